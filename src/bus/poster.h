@@ -1,6 +1,6 @@
 /* poster.h: appends beside the loop, so that nobody waits for a lock.
  *
- * Life:   bus_poster_new → bus_post … → bus_poster_free. One thread of its own, from the first message on.
+ * Life:   bus_poster_new → bus_post … → bus_poster_free. One thread of its own.
  * Order:  messages are appended in the order in which they were given.
  * Answer: `done` is called once for each, from the loop, when it survives a power cut; from bus_poster_free with
  *         -ESHUTDOWN for those that were not appended. A wait for a lock ends at once then.

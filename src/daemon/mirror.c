@@ -9,23 +9,20 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "card/card.h"
 #include "engine/follow.h"
 #include "os/log.h"
-#include "os/loop.h"
-#include "os/thread.h"
+#include "os/worker.h"
 
 #define GONE_MAX    1000u /* cards that vanished, each told once */
 #define DETAILS_MAX 200   /* bytes of why a run failed */
 
 /* One change of one card. */
 struct job {
-    struct job *next;
+    struct worker_job base;
     struct mirror *mirror;
     uint64_t seq;
     task_id task;
@@ -38,35 +35,18 @@ struct job {
 
 struct mirror {
     struct engine *engine;
-    struct loop *loop;
     struct follower *follower;
     uint8_t *plain; /* one bit per task that is no card */
     size_t plain_capacity;
     char *gone[GONE_MAX];
     size_t gone_count;
-    int told; /* an eventfd: jobs are done */
-    struct loop_watch *watch;
-    pthread_t thread;
-    bool has_thread;
-    /* with the thread, below the lock */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    struct job *todo, **todo_end, *done, **done_end;
-    bool stop;
+    struct worker *worker;
 };
 
 static void job_free(struct job *job) {
     free(job->path);
     free(job->line);
     free(job);
-}
-
-static void free_jobs(struct job *job) {
-    while (job) {
-        struct job *next = job->next;
-        job_free(job);
-        job = next;
-    }
 }
 
 /* --- the thread ------------------------------------------------------------------------------ */
@@ -89,43 +69,12 @@ static int write_moved(const struct job *job, struct error *err) {
     return -ENOENT;
 }
 
-static void work_off(struct job *job) {
+static void write_card(void *ctx, struct worker_job *base) {
+    struct job *job = (struct job *)base;
+    (void)ctx;
     job->result = card_write(job->path, job->status, job->line, &job->err);
     if (job->result == -ENOENT)
         job->result = write_moved(job, &job->err);
-}
-
-static void *thread_run(void *ctx) {
-    struct mirror *m = ctx;
-    pthread_mutex_lock(&m->lock);
-    for (;;) {
-        while (!m->todo && !m->stop)
-            pthread_cond_wait(&m->wake, &m->lock);
-        if (m->stop)
-            break;
-        struct job *job = m->todo;
-        m->todo = job->next;
-        if (!m->todo)
-            m->todo_end = &m->todo;
-        pthread_mutex_unlock(&m->lock);
-        work_off(job);
-        pthread_mutex_lock(&m->lock);
-        job->next = NULL;
-        *m->done_end = job;
-        m->done_end = &job->next;
-        uint64_t one = 1;
-        (void)!write(m->told, &one, sizeof(one));
-    }
-    pthread_mutex_unlock(&m->lock);
-    return NULL;
-}
-
-static void hand_over(struct mirror *m, struct job *job) {
-    pthread_mutex_lock(&m->lock);
-    *m->todo_end = job;
-    m->todo_end = &job->next;
-    pthread_cond_signal(&m->wake);
-    pthread_mutex_unlock(&m->lock);
 }
 
 /* --- what came of it ------------------------------------------------------------------------- */
@@ -149,23 +98,15 @@ static void tell_failure(struct mirror *m, const struct job *job) {
         log_warning("the state of task %s could not be written to its card: %s", id, job->err.text);
 }
 
-static void jobs_done(void *ctx, int fd, unsigned events) {
+static void job_done(void *ctx, struct worker_job *base, bool was_run) {
     struct mirror *m = ctx;
-    uint64_t count;
-    (void)events;
-    (void)!read(fd, &count, sizeof(count));
-    pthread_mutex_lock(&m->lock);
-    struct job *job = m->done;
-    m->done = NULL;
-    m->done_end = &m->done;
-    pthread_mutex_unlock(&m->lock);
-    while (job) {
-        struct job *next = job->next;
+    struct job *job = (struct job *)base;
+    (void)was_run;
+    if (m->worker) { /* else this is the end, and the next daemon does it again */
         tell_failure(m, job);
         follower_done(m->follower, job->seq);
-        job_free(job);
-        job = next;
     }
+    job_free(job);
 }
 
 /* --- which tasks ----------------------------------------------------------------------------- */
@@ -206,7 +147,7 @@ static void runs_answered(void *ctx, const struct store_answer *answer, const st
     struct job *job = ctx;
     if (!err && answer->count > 0)
         add_details(job, &answer->runs[0]);
-    hand_over(job->mirror, job);
+    (void)worker_give(job->mirror->worker, &job->base);
 }
 
 static void spec_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -229,7 +170,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
         if (job->status == CARD_FAILED || job->explains)
             store_ask(engine_store(m->engine), &runs, runs_answered, job);
         else
-            hand_over(m, job);
+            (void)worker_give(m->worker, &job->base);
     } else {
         follower_done(m->follower, job->seq);
         job_free(job);
@@ -339,18 +280,11 @@ static void handle(void *ctx, const struct event_row *event) {
 /* --- life ------------------------------------------------------------------------------------ */
 
 struct mirror *mirror_new(struct engine *engine, struct loop *loop) {
+    static const struct worker_calls calls = { .run = write_card, .done = job_done };
     struct mirror *m = xcalloc(1, sizeof(*m));
     m->engine = engine;
-    m->loop = loop;
-    m->todo_end = &m->todo;
-    m->done_end = &m->done;
-    pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->wake, NULL);
-    m->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = m->told < 0 ? -errno : loop_watch(loop, m->told, LOOP_READ, jobs_done, m, &m->watch);
-    if (r == 0)
-        r = thread_start(&m->thread, thread_run, m);
-    m->has_thread = r == 0;
+    m->worker = worker_new(loop, &calls, m);
+    int r = worker_start(m->worker);
     if (r == 0)
         m->follower = follower_new(engine, "cards", handle, m);
     else
@@ -361,21 +295,9 @@ struct mirror *mirror_new(struct engine *engine, struct loop *loop) {
 struct mirror *mirror_free(struct mirror *m) {
     if (!m)
         return NULL;
-    pthread_mutex_lock(&m->lock);
-    m->stop = true;
-    pthread_cond_signal(&m->wake);
-    pthread_mutex_unlock(&m->lock);
-    if (m->has_thread)
-        (void)pthread_join(m->thread, NULL);
-    loop_unwatch(m->loop, m->watch);
-    if (m->told >= 0)
-        (void)close(m->told);
-    free_jobs(m->todo);
-    free_jobs(m->done);
+    worker_free(TAKE_PTR(m->worker), WORKER_DROP, 0);
     for (size_t i = 0; i < m->gone_count; i++)
         free(m->gone[i]);
-    pthread_cond_destroy(&m->wake);
-    pthread_mutex_destroy(&m->lock);
     free(m->plain);
     free(m);
     return NULL;

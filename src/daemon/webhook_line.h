@@ -6,17 +6,21 @@
 
 #include "daemon/webhook_send.h"
 #include "http_client/http_client.h"
+#include "os/worker.h"
 
 #define WEBHOOK_HEADERS_MAX 8u
 
 /* What is sent. */
 struct webhook_message {
+    struct worker_job base;
     struct http_url url;
     char *headers[WEBHOOK_HEADERS_MAX + 1]; /* ends with NULL */
     size_t header_count;
     char *body;
     size_t size;
     time_ms timeout;
+    int cancel; /* the line's */
+    struct webhook_result result;
 };
 void webhook_message_free(struct webhook_message *message); /* accepts NULL */
 

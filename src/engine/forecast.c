@@ -5,18 +5,14 @@
  * a queue so long that its copy would be felt gets none: then only the place in the queue is said.
  *
  * How long runs take is learned from those that ended, per project and kind; recent ones count more. */
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/outlook.h"
-#include "os/thread.h"
+#include "os/worker.h"
 
 #define KEPT_FOR         SECONDS(10)
 #define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */
@@ -40,6 +36,7 @@ struct moment {
 };
 
 struct engine_forecast_state {
+    struct worker_job job;
     struct forecast current;
     time_ms made_at; /* 0: there is none */
     struct moment made_of;
@@ -47,11 +44,10 @@ struct engine_forecast_state {
     time_ms mean_of_all; /* 0: nothing has ended yet */
     LIST(struct waiter) waiters;
 
-    /* The thread's, while `running`. */
+    struct worker *worker;
     bool running;
-    pthread_t thread;
-    int done; /* eventfd */
-    struct loop_watch *watch;
+
+    /* The thread's, while `running`. */
     struct core *copy;
     struct moment copied;
     struct forecast_options options;
@@ -59,14 +55,7 @@ struct engine_forecast_state {
     int result;
 };
 
-void forecast_init(struct engine *e) {
-    e->forecast = xcalloc(1, sizeof(*e->forecast));
-    e->forecast->done = -1;
-}
-
-/* Takes what the thread has made. */
-static void collect(struct engine_forecast_state *f) {
-    pthread_join(f->thread, NULL);
+static void drop_copy(struct engine_forecast_state *f) {
     f->running = false;
     core_free(f->copy);
     free((void *)(uintptr_t)f->options.means);
@@ -83,19 +72,40 @@ static void tell_waiters(struct engine_forecast_state *f) {
     free(waiters);
 }
 
+static void compute(void *ctx, struct worker_job *job) {
+    struct engine_forecast_state *f = (struct engine_forecast_state *)job;
+    (void)ctx;
+    f->result = forecast_run(f->copy, &f->options, &f->made);
+}
+
+static void computed(void *ctx, struct worker_job *job, bool was_run) {
+    struct engine *e = ctx;
+    struct engine_forecast_state *f = (struct engine_forecast_state *)job;
+    (void)was_run;
+    drop_copy(f);
+    if (!f->worker) /* the engine ends */
+        return;
+    forecast_finish(&f->current);
+    f->current = f->made;
+    f->made = (struct forecast){ 0 };
+    f->made_at = e->now;
+    f->made_of = f->copied;
+    tell_waiters(f);
+}
+
+void forecast_init(struct engine *e) {
+    static const struct worker_calls calls = { .run = compute, .done = computed };
+    e->forecast = xcalloc(1, sizeof(*e->forecast));
+    e->forecast->worker = worker_new(e->loop, &calls, e);
+}
+
 void forecast_free(struct engine *e) {
     struct engine_forecast_state *f = e->forecast;
     if (!f)
         return;
-    if (f->running) {
-        collect(f);
-        forecast_finish(&f->made);
-    }
+    worker_free(TAKE_PTR(f->worker), WORKER_DROP, 0);
     tell_waiters(f); /* nobody is left who would read it, but their memory is */
-    if (f->watch)
-        loop_unwatch(e->loop, f->watch);
-    if (f->done >= 0)
-        close(f->done);
+    forecast_finish(&f->made);
     forecast_finish(&f->current);
     free(f->means.items);
     free(f->waiters.items);
@@ -135,43 +145,6 @@ void forecast_learn(struct engine *e, task_id task, const struct run_end *end, i
     };
 }
 
-/* --- computing ------------------------------------------------------------------------------- */
-
-static void *compute(void *ctx) {
-    struct engine_forecast_state *f = ctx;
-    f->result = forecast_run(f->copy, &f->options, &f->made);
-    uint64_t one = 1;
-    ssize_t n = write(f->done, &one, sizeof(one));
-    (void)n; /* an eventfd takes it */
-    return NULL;
-}
-
-static void computed(void *ctx, int fd, unsigned events) {
-    struct engine *e = ctx;
-    struct engine_forecast_state *f = e->forecast;
-    uint64_t count;
-    ssize_t n = read(fd, &count, sizeof(count));
-    (void)n;
-    (void)events;
-    collect(f);
-    forecast_finish(&f->current);
-    f->current = f->made;
-    f->made = (struct forecast){ 0 };
-    f->made_at = e->now;
-    f->made_of = f->copied;
-    tell_waiters(f);
-}
-
-static int open_done(struct engine *e) {
-    struct engine_forecast_state *f = e->forecast;
-    if (f->done >= 0)
-        return 0;
-    f->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (f->done < 0)
-        return -errno;
-    return loop_watch(e->loop, f->done, LOOP_READ, computed, e, &f->watch);
-}
-
 void forecast_expect(const struct engine *e, struct forecast_options *ret) {
     const struct engine_forecast_state *f = e->forecast;
     struct forecast_mean *means = xcalloc(f->means.count + 1, sizeof(*means));
@@ -203,7 +176,7 @@ static bool begin(struct engine *e) {
     struct engine_forecast_state *f = e->forecast;
     struct core_counts counts;
     core_count(e->core, &counts);
-    if (counts.bytes > COPY_MAX || open_done(e) < 0)
+    if (counts.bytes > COPY_MAX || worker_start(f->worker) < 0)
         return false;
     f->copy = core_copy(e->core);
     f->copied = (struct moment){ .event = e->last_event,
@@ -215,12 +188,9 @@ static bool begin(struct engine *e) {
     forecast_expect(e, &f->options);
     f->options.horizon = HORIZON;
     f->options.max_steps = STEPS_MAX;
-    f->running = thread_start(&f->thread, compute, f) == 0;
-    if (!f->running) {
-        core_free(f->copy);
-        free((void *)(uintptr_t)f->options.means);
-        f->copy = NULL;
-    }
+    f->running = worker_give(f->worker, &f->job) == 0;
+    if (!f->running)
+        drop_copy(f);
     return f->running;
 }
 

@@ -6,10 +6,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -17,16 +15,15 @@
 #include "os/files.h"
 #include "os/outside.h"
 #include "os/private_file.h"
-#include "os/thread.h"
+#include "os/worker.h"
 #include "snapshot/write.h"
 
 #define COPY_MAX ((size_t)1 << 30) /* bytes of a core: about 3 million tasks */
 
 struct live_snapshot {
+    struct worker_job job;
+    struct worker *worker;
     bool running;
-    pthread_t thread;
-    int done; /* eventfd */
-    struct loop_watch *watch;
     unsigned number; /* of files so far */
     live_snapshot_ready ready;
     void *ctx;
@@ -46,13 +43,6 @@ static char *folder_of(const struct engine *e) {
     return strbuf_take(&path);
 }
 
-void live_snapshot_init(struct engine *e) {
-    e->live_snapshot = xcalloc(1, sizeof(*e->live_snapshot));
-    e->live_snapshot->done = -1;
-    _cleanup_(freep) char *folder = folder_of(e);
-    private_folder_clear(folder);
-}
-
 static void clear(struct live_snapshot *s) {
     core_free(s->copy);
     for (size_t i = 0; i < s->prefix_count; i++)
@@ -64,26 +54,6 @@ static void clear(struct live_snapshot *s) {
     s->prefixes = NULL;
     s->prefix_count = 0;
     s->preset = s->path = NULL;
-}
-
-void live_snapshot_free(struct engine *e) {
-    struct live_snapshot *s = e->live_snapshot;
-    if (!s)
-        return;
-    if (s->running) {
-        struct error ending = { 0 };
-        error_set(&ending, -ESHUTDOWN, "the daemon is ending");
-        pthread_join(s->thread, NULL);
-        unlink(s->path);
-        s->ready(s->ctx, NULL, &ending);
-    }
-    clear(s);
-    if (s->watch)
-        loop_unwatch(e->loop, s->watch);
-    if (s->done >= 0)
-        close(s->done);
-    free(s);
-    e->live_snapshot = NULL;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -116,8 +86,9 @@ static void print_id(const void *ctx, const struct core *core, task_id task, str
         strbuf_printf(out, "#%" PRIu64, task);
 }
 
-static void *work(void *ctx) {
-    struct live_snapshot *s = ctx;
+static void write_snapshot(void *ctx, struct worker_job *job) {
+    struct live_snapshot *s = (struct live_snapshot *)job;
+    (void)ctx;
     struct snapshot_source source = { .core = s->copy,
                                       .preset = s->preset,
                                       .anonymous = s->anonymous,
@@ -128,38 +99,40 @@ static void *work(void *ctx) {
         (void)snapshot_write(&source, write_piece, s, &s->err);
         close(s->fd);
     }
-    uint64_t one = 1;
-    ssize_t n = write(s->done, &one, sizeof(one));
-    (void)n; /* an eventfd takes it */
-    return NULL;
 }
 
-static void written(void *ctx, int fd, unsigned events) {
-    struct live_snapshot *s = ((struct engine *)ctx)->live_snapshot;
-    uint64_t count;
-    ssize_t n = read(fd, &count, sizeof(count));
-    (void)n;
-    (void)events;
-    pthread_join(s->thread, NULL);
+static void written(void *ctx, struct worker_job *job, bool was_run) {
+    struct live_snapshot *s = (struct live_snapshot *)job;
+    (void)ctx;
+    (void)was_run;
     s->running = false;
     _cleanup_(freep) char *path = TAKE_PTR(s->path);
     clear(s);
+    if (!s->worker)
+        error_set(&s->err, -ESHUTDOWN, "the daemon is ending");
     if (s->err.code)
         unlink(path);
     s->ready(s->ctx, s->err.code ? NULL : path, &s->err);
 }
 
-/* --- beginning ------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
-static int open_done(struct engine *e) {
-    struct live_snapshot *s = e->live_snapshot;
-    if (s->done >= 0)
-        return 0;
-    s->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (s->done < 0)
-        return -errno;
-    return loop_watch(e->loop, s->done, LOOP_READ, written, e, &s->watch);
+void live_snapshot_init(struct engine *e) {
+    static const struct worker_calls calls = { .run = write_snapshot, .done = written };
+    e->live_snapshot = xcalloc(1, sizeof(*e->live_snapshot));
+    e->live_snapshot->worker = worker_new(e->loop, &calls, NULL);
+    _cleanup_(freep) char *folder = folder_of(e);
+    private_folder_clear(folder);
 }
+
+void live_snapshot_free(struct engine *e) {
+    if (e->live_snapshot)
+        worker_free(TAKE_PTR(e->live_snapshot->worker), WORKER_DROP, 0);
+    free(e->live_snapshot);
+    e->live_snapshot = NULL;
+}
+
+/* --- beginning ------------------------------------------------------------------------------- */
 
 static void take_prefixes(struct engine *e, struct live_snapshot *s) {
     s->prefix_count = (size_t)core_symbols(e->core)->count + 1;
@@ -183,11 +156,8 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
                          "the queue is too large for a snapshot (%zu MB; maximum is "
                          "%zu MB)",
                          counts.bytes >> 20, COPY_MAX >> 20);
-    int r = open_done(e);
-    if (r < 0)
-        return error_set(err, r, "cannot wait for a thread: %s", strerror(-r));
     _cleanup_(freep) char *folder = folder_of(e);
-    r = folders_make(folder, strlen(e->home), err);
+    int r = folders_make(folder, strlen(e->home), err);
     if (r < 0)
         return r;
     struct strbuf path = STRBUF_INIT;
@@ -198,7 +168,7 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
     s->err = (struct error){ 0 };
     take_prefixes(e, s);
     s->copy = core_copy(e->core);
-    r = thread_start(&s->thread, work, s);
+    r = worker_give(s->worker, &s->job);
     if (r < 0) {
         clear(s);
         return error_set(err, r, "cannot start a thread: %s", strerror(-r));

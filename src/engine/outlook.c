@@ -7,16 +7,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "engine/forecast_internal.h"
 #include "engine/outlook_internal.h"
-#include "os/thread.h"
+#include "os/worker.h"
 
 #define COPY_MAX  (32u << 20) /* bytes of a core; two copies take about 10 ms */
 #define STEPS_MAX 400000u     /* of each play; about 0.2 s in its thread */
@@ -31,20 +28,14 @@ struct play {
 };
 
 struct engine_outlook_state {
+    struct worker_job job;
+    struct worker *worker;
     bool running;
-    pthread_t thread;
-    int done; /* eventfd */
-    struct loop_watch *watch;
     struct play plays[2]; /* now, then */
     struct forecast_options options;
     outlook_ready ready;
     void *ctx;
 };
-
-void outlook_init(struct engine *e) {
-    e->outlook = xcalloc(1, sizeof(*e->outlook));
-    e->outlook->done = -1;
-}
 
 static void outlook_finish(struct outlook *outlook) {
     for (size_t i = 0; i < outlook->project_count; i++)
@@ -64,23 +55,6 @@ static void clear(struct engine_outlook_state *o) {
         play_finish(&o->plays[i]);
     free((void *)(uintptr_t)o->options.means);
     o->options = (struct forecast_options){ 0 };
-}
-
-void outlook_free(struct engine *e) {
-    struct engine_outlook_state *o = e->outlook;
-    if (!o)
-        return;
-    if (o->running) {
-        pthread_join(o->thread, NULL);
-        o->ready(o->ctx, NULL, NULL);
-    }
-    clear(o);
-    if (o->watch)
-        loop_unwatch(e->loop, o->watch);
-    if (o->done >= 0)
-        close(o->done);
-    free(o);
-    e->outlook = NULL;
 }
 
 /* --- what it comes to ------------------------------------------------------------------------ */
@@ -138,44 +112,43 @@ static void sum_up(struct play *play, time_ms now) {
 
 /* --- computing ------------------------------------------------------------------------------- */
 
-static void *compute(void *ctx) {
-    struct engine_outlook_state *o = ctx;
+static void compute(void *ctx, struct worker_job *job) {
+    struct engine_outlook_state *o = (struct engine_outlook_state *)job;
+    (void)ctx;
     for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++) {
         struct play *play = &o->plays[i];
         play->result = forecast_run(play->copy, &o->options, &play->made);
         sum_up(play, o->options.now);
     }
-    uint64_t one = 1;
-    ssize_t n = write(o->done, &one, sizeof(one));
-    (void)n; /* an eventfd takes it */
-    return NULL;
 }
 
-static void computed(void *ctx, int fd, unsigned events) {
-    struct engine *e = ctx;
-    struct engine_outlook_state *o = e->outlook;
-    uint64_t count;
-    ssize_t n = read(fd, &count, sizeof(count));
-    (void)n;
-    (void)events;
-    pthread_join(o->thread, NULL);
+static void computed(void *ctx, struct worker_job *job, bool was_run) {
+    struct engine_outlook_state *o = (struct engine_outlook_state *)job;
+    (void)ctx;
+    (void)was_run;
     o->running = false;
     struct play now = o->plays[0], then = o->plays[1]; /* whoever is called may ask again */
     memset(o->plays, 0, sizeof(o->plays));
     clear(o);
-    o->ready(o->ctx, &now.outlook, &then.outlook);
+    if (o->worker)
+        o->ready(o->ctx, &now.outlook, &then.outlook);
+    else /* the engine ends */
+        o->ready(o->ctx, NULL, NULL);
     play_finish(&now);
     play_finish(&then);
 }
 
-static int open_done(struct engine *e) {
-    struct engine_outlook_state *o = e->outlook;
-    if (o->done >= 0)
-        return 0;
-    o->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (o->done < 0)
-        return -errno;
-    return loop_watch(e->loop, o->done, LOOP_READ, computed, e, &o->watch);
+void outlook_init(struct engine *e) {
+    static const struct worker_calls calls = { .run = compute, .done = computed };
+    e->outlook = xcalloc(1, sizeof(*e->outlook));
+    e->outlook->worker = worker_new(e->loop, &calls, NULL);
+}
+
+void outlook_free(struct engine *e) {
+    if (e->outlook)
+        worker_free(TAKE_PTR(e->outlook->worker), WORKER_DROP, 0);
+    free(e->outlook);
+    e->outlook = NULL;
 }
 
 static uint32_t open_count(const struct core_counts *counts) {
@@ -198,7 +171,7 @@ static int begin(struct engine *e, struct config *config, uint32_t open, struct 
     o->options.horizon = HORIZON;
     o->options.max_steps = STEPS_MAX;
     o->options.wants_ends = true;
-    r = thread_start(&o->thread, compute, o);
+    r = worker_give(o->worker, &o->job);
     return r < 0 ? error_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
@@ -215,10 +188,7 @@ int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, 
                          "the queue is too large to be played forward here (%" PRIu32
                          " open tasks, %zu MB): ask again when it is shorter",
                          open, counts.bytes >> 20);
-    int r = open_done(e);
-    if (r < 0)
-        return error_set(err, r, "cannot wait for a thread: %s", strerror(-r));
-    r = begin(e, config, open, err);
+    int r = begin(e, config, open, err);
     if (r < 0) {
         clear(o);
         return r;
