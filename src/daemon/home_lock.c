@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "os/outside.h"
-#include "os/process.h"
+#include "os/proc.h"
 
 #define TRIES_MAX 500 /* of 10 ms */
 
@@ -33,7 +33,7 @@ static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
         long pid = named_pid(fd);
-        if (tries >= TRIES_MAX || pid <= 0 || !process_has_ended(pid)) {
+        if (tries >= TRIES_MAX || pid <= 0 || !proc_has_ended(pid)) {
             errno = EWOULDBLOCK;
             break;
         }

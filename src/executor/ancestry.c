@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "executor/executor_internal.h"
 #include "executor/local.h"
-#include "executor/proc.h"
+#include "os/proc.h"
 
 #define SHIM_NAME       "sluice-shim" /* and what follows it: sluice-shim-checked */
 #define GENERATIONS_MAX 256           /* bounds one walk, */
@@ -31,21 +31,21 @@ static bool is_in_table(const struct local *ex, pid_t pid) {
     return false;
 }
 
-static bool is_called_shim(const struct process *process) {
+static bool is_called_shim(const struct proc_stat *process) {
     return strncmp(process->name, SHIM_NAME, strlen(SHIM_NAME)) == 0;
 }
 
 /* With the mount option hidepid the processes of others cannot be seen, nor those of our own user that are not dumpable,
  * as sshd and every shim are. What is above such a process cannot be known. */
 static bool is_hidden(const char *proc, pid_t pid) {
-    struct process init = { 0 };
+    struct proc_stat init = { 0 };
     return proc_read(proc, 1, &init) < 0 && (kill(pid, 0) == 0 || errno == EPERM);
 }
 
 /* Is `pid` this daemon or one of its ancestors? */
 static bool is_above_daemon(const char *proc, pid_t pid) {
     pid_t at = getpid();
-    struct process process = { 0 };
+    struct proc_stat process = { 0 };
     for (unsigned i = 0; i < GENERATIONS_MAX && at > 1; i++) {
         if (at == pid)
             return true;
@@ -60,7 +60,7 @@ static bool is_above_daemon(const char *proc, pid_t pid) {
 static enum executor_kin walk(const struct local *ex, const char *proc, pid_t pid) {
     uint64_t child_start = UINT64_MAX;
     for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
-        struct process process = { 0 };
+        struct proc_stat process = { 0 };
         if (is_in_table(ex, pid))
             return KIN_RUN;
         if (proc_read(proc, pid, &process) < 0)

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "executor/spawn_process.h"
 #include "os/files.h"
 #include "os/loop.h"
+#include "os/proc.h"
 
 #define OUTPUT_USUAL    (64u << 10)
 #define LOW_DESCRIPTORS 10         /* ours stay above: those of the command must be free */
@@ -248,7 +248,7 @@ static int spawn(struct aside *a, const struct aside_spec *spec, int out) {
 }
 
 static int watch(struct aside *a) {
-    a->pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
+    a->pidfd = proc_open(a->pid);
     if (a->pidfd < 0)
         return -errno;
     int r = loop_watch(a->loop, a->pidfd, LOOP_READ, process_ended, a, &a->pid_watch);

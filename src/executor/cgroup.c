@@ -26,9 +26,9 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
-#include "executor/folder.h"
 #include "os/clock.h"
 #include "os/files.h"
+#include "os/outside.h"
 
 #define PROC_MAX       (1u << 20)
 #define FREE_SLOTS     64 /* kept for the next runs */
@@ -269,7 +269,7 @@ static enum left remove_left(const char *path, int lock) {
     if (lock < 0)
         return LEFT_TO_OTHERS;
     struct folder folder;
-    (void)folder_open(&folder, AT_FDCWD, path);
+    (void)outside_folder(&folder, AT_FDCWD, path);
     for (const char *name; (name = folder_next(&folder));) {
         char slot[PATH_MAX];
         if (is_slot(name) && snprintf(slot, sizeof(slot), "%s/%s", path, name) < (int)sizeof(slot))
@@ -289,7 +289,7 @@ size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept) {
     _cleanup_(freep) char *own = xstrdup(pool->parent);
     *strrchr(own, '/') = '\0';
     struct folder folder;
-    (void)folder_open(&folder, AT_FDCWD, own);
+    (void)outside_folder(&folder, AT_FDCWD, own);
     for (const char *name; looked < CLEAN_MOST && (name = folder_next(&folder));) {
         char path[PATH_MAX];
         if (strncmp(name, NAME_BEGIN, strlen(NAME_BEGIN)) != 0 || strcmp(name, pool->name) == 0
@@ -497,7 +497,7 @@ void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot) {
 /* What an earlier daemon has made. rmdir refuses a folder with somebody in it. */
 static void remove_old(struct cgroup_pool *pool, cgroup_used used, void *ctx) {
     struct folder folder;
-    (void)folder_open(&folder, AT_FDCWD, pool->parent);
+    (void)outside_folder(&folder, AT_FDCWD, pool->parent);
     for (const char *name; (name = folder_next(&folder));) {
         char path[PATH_MAX];
         if (!is_slot(name) || strncmp(name, pool->prefix, strlen(pool->prefix)) == 0)

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "executor/local.h"
 #include "os/outside.h"
+#include "os/proc.h"
 
 struct list {
     struct executor_feature *items; /* EXECUTOR_FEATURES_MAX */
@@ -25,7 +26,7 @@ static void add(struct list *list, const struct executor_feature *feature) {
 }
 
 static bool has_pidfd(void) {
-    int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int fd = proc_open(getpid());
     if (fd >= 0)
         close(fd);
     return fd >= 0;

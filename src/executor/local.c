@@ -13,16 +13,15 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "executor/handover.h"
-#include "executor/proc.h"
 #include "executor/spare.h"
 #include "executor/spawner.h"
 #include "os/files.h"
+#include "os/proc.h"
 #include "rundir/remove.h"
 
 #define LOW_DESCRIPTORS 10 /* ours stay above: the shim's numbers must be free */
@@ -118,7 +117,7 @@ static void shim_spawned(void *ctx, pid_t pid, int error) {
     }
     run->shim = pid;
     run->ex->base.kin_epoch++;
-    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int pidfd = proc_open(pid);
     if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
         local_set_pending(run, LOCAL_HIDDEN);
     local_hear_early(run);
@@ -200,7 +199,7 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
 static struct executor_shim local_shim(struct executor *base, struct run_key key) {
     struct local *ex = local_of(base);
     struct local_run *run = local_find(ex, key);
-    struct process process = { 0 };
+    struct proc_stat process = { 0 };
     if (run && run->shim_start == 0 && run->pidfd >= 0
         && proc_read("/proc", run->shim, &process) == 0)
         run->shim_start = process.start;

@@ -130,6 +130,9 @@ void local_unhide(struct local_run *run);
 
 /* Kills what a dead shim has left. true: nothing is left. */
 bool local_kill_rest(struct local_run *run);
+/* KILL for all processes in the session of a leader that is dead. How many there were; 0 also when the leader lives: then
+ * the number is another process's by now. */
+unsigned local_kill_session(pid_t leader);
 
 /* --- local_slot.c ---------------------------------------------------------------------------- */
 

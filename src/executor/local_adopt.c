@@ -15,14 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "executor/proc.h"
 #include "executor/sweep.h"
 #include "os/files.h"
 #include "os/inotify.h"
+#include "os/proc.h"
 
 /* --- checks that began before us ------------------------------------------------------------- */
 
@@ -84,8 +83,8 @@ static void set_shim(struct local_run *run, pid_t shim) {
 
 /* The process with the pid and the start time of the store. 0, -ESRCH: it has ended; -EACCES: /proc does not show it. */
 static int open_stored(const struct local_run *run, int *ret_pidfd) {
-    struct process process = { 0 };
-    int pidfd = (int)syscall(SYS_pidfd_open, run->shim, 0);
+    struct proc_stat process = { 0 };
+    int pidfd = proc_open(run->shim);
     if (pidfd < 0)
         return errno == ESRCH ? -ESRCH : -EACCES;
     int r = proc_read("/proc", run->shim, &process);
@@ -102,12 +101,13 @@ static int open_stored(const struct local_run *run, int *ret_pidfd) {
  * command can write the file and hold the lock, too, and whom it names may be killed: so it must be called a shim of
  * this run. */
 static int open_shim(const struct local_run *run, int dir) {
-    int pidfd = (int)syscall(SYS_pidfd_open, run->who.shim, 0);
+    int pidfd = proc_open(run->who.shim);
     if (pidfd < 0)
         return -1;
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     if (rundir_read_spec_at(dir, run->tag_key, &read, NULL) == 0
-        && proc_is_shim(run->who.shim, read->spec.run) && rundir_is_locked_at(dir) > 0)
+        && proc_has_text(run->who.shim, "cmdline", read->spec.run, "sluice-shim")
+        && rundir_is_locked_at(dir) > 0)
         return pidfd;
     close(pidfd);
     return -1;
@@ -120,7 +120,7 @@ static int open_told(struct local_run *run, int dir, int *ret_pidfd) {
     int pidfd = open_shim(run, dir);
     if (pidfd < 0)
         return -EACCES;
-    struct process process = { 0 };
+    struct proc_stat process = { 0 };
     set_shim(run, run->who.shim);
     if (proc_read("/proc", run->shim, &process) == 0)
         run->shim_start = process.start;

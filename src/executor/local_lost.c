@@ -4,16 +4,35 @@
  * A shim that was killed has not: its command dies with it (parent death signal), what that has started does not. Before the
  * run is called lost, and perhaps started again in the same folder, those are killed: all of the run's cgroup,
  * then those of the shim's session and those with the TMPDIR of the run. The cgroup may be empty because the shim has
- * found none, or the command could not join it. */
+ * found none, or the command could not join it.
+ *
+ * The number of a session is not given to another process while a process is in it. So if no process has it as its own,
+ * all that have it as session are of the old one. A process with a session of its own still has the TMPDIR that it was
+ * started with, unless it took care to lose it. */
 #include "executor/local.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "executor/proc.h"
+#include "os/proc.h"
 
 #define GIVE_UP SECONDS(30)
+
+static bool is_marked(void *variable, pid_t pid) {
+    return !proc_has_ended(pid) && proc_has_text(pid, "environ", variable, NULL);
+}
+
+static bool is_in_session(void *leader, pid_t pid) {
+    struct proc_stat stat;
+    return proc_read("/proc", pid, &stat) == 0 && stat.state != 'Z'
+           && stat.session == *(pid_t *)leader;
+}
+
+unsigned local_kill_session(pid_t leader) {
+    bool is_dead = leader > 1 && proc_has_ended(leader);
+    return is_dead ? proc_sweep(is_in_session, &leader, SIGKILL, NULL) : 0;
+}
 
 static bool kill_once(const struct local_run *run) {
     const char *cgroup = run->slot ? run->slot->path : run->old_cgroup;
@@ -30,7 +49,7 @@ static bool kill_once(const struct local_run *run) {
         return true;
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->folder);
-    return proc_kill_session(run->shim) + proc_kill_marked(mark.text) == 0;
+    return local_kill_session(run->shim) + proc_sweep(is_marked, mark.text, SIGKILL, NULL) == 0;
 }
 
 bool local_kill_rest(struct local_run *run) {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "executor/local.h"
-#include "executor/proc.h"
 
 struct cgroup_slot *local_slot_take(struct executor *base, bool limited,
                                     struct executor_slot *ret_slot) {
@@ -25,7 +24,7 @@ void local_slot_give_back(struct executor *base, struct cgroup_slot *slot, pid_t
     if (how == GUARD_LOST) {
         if (slot && cgroup_is_populated(slot->path))
             cgroup_kill(slot->path);
-        (void)proc_kill_session(guard);
+        (void)local_kill_session(guard);
     }
     if (slot && how == GUARD_LEFT) { /* it is still in use; the next daemon removes it */
         free(slot->path);

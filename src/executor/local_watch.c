@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/number.h"
 #include "executor/spare.h"
+#include "os/proc.h"
 
 #define PIPE_BYTES    (1 << 20)
 #define PENDING_FIRST 1 /* ms */
@@ -249,7 +249,7 @@ void local_signal(struct local_run *run, enum stop_how how) {
         return;
     }
     int signal = how == STOP_AT_ONCE ? SIGUSR1 : SIGTERM;
-    (void)syscall(SYS_pidfd_send_signal, run->pidfd, signal, NULL, 0);
+    (void)proc_signal(run->pidfd, signal);
 }
 
 /* --- those who are not watched --------------------------------------------------------------- */

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "executor/folder.h"
 #include "executor/run_table.h"
 #include "executor/trash.h"
+#include "os/outside.h"
 
 static bool parse_attempt(const char *name, uint32_t *ret_attempt) {
     int64_t number = 0;
@@ -21,7 +21,7 @@ static bool parse_attempt(const char *name, uint32_t *ret_attempt) {
 
 static void sweep_task(const struct sweep *sweep, const char *task, struct executor_sweep *told) {
     struct folder attempts;
-    (void)folder_open(&attempts, sweep->root, task);
+    (void)outside_folder(&attempts, sweep->root, task);
     bool thrown = false;
     for (const char *name; (name = folder_next(&attempts));) {
         _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
@@ -45,7 +45,7 @@ static void sweep_task(const struct sweep *sweep, const char *task, struct execu
 
 int sweep_folders(const struct sweep *sweep, struct executor_sweep *told, struct error *err) {
     struct folder tasks;
-    int r = folder_open(&tasks, AT_FDCWD, sweep->root_path);
+    int r = outside_folder(&tasks, AT_FDCWD, sweep->root_path);
     if (r < 0)
         return error_set(err, r, "cannot read folder '%s': %s", sweep->root_path, strerror(-r));
     for (const char *name; (name = folder_next(&tasks));)

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "executor/folder.h"
 #include "os/loop.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -39,7 +38,7 @@ struct trash {
 /* Any entry, or false. */
 static bool first_entry(int folder, char *out, size_t size) {
     struct folder list;
-    (void)folder_open(&list, folder, ".");
+    (void)outside_folder(&list, folder, ".");
     const char *name = folder_next(&list);
     if (name)
         (void)snprintf(out, size, "%s", name);

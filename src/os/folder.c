@@ -1,15 +1,11 @@
 /* folder.c: reads folders with the kernel's own list. readdir would take and give back 32 kB for each,
  * which is most of the time when there are a hundred thousand of them. */
-#include "executor/folder.h"
+#include "os/folder.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "os/outside.h"
 
 /* As the kernel fills it. */
 struct entry {
@@ -20,10 +16,10 @@ struct entry {
     char name[];
 };
 
-int folder_open(struct folder *folder, int parent, const char *name) {
+int folder_use(struct folder *folder, int fd) {
     folder->size = folder->at = 0;
-    folder->fd = outside_open(parent, name, O_RDONLY | O_DIRECTORY, NULL, NULL);
-    return folder->fd < 0 ? folder->fd : 0;
+    folder->fd = fd < 0 ? -1 : fd;
+    return fd < 0 ? fd : 0;
 }
 
 const char *folder_next(struct folder *folder) {

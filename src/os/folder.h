@@ -1,11 +1,11 @@
-/* folder.h: the names in a folder, one after the other. Private to executor/.
+/* folder.h: the names in a folder, one after the other.
  *
- * Life: folder_open → folder_next … → folder_close. No heap: a start looks at a folder per task. */
+ * Life: folder_use → folder_next … → folder_close. No heap: a start of the daemon looks at a folder per task. */
 #pragma once
 
 #include <stddef.h>
 
-#define FOLDER_LIST 4096
+#define FOLDER_LIST 1024
 
 struct folder {
     int fd; /* -1: not open */
@@ -13,9 +13,9 @@ struct folder {
     _Alignas(16) char list[FOLDER_LIST];
 };
 
-/* Below `parent` (AT_FDCWD for a path); links are not followed. 0 or a negative errno; the folder may be
+/* Takes a descriptor of a folder, or the negative errno of an attempt to open one, which is returned. The folder may be
  * used in both cases: it is empty then. */
-int folder_open(struct folder *folder, int parent, const char *name);
+int folder_use(struct folder *folder, int fd);
 /* Borrowed until the next call; "." and ".." are left out. NULL: that was all. */
 const char *folder_next(struct folder *folder);
 void folder_close(struct folder *folder);

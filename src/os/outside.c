@@ -208,6 +208,10 @@ int outside_open(int dir, const char *path, int flags, off_t *ret_size, struct e
     return fd;
 }
 
+int outside_folder(struct folder *folder, int dir, const char *path) {
+    return folder_use(folder, outside_open(dir, path, O_RDONLY | O_DIRECTORY, NULL, NULL));
+}
+
 /* The folder of the path, and its last part. */
 static int open_parent(int dir, const char *path, const char **ret_name) {
     const char *slash = strrchr(path, '/');

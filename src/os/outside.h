@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "os/folder.h"
 
 /* Beside the flags of open(2). */
 #define OUTSIDE_PARENT_LINKS (1 << 28) /* the owner's folder: links in it count, not at the end */
@@ -47,6 +48,9 @@ int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
 
 /* "'PATH' is a FIFO, not a regular file", for what a mode says; a negative errno. */
 int outside_refuse(const char *path, mode_t mode, struct error *err);
+
+/* folder_use of a folder that is opened like this. */
+int outside_folder(struct folder *folder, int dir, const char *path);
 
 /* The names in a folder, without "." and "..", and no more than `max` of them: a run can make millions. */
 struct outside_list {

@@ -1,31 +1,21 @@
-/* proc.c: reads /proc without heap and without stdio.
+/* proc.c: reads /proc without heap and without stdio: it is part of the shim, too.
  *
  * Children hang on the thread that made them, so all threads of a process are asked. A kernel
  * without the file `children` gets a search through all processes instead. */
-#include "shim/proc.h"
+#include "os/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rundir/record.h"
+#include "os/folder.h"
 
 #define STAT_BYTES 768
 #define LIST_BYTES 1024
-#define PATH_BYTES 96
+#define PATH_BYTES 256
 #define PAGE_BYTES 4096
-
-/* As the kernel fills it. */
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    uint16_t size;
-    uint8_t type;
-    char name[];
-};
 
 ssize_t proc_file(int dir, const char *path, char *out, size_t size) {
     int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
@@ -37,17 +27,31 @@ ssize_t proc_file(int dir, const char *path, char *out, size_t size) {
     return got;
 }
 
-/* "/proc/PID" and what follows it */
-static const char *proc_path(char path[PATH_BYTES], pid_t pid, const char *rest, pid_t thread,
-                             const char *last) {
-    struct record_out out = { .text = path, .size = PATH_BYTES - 1 };
-    record_puts(&out, "/proc/");
-    record_put_number(&out, pid);
-    record_puts(&out, rest);
+static char *put_text(char *at, const char *end, const char *text) {
+    while (*text && at < end)
+        *at++ = *text++;
+    return at;
+}
+
+static char *put_number(char *at, const char *end, uint64_t number) {
+    char digits[24], *digit = digits + sizeof(digits) - 1;
+    *digit = '\0';
+    do
+        *--digit = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    return put_text(at, end, digit);
+}
+
+/* PROC/PID, `rest`, and below it `thread`, if that is not 0, and `last`. */
+static const char *proc_path(char path[PATH_BYTES], const char *proc, pid_t pid, const char *rest,
+                             pid_t thread, const char *last) {
+    const char *end = path + PATH_BYTES - 1;
+    char *at = put_text(path, end, proc);
+    at = put_number(put_text(at, end, "/"), end, (uint64_t)pid);
+    at = put_text(at, end, rest);
     if (thread > 0)
-        record_put_number(&out, thread);
-    record_puts(&out, last);
-    path[out.length] = '\0';
+        at = put_text(put_number(at, end, (uint64_t)thread), end, last);
+    *at = '\0';
     return path;
 }
 
@@ -66,25 +70,40 @@ static uint64_t take_number(const char **at) {
     return number;
 }
 
-bool proc_read(pid_t pid, struct proc_stat *ret) {
-    char path[PATH_BYTES], text[STAT_BYTES];
-    if (proc_file(AT_FDCWD, proc_path(path, pid, "/stat", 0, ""), text, sizeof(text)) <= 0)
+/* "17 (name) S 1 17 17 …": the name may hold anything, parentheses too. */
+static bool parse_stat(const char *text, struct proc_stat *ret) {
+    const char *name = strchr(text, '('), *state = strrchr(text, ')');
+    const char *parent = state && state[1] == ' ' ? skip_fields(state + 2, 1) : NULL;
+    const char *session = skip_fields(parent, 2), *start = skip_fields(session, 16);
+    if (!name || !start || state < name || *start < '0' || *start > '9')
         return false;
-    /* The name is in parentheses and may hold anything, also parentheses. */
-    const char *state = strrchr(text, ')');
-    if (!state || state[1] != ' ' || state[2] == '\0')
-        return false;
-    const char *parent = skip_fields(state + 2, 1);
-    if (!parent)
-        return false;
-    ret->state = state[2];
+    size_t length = (size_t)(state - name - 1);
+    *ret = (struct proc_stat){ .state = state[2] };
+    memcpy(ret->name, name + 1, length < sizeof(ret->name) ? length : sizeof(ret->name) - 1);
     ret->parent = (pid_t)take_number(&parent);
+    ret->session = (pid_t)take_number(&session);
+    ret->start = take_number(&start);
     return true;
+}
+
+int proc_read(const char *proc, pid_t pid, struct proc_stat *ret) {
+    char path[PATH_BYTES], text[STAT_BYTES];
+    errno = ESRCH; /* an empty file: it ended after it was opened */
+    if (proc_file(AT_FDCWD, proc_path(path, proc, pid, "/stat", 0, ""), text, sizeof(text)) <= 0)
+        return -errno;
+    return parse_stat(text, ret) ? 0 : -EPROTO;
+}
+
+bool proc_has_ended(pid_t pid) {
+    struct proc_stat stat;
+    int r = proc_read("/proc", pid, &stat);
+    return r < 0 ? r == -ENOENT || r == -ESRCH : stat.state == 'Z' || stat.state == 'X';
 }
 
 int64_t proc_memory(pid_t pid) {
     char path[PATH_BYTES], text[128];
-    if (proc_file(AT_FDCWD, proc_path(path, pid, "/statm", 0, ""), text, sizeof(text)) <= 0)
+    if (proc_file(AT_FDCWD, proc_path(path, "/proc", pid, "/statm", 0, ""), text, sizeof(text))
+        <= 0)
         return 0;
     const char *resident = skip_fields(text, 1);
     const char *shared = skip_fields(text, 2);
@@ -122,22 +141,15 @@ static bool visit_list(const char *path, pid_t parent, proc_visit visit, void *c
 }
 
 /* Calls `each` for every entry of a folder whose name is a number. */
-static void each_number(const char *folder, void (*each)(void *ctx, pid_t number), void *ctx) {
-    _Alignas(struct entry) char list[LIST_BYTES];
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    long size;
-    while (fd >= 0 && (size = syscall(SYS_getdents64, fd, list, sizeof(list))) > 0) {
-        for (long at = 0; at < size;) {
-            const struct entry *entry = (const struct entry *)(list + at);
-            const char *name = entry->name;
-            pid_t number = (pid_t)take_number(&name);
-            if (number > 0 && *name == '\0')
-                each(ctx, number);
-            at += entry->size;
-        }
+static void each_number(const char *path, void (*each)(void *ctx, pid_t number), void *ctx) {
+    struct folder folder;
+    (void)folder_use(&folder, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (const char *name; (name = folder_next(&folder));) {
+        pid_t number = (pid_t)take_number(&name);
+        if (number > 0 && *name == '\0')
+            each(ctx, number);
     }
-    if (fd >= 0)
-        close(fd);
+    folder_close(&folder);
 }
 
 struct search {
@@ -151,7 +163,7 @@ struct search {
 static void search_thread(void *ctx, pid_t thread) {
     struct search *search = ctx;
     char path[PATH_BYTES];
-    (void)proc_path(path, search->parent, "/task/", thread, "/children");
+    (void)proc_path(path, "/proc", search->parent, "/task/", thread, "/children");
     if (visit_list(path, search->parent, search->visit, search->ctx, search->depth))
         search->lists = true;
 }
@@ -159,14 +171,14 @@ static void search_thread(void *ctx, pid_t thread) {
 static void search_process(void *ctx, pid_t pid) {
     const struct search *search = ctx;
     struct proc_stat stat;
-    if (proc_read(pid, &stat) && stat.parent == search->parent)
+    if (proc_read("/proc", pid, &stat) == 0 && stat.parent == search->parent)
         search->visit(search->ctx, search->parent, pid, search->depth);
 }
 
 void proc_children(pid_t parent, proc_visit visit, void *ctx, unsigned depth) {
     struct search search = { .parent = parent, .visit = visit, .ctx = ctx, .depth = depth };
     char path[PATH_BYTES];
-    each_number(proc_path(path, parent, "/task", 0, ""), search_thread, &search);
+    each_number(proc_path(path, "/proc", parent, "/task", 0, ""), search_thread, &search);
     if (!search.lists && access("/proc/self/task", F_OK) == 0
         && access("/proc/thread-self/children", F_OK) < 0)
         each_number("/proc", search_process, &search);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/process.h"
+#include "os/proc.h"
 
 enum held { HELD_NO, HELD_YES, HELD_HIDDEN };
 
@@ -85,7 +85,7 @@ enum socket_holder socket_holder(uint64_t inode, uid_t user, bool (*belongs)(voi
             continue;
         hidden = true;
         /* One that ends while it is looked at was not the holder: the connection is still there. */
-        suspect = suspect || (belongs(ctx, pid) && !process_has_ended(pid));
+        suspect = suspect || (belongs(ctx, pid) && !proc_has_ended(pid));
     }
     if (s.proc)
         (void)closedir(s.proc);

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/proc.h"
 #include "rundir/record.h"
-#include "shim/proc.h"
 #include "shim/shim.h"
 
 #define END_NAME    "end.json"

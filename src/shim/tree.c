@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/proc.h"
 #include "rundir/record.h"
-#include "shim/proc.h"
 #include "shim/shim.h"
 
 #define WALK_DEPTH     24
@@ -68,7 +68,7 @@ static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth);
 static void visit(void *ctx, pid_t parent, pid_t pid, unsigned depth) {
     int handle = depth > 1 ? proc_open(pid) : -1;
     struct proc_stat stat;
-    if ((depth == 1 || handle >= 0) && proc_read(pid, &stat) && stat.parent == parent
+    if ((depth == 1 || handle >= 0) && proc_read("/proc", pid, &stat) == 0 && stat.parent == parent
         && stat.state != 'Z' && stat.state != 'X')
         look_at(ctx, pid, handle, depth);
     if (handle >= 0)

@@ -17,9 +17,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "os/proc.h"
 #include "rundir/record.h"
 #include "shim/child.h"
-#include "shim/proc.h"
 
 #define MEMORY_CLOEXEC 1u /* MFD_CLOEXEC */
 #define PARTS          64 /* texts in one write */
@@ -154,7 +154,7 @@ static void take_entered(struct shim *s, int report, pid_t pid) {
         return;
     s->inside.command = pid;
     s->inside.handle = proc_open(pid);
-    if (proc_read(pid, &stat) && stat.parent != s->leader && stat.parent != s->self)
+    if (proc_read("/proc", pid, &stat) == 0 && stat.parent != s->leader && stat.parent != s->self)
         s->inside.parent = stat.parent;
     (void)!send(report, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* it may go on */
 }

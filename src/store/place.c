@@ -23,7 +23,7 @@
 #include "os/file_system.h"
 #include "os/files.h"
 #include "os/outside.h"
-#include "os/process.h"
+#include "os/proc.h"
 #include "store/await.h"
 
 #define TRIES_MAX   100 /* of 10 ms, while nobody says who has the lock */
@@ -129,7 +129,7 @@ static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
         long pid = signed_pid(fd);
-        bool has_ended = pid > 0 && process_has_ended(pid);
+        bool has_ended = pid > 0 && proc_has_ended(pid);
         if (tries >= (has_ended ? TRIES_ENDED : TRIES_MAX) || (pid > 0 && !has_ended)) {
             errno = EWOULDBLOCK;
             break;
