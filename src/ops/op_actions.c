@@ -372,44 +372,33 @@ static const struct op_param tasks_only[] = { OP_PARAM_TASKS, { .name = NULL } }
 
 static const struct op_param cancel_params[] = {
     OP_PARAM_TASKS,
-    { .name = "now",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "kill a run at once instead of asking it to stop first" },
-    { .name = NULL },
+    PARAM(BOOLEAN, BODY, "now", .text = "kill a run at once instead of asking it to stop first"),
+    { .name = NULL }
 };
 
 static const struct op_param hold_params[] = {
     OP_PARAM_TASKS,
-    { .name = "until",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .max = INT64_C(253402300799999),
-      .text = "when it goes on by itself, in ms since the epoch; never when not given" },
-    { .name = NULL },
+    PARAM(NUMBER, BODY, "until",
+          .text = "when it goes on by itself, in ms since the epoch; never when not given",
+          .max = INT64_C(253402300799999)),
+    { .name = NULL }
 };
 
 static const struct op_param retry_params[] = {
     OP_PARAM_TASKS,
-    { .name = "allow",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 50,
-      .text = "rules of what the agent may do from now on, in this task alone: \"Bash(git "
-              "commit:*)\"" },
-    { .name = NULL },
+    PARAM(LIST, BODY, "allow",
+          .text = "rules of what the agent may do from now on, in this task alone: \"Bash(git "
+                  "commit:*)\"",
+          .min = 1, .max = 50),
+    { .name = NULL }
 };
 
 static const struct op_param verdict_params[] = {
     OP_PARAM_TASKS,
-    { .name = "reason",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 10000,
-      .text = "why; what is rejected finds it in the feedback of its next iteration" },
-    { .name = NULL },
+    PARAM(TEXT, BODY, "reason",
+          .text = "why; what is rejected finds it in the feedback of its next iteration", .min = 1,
+          .max = 10000),
+    { .name = NULL }
 };
 
 #define ACTION_OF(verb, params_, summary_, text_, state_, reach_)                                  \

@@ -25,17 +25,6 @@ static int run(struct op_call *call) {
     return 0;
 }
 
-static const struct op_param params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_PATH,
-      .required = true,
-      .min = 1,
-      .max = 128,
-      .text = "the agent" },
-    { .name = NULL },
-};
-
 const struct op op_agent_clear = {
     .name = "agent.clear",
     .method = "POST",
@@ -44,7 +33,8 @@ const struct op op_agent_clear = {
     .text =
         "Its tasks may start at once, and its launch failures count from 0. For an account that is "
         "closed (login, bill, limit), see `limiter.clear`.",
-    .params = params,
+    .params = PARAMS(
+        PARAM(TEXT, PATH, "name", .text = "the agent", .required = true, .min = 1, .max = 128)),
     .result = "{\"name\":\"claude\",\"state\":\"open\",\"already\":false}",
     .right = OP_ADMIN,
     .writes = true,

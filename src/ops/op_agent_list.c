@@ -79,8 +79,6 @@ static int run(struct op_call *call) {
     return names_list(call, config_agent_count(config) + unnamed, print_agent);
 }
 
-static const struct op_param params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
-
 const struct op op_agent_list = {
     .name = "agent.list",
     .method = "GET",
@@ -94,7 +92,7 @@ const struct op op_agent_list = {
         "`roster`: it is a worker, which takes tasks that name no agent. "
         "`closed_until`: launches of it failed several times in a row, and nothing is given to it "
         "before.",
-    .params = params,
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result =
         "{\"items\":[{\"name\":\"claude\",\"named\":true,\"command\":[\"claude\",\"-p\"],"
         "\"program\":"

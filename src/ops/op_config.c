@@ -130,35 +130,17 @@ static int run_reload(struct op_call *call) {
 
 /* --- the operations -------------------------------------------------------------------------- */
 
-static const struct op_param list_params[] = {
-    { .name = "all",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_QUERY,
-      .text = "every setting, not only those that were chosen" },
-    { .name = NULL },
-};
-
 const struct op op_config_list = {
     .name = "config.list",
     .method = "GET",
     .path = "/v1/config",
     .summary = "show the settings in force and where they come from",
-    .params = list_params,
+    .params = PARAMS(
+        PARAM(BOOLEAN, QUERY, "all", .text = "every setting, not only those that were chosen")),
     .result = "{\"preset\":\"sluice\",\"file\":\"/home/me/.config/sluice/sluice.yaml\","
               "\"items\":[{\"key\":\"limits.runs\",\"value\":4,\"origin\":\"sluice.yaml:3\"}]}",
     .right = OP_READ,
     .run = run_list,
-};
-
-static const struct op_param get_params[] = {
-    { .name = "key",
-      .type = OP_TEXT,
-      .place = OP_IN_PATH,
-      .required = true,
-      .min = 1,
-      .max = 256,
-      .text = "the setting: `limits.runs`, `agents.claude.slots`" },
-    { .name = NULL },
 };
 
 const struct op op_config_get = {
@@ -166,27 +148,15 @@ const struct op op_config_get = {
     .method = "GET",
     .path = "/v1/config/{key}",
     .summary = "show one setting",
-    .params = get_params,
+    .params =
+        PARAMS(PARAM(TEXT, PATH, "key", .text = "the setting: `limits.runs`, `agents.claude.slots`",
+                     .required = true, .min = 1, .max = 256)),
     .result =
         "{\"key\":\"limits.runs\",\"value\":4,\"origin\":\"sluice.yaml:3\",\"text\":\"Most runs "
         "at once.\",\"expected\":\"a whole number from 0 to 1000000000 or unlimited\","
         "\"default\":\"8\"}",
     .right = OP_READ,
     .run = run_get,
-};
-
-static const struct op_param set_params[] = {
-    { .name = "set",
-      .type = OP_OBJECT,
-      .place = OP_IN_BODY,
-      .max = 1000,
-      .text = "settings and their new values" },
-    { .name = "unset",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .max = 1000,
-      .text = "settings that get their default again" },
-    { .name = NULL },
 };
 
 const struct op op_config_set = {
@@ -197,7 +167,9 @@ const struct op op_config_set = {
     .text =
         "All of them or none; comments and order of the file stay. Raising a cap starts work at "
         "once, lowering one stops nothing.",
-    .params = set_params,
+    .params = PARAMS(
+        PARAM(OBJECT, BODY, "set", .text = "settings and their new values", .max = 1000),
+        PARAM(LIST, BODY, "unset", .text = "settings that get their default again", .max = 1000)),
     .result = "{\"changed\":[\"limits.runs\"]}",
     .right = OP_ADMIN,
     .writes = true,

@@ -90,13 +90,9 @@ static int run_resume(struct op_call *call) {
 }
 
 static const struct op_param pause_params[] = {
-    { .name = "project",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 128,
-      .text = "only this project; all of them when not given" },
-    { .name = NULL },
+    PARAM(TEXT, BODY, "project", .text = "only this project; all of them when not given", .min = 1,
+          .max = 128),
+    { .name = NULL }
 };
 
 const struct op op_daemon_pause = {
@@ -212,14 +208,6 @@ static void finish_tick(struct op_call *call) {
     end_starts(t);
 }
 
-static const struct op_param tick_params[] = {
-    { .name = "dry_run",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "only say what would start" },
-    { .name = NULL },
-};
-
 const struct op op_daemon_tick = {
     .name = "daemon.tick",
     .method = "POST",
@@ -230,7 +218,7 @@ const struct op op_daemon_tick = {
             "`pace.spawn_delay_s`, if nothing changes until then. A tick in which nothing can "
             "start has no "
             "effect.",
-    .params = tick_params,
+    .params = PARAMS(PARAM(BOOLEAN, BODY, "dry_run", .text = "only say what would start")),
     .result = "{\"start\":[{\"id\":\"web-17\",\"project\":\"web\",\"agent\":\"claude\",\"score\":"
               "135,\"at\":1760000000000}]}",
     .right = OP_ADMIN,

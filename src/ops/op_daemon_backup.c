@@ -31,17 +31,6 @@ static int run(struct op_call *call) {
     return op_wait_backup(call, path, print);
 }
 
-static const struct op_param params[] = {
-    { .name = "path",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = 4096,
-      .text = "where the copy goes, on the daemon's machine" },
-    { .name = NULL },
-};
-
 /* It changes nothing that a repetition could do twice: it takes no key, and runs after the turn's commit. */
 const struct op op_daemon_backup = {
     .name = "daemon.backup",
@@ -52,7 +41,9 @@ const struct op op_daemon_backup = {
         "The copy is checked and on disk when this is answered; until then the daemon goes on with "
         "everything else. `sluice restore` puts it back. One at a time: another one meanwhile is "
         "refused.",
-    .params = params,
+    .params =
+        PARAMS(PARAM(TEXT, BODY, "path", .text = "where the copy goes, on the daemon's machine",
+                     .required = true, .min = 1, .max = 4096)),
     .result = "{\"path\":\"/backup/sluice.db\",\"bytes\":65536,\"took_ms\":12}",
     .right = OP_ADMIN,
     .local = true, /* it writes a file, where the client says */

@@ -91,10 +91,6 @@ static int run_all(struct op_call *call) {
     return ask(call);
 }
 
-static const struct op_param task_params[] = {
-    OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL }
-};
-
 #define EVENT_EXAMPLE                                                                              \
     "{\"seq\":41,\"at\":1760000000000,\"kind\":\"task.state\",\"task\":\"web-17\",\"attempt\":1,"  \
     "\"data\":{\"from\":\"ready\",\"to\":\"starting\",\"reason\":\"first-in-order\"}}"
@@ -104,31 +100,11 @@ const struct op op_task_events = {
     .method = "GET",
     .path = "/v1/tasks/{id}/events",
     .summary = "list what happened to a task, oldest first",
-    .params = task_params,
+    .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":\"e41\"}",
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run_of_task,
-};
-
-static const struct op_param all_params[] = {
-    { .name = "after",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .text = "events with a higher number, oldest first" },
-    { .name = "before",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .text = "the last ones with a lower number" },
-    { .name = "task",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .max = 160,
-      .text = "only about this task" },
-    OP_PARAM_LIMIT,
-    { .name = NULL },
 };
 
 const struct op op_event_list = {
@@ -141,7 +117,11 @@ const struct op op_event_list = {
         "With `Accept: text/event-stream` it is a stream that goes on: `id` is the number, "
         "`event` the kind, `data` the object. `Last-Event-ID` or `after` resumes it; when that is "
         "too old there is one `event: reset`, and the client reads the state again.",
-    .params = all_params,
+    .params = PARAMS(
+        PARAM(NUMBER, QUERY, "after", .text = "events with a higher number, oldest first"),
+        PARAM(NUMBER, QUERY, "before", .text = "the last ones with a lower number", .min = 1),
+        PARAM(TEXT, QUERY, "task", .text = "only about this task", .min = 1, .max = 160),
+        OP_PARAM_LIMIT),
     .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":null,\"first_seq\":1,\"last_seq\":41}",
     .right = OP_READ,
     .reach = OP_REACH_LIST,

@@ -101,29 +101,20 @@ static int run_close(struct op_call *call) {
     "\"name\":\"night\",\"owned\":false,\"closed\":false,\"created_at\":1760000000000,"            \
     "\"closed_at\":null,\"total\":12,\"open\":3,\"failed\":1"
 
-static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
-
 const struct op op_group_list = {
     .name = "group.list",
     .method = "GET",
     .path = "/v1/groups",
     .summary = "list the groups",
-    .params = list_params,
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result = "{\"items\":[{" GROUP_EXAMPLE "}],\"next\":null}",
     .right = OP_READ,
     .run = run_list,
 };
 
-static const struct op_param name_params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_PATH,
-      .required = true,
-      .min = 1,
-      .max = 128,
-      .text = "the group" },
-    { .name = NULL },
-};
+static const struct op_param name_params[] = { PARAM(TEXT, PATH, "name", .text = "the group",
+                                                     .required = true, .min = 1, .max = 128),
+                                               { .name = NULL } };
 
 const struct op op_group_show = {
     .name = "group.show",
@@ -137,26 +128,15 @@ const struct op op_group_show = {
     .run = run_show,
 };
 
-static const struct op_param add_params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 128,
-      .text = "its name; made up when not given" },
-    { .name = "owned",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "closed by hand only, not when all its tasks are final" },
-    { .name = NULL },
-};
-
 const struct op op_group_add = {
     .name = "group.add",
     .method = "POST",
     .path = "/v1/groups",
     .summary = "open a group",
-    .params = add_params,
+    .params = PARAMS(
+        PARAM(TEXT, BODY, "name", .text = "its name; made up when not given", .min = 1, .max = 128),
+        PARAM(BOOLEAN, BODY, "owned",
+              .text = "closed by hand only, not when all its tasks are final")),
     .result = "{\"name\":\"night\",\"already\":false}",
     .right = OP_SUBMIT,
     .writes = true,

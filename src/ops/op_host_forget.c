@@ -21,17 +21,6 @@ static int run(struct op_call *call) {
     return 0;
 }
 
-static const struct op_param params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_PATH,
-      .required = true,
-      .min = 1,
-      .max = 253,
-      .text = "the host, as `host.list` names it" },
-    { .name = NULL },
-};
-
 const struct op op_host_forget = {
     .name = "host.forget",
     .method = "POST",
@@ -42,7 +31,8 @@ const struct op op_host_forget = {
             "none. The host of this daemon is refused. If the host comes back all the same and its "
             "daemon is the active one, what still lives there of these runs is killed. The event "
             "is `host.forgotten`, with who did it.",
-    .params = params,
+    .params = PARAMS(PARAM(TEXT, PATH, "name", .text = "the host, as `host.list` names it",
+                           .required = true, .min = 1, .max = 253)),
     .result = "{\"name\":\"box1\",\"runs\":3,\"already\":false}",
     .right = OP_ADMIN,
     .writes = true,

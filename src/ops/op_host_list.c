@@ -20,8 +20,6 @@ static int run(struct op_call *call) {
     return names_list(call, engine_host_count(call->engine), print_at);
 }
 
-static const struct op_param params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
-
 const struct op op_host_list = {
     .name = "host.list",
     .method = "GET",
@@ -31,7 +29,7 @@ const struct op op_host_list = {
             "active one: while `runs` live there, they keep their places and are not started a "
             "second time. `unreachable_since`: when another daemon took over. One that was "
             "forgotten is shown until its own daemon is active again.",
-    .params = params,
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result = "{\"items\":[{\"name\":\"box2\",\"active\":true,\"reachable\":true,\"runs\":2,"
               "\"unreachable_since\":null,\"forgotten_at\":null,\"forgotten_by\":null},"
               "{\"name\":\"box1\",\"active\":false,\"reachable\":false,\"runs\":1,"

@@ -107,26 +107,30 @@ struct strbuf *op_more(struct op_call *call);
 /* The fields that every list has, and how its cursor is written. */
 #define OP_LIMIT_MAX      1000
 #define OP_LIMIT_STANDARD 50
+/* A row of `params`, and such a list. */
+#define PARAM(type_, place_, name_, ...)                                                           \
+    { .name = (name_), .type = OP_##type_, .place = OP_IN_##place_, __VA_ARGS__ }
+#define PARAMS(...)                                                                                \
+    (const struct op_param[]) {                                                                    \
+        __VA_ARGS__, {                                                                             \
+            .name = NULL                                                                           \
+        }                                                                                          \
+    }
 #define OP_PARAM_LIMIT                                                                             \
-    {                                                                                              \
-        .name = "limit", .type = OP_NUMBER, .place = OP_IN_QUERY, .min = 1, .max = OP_LIMIT_MAX,   \
-        .text = "most items in the answer; 50 when not given"                                      \
-    }
+    PARAM(NUMBER, QUERY, "limit", .text = "most items in the answer; 50 when not given", .min = 1, \
+          .max = OP_LIMIT_MAX)
 #define OP_PARAM_CURSOR                                                                            \
-    {                                                                                              \
-        .name = "cursor", .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 64,              \
-        .text = "`next` of the answer before: goes on behind it"                                   \
-    }
+    PARAM(TEXT, QUERY, "cursor", .text = "`next` of the answer before: goes on behind it",         \
+          .min = 1, .max = 64)
 #define OP_PARAM_ID                                                                                \
-    {                                                                                              \
-        .name = "id", .type = OP_TEXT, .place = OP_IN_PATH, .required = true, .min = 1,            \
-        .max = 255, .text = "the task: `web-17`, its number alone, or its external id"             \
-    }
+    PARAM(TEXT, PATH, "id", .required = true, .min = 1, .max = 255,                                \
+          .text = "the task: `web-17`, its number alone, or its external id")
 #define OP_PARAM_TASKS                                                                             \
-    {                                                                                              \
-        .name = "tasks", .type = OP_LIST, .place = OP_IN_BODY, .required = true, .min = 1,         \
-        .max = OP_LIST_MAX, .text = "task ids, or external ids"                                    \
-    }
+    PARAM(LIST, BODY, "tasks", .text = "task ids, or external ids", .required = true, .min = 1,    \
+          .max = OP_LIST_MAX)
+/* A name that narrows a list. */
+#define OP_PARAM_FILTER(name_, text_)                                                              \
+    PARAM(TEXT, QUERY, name_, .text = (text_), .min = 1, .max = 160)
 
 size_t op_limit(const struct op_call *call);
 /* A cursor is a kind of list and a number. -EINVAL: it is not one of this list. */

@@ -34,8 +34,6 @@ static int run_clear(struct op_call *call) {
     return 0;
 }
 
-static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
-
 const struct op op_limiter_list = {
     .name = "limiter.list",
     .method = "GET",
@@ -46,7 +44,7 @@ const struct op op_limiter_list = {
             "`last_success`: when a run that used the account last ended well. Of one that is "
             "closed because "
             "a login or a bill was refused: `agent`, what it `said`, and the `fix`.",
-    .params = list_params,
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result =
         "{\"items\":[{\"name\":\"anthropic\",\"state\":\"backoff\",\"opens_at\":1760000000000,"
         "\"hits\":2,\"last_success\":1759999990000,\"used\":1,\"cap\":10}],\"next\":null}",
@@ -54,23 +52,13 @@ const struct op op_limiter_list = {
     .run = run_list,
 };
 
-static const struct op_param clear_params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_PATH,
-      .required = true,
-      .min = 1,
-      .max = 128,
-      .text = "the account" },
-    { .name = NULL },
-};
-
 const struct op op_limiter_clear = {
     .name = "limiter.clear",
     .method = "POST",
     .path = "/v1/limiters/{name}/clear",
     .summary = "open a provider account again",
-    .params = clear_params,
+    .params = PARAMS(
+        PARAM(TEXT, PATH, "name", .text = "the account", .required = true, .min = 1, .max = 128)),
     .result = "{\"name\":\"anthropic\",\"state\":\"open\",\"already\":false}",
     .right = OP_ADMIN,
     .writes = true,

@@ -182,48 +182,21 @@ static int run_post(struct op_call *call) {
     "there twice."
 
 #define PARAM_NAME                                                                                 \
-    {                                                                                              \
-        .name = "name", .type = OP_TEXT, .place = OP_IN_PATH, .required = true, .min = 1,          \
-        .max = 128, .text = "the project"                                                          \
-    }
+    PARAM(TEXT, PATH, "name", .text = "the project", .required = true, .min = 1, .max = 128)
 #define PARAM_TYPE(place_, text_)                                                                  \
-    {                                                                                              \
-        .name = "type", .type = OP_TEXT, .place = (place_), .min = 1, .max = BUS_TYPE_MAX,         \
-        .text = (text_)                                                                            \
-    }
-#define READ_PARAMS                                                                                \
-    OP_PARAM_LIMIT, OP_PARAM_CURSOR, PARAM_TYPE(OP_IN_QUERY, "only messages of this type"), {      \
-        .name = NULL                                                                               \
-    }
-#define POST_PARAMS                                                                                \
-    { .name = "text",                                                                              \
-      .type = OP_TEXT,                                                                             \
-      .place = OP_IN_BODY,                                                                         \
-      .required = true,                                                                            \
-      .min = 1,                                                                                    \
-      .max = BUS_BODY_MAX,                                                                         \
-      .lines = true,                                                                               \
-      .text = "the message" },                                                                     \
-        PARAM_TYPE(OP_IN_BODY, "such as `FACT`, `PROGRESS`, `QUESTION`; `INFO` when not given"),   \
-        { .name = "issue",                                                                         \
-          .type = OP_TEXT,                                                                         \
-          .place = OP_IN_BODY,                                                                     \
-          .min = 1,                                                                                \
-          .max = 256,                                                                              \
-          .text = "the issue it belongs to" },                                                     \
-        { .name = "parents",                                                                       \
-          .type = OP_ARRAY,                                                                        \
-          .place = OP_IN_BODY,                                                                     \
-          .text = "messages it answers: `[{\"msg_id\",\"kind\"}]`" },                              \
-        { .name = "links", .type = OP_ARRAY, .place = OP_IN_BODY, .text = "what it points to" },   \
-        { .name = "meta", .type = OP_OBJECT, .place = OP_IN_BODY, .text = "anything else" }, {     \
-        .name = NULL                                                                               \
-    }
-
-static const struct op_param project_read_params[] = { PARAM_NAME, READ_PARAMS };
-static const struct op_param project_post_params[] = { PARAM_NAME, POST_PARAMS };
-static const struct op_param task_read_params[] = { OP_PARAM_ID, READ_PARAMS };
-static const struct op_param task_post_params[] = { OP_PARAM_ID, POST_PARAMS };
+    PARAM(TEXT, place_, "type", .text = (text_), .min = 1, .max = BUS_TYPE_MAX)
+#define READ_PARAMS(of_)                                                                           \
+    PARAMS(of_, OP_PARAM_LIMIT, OP_PARAM_CURSOR, PARAM_TYPE(QUERY, "only messages of this type"))
+#define POST_PARAMS(of_)                                                                           \
+    PARAMS(                                                                                        \
+        of_,                                                                                       \
+        PARAM(TEXT, BODY, "text", .text = "the message", .required = true, .min = 1,               \
+              .max = BUS_BODY_MAX, .lines = true),                                                 \
+        PARAM_TYPE(BODY, "such as `FACT`, `PROGRESS`, `QUESTION`; `INFO` when not given"),         \
+        PARAM(TEXT, BODY, "issue", .text = "the issue it belongs to", .min = 1, .max = 256),       \
+        PARAM(ARRAY, BODY, "parents", .text = "messages it answers: `[{\"msg_id\",\"kind\"}]`"),   \
+        PARAM(ARRAY, BODY, "links", .text = "what it points to"),                                  \
+        PARAM(OBJECT, BODY, "meta", .text = "anything else"))
 
 const struct op op_project_messages = {
     .name = "project.messages",
@@ -231,7 +204,7 @@ const struct op op_project_messages = {
     .path = "/v1/projects/{name}/messages",
     .summary = "list the messages on the bus of a project",
     .text = READ_TEXT,
-    .params = project_read_params,
+    .params = READ_PARAMS(PARAM_NAME),
     .result = PAGE_EXAMPLE,
     .right = OP_READ,
     .reach = OP_REACH_PROJECT,
@@ -244,7 +217,7 @@ const struct op op_project_post = {
     .path = "/v1/projects/{name}/messages",
     .summary = "post a message to the bus of a project",
     .text = POST_TEXT,
-    .params = project_post_params,
+    .params = POST_PARAMS(PARAM_NAME),
     .result = POSTED_EXAMPLE,
     .right = OP_SUBMIT,
     .reach = OP_REACH_PROJECT,
@@ -257,7 +230,7 @@ const struct op op_task_messages = {
     .path = "/v1/tasks/{id}/messages",
     .summary = "list the messages on the bus of a task",
     .text = READ_TEXT,
-    .params = task_read_params,
+    .params = READ_PARAMS(OP_PARAM_ID),
     .result = PAGE_EXAMPLE,
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
@@ -270,7 +243,7 @@ const struct op op_task_post = {
     .path = "/v1/tasks/{id}/messages",
     .summary = "post a message to the bus of a task",
     .text = POST_TEXT,
-    .params = task_post_params,
+    .params = POST_PARAMS(OP_PARAM_ID),
     .result = POSTED_EXAMPLE,
     .right = OP_SUBMIT,
     .reach = OP_REACH_SUBTREE,

@@ -36,14 +36,6 @@ static int run(struct op_call *call) {
     return op_wait_snapshot(call, op_flag(call, "anonymous"), take, answer);
 }
 
-static const struct op_param params[] = {
-    { .name = "anonymous",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_QUERY,
-      .text = "names and ids are replaced by neutral ones; the decisions stay the same" },
-    { .name = NULL },
-};
-
 const struct op op_plan_snapshot = {
     .name = "plan.snapshot",
     .method = "GET",
@@ -54,7 +46,9 @@ const struct op op_plan_snapshot = {
             "(about 200 bytes for each task) and comes in chunks. One at a time: another one "
             "meanwhile is refused with 409. Above 1 GB of scheduler state (about 3 million tasks) "
             "it is refused with 413.",
-    .params = params,
+    .params = PARAMS(
+        PARAM(BOOLEAN, QUERY, "anonymous",
+              .text = "names and ids are replaced by neutral ones; the decisions stay the same")),
     .result = "{\"live\":true,\"now\":1760000000000,\"config\":{\"preset\":\"sluice\"},"
               "\"projects\":[{\"id\":\"web\"}],\"tasks\":[]}",
     .right = OP_ADMIN,

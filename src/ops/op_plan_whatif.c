@@ -62,20 +62,6 @@ static int run(struct op_call *call) {
     return r < 0 ? r : op_wait_outlook(call, change.config, take, end);
 }
 
-static const struct op_param params[] = {
-    { .name = "set",
-      .type = OP_OBJECT,
-      .place = OP_IN_BODY,
-      .max = 100,
-      .text = "settings and the values that they would have" },
-    { .name = "unset",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .max = 100,
-      .text = "settings that would have their default" },
-    { .name = NULL },
-};
-
 const struct op op_plan_whatif = {
     .name = "plan.whatif",
     .method = "POST",
@@ -90,7 +76,10 @@ const struct op op_plan_whatif = {
         "follow. `points`: times and how many tasks are left then, at most 120. A queue that is "
         "too large to be copied at once is refused with 413 (above 32 MB of scheduler state, about "
         "100,000 tasks).",
-    .params = params,
+    .params = PARAMS(
+        PARAM(OBJECT, BODY, "set", .text = "settings and the values that they would have",
+              .max = 100),
+        PARAM(LIST, BODY, "unset", .text = "settings that would have their default", .max = 100)),
     .result =
         "{\"at\":1760000000000,\"now\":{\"finish_at\":1760003600000,\"makespan_ms\":3600000,"
         "\"tasks\":12,\"others\":1,\"complete\":true,\"projects\":[{\"name\":\"web\",\"tasks\":12,"

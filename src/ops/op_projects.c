@@ -226,8 +226,6 @@ static int run_delete(struct op_call *call) {
     "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"counts\":{\"ready\":3,"        \
     "\"running\":1},\"external\":0}"
 
-static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
-
 const struct op op_project_list = {
     .name = "project.list",
     .method = "GET",
@@ -236,48 +234,29 @@ const struct op op_project_list = {
     .text =
         "`share` is the part of all tokens in the window, live runs included; `target` what the "
         "weight gives among the projects that are open.",
-    .params = list_params,
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result = "{\"items\":[" PROJECT_EXAMPLE "],\"next\":null}",
     .right = OP_READ,
     .run = run_list,
 };
 
 #define PARAM_NAME(place_)                                                                         \
-    {                                                                                              \
-        .name = "name", .type = OP_TEXT, .place = (place_), .required = true, .min = 1,            \
-        .max = 128, .text = "the project"                                                          \
-    }
+    PARAM(TEXT, place_, "name", .text = "the project", .required = true, .min = 1, .max = 128)
 #define PARAM_SETTINGS                                                                             \
-    {                                                                                              \
-        .name = "KEY", .type = OP_SETTINGS, .place = OP_IN_BODY, .min = 1, .max = 4096,            \
-        .settings = BELOW,                                                                         \
-        .text = "any setting `projects.P.KEY` of the configuration, such as "                      \
-                "`weight` or `path`, a folder that must be there"                                  \
-    }
-
-static const struct op_param show_params[] = { PARAM_NAME(OP_IN_PATH), { .name = NULL } };
+    PARAM(SETTINGS, BODY, "KEY", .min = 1, .max = 4096, .settings = BELOW,                         \
+          .text =                                                                                  \
+              "any setting `projects.P.KEY` of the configuration, such as `weight` or `path`, "    \
+              "a folder that must be there")
 
 const struct op op_project_show = {
     .name = "project.show",
     .method = "GET",
     .path = "/v1/projects/{name}",
     .summary = "show a project",
-    .params = show_params,
+    .params = PARAMS(PARAM_NAME(PATH)),
     .result = PROJECT_EXAMPLE,
     .right = OP_READ,
     .run = run_show,
-};
-
-static const struct op_param add_params[] = {
-    PARAM_NAME(OP_IN_BODY),
-    { .name = "prefix",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 16,
-      .text = "what the ids of its tasks begin with; made from the name when not given" },
-    PARAM_SETTINGS,
-    { .name = NULL },
 };
 
 const struct op op_project_add = {
@@ -285,17 +264,16 @@ const struct op op_project_add = {
     .method = "POST",
     .path = "/v1/projects",
     .summary = "add a project",
-    .params = add_params,
+    .params = PARAMS(
+        PARAM_NAME(BODY),
+        PARAM(TEXT, BODY, "prefix",
+              .text = "what the ids of its tasks begin with; made from the name when not given",
+              .min = 1, .max = 16),
+        PARAM_SETTINGS),
     .result = PROJECT_EXAMPLE,
     .right = OP_ADMIN,
     .writes = true,
     .run = run_add,
-};
-
-static const struct op_param set_params[] = {
-    PARAM_NAME(OP_IN_PATH),
-    PARAM_SETTINGS,
-    { .name = NULL },
 };
 
 const struct op op_project_set = {
@@ -304,20 +282,11 @@ const struct op op_project_set = {
     .path = "/v1/projects/{name}/set",
     .summary = "change the settings of a project",
     .text = "The same as changing `projects.NAME.*` of the configuration.",
-    .params = set_params,
+    .params = PARAMS(PARAM_NAME(PATH), PARAM_SETTINGS),
     .result = PROJECT_EXAMPLE,
     .right = OP_ADMIN,
     .writes = true,
     .run = run_set,
-};
-
-static const struct op_param delete_params[] = {
-    PARAM_NAME(OP_IN_PATH),
-    { .name = "cancel",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "cancel its unfinished tasks; without it they are a conflict" },
-    { .name = NULL },
 };
 
 const struct op op_project_delete = {
@@ -328,7 +297,9 @@ const struct op op_project_delete = {
     .text = "Removes it from the lists, and its section from the configuration. Its finished tasks "
             "stay until retention removes them, and its prefix stays taken: `project.add` with "
             "the same name brings it back.",
-    .params = delete_params,
+    .params = PARAMS(PARAM_NAME(PATH),
+                     PARAM(BOOLEAN, BODY, "cancel",
+                           .text = "cancel its unfinished tasks; without it they are a conflict")),
     .result = "{\"name\":\"web\",\"canceled\":2}",
     .right = OP_ADMIN,
     .writes = true,

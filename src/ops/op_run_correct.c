@@ -86,27 +86,7 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take, correct);
 }
 
-#define TOKENS(name_, text_)                                                                       \
-    { .name = (name_), .type = OP_NUMBER, .place = OP_IN_BODY, .max = TOKENS_MOST, .text = (text_) }
-
-static const struct op_param params[] = {
-    OP_PARAM_ID,
-    { .name = "attempt",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = UINT32_MAX,
-      .text = "the number of the run; the last ended run if not given" },
-    TOKENS("tokens", "tokens used, input and output together"),
-    TOKENS("tokens_in", "input tokens"),
-    TOKENS("tokens_out", "output tokens"),
-    { .name = "cost_usd",
-      .type = OP_DECIMAL,
-      .place = OP_IN_BODY,
-      .max = 1000000000,
-      .text = "cost in dollars" },
-    { .name = NULL },
-};
+#define TOKENS(name_, text_) PARAM(NUMBER, BODY, name_, .text = (text_), .max = TOKENS_MOST)
 
 const struct op op_run_correct = {
     .name = "run.correct",
@@ -117,7 +97,14 @@ const struct op op_run_correct = {
             "in the project and global windows, and in the daily totals. Values that are not given "
             "do not change. A task that was held because its budget was used up continues if some "
             "of the budget is left.",
-    .params = params,
+    .params =
+        PARAMS(OP_PARAM_ID,
+               PARAM(NUMBER, BODY, "attempt",
+                     .text = "the number of the run; the last ended run if not given", .min = 1,
+                     .max = UINT32_MAX),
+               TOKENS("tokens", "tokens used, input and output together"),
+               TOKENS("tokens_in", "input tokens"), TOKENS("tokens_out", "output tokens"),
+               PARAM(DECIMAL, BODY, "cost_usd", .text = "cost in dollars", .max = 1000000000)),
     .result = "{\"id\":\"web-17\",\"attempt\":2,\"budget\":{\"run\":{},\"task\":{}}}",
     .right = OP_ADMIN,
     .writes = true,

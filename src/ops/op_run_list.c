@@ -296,30 +296,6 @@ static int run(struct op_call *call) {
     return ask_ended(call);
 }
 
-#define FILTER(name_, text_)                                                                       \
-    {                                                                                              \
-        .name = (name_), .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 160,              \
-        .text = (text_)                                                                            \
-    }
-#define POINT(name_, text_)                                                                        \
-    { .name = (name_), .type = OP_NUMBER, .place = OP_IN_QUERY, .text = (text_) }
-
-static const struct op_param params[] = {
-    POINT("since", "those that live, or ended at this time (ms) or later"),
-    POINT("until", "those that ended before this time (ms); when not given also those that live"),
-    FILTER("project", "only of this project"),
-    FILTER("agent", "only by this agent"),
-    FILTER("state", "`live`, `ended`, or an outcome: `ok`, `failed`, `limited` …"),
-    OP_PARAM_LIMIT,
-    { .name = "after",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .max = 80,
-      .text = "`next` of the answer before: goes on behind it" },
-    { .name = NULL },
-};
-
 const struct op op_run_list = {
     .name = "run.list",
     .method = "GET",
@@ -330,7 +306,18 @@ const struct op op_run_list = {
         "that ended before: ask for a later time to see it. One call looks at up to 5,000 ended "
         "runs: a page may have fewer items than asked for, or none, and still a `next`. Runs go "
         "with their tasks (`retention`); what they used stays (`usage.list`).",
-    .params = params,
+    .params = PARAMS(
+        PARAM(NUMBER, QUERY, "since",
+              .text = "those that live, or ended at this time (ms) or later"),
+        PARAM(NUMBER, QUERY, "until",
+              .text =
+                  "those that ended before this time (ms); when not given also those that live"),
+        OP_PARAM_FILTER("project", "only of this project"),
+        OP_PARAM_FILTER("agent", "only by this agent"),
+        OP_PARAM_FILTER("state", "`live`, `ended`, or an outcome: `ok`, `failed`, `limited` …"),
+        OP_PARAM_LIMIT,
+        PARAM(TEXT, QUERY, "after", .text = "`next` of the answer before: goes on behind it",
+              .min = 1, .max = 80)),
     .result = "{\"items\":[{\"task\":\"web-17\",\"title\":\"write the parser\",\"project\":\"web\","
               "\"kind\":null,\"agent\":\"claude\",\"attempt\":1,\"iteration\":1,\"state\":\"done\","
               "\"phase\":null,\"ordered_at\":1760000000000,\"started_at\":1760000000100,"

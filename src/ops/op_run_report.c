@@ -119,41 +119,7 @@ static int run(struct op_call *call) {
     return 0;
 }
 
-#define TOKENS(name_, text_)                                                                       \
-    { .name = (name_), .type = OP_NUMBER, .place = OP_IN_BODY, .max = TOKENS_MAX, .text = (text_) }
-
-static const struct op_param params[] = {
-    { .name = "task",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 160,
-      .text = "who reports; the run of the header `X-Sluice-Run` when not given" },
-    { .name = "attempt",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = UINT32_MAX,
-      .text = "which attempt; a report of one that is over is refused" },
-    TOKENS("tokens_in", "tokens read so far"),
-    TOKENS("tokens_out", "tokens written so far"),
-    TOKENS("tokens", "tokens used so far, read and written together"),
-    { .name = "cost_usd",
-      .type = OP_DECIMAL,
-      .place = OP_IN_BODY,
-      .max = 1000000000,
-      .text = "what it cost so far" },
-    { .name = "done",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "makes the DONE marker of the task" },
-    { .name = "rate_limited_s",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .max = 315360000,
-      .text = "its provider said wait; so many seconds, 0: not said how long" },
-    { .name = NULL },
-};
+#define TOKENS(name_, text_) PARAM(NUMBER, BODY, name_, .text = (text_), .max = TOKENS_MAX)
 
 const struct op op_run_report = {
     .name = "run.report",
@@ -163,7 +129,20 @@ const struct op op_run_report = {
     .text =
         "Numbers above the limits of `report.*` are not booked: `refused` says why, and the owner "
         "gets an alert.",
-    .params = params,
+    .params = PARAMS(
+        PARAM(TEXT, BODY, "task",
+              .text = "who reports; the run of the header `X-Sluice-Run` when not given", .min = 1,
+              .max = 160),
+        PARAM(NUMBER, BODY, "attempt",
+              .text = "which attempt; a report of one that is over is refused", .min = 1,
+              .max = UINT32_MAX),
+        TOKENS("tokens_in", "tokens read so far"), TOKENS("tokens_out", "tokens written so far"),
+        TOKENS("tokens", "tokens used so far, read and written together"),
+        PARAM(DECIMAL, BODY, "cost_usd", .text = "what it cost so far", .max = 1000000000),
+        PARAM(BOOLEAN, BODY, "done", .text = "makes the DONE marker of the task"),
+        PARAM(NUMBER, BODY, "rate_limited_s",
+              .text = "its provider said wait; so many seconds, 0: not said how long",
+              .max = 315360000)),
     .result = "{\"ok\":true}",
     .right = OP_RUN,
     .reach = OP_REACH_SELF,

@@ -130,27 +130,6 @@ static int replay_open(struct op_call *call, const char *memo) {
 
 /* --- the operations -------------------------------------------------------------------------- */
 
-static const struct op_param code_params[] = {
-    { .name = "scope",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .choices = scopes,
-      .text = "what the page may do; `submit` when not given" },
-    { .name = "file",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text =
-          "also write a private file that redirects to the link, for a browser on this machine: "
-          "unlike the link, its path can be passed as an argument" },
-    { .name = "port",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .min = 0,
-      .max = 65535,
-      .text = "where to listen, if the daemon does not yet; 0, or not given: any that is free" },
-    { .name = NULL },
-};
-
 const struct op op_session_code = {
     .name = "session.code",
     .method = "POST",
@@ -161,24 +140,22 @@ const struct op op_session_code = {
         "listens on a loopback port from now on, until it ends: `opened`. `file` is the path of "
         "the requested file, which has mode 0600 and is removed when the code is used or "
         "expires. Only at the owner's socket.",
-    .params = code_params,
+    .params = PARAMS(
+        PARAM(TEXT, BODY, "scope", .text = "what the page may do; `submit` when not given",
+              .choices = scopes),
+        PARAM(BOOLEAN, BODY, "file",
+              .text = "also write a private file that redirects to the link, for a browser on this "
+                      "machine: unlike the link, its path can be passed as an argument"),
+        PARAM(NUMBER, BODY, "port",
+              .text =
+                  "where to listen, if the daemon does not yet; 0, or not given: any that is free",
+              .min = 0, .max = 65535)),
     .result = "{\"link\":\"http://127.0.0.1:7878/#t=…\",\"url\":\"http://127.0.0.1:7878\","
               "\"code\":\"…\",\"scope\":\"submit\",\"expires_at\":1760000060000,\"opened\":true,"
               "\"file\":null}",
     .right = OP_ADMIN,
     .local = true,
     .run = run_code,
-};
-
-static const struct op_param open_params[] = {
-    { .name = "code",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = 128,
-      .text = "what stands behind `#t=` in the link" },
-    { .name = NULL },
 };
 
 const struct op op_session_open = {
@@ -190,7 +167,8 @@ const struct op op_session_open = {
         "The only operation besides /healthz that needs no token over TCP. A code that was used, "
         "or is older than a minute, is refused (401). A process of a run is refused, too (403), "
         "and the code becomes invalid.",
-    .params = open_params,
+    .params = PARAMS(PARAM(TEXT, BODY, "code", .text = "what stands behind `#t=` in the link",
+                           .required = true, .min = 1, .max = 128)),
     .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"scope\":\"submit\","
               "\"expires_at\":1760086400000}",
     .right = OP_READ,

@@ -310,37 +310,6 @@ static int replay(struct op_call *call, const char *memo) {
     return 0;
 }
 
-static const struct op_param params[] = {
-    { .name = "tasks",
-      .type = OP_ARRAY,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = SUBMISSION_BATCH_MAX,
-      .text = "what to add: objects as below, all or none" },
-    { .name = "group",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 128,
-      .text = "the group they belong to; made if there is none of this name" },
-    { .name = "draft", .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = "all of them are drafts" },
-    { .name = "force",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "lets a dependency be missing and a prefix be another project's" },
-    { .name = "partial",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "adds as many as the queue has room for (`queue.hard`), in their order; the others "
-              "are `deferred`" },
-    { .name = "dry_run",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "adds nothing; the result of each is `new`, `already` or `deferred`" },
-    { .name = NULL },
-};
-
 const struct op op_task_add = {
     .name = "task.add",
     .method = "POST",
@@ -353,7 +322,20 @@ const struct op op_task_add = {
         "task whose `external_id` is there already in its project is not added again: its answer "
         "has that one's id and `already`. `queue_position` is told for batches of up to 100 "
         "tasks. A run adds children of its own task: see [capabilities.md](capabilities.md).",
-    .params = params,
+    .params =
+        PARAMS(PARAM(ARRAY, BODY, "tasks", .text = "what to add: objects as below, all or none",
+                     .required = true, .min = 1, .max = SUBMISSION_BATCH_MAX),
+               PARAM(TEXT, BODY, "group",
+                     .text = "the group they belong to; made if there is none of this name",
+                     .min = 1, .max = 128),
+               PARAM(BOOLEAN, BODY, "draft", .text = "all of them are drafts"),
+               PARAM(BOOLEAN, BODY, "force",
+                     .text = "lets a dependency be missing and a prefix be another project's"),
+               PARAM(BOOLEAN, BODY, "partial",
+                     .text = "adds as many as the queue has room for (`queue.hard`), in their "
+                             "order; the others are `deferred`"),
+               PARAM(BOOLEAN, BODY, "dry_run",
+                     .text = "adds nothing; the result of each is `new`, `already` or `deferred`")),
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"name\":\"build\",\"result\":\"queued\","
               "\"already\":false,\"queue_position\":3,\"state\":\"ready\"}],\"group\":\"night\","
               "\"warning\":null}",

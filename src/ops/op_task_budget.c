@@ -91,21 +91,6 @@ static int run(struct op_call *call) {
 
 static const char *const modes[] = { "hold", "stop", NULL };
 
-static const struct op_param params[] = {
-    OP_PARAM_ID,
-    AMOUNT("tokens", "how many all its runs may use: a whole number, or `unlimited`"),
-    AMOUNT("usd", "dollars that all its runs may cost, or `unlimited`"),
-    AMOUNT("run_tokens", "how many one of its runs may use, or `unlimited`"),
-    AMOUNT("run_usd", "dollars that one of its runs may cost, or `unlimited`"),
-    { .name = "on_budget",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .choices = modes,
-      .text = "a run that passes a budget goes on to its end, or is stopped" },
-    { .name = NULL },
-};
-
 const struct op op_task_budget = {
     .name = "task.budget",
     .method = "POST",
@@ -115,7 +100,15 @@ const struct op op_task_budget = {
         "What is not given stays as it is. A task that is held because it has used up its budget "
         "goes "
         "on when it may use more now. What it has used so far is in `budget` of task.show, too.",
-    .params = params,
+    .params =
+        PARAMS(OP_PARAM_ID,
+               AMOUNT("tokens", "how many all its runs may use: a whole number, or `unlimited`"),
+               AMOUNT("usd", "dollars that all its runs may cost, or `unlimited`"),
+               AMOUNT("run_tokens", "how many one of its runs may use, or `unlimited`"),
+               AMOUNT("run_usd", "dollars that one of its runs may cost, or `unlimited`"),
+               PARAM(TEXT, BODY, "on_budget",
+                     .text = "a run that passes a budget goes on to its end, or is stopped",
+                     .min = 1, .choices = modes)),
     .result =
         "{\"id\":\"web-17\",\"state\":\"ready\",\"hold\":null,\"budget\":{\"run\":{\"tokens\":{"
         "\"used\":120000,\"budget\":null},\"usd\":{\"used\":1.20,\"budget\":null}},\"task\":{"

@@ -117,29 +117,16 @@ static int run(struct op_call *call) {
     return 0;
 }
 
-static const struct op_param params[] = {
-    { .name = "task",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = 160,
-      .text = "whose dependencies they are" },
-    { .name = "depends_on",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .required = true,
-      .max = 256,
-      .text = "ids of all tasks that must be done first; an empty list: none" },
-    { .name = NULL },
-};
-
 const struct op op_task_depends = {
     .name = "task.depends",
     .method = "POST",
     .path = "/v1/tasks/depends",
     .summary = "replace what a task depends on",
-    .params = params,
+    .params = PARAMS(PARAM(TEXT, BODY, "task", .text = "whose dependencies they are",
+                           .required = true, .min = 1, .max = 160),
+                     PARAM(LIST, BODY, "depends_on",
+                           .text = "ids of all tasks that must be done first; an empty list: none",
+                           .required = true, .max = 256)),
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"waiting\",\"already\":false}]}",
     .right = OP_SUBMIT,
     .writes = true,

@@ -64,21 +64,6 @@ static int run(struct op_call *call) {
     return question.task ? op_wait_diff(call, &question, take, end) : call->err.code;
 }
 
-static const struct op_param params[] = {
-    OP_PARAM_ID,
-    { .name = "iteration",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .max = UINT32_MAX - 1,
-      .text = "what this one changed; all of the task when not given" },
-    { .name = "stat",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_QUERY,
-      .text = "the files alone: `patch` is null" },
-    { .name = NULL },
-};
-
 const struct op op_task_diff = {
     .name = "task.diff",
     .method = "GET",
@@ -96,7 +81,11 @@ const struct op op_task_diff = {
         "is 404 with a sentence that says which. No hook, filter or other program of the "
         "repository "
         "is run for it. More than 16 at once are refused with 429.",
-    .params = params,
+    .params = PARAMS(OP_PARAM_ID,
+                     PARAM(NUMBER, QUERY, "iteration",
+                           .text = "what this one changed; all of the task when not given",
+                           .min = 1, .max = UINT32_MAX - 1),
+                     PARAM(BOOLEAN, QUERY, "stat", .text = "the files alone: `patch` is null")),
     .result =
         "{\"iteration\":null,\"branch\":\"main\","
         "\"base\":\"1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c\",\"head\":null,"

@@ -352,32 +352,6 @@ static int run(struct op_call *call) {
 
 static const char *const states[] = { "open", "all", NULL };
 
-#define NAME(name_, text_)                                                                         \
-    {                                                                                              \
-        .name = (name_), .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 160,              \
-        .text = (text_)                                                                            \
-    }
-
-static const struct op_param params[] = {
-    NAME("project", "tasks of this project"),
-    NAME("group", "the tasks of this group, finished or not"),
-    NAME("root", "this task, all that it waits for and all that waits for it, finished or not"),
-    { .name = "state",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .choices = states,
-      .text =
-          "of a project, or of everything: tasks that are not final (when not given), with those "
-          "that they directly wait for, or `all`" },
-    { .name = "limit",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .max = NODES_MAX,
-      .text = "most nodes in the answer; 2,000 when not given" },
-    { .name = NULL },
-};
-
 const struct op op_task_graph = {
     .name = "task.graph",
     .method = "GET",
@@ -391,7 +365,17 @@ const struct op op_task_graph = {
         "`critical`: on the chain that takes longest, by `left_ms`, or by its length when all are "
         "final; `critical_ms` is how long. `truncated`: there are more tasks, or more than five "
         "edges for each of the nodes that were asked for.",
-    .params = params,
+    .params = PARAMS(
+        OP_PARAM_FILTER("project", "tasks of this project"),
+        OP_PARAM_FILTER("group", "the tasks of this group, finished or not"),
+        OP_PARAM_FILTER(
+            "root", "this task, all that it waits for and all that waits for it, finished or not"),
+        PARAM(TEXT, QUERY, "state",
+              .text = "of a project, or of everything: tasks that are not final (when not given), "
+                      "with those that they directly wait for, or `all`",
+              .choices = states),
+        PARAM(NUMBER, QUERY, "limit", .text = "most nodes in the answer; 2,000 when not given",
+              .min = 1, .max = NODES_MAX)),
     .result = "{\"nodes\":[{\"id\":\"web-17\",\"title\":\"write the parser\",\"project\":\"web\","
               "\"kind\":null,\"agent\":\"claude\",\"state\":\"waiting\",\"hold\":null,"
               "\"gate\":\"dependency\",\"parent\":null,\"started_at\":null,"

@@ -380,38 +380,6 @@ static int run(struct op_call *call) {
 
 static const char *const orders[] = { "new", "old", "queue", NULL };
 
-#define FILTER(name_, text_)                                                                       \
-    {                                                                                              \
-        .name = (name_), .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 160,              \
-        .text = (text_)                                                                            \
-    }
-
-static const struct op_param params[] = {
-    FILTER("state",
-           "states with commas, `open` (those that are not final; when not given) or `all`"),
-    FILTER("project", "only of this project"),
-    FILTER("kind", "only of this kind"),
-    FILTER("group", "only of this group"),
-    FILTER("parent", "only children of this task"),
-    FILTER("agent", "only for this agent"),
-    { .name = "external_id",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .max = 255,
-      .text = "only those with this external id, of any project" },
-    FILTER("text",
-           "only those with this text in their title, id or external id, in capitals or not"),
-    { .name = "order",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .choices = orders,
-      .text = "newest first (when not given), oldest first, or as they will start" },
-    OP_PARAM_LIMIT,
-    OP_PARAM_CURSOR,
-    { .name = NULL },
-};
-
 const struct op op_task_list = {
     .name = "task.list",
     .method = "GET",
@@ -431,7 +399,24 @@ const struct op op_task_list = {
         "that is (`host.list`). `changes`: what a finished task, or one that waits for review, has "
         "changed in its worktree; `files` 0: nothing. null: it is not known, or it has no "
         "worktree.",
-    .params = params,
+    .params = PARAMS(
+        OP_PARAM_FILTER(
+            "state",
+            "states with commas, `open` (those that are not final; when not given) or `all`"),
+        OP_PARAM_FILTER("project", "only of this project"),
+        OP_PARAM_FILTER("kind", "only of this kind"),
+        OP_PARAM_FILTER("group", "only of this group"),
+        OP_PARAM_FILTER("parent", "only children of this task"),
+        OP_PARAM_FILTER("agent", "only for this agent"),
+        PARAM(TEXT, QUERY, "external_id",
+              .text = "only those with this external id, of any project", .min = 1, .max = 255),
+        OP_PARAM_FILTER(
+            "text",
+            "only those with this text in their title, id or external id, in capitals or not"),
+        PARAM(TEXT, QUERY, "order",
+              .text = "newest first (when not given), oldest first, or as they will start",
+              .choices = orders),
+        OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result =
         "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "
         "parser\",\"state\":\"ready\",\"hold\":null,\"reason\":\"prerequisites\",\"priority\":100,"

@@ -65,40 +65,6 @@ static const char *const streams[] = { "out", "err", "check", "prepare", NULL };
 
 static const char *const formats[] = { "raw", "text", NULL };
 
-static const struct op_param params[] = {
-    OP_PARAM_ID,
-    { .name = "attempt",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .min = 1,
-      .max = UINT32_MAX,
-      .text = "which run; the last when not given" },
-    { .name = "stream",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .choices = streams,
-      .text = "its output (the default), its errors, the output of its checks, or the output of "
-              "`projects.P.prepare`" },
-    { .name = "offset",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .text = "bytes to leave out at the beginning" },
-    { .name = "tail",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .text = "only so many bytes of the end" },
-    { .name = "follow",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_QUERY,
-      .text = "go on until the run has ended" },
-    { .name = "format",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .choices = formats,
-      .text = "`raw` (the default): the bytes. `text`: what an agent says and does, for people" },
-    { .name = NULL },
-};
-
 const struct op op_task_log = {
     .name = "task.log",
     .method = "GET",
@@ -113,7 +79,21 @@ const struct op op_task_log = {
             "each tool call with its main argument and the first lines of its result, without "
             "control characters. Other output is the same in both formats. `offset` and `tail` "
             "count bytes of the log; a transcript begins with the next complete line.",
-    .params = params,
+    .params = PARAMS(
+        OP_PARAM_ID,
+        PARAM(NUMBER, QUERY, "attempt", .text = "which run; the last when not given", .min = 1,
+              .max = UINT32_MAX),
+        PARAM(TEXT, QUERY, "stream",
+              .text = "its output (the default), its errors, the output of its checks, or the "
+                      "output of `projects.P.prepare`",
+              .choices = streams),
+        PARAM(NUMBER, QUERY, "offset", .text = "bytes to leave out at the beginning"),
+        PARAM(NUMBER, QUERY, "tail", .text = "only so many bytes of the end"),
+        PARAM(BOOLEAN, QUERY, "follow", .text = "go on until the run has ended"),
+        PARAM(TEXT, QUERY, "format",
+              .text =
+                  "`raw` (the default): the bytes. `text`: what an agent says and does, for people",
+              .choices = formats)),
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .answer = OP_ANSWER_LOG,

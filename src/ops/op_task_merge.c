@@ -73,25 +73,6 @@ static int run(struct op_call *call) {
     return r < 0 ? r : merge_next(call);
 }
 
-static const struct op_param params[] = {
-    OP_PARAM_TASKS,
-    { .name = "into",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 250,
-      .text = "the branch to merge into; else the one that the task's branch came from" },
-    { .name = "dry_run",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "change nothing, and say whether there would be conflicts" },
-    { .name = "no_checks",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "do not run the checks of the task again after a rebase" },
-    { .name = NULL },
-};
-
 const struct op op_task_merge = {
     .name = "task.merge",
     .method = "POST",
@@ -106,7 +87,15 @@ const struct op op_task_merge = {
         "names "
         "the files), failed. After conflict and failed the base branch is as it was. The event is "
         "`run.merge`.",
-    .params = params,
+    .params = PARAMS(
+        OP_PARAM_TASKS,
+        PARAM(TEXT, BODY, "into",
+              .text = "the branch to merge into; else the one that the task's branch came from",
+              .min = 1, .max = 250),
+        PARAM(BOOLEAN, BODY, "dry_run",
+              .text = "change nothing, and say whether there would be conflicts"),
+        PARAM(BOOLEAN, BODY, "no_checks",
+              .text = "do not run the checks of the task again after a rebase")),
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"result\":\"merged\",\"branch\":\"sluice/web-17\","
               "\"into\":\"main\",\"commit\":\"1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c\","
               "\"message\":\"merged into 'main' at 1f0c1e0a8c6c\"}]}",

@@ -82,22 +82,6 @@ static int run(struct op_call *call) {
 
 static const char *const places[] = { "front", "back", NULL };
 
-static const struct op_param params[] = {
-    OP_PARAM_TASKS,
-    { .name = "priority",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .min = -PRIORITY_MAX,
-      .max = PRIORITY_MAX,
-      .text = "lower starts first" },
-    { .name = "to",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .choices = places,
-      .text = "before, or behind, all that wait" },
-    { .name = NULL },
-};
-
 const struct op op_task_priority = {
     .name = "task.priority",
     .method = "POST",
@@ -107,7 +91,11 @@ const struct op op_task_priority = {
         "Where the setting `order` does not name the priority, as under most presets, the number "
         "is stored and changes nothing: the `result` of each task is `no_effect`, and `warning` "
         "says so.",
-    .params = params,
+    .params = PARAMS(
+        OP_PARAM_TASKS,
+        PARAM(NUMBER, BODY, "priority", .text = "lower starts first", .min = -PRIORITY_MAX,
+              .max = PRIORITY_MAX),
+        PARAM(TEXT, BODY, "to", .text = "before, or behind, all that wait", .choices = places)),
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false}]}",
     .right = OP_SUBMIT,
     .writes = true,

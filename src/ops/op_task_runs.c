@@ -44,16 +44,12 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take, end);
 }
 
-static const struct op_param params[] = {
-    OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL }
-};
-
 const struct op op_task_runs = {
     .name = "task.runs",
     .method = "GET",
     .path = "/v1/tasks/{id}/runs",
     .summary = "list the runs of a task, newest first",
-    .params = params,
+    .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result =
         "{\"items\":[{\"task\":\"web-17\",\"attempt\":1,\"iteration\":1,\"phase\":null,"
         "\"agent\":\"claude\",\"executor\":\"local\",\"host\":\"box\",\"folder\":\"web-17/1\","

@@ -173,8 +173,6 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take_spec, ask_runs);
 }
 
-static const struct op_param params[] = { OP_PARAM_ID, { .name = NULL } };
-
 const struct op op_task_show = {
     .name = "task.show",
     .method = "GET",
@@ -193,7 +191,7 @@ const struct op op_task_show = {
             "its last "
             "10 iterations with what is in "
             "them.",
-    .params = params,
+    .params = PARAMS(OP_PARAM_ID),
     .result =
         "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
         "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"

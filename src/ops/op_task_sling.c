@@ -480,64 +480,6 @@ static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 #define FLAG_PARAM(name_, text_)                                                                   \
     { .name = name_, .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = text_ }
 
-static const struct op_param params[] = {
-    { .name = "tasks",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = OP_LIST_MAX,
-      .text = "task ids, or names of groups: all drafts of them; with a task go all drafts below "
-              "it" },
-    TEXT_PARAM("project", 128, "the project they must belong to, or move to with `force`"),
-    FLAG_PARAM("force", "overrides the guards: another project (a draft moves there, with a new "
-                        "id), another group, a task that is at work or final"),
-    FLAG_PARAM("dry_run", "only says what would be slung"),
-    FLAG_PARAM("partial", "each of `tasks` by itself: those that the queue has no room for are "
-                          "`deferred`, the others slung"),
-    TEXT_PARAM("group", 128,
-               "the group that follows them; a new one is made for those that none follows"),
-    FLAG_PARAM("owned", "a group that is made is closed by hand only"),
-    FLAG_PARAM("no_group", "makes no group"),
-    TEXT_PARAM("agent", 128, "who runs them, instead of the agent they name"),
-    TEXT_PARAM("limiter", 128, "the provider account they use"),
-    { .name = "merge",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .choices = merges,
-      .text = "how the work is brought in, instead of what the task says" },
-    TEXT_PARAM("base_branch", 255, "the branch they start from, instead of the task's"),
-    FLAG_PARAM("no_merge", "the same as `merge: none`"),
-    { .name = "args",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .lines = true,
-      .min = 1,
-      .max = 65536,
-      .text = "a text that is put behind the prompt" },
-    { .name = "meta",
-      .type = OP_OBJECT,
-      .place = OP_IN_BODY,
-      .text = "anything to keep with them: formula, vars, mode …" },
-    { .name = "steps",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 256,
-      .text = "drafts that do the work of the one task that is named: they are slung with it, it "
-              "waits for them and runs nothing of its own" },
-    { .name = "work",
-      .type = OP_ARRAY,
-      .place = OP_IN_BODY,
-      .max = 1000,
-      .text =
-          "formulas: `{task, formula, steps}`. The steps, objects as task.add takes them, are "
-          "added "
-          "and slung with the task, all of the call or none; it waits for them and runs nothing "
-          "of its own" },
-    { .name = NULL },
-};
-
 const struct op op_task_sling = {
     .name = "task.sling",
     .method = "POST",
@@ -547,7 +489,41 @@ const struct op op_task_sling = {
             "project that only "
             "coordinates are `skipped`. What is said of agent, account and merging stands beside "
             "the task as its `context`; what was submitted stays as it is.",
-    .params = params,
+    .params = PARAMS(
+        PARAM(LIST, BODY, "tasks",
+              .text = "task ids, or names of groups: all drafts of them; with a task go all drafts "
+                      "below it",
+              .required = true, .min = 1, .max = OP_LIST_MAX),
+        TEXT_PARAM("project", 128, "the project they must belong to, or move to with `force`"),
+        FLAG_PARAM("force",
+                   "overrides the guards: another project (a draft moves there, with a new "
+                   "id), another group, a task that is at work or final"),
+        FLAG_PARAM("dry_run", "only says what would be slung"),
+        FLAG_PARAM("partial", "each of `tasks` by itself: those that the queue has no room for are "
+                              "`deferred`, the others slung"),
+        TEXT_PARAM("group", 128,
+                   "the group that follows them; a new one is made for those that none follows"),
+        FLAG_PARAM("owned", "a group that is made is closed by hand only"),
+        FLAG_PARAM("no_group", "makes no group"),
+        TEXT_PARAM("agent", 128, "who runs them, instead of the agent they name"),
+        TEXT_PARAM("limiter", 128, "the provider account they use"),
+        PARAM(TEXT, BODY, "merge",
+              .text = "how the work is brought in, instead of what the task says",
+              .choices = merges),
+        TEXT_PARAM("base_branch", 255, "the branch they start from, instead of the task's"),
+        FLAG_PARAM("no_merge", "the same as `merge: none`"),
+        PARAM(TEXT, BODY, "args", .text = "a text that is put behind the prompt", .lines = true,
+              .min = 1, .max = 65536),
+        PARAM(OBJECT, BODY, "meta", .text = "anything to keep with them: formula, vars, mode …"),
+        PARAM(LIST, BODY, "steps",
+              .text = "drafts that do the work of the one task that is named: they are slung with "
+                      "it, it waits for them and runs nothing of its own",
+              .min = 1, .max = 256),
+        PARAM(ARRAY, BODY, "work",
+              .text = "formulas: `{task, formula, steps}`. The steps, objects as task.add takes "
+                      "them, are added and slung with the task, all of the call or none; it waits "
+                      "for them and runs nothing of its own",
+              .max = 1000)),
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false,"
               "\"result\":\"slung\",\"group\":\"group-3\"}],\"group\":\"group-3\","
               "\"dry_run\":false,\"warning\":null}",

@@ -140,30 +140,6 @@ static int run(struct op_call *call) {
     return op_wait_tasks(call, &spec, ask_runs);
 }
 
-static const struct op_param params[] = {
-    { .name = "tasks",
-      .type = OP_LIST,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = ENGINE_AWAIT_MAX,
-      .text = "task ids" },
-    { .name = "any",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "until one of them has ended, instead of all" },
-    { .name = "patient",
-      .type = OP_BOOLEAN,
-      .place = OP_IN_BODY,
-      .text = "go on waiting for a task that needs a person" },
-    { .name = "timeout_s",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .max = TIMEOUT_MAX_S,
-      .text = "most seconds to wait; 0 only looks; 60 when not given" },
-    { .name = NULL },
-};
-
 const struct op op_task_wait = {
     .name = "task.wait",
     .method = "POST",
@@ -175,7 +151,14 @@ const struct op op_task_wait = {
             "over (`timed_out`). `run` is how the last run that ended has ended. A run that waits "
             "for tasks below it lends them its places meanwhile, one at a time, and is answered "
             "when they are its own again. Who closes the connection waits no more.",
-    .params = params,
+    .params = PARAMS(
+        PARAM(LIST, BODY, "tasks", .text = "task ids", .required = true, .min = 1,
+              .max = ENGINE_AWAIT_MAX),
+        PARAM(BOOLEAN, BODY, "any", .text = "until one of them has ended, instead of all"),
+        PARAM(BOOLEAN, BODY, "patient", .text = "go on waiting for a task that needs a person"),
+        PARAM(NUMBER, BODY, "timeout_s",
+              .text = "most seconds to wait; 0 only looks; 60 when not given",
+              .max = TIMEOUT_MAX_S)),
     .result = "{\"tasks\":[{\"id\":\"web-19\",\"state\":\"done\",\"reason\":\"succeeded\","
               "\"finished\":true,\"needs_person\":false,\"run\":{\"outcome\":\"ok\","
               "\"exit_code\":0,\"signal\":null,\"message\":null}}],\"timed_out\":false,"

@@ -240,8 +240,6 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take_run, foretell);
 }
 
-static const struct op_param params[] = { OP_PARAM_ID, { .name = NULL } };
-
 const struct op op_task_why = {
     .name = "task.why",
     .method = "GET",
@@ -260,7 +258,7 @@ const struct op op_task_why = {
         "`forecast.text` goes on with \"it should start …\". There are no "
         "gates "
         "for a task that runs or is final.",
-    .params = params,
+    .params = PARAMS(OP_PARAM_ID),
     .result = "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
               "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
               "\"reason\":\"all 8 places for runs are "

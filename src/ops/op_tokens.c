@@ -100,35 +100,21 @@ static int run_revoke(struct op_call *call) {
 
 /* --- the operations -------------------------------------------------------------------------- */
 
-static const struct op_param add_params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .required = true,
-      .min = 1,
-      .max = ACCESS_NAME_MAX,
-      .text = "what it is called: letters, digits, dots, hyphens and underscores" },
-    { .name = "scope",
-      .type = OP_TEXT,
-      .place = OP_IN_BODY,
-      .choices = scopes,
-      .text = "what it may do; `read` when not given" },
-    { .name = "expires_s",
-      .type = OP_NUMBER,
-      .place = OP_IN_BODY,
-      .min = 1,
-      .max = 315360000,
-      .text = "how long it is good for, in seconds; for ever when not given" },
-    { .name = NULL },
-};
-
 const struct op op_token_add = {
     .name = "token.add",
     .method = "POST",
     .path = "/v1/tokens",
     .summary = "make a token for clients that come by TCP",
     .text = "`token` is shown here and never again. Only at the owner's socket.",
-    .params = add_params,
+    .params =
+        PARAMS(PARAM(TEXT, BODY, "name",
+                     .text = "what it is called: letters, digits, dots, hyphens and underscores",
+                     .required = true, .min = 1, .max = ACCESS_NAME_MAX),
+               PARAM(TEXT, BODY, "scope", .text = "what it may do; `read` when not given",
+                     .choices = scopes),
+               PARAM(NUMBER, BODY, "expires_s",
+                     .text = "how long it is good for, in seconds; for ever when not given",
+                     .min = 1, .max = 315360000)),
     .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"id\":\"k3f9x2m7aq\",\"name\":\"phone\","
               "\"scope\":\"read\",\"session\":false,\"created_at\":1760000000000,"
               "\"expires_at\":null,\"used_at\":null}",
@@ -141,8 +127,6 @@ const struct op op_token_add = {
     .replay = replay_add,
 };
 
-static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
-
 const struct op op_token_list = {
     .name = "token.list",
     .method = "GET",
@@ -151,24 +135,13 @@ const struct op op_token_list = {
     .text = "Never their secrets. `session`: of a page. Those that have expired are shown until "
             "the next "
             "one is made. Only at the owner's socket.",
-    .params = list_params,
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result = "{\"items\":[{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\",\"scope\":\"read\","
               "\"session\":false,\"created_at\":1760000000000,\"expires_at\":null,"
               "\"used_at\":1760000000000}],\"next\":null}",
     .right = OP_ADMIN,
     .local = true,
     .run = run_list,
-};
-
-static const struct op_param revoke_params[] = {
-    { .name = "name",
-      .type = OP_TEXT,
-      .place = OP_IN_PATH,
-      .required = true,
-      .min = 1,
-      .max = ACCESS_NAME_MAX,
-      .text = "its name, or its id" },
-    { .name = NULL },
 };
 
 const struct op op_token_revoke = {
@@ -178,7 +151,8 @@ const struct op op_token_revoke = {
     .summary = "end a token at once",
     .text = "Its connections end, streams too. A page is revoked by its id. Only at the owner's "
             "socket.",
-    .params = revoke_params,
+    .params = PARAMS(PARAM(TEXT, PATH, "name", .text = "its name, or its id", .required = true,
+                           .min = 1, .max = ACCESS_NAME_MAX)),
     .result = "{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\"}",
     .right = OP_ADMIN,
     .writes = true,

@@ -123,31 +123,6 @@ static int run(struct op_call *call) {
 static const char *const spans[] = { "day", "hour", NULL };
 static const char *const groups[] = { "project", "agent", NULL };
 
-static const struct op_param params[] = {
-    { .name = "by",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .choices = spans,
-      .text = "sums of days (of UTC; when not given) or of hours" },
-    { .name = "group",
-      .type = OP_TEXT,
-      .place = OP_IN_QUERY,
-      .choices = groups,
-      .text = "one sum for each project (when not given) or for each agent" },
-    { .name = "since",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .text = "a time (ms): spans from that in which it lies; 30 days or 48 hours ago when not "
-              "given" },
-    { .name = "until",
-      .type = OP_NUMBER,
-      .place = OP_IN_QUERY,
-      .text = "a time (ms): spans that began before; now when not given" },
-    OP_PARAM_LIMIT,
-    OP_PARAM_CURSOR,
-    { .name = NULL },
-};
-
 const struct op op_usage_list = {
     .name = "usage.list",
     .method = "GET",
@@ -161,7 +136,18 @@ const struct op op_usage_list = {
         "`unknown_tokens`: "
         "how many of the runs have not. `targets`: the part of all tokens that each active project "
         "should get by its weight of today. Up to 1,000 sums in one answer, oldest first.",
-    .params = params,
+    .params =
+        PARAMS(PARAM(TEXT, QUERY, "by", .text = "sums of days (of UTC; when not given) or of hours",
+                     .choices = spans),
+               PARAM(TEXT, QUERY, "group",
+                     .text = "one sum for each project (when not given) or for each agent",
+                     .choices = groups),
+               PARAM(NUMBER, QUERY, "since",
+                     .text = "a time (ms): spans from that in which it lies; 30 days or 48 hours "
+                             "ago when not given"),
+               PARAM(NUMBER, QUERY, "until",
+                     .text = "a time (ms): spans that began before; now when not given"),
+               OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .result =
         "{\"by\":\"day\",\"group\":\"project\",\"since\":1759968000000,\"until\":1760000000001,"
         "\"items\":[{\"at\":1759968000000,\"name\":\"web\",\"runs\":12,\"ok\":11,"
