@@ -9,8 +9,7 @@
 #define PLACES 6
 
 static int complain(const char *text, struct error *err) {
-    return error_set(err, -EINVAL,
-                     "'%s' is no amount of dollars; write digits with up to six places, like 2.50",
+    return error_set(err, -EINVAL, "'%.80s' is not an amount of dollars (examples: 2.50, $2.50)",
                      text);
 }
 
@@ -18,7 +17,7 @@ int money_parse(const char *text, int64_t *ret_micro, struct error *err) {
     int64_t sum = 0;
     int places = -1; /* no point yet */
     bool any = false;
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text + (*text == '$'); *at; at++) {
         if (*at == '.' && places < 0 && any) {
             places = 0;
             continue;
@@ -29,14 +28,16 @@ int money_parse(const char *text, int64_t *ret_micro, struct error *err) {
         places += places >= 0;
         sum = sum * 10 + (*at - '0');
         if (sum > MONEY_MAX)
-            return error_set(err, -ERANGE, "'%s' is too much; at most 1000000000 dollars", text);
+            return error_set(err, -ERANGE, "'%.80s' is too much: maximum is 1000000000 dollars",
+                             text);
     }
     if (!any || places == 0)
         return complain(text, err);
     for (int i = places < 0 ? 0 : places; i < PLACES; i++) {
         sum *= 10;
         if (sum > MONEY_MAX)
-            return error_set(err, -ERANGE, "'%s' is too much; at most 1000000000 dollars", text);
+            return error_set(err, -ERANGE, "'%.80s' is too much: maximum is 1000000000 dollars",
+                             text);
     }
     *ret_micro = sum;
     return 0;

@@ -82,31 +82,57 @@ int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err) 
     return 0;
 }
 
-int number_parse_span(const char *text, int64_t *ret_ms, struct error *err) {
-    static const struct {
-        char letter;
-        int64_t seconds;
-    } units[] = { { '\0', 1 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+struct unit {
+    const char *name;
+    int64_t factor;
+};
+
+/* A number with up to three places and one of the units (the first has no name), as thousandths of the
+ * smallest unit. -ERANGE: does not fit. */
+static int parse_with_unit(const char *text, const struct unit *units, size_t count,
+                           int64_t *ret_milli) {
     char number[24];
     size_t size = strspn(text, "0123456789."), unit = 0;
-    while (unit < ARRAY_SIZE(units) && units[unit].letter != text[size])
+    int64_t milli = 0;
+    while (unit < count && strcmp(units[unit].name, text + size) != 0)
         unit++;
-    bool valid = size > 0 && unit < ARRAY_SIZE(units) && (!text[size] || !text[size + 1]);
-    bool endless = valid && size >= sizeof(number);
-    int64_t milli = 0, span = 0;
-    if (valid && !endless) {
-        memcpy(number, text, size);
-        number[size] = '\0';
-        int r = number_parse_milli(number, &milli, NULL);
-        valid = r == 0 || r == -ERANGE;
-        endless = r == -ERANGE || __builtin_mul_overflow(milli, units[unit].seconds, &span)
-                  || span > SPAN_MOST;
-    }
-    if (!valid)
+    if (size == 0 || unit == count)
+        return -EINVAL;
+    if (size >= sizeof(number))
+        return -ERANGE;
+    memcpy(number, text, size);
+    number[size] = '\0';
+    int r = number_parse_milli(number, &milli, NULL);
+    return r == 0 && __builtin_mul_overflow(milli, units[unit].factor, ret_milli) ? -ERANGE : r;
+}
+
+int number_parse_span(const char *text, int64_t *ret_ms, struct error *err) {
+    static const struct unit units[] = {
+        { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 },
+    };
+    int64_t span = 0;
+    int r = parse_with_unit(text, units, ARRAY_SIZE(units), &span);
+    if (r == -ERANGE || span > SPAN_MOST)
+        return error_set(err, -ERANGE, "'%.100s' is too long: maximum is 100 years", text);
+    if (r < 0)
         return error_set(err, -EINVAL, "not a span: '%.100s' (examples: 90s, 30m, 2h, 1d)", text);
-    if (endless)
-        return error_set(err, -ERANGE, "'%.100s' is too long: a hundred years are the most", text);
     *ret_ms = span;
+    return 0;
+}
+
+int number_parse_size(const char *text, int64_t *ret_mb, struct error *err) {
+    static const struct unit units[] = {
+        { "", 1 << 10 },  { "K", 1 },        { "KB", 1 },      { "M", 1 << 10 },  { "MB", 1 << 10 },
+        { "G", 1 << 20 }, { "GB", 1 << 20 }, { "T", 1 << 30 }, { "TB", 1 << 30 },
+    };
+    static const int64_t megabyte = INT64_C(1000) << 10; /* in thousandths of a KB */
+    int64_t size = 0;
+    int r = parse_with_unit(text, units, ARRAY_SIZE(units), &size);
+    if (r == -ERANGE)
+        return error_set(err, -ERANGE, "'%.80s' is too large a size", text);
+    if (r < 0)
+        return error_set(err, -EINVAL, "'%.80s' is not a size (examples: 512MB, 1.5GB)", text);
+    *ret_mb = size / megabyte + (size % megabyte != 0);
     return 0;
 }
 

@@ -17,5 +17,7 @@ int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);
 
 /* A span in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred years. */
 int number_parse_span(const char *text, int64_t *ret_ms, struct error *err);
+/* A size in MB of 2^20 bytes, rounded up: 512MB, 1.5GB, 64K, 1T; digits alone are MB. */
+int number_parse_size(const char *text, int64_t *ret_mb, struct error *err);
 /* "24 h", "90 min", "1.5 s": the largest unit in which it is a whole number. */
 void number_print_span(struct strbuf *out, int64_t ms);

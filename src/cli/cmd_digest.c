@@ -6,8 +6,8 @@
 #include "cli/cmd.h"
 #include "cli/digest.h"
 #include "cli/output.h"
-#include "cli/when.h"
 #include "os/clock.h"
+#include "os/moment.h"
 
 #define SINCE_STANDARD "12h"
 
@@ -28,13 +28,13 @@ int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error
         *ret_since = day_of(now, strcmp(text, "yesterday") == 0);
         return 0;
     }
-    if (when_parse_span(text, &span, NULL) == 0) {
+    if (moment_parse_span(text, &span, NULL) == 0) {
         if (span <= 0 || span > now)
             return error_set(err, -EINVAL, "not a span that is over: '%.100s'", text);
         *ret_since = now - span;
         return 0;
     }
-    int r = when_parse(text, now, &at, err);
+    int r = moment_parse(text, now, &at, err);
     if (r < 0)
         return error_set(
             err, -EINVAL,

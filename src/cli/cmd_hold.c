@@ -2,8 +2,8 @@
 #include "cli/cmd.h"
 
 #include "cli/task_verb.h"
-#include "cli/when.h"
 #include "os/clock.h"
+#include "os/moment.h"
 
 static const struct task_verb verb = {
     .op = "hold",
@@ -21,7 +21,7 @@ static int cmd_hold_run(const struct cmd_call *call) {
         return task_verb_run(call, &verb, NULL);
     time_ms now = clock_read(), at;
     struct error err = { 0 };
-    if (when_parse(until, now, &at, &err) < 0)
+    if (moment_parse(until, now, &at, &err) < 0)
         return cmd_usage_error(call->cmd, "option '--until': %s", err.text);
     if (at <= now)
         return cmd_usage_error(call->cmd, "option '--until': '%s' has passed", until);

@@ -15,9 +15,9 @@
 #include "base/number.h"
 #include "cli/client.h"
 #include "cli/full_path.h"
-#include "cli/when.h"
 #include "os/clock.h"
 #include "os/files.h"
+#include "os/moment.h"
 
 #define PROMPT_MAX                                                                                 \
     (1u << 20) /* far above what the daemon takes, so that it says what is too much */
@@ -166,8 +166,8 @@ static int put_dollars(json_t *task, const char *member, const char *text, struc
 
 static int put_moment(json_t *task, const struct row *row, const char *text, struct error *err) {
     time_ms now = clock_read(), at = 0;
-    int r =
-        row->how == AS_DELAY ? number_parse_span(text, &at, err) : when_parse(text, now, &at, err);
+    int r = row->how == AS_DELAY ? number_parse_span(text, &at, err)
+                                 : moment_parse(text, now, &at, err);
     if (r < 0)
         return r;
     json_object_set_new(task, row->member, json_integer(row->how == AS_DELAY ? now + at : at));

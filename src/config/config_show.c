@@ -45,6 +45,7 @@ void show_json_value(struct json_writer *w, const struct config *config,
     case SETTING_CAP:
     case SETTING_WHOLE:
     case SETTING_SPAN:
+    case SETTING_SIZE:
     case SETTING_DECIMAL:
     case SETTING_MONEY:
         write_number(w, strbuf_text(&text));

@@ -35,6 +35,8 @@ static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman",
 #define SPAN_S(least)        .type = SETTING_SPAN, .unit = SECONDS(1), .min = (least), .max = SPAN_MAX
 #define SPAN_H(least)        .type = SETTING_SPAN, .unit = HOURS(1), .min = (least), .max = SPAN_MAX
 #define SPAN_D(least)        .type = SETTING_SPAN, .unit = DAYS(1), .min = (least), .max = SPAN_MAX
+#define SIZE_MB(least)       .type = SETTING_SIZE, .min = (least), .max = MB_MAX
+#define SIZE_GB(least)       .type = SETTING_SIZE, .unit = 1000, .min = (least), .max = MB_MAX
 #define DECIMAL(least, most) .type = SETTING_DECIMAL, .unit = 1000, .min = (least), .max = (most)
 #define MONEY                .type = SETTING_MONEY, .max = MONEY_MAX
 #define BOOLEAN              .type = SETTING_BOOLEAN, .max = 1

@@ -24,6 +24,7 @@ enum setting_type {
     SETTING_CAP,     /* whole number, or `unlimited` */
     SETTING_WHOLE,   /* whole number */
     SETTING_SPAN,    /* seconds, hours or days; with SETTING_OR_NEVER also `never` */
+    SETTING_SIZE,    /* MB or GB, or with a unit: 512MB, 1.5GB; kept in MB */
     SETTING_DECIMAL, /* number with up to three decimals */
     SETTING_MONEY,   /* dollars with up to six decimals, or `unlimited`; kept in millionths */
     SETTING_BOOLEAN,
@@ -67,8 +68,8 @@ struct setting {
     enum setting_section section;
     enum setting_type type;
     unsigned flags;
-    int64_t min, max;                /* as kept */
-    int64_t unit;                    /* SPAN, DECIMAL: what "1" is kept as */
+    int64_t min, max; /* as kept */
+    int64_t unit;     /* SPAN, SIZE, DECIMAL: what "1" is kept as; 0: 1, whole numbers alone */
     const char *const *choices;      /* CHOICE: ends with NULL */
     const struct setting_form *form; /* TEXT, WORDS; NULL: anything */
     const char *standard;            /* when nothing is written; NULL: as the key `inherits` says */

@@ -103,10 +103,24 @@ static bool parse_boolean(const char *text, int64_t *ret_value) {
     return true;
 }
 
-/* "90s", "2h": the unit that is written counts, not the one of the key. */
-static bool is_span_with_unit(const struct setting *setting, const char *text) {
+/* "90s", "1.5GB": the unit that is written counts, not the one of the key. */
+static bool has_unit(const struct setting *setting, const char *text) {
     size_t length = strlen(text);
-    return setting->type == SETTING_SPAN && length > 1 && strchr("smhd", text[length - 1]) != NULL;
+    const char *units = setting->type == SETTING_SPAN   ? "smhd"
+                        : setting->type == SETTING_SIZE ? "KMGTB"
+                                                        : "";
+    return length > 1 && strchr(units, text[length - 1]);
+}
+
+/* A key in GB counts 1000 MB each, so that 5GB is 5. */
+static bool parse_with_unit(const struct setting *setting, const char *text, int64_t *ret_value) {
+    if (setting->type == SETTING_SPAN)
+        return number_parse_span(text, ret_value, NULL) == 0;
+    if (number_parse_size(text, ret_value, NULL) < 0)
+        return false;
+    if (setting->unit)
+        *ret_value = (int64_t)((__int128)*ret_value * setting->unit / 1024);
+    return true;
 }
 
 static bool parse_number(const struct setting *setting, const char *text, int64_t *ret_value) {
@@ -123,11 +137,11 @@ static bool parse_number(const struct setting *setting, const char *text, int64_
     if (setting->type == SETTING_MONEY) {
         if (money_parse(text, &value, NULL) < 0)
             return false;
+    } else if (has_unit(setting, text)) {
+        if (!parse_with_unit(setting, text, &value))
+            return false;
     } else if (setting->unit == 0) {
         if (number_parse_int(text, &value, NULL) < 0)
-            return false;
-    } else if (is_span_with_unit(setting, text)) {
-        if (number_parse_span(text, &value, NULL) < 0)
             return false;
     } else if (number_parse_milli(text, &value, NULL) < 0
                || __builtin_mul_overflow(value, setting->unit, &value)) {
@@ -165,6 +179,7 @@ bool setting_parse(const struct setting *setting, const char *text, int64_t *ret
     case SETTING_CAP:
     case SETTING_WHOLE:
     case SETTING_SPAN:
+    case SETTING_SIZE:
     case SETTING_DECIMAL:
     case SETTING_MONEY:
         return parse_number(setting, text, ret_value);
@@ -229,6 +244,7 @@ void setting_print(const struct setting *setting, int64_t value, struct strbuf *
     case SETTING_CAP:
     case SETTING_WHOLE:
     case SETTING_SPAN:
+    case SETTING_SIZE:
     case SETTING_DECIMAL:
     case SETTING_MONEY:
         print_number(setting, value, out);
@@ -278,6 +294,9 @@ void setting_expected(const struct setting *setting, struct strbuf *out) {
         break;
     case SETTING_SPAN:
         print_range(setting, unit_name(setting->unit), out);
+        break;
+    case SETTING_SIZE:
+        print_range(setting, setting->unit ? "GB" : "MB", out);
         break;
     case SETTING_MONEY:
         print_range(setting, "dollars", out);

@@ -16,8 +16,14 @@ static void what_people_write_is_kept_in_millionths(void **state) {
         const char *text;
         int64_t micro;
     } cases[] = {
-        { "0", 0 },        { "12", 12000000 },          { "2.50", 2500000 },
-        { "0.000001", 1 }, { "1000000000", MONEY_MAX }, { "007.1", 7100000 },
+        { "0", 0 },
+        { "12", 12000000 },
+        { "2.50", 2500000 },
+        { "0.000001", 1 },
+        { "1000000000", MONEY_MAX },
+        { "007.1", 7100000 },
+        { "$2.50", 2500000 },
+        { "$0", 0 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t micro = -1;
@@ -33,7 +39,9 @@ static void what_is_no_amount_is_refused_and_changes_nothing(void **state) {
                                        ".5",
                                        "1.",
                                        "-1",
-                                       "$5",
+                                       "$",
+                                       "$-5",
+                                       "$$5",
                                        "1,5",
                                        "1e3",
                                        "1.2.3",

@@ -536,6 +536,35 @@ static void number_parse_span_reads_units_and_bare_seconds(void **state) {
     expect_refused(number_parse_span, "99999999999999999999999999s", -ERANGE);
 }
 
+static void number_parse_size_reads_units_and_bare_megabytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t mb;
+    } rows[] = { { "512", 512 },
+                 { "512MB", 512 },
+                 { "512M", 512 },
+                 { "1.5GB", 1536 },
+                 { "2G", 2048 },
+                 { "1TB", 1 << 20 },
+                 { "2048KB", 2 },
+                 { "1K", 1 },
+                 { "0.5MB", 1 },
+                 { "0", 0 },
+                 { "1000000T", INT64_C(1048576000000) } };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        int64_t mb = -1;
+        assert_int_equal(number_parse_size(rows[i].text, &mb, NULL), 0);
+        assert_true(mb == rows[i].mb);
+    }
+    static const char *const junk[] = {
+        "", "MB", "5 MB", "5B", "5kb", "-1MB", "1.GB", "1GBB", "5s"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(junk); i++)
+        expect_refused(number_parse_size, junk[i], -EINVAL);
+    expect_refused(number_parse_size, "99999999999999999T", -ERANGE);
+}
+
 static void number_sentence_says_what_was_expected_even_for_long_junk(void **state) {
     (void)state;
     char junk[1000];
@@ -590,6 +619,7 @@ int main(void) {
         cmocka_unit_test(number_parse_milli_refuses_junk_and_overflow),
         cmocka_unit_test(number_print_span_takes_the_largest_whole_unit),
         cmocka_unit_test(number_parse_span_reads_units_and_bare_seconds),
+        cmocka_unit_test(number_parse_size_reads_units_and_bare_megabytes),
         cmocka_unit_test(number_sentence_says_what_was_expected_even_for_long_junk),
         cmocka_unit_test(time_add_never_overflows),
     };

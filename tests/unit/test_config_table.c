@@ -24,7 +24,7 @@
 
 static bool is_number(const struct setting *s) {
     return s->type == SETTING_CAP || s->type == SETTING_WHOLE || s->type == SETTING_SPAN
-           || s->type == SETTING_DECIMAL || s->type == SETTING_MONEY;
+           || s->type == SETTING_SIZE || s->type == SETTING_DECIMAL || s->type == SETTING_MONEY;
 }
 
 /* The value as text, whatever the range says. */
@@ -213,6 +213,23 @@ static void words_are_taken_where_the_row_says_so(void **state) {
     }
 }
 
+/* The spellings that a task takes. */
+static void spans_sizes_and_money_may_have_units(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *s = &settings[i];
+        if (setting_is_symbol(s))
+            continue;
+        assert_int_equal(set(s, "1d") == 0, s->type == SETTING_SPAN);
+        assert_int_equal(set(s, "1.5GB") == 0, s->type == SETTING_SIZE);
+        assert_int_equal(set(s, "$2.50") == 0, s->type == SETTING_MONEY);
+    }
+    int64_t plain = 0, spelled = 1;
+    assert_true(setting_parse(settings_row("host.disk_free_gb"), "5", &plain)
+                && setting_parse(settings_row("host.disk_free_gb"), "5GB", &spelled));
+    assert_int_equal(plain, spelled);
+}
+
 static void every_row_says_what_it_expects(void **state) {
     (void)state;
     for (size_t i = 0; i < settings_count; i++) {
@@ -366,6 +383,7 @@ int main(void) {
         cmocka_unit_test(every_row_refuses_what_is_beyond_its_limits),
         cmocka_unit_test(every_row_refuses_junk),
         cmocka_unit_test(words_are_taken_where_the_row_says_so),
+        cmocka_unit_test(spans_sizes_and_money_may_have_units),
         cmocka_unit_test(every_row_says_what_it_expects),
         cmocka_unit_test(texts_and_words_refuse_what_is_no_text),
         cmocka_unit_test(choices_are_in_the_order_of_the_core),

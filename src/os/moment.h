@@ -1,4 +1,4 @@
-/* when.h: a moment as people write it. */
+/* moment.h: a moment as people write it. */
 #pragma once
 
 #include "base/error.h"
@@ -7,6 +7,6 @@
 /* A span from now (90s, 30m, 2h, 1d, 1.5h), a time of day (18:30: the next one), a day
  * (2027-01-31: its beginning) or both (2027-01-31T18:30, seconds may follow), in the local time
  * zone. -EINVAL: none of these. */
-int when_parse(const char *text, time_ms now, time_ms *ret_at, struct error *err);
+int moment_parse(const char *text, time_ms now, time_ms *ret_at, struct error *err);
 /* A span alone: 90s, 30m, 2h, 1d; up to three decimals. */
-int when_parse_span(const char *text, time_ms *ret_span, struct error *err);
+int moment_parse_span(const char *text, time_ms *ret_span, struct error *err);

@@ -1,4 +1,4 @@
-/* test_cli_when.c: moments and spans as people write them, in a fixed time zone. */
+/* test_cli_moment.c: moments and spans as people write them, in a fixed time zone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "cli/when.h"
+#include "os/moment.h"
 
 /* 2027-03-27 12:00:00 in Berlin, the day before summer time begins there. */
 #define NOON INT64_C(1806145200000)
@@ -33,7 +33,7 @@ static void spans_are_exact(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         time_ms span = -1;
-        assert_int_equal(when_parse_span(rows[i].text, &span, NULL), 0);
+        assert_int_equal(moment_parse_span(rows[i].text, &span, NULL), 0);
         assert_int_equal(span, rows[i].span);
     }
 }
@@ -47,7 +47,7 @@ static void what_is_no_span_is_refused(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         time_ms span = 42;
         struct error err = { 0 };
-        if (when_parse_span(texts[i], &span, &err) == 0)
+        if (moment_parse_span(texts[i], &span, &err) == 0)
             fail_msg("'%s' was taken for a span", texts[i]);
         assert_int_equal(span, 42); /* untouched */
         assert_true(err.text[0] != '\0');
@@ -75,7 +75,7 @@ static void moments_are_local(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         time_ms at = -1;
         struct error err = { 0 };
-        if (when_parse(rows[i].text, NOON, &at, &err) < 0)
+        if (moment_parse(rows[i].text, NOON, &at, &err) < 0)
             fail_msg("'%s': %s", rows[i].text, err.text);
         if (at != rows[i].at)
             fail_msg("'%s' is %lld, not %lld", rows[i].text, (long long)at, (long long)rows[i].at);
@@ -94,7 +94,7 @@ static void what_is_no_moment_is_refused(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         time_ms at = 42;
         struct error err = { 0 };
-        if (when_parse(texts[i], NOON, &at, &err) == 0)
+        if (moment_parse(texts[i], NOON, &at, &err) == 0)
             fail_msg("'%s' was taken for a moment", texts[i]);
         assert_int_equal(at, 42);
         assert_true(err.text[0] != '\0');

@@ -1,5 +1,5 @@
-/* when.c: spans and moments, read exactly. Only the calendar is the C library's. */
-#include "cli/when.h"
+/* moment.c: spans and moments, read exactly. Only the calendar is the C library's. */
+#include "os/moment.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/number.h"
 
 /* A number alone could be anything: the unit is written. */
-int when_parse_span(const char *text, time_ms *ret_span, struct error *err) {
+int moment_parse_span(const char *text, time_ms *ret_span, struct error *err) {
     size_t length = strlen(text);
     if (length < 2 || !isalpha((unsigned char)text[length - 1]))
         return error_set(err, -EINVAL, "not a span: '%.100s' (examples: 90s, 30m, 2h, 1d)", text);
@@ -61,9 +61,9 @@ static bool parse_day(const char *at, struct tm *tm) {
     return (take_letter(&at, 'T') || take_letter(&at, ' ')) && parse_clock(at, tm);
 }
 
-int when_parse(const char *text, time_ms now, time_ms *ret_at, struct error *err) {
+int moment_parse(const char *text, time_ms now, time_ms *ret_at, struct error *err) {
     time_ms span = 0;
-    if (when_parse_span(text, &span, NULL) == 0) {
+    if (moment_parse_span(text, &span, NULL) == 0) {
         *ret_at = time_add(now, span);
         return 0;
     }
