@@ -6,10 +6,9 @@
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 
-/* By name. */
 static const struct agent_adapter *const adapters[] = {
-    &agent_acp,     &agent_claude, &agent_claude_stream, &agent_codex,
-    &agent_copilot, &agent_gemini, &agent_opencode,      &agent_plain,
+#define ADAPTER_ROW(name_) &agent_##name_,
+    AGENT_ADAPTERS(ADAPTER_ROW)
 };
 
 static const char *const result_names[] = {
@@ -87,7 +86,47 @@ const char *agent_allow_hint(const struct agent_adapter *adapter) {
 }
 
 const char *agent_login_hint(const struct agent_adapter *adapter) {
-    return adapter->login_hint;
+    return adapter->login;
+}
+
+const struct agent_mcp *agent_mcp(const struct agent_adapter *adapter) {
+    return adapter->mcp;
+}
+
+const char *agent_provider(const char *adapter) {
+    const struct agent_adapter *found = agent_adapter_find(adapter);
+    return found && found->provider ? found->provider : adapter;
+}
+
+const char *agent_builtin(size_t index) {
+    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
+        if (adapters[i]->is_builtin && index-- == 0)
+            return adapters[i]->name;
+    return NULL;
+}
+
+bool agent_is_builtin(const char *name) {
+    const struct agent_adapter *found = name ? agent_adapter_find(name) : NULL;
+    return found && found->is_builtin;
+}
+
+static bool is_listed(const struct agent_adapter *adapter, enum agent_list list) {
+    return list == AGENT_LIST_ALL
+           || (list == AGENT_LIST_MCP ? adapter->mcp != NULL : adapter->is_builtin);
+}
+
+const char *agent_names(enum agent_list list, const char *last, struct strbuf *out) {
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
+        count += is_listed(adapters[i], list);
+    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++) {
+        if (!is_listed(adapters[i], list))
+            continue;
+        if (++at > 1)
+            strbuf_puts(out, at == count ? last : ", ");
+        strbuf_puts(out, adapters[i]->name);
+    }
+    return strbuf_text(out);
 }
 
 const struct agent_path *agent_session_file(const struct agent_adapter *adapter) {

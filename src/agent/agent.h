@@ -9,8 +9,8 @@
  * Where:     agent.c the table of adapters, reader.c lines and judgement, json_scan.c JSON without a tree,
  *            reset_time.c "resets 4:28am (UTC)", usage_count.c tokens and cost, one file per adapter.
  *
- * Pure: no clock, no files. Add an adapter: one file with a struct agent_adapter, one line in agent.c, its
- * recorded runs under tests/fixtures/agents/, and their lines in the table of expected outcomes. */
+ * Pure: no clock, no files. Add an adapter: one file with a struct agent_adapter, its name in AGENT_ADAPTERS
+ * (reader_internal.h) and in meson.build, its recorded runs under tests/fixtures/agents/. */
 #pragma once
 
 #include <stdbool.h>
@@ -108,6 +108,29 @@ const struct agent_adapter *agent_adapter_find(const char *name);
 size_t agent_adapter_count(void);
 const struct agent_adapter *agent_adapter_at(size_t index);
 const char *agent_adapter_name(const struct agent_adapter *adapter);
+/* An agent of this name needs no configuration. */
+bool agent_is_builtin(const char *name);
+const char *agent_builtin(size_t index); /* each of them; NULL behind the last */
+enum agent_list { AGENT_LIST_BUILTIN, AGENT_LIST_MCP, AGENT_LIST_ALL };
+/* "claude, codex, gemini, opencode or copilot", where `last` is " or ": those that need no configuration, those
+ * whose settings Sluice can add its MCP server to, or all adapters. Returns the text of `out`. */
+const char *agent_names(enum agent_list list, const char *last, struct strbuf *out);
+/* What OpenTelemetry calls the provider of an adapter. */
+const char *agent_provider(const char *adapter);
+
+/* Where an agent looks for MCP servers. */
+struct agent_mcp {
+    const char *variable; /* names the folder of the user's file; or NULL */
+    const char *folder;   /* else that, below the home directory */
+    const char *file;
+    const char *project_file; /* of a project; NULL: it has none */
+    const char *member;       /* of the JSON file; NULL: it is TOML */
+    const char *type;         /* the member `type` of an entry; or NULL */
+    bool is_one_list;         /* the command and its arguments; else `command` and `args` */
+    bool may_have_comments;   /* FILEc is read, too */
+};
+const struct agent_mcp *agent_mcp(const struct agent_adapter *adapter); /* or NULL */
+
 /* "INT" or "TERM": what ends it cleanly. */
 const char *agent_adapter_stop_signal(const struct agent_adapter *adapter);
 bool agent_adapter_can_resume(const struct agent_adapter *adapter);

@@ -289,8 +289,35 @@ static const struct agent_path paths[] = {
 static const struct agent_path session_file = { ".claude/projects/{cwd}/{session}.jsonl",
                                                 AGENT_PATH_READ };
 
+#define KEY_VARIABLES                                                                              \
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",                        \
+        "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"
+static const struct agent_preflight preflight = {
+    .login_files = LIST(".claude/.credentials.json"),
+    .login_variables = LIST(KEY_VARIABLES),
+    .settings = WORDS({ ".claude/settings.json", LIST("\"apiKeyHelper\"", KEY_VARIABLES) }),
+    .may = AGENT_MAY_EDIT,
+    .may_sandboxed = AGENT_MAY_WORK,
+    .allow = "agents.claude.args=\"--allowedTools=Bash\"",
+    .allowed = WORDS({ ".claude/settings.json", LIST("\"Bash\"", "bypassPermissions") }),
+};
+
+static const struct agent_mcp mcp = {
+    .variable = "CLAUDE_CONFIG_DIR",
+    .folder = "",
+    .file = ".claude.json",
+    .project_file = ".mcp.json",
+    .member = "mcpServers",
+    .type = "stdio",
+};
+
 const struct agent_adapter agent_claude = {
     .name = "claude",
+    .is_builtin = true,
+    .provider = "anthropic",
+    .login = "run 'claude' once and log in, or put a key into agents.claude.env_file",
+    .preflight = &preflight,
+    .mcp = &mcp,
     .flags = flags,
     .stop_signal = "INT",
     .command = command,
@@ -299,7 +326,6 @@ const struct agent_adapter agent_claude = {
     .session_option = "--session-id",
     .budget_option = "--max-budget-usd",
     .allow_option = "--allowedTools",
-    .login_hint = "log in with 'claude /login', or set ANTHROPIC_API_KEY",
     .environment = environment,
     .usual = usual,
     .instead = instead,

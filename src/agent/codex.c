@@ -263,9 +263,27 @@ static const struct agent_path paths[] = {
 static const struct agent_path session_file = { ".codex/sessions/*/*/*/rollout-*-{session}.jsonl",
                                                 AGENT_PATH_READ };
 
+static const struct agent_preflight preflight = {
+    .login_files = LIST(".codex/auth.json"),
+    .login_variables = LIST("CODEX_API_KEY", "OPENAI_API_KEY"),
+    .settings = WORDS({ ".codex/config.toml", LIST("experimental_bearer_token", "env_key") }),
+    .may = AGENT_MAY_WORK,
+    .may_sandboxed = AGENT_MAY_WORK,
+};
+
+static const struct agent_mcp mcp = {
+    .variable = "CODEX_HOME",
+    .folder = ".codex",
+    .file = "config.toml",
+};
+
 const struct agent_adapter agent_codex = {
     .name = "codex",
-    .login_hint = "log in with 'codex login', or set OPENAI_API_KEY",
+    .is_builtin = true,
+    .provider = "openai",
+    .login = "run 'codex login', or put a key into agents.codex.env_file",
+    .preflight = &preflight,
+    .mcp = &mcp,
     .flags = flags,
     .stop_signal = "INT",
     .command = command,

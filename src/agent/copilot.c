@@ -290,8 +290,22 @@ static const struct agent_path paths[] = {
 static const struct agent_path session_file = { ".copilot/session-state/{session}/events.jsonl",
                                                 AGENT_PATH_READ };
 
+static const struct agent_preflight preflight = {
+    .login_files = LIST(".config/gh/hosts.yml", ".config/github-copilot/apps.json",
+                        ".config/github-copilot/hosts.json"),
+    .login_variables =
+        LIST("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"),
+    .settings = WORDS({ ".copilot/config.json", LIST("logged_in_users", "copilot_tokens") }),
+    .login_elsewhere = true,
+    .may = AGENT_MAY_WORK,
+    .may_sandboxed = AGENT_MAY_WORK,
+};
+
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
+    .is_builtin = true,
+    .login = "run 'copilot' once and log in, or put a token into agents.copilot.env_file",
+    .preflight = &preflight,
     .stop_signal = "TERM",
     .command = command,
     .resume = resume,
@@ -301,7 +315,6 @@ const struct agent_adapter agent_copilot = {
     .session_option = "--session-id",
     .usage_option = "--usage-output-file",
     .allow_option = "--allow-tool",
-    .login_hint = "log in with 'copilot login', or set COPILOT_GITHUB_TOKEN",
     .usage_file_name = "usage.json",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),

@@ -363,11 +363,31 @@ static const struct agent_path paths[] = {
     { NULL, AGENT_PATH_READ },
 };
 
+static const struct agent_preflight preflight = {
+    .login_files = LIST(".gemini/oauth_creds.json"),
+    .login_variables = LIST("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
+    .settings = WORDS({ ".gemini/.env", LIST("GEMINI_API_KEY", "GOOGLE_API_KEY") }),
+    .may = AGENT_MAY_EDIT,
+    .may_sandboxed = AGENT_MAY_EDIT,
+    .allow = "agents.gemini.args=\"--approval-mode yolo\"",
+};
+
+static const struct agent_mcp mcp = {
+    .folder = ".gemini",
+    .file = "settings.json",
+    .project_file = ".gemini/settings.json",
+    .member = "mcpServers",
+};
+
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
+    .is_builtin = true,
+    .provider = "gcp.gemini",
+    .login = "run 'gemini' once and log in, or put a key into agents.gemini.env_file",
+    .preflight = &preflight,
+    .mcp = &mcp,
     .allow_hint =
         "allow more with '--approval-mode yolo' in its args (agents.A.args), in a sandbox",
-    .login_hint = "log in by starting 'gemini', or set GEMINI_API_KEY",
     .stop_signal = "TERM",
     .command = command,
     .resume = resume,

@@ -215,8 +215,33 @@ static const struct agent_path paths[] = {
     { NULL, AGENT_PATH_READ },
 };
 
+static const struct agent_preflight preflight = {
+    .login_files = LIST(".local/share/opencode/auth.json"),
+    .login_variables =
+        LIST("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+    .settings = WORDS({ ".config/opencode/opencode.json", LIST("apiKey", "baseURL") },
+                      { ".config/opencode/opencode.jsonc", LIST("apiKey", "baseURL") }),
+    .login_elsewhere = true,
+    .may = AGENT_MAY_AS_SET,
+    .may_sandboxed = AGENT_MAY_AS_SET,
+};
+
+static const struct agent_mcp mcp = {
+    .folder = ".config/opencode",
+    .file = "opencode.json",
+    .project_file = "opencode.json",
+    .member = "mcp",
+    .type = "local",
+    .is_one_list = true,
+    .may_have_comments = true,
+};
+
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
+    .is_builtin = true,
+    .login = "run 'opencode auth login', or put a key into agents.opencode.env_file",
+    .preflight = &preflight,
+    .mcp = &mcp,
     .flags = flags,
     .stop_signal = "TERM",
     .command = command,
@@ -224,7 +249,6 @@ const struct agent_adapter agent_opencode = {
     .model_option = "--model",
     .allow_hint =
         "allow it under 'permission' in opencode.json, or everything with agents.A.args: [--auto]",
-    .login_hint = "log in with 'opencode auth login', or set the provider's key",
     .environment = environment,
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),

@@ -1,4 +1,5 @@
-/* preflight.h: how to see, before a task is started, whether an agent can work. Pure: facts, one row per agent.
+/* preflight.h: how to see, before a task is started, whether an agent can work. Pure: facts, which are in
+ * the row of the adapter.
  *
  * A login is seen without asking the provider: by files that it leaves, by variables, by words in settings. */
 #pragma once
@@ -21,13 +22,11 @@ struct agent_login_words {
 };
 
 struct agent_preflight {
-    const char *adapter;
     const char *const
         *login_files; /* below the home directory, NULL at the end: there after a login */
     const char *const *login_variables;       /* NULL at the end */
     const struct agent_login_words *settings; /* a key or a provider of its own */
     bool login_elsewhere; /* it may be logged in although nothing of these is there: a key ring */
-    const char *login;    /* what to do: "run 'claude' and log in" */
     enum agent_may may, may_sandboxed; /* without words of the configuration */
     const char *allow;                 /* the configuration that lets it run commands; or NULL */
     const struct agent_login_words

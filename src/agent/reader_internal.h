@@ -21,6 +21,7 @@
 
 #include "agent/agent.h"
 #include "agent/json_scan.h"
+#include "agent/preflight.h"
 #include "agent/usage_count.h"
 
 /* USAGE: the file that some write when they end (agent_usage_file_name). SESSION: that of agent_session_file. */
@@ -79,8 +80,12 @@ struct agent_seen {
 
 struct agent_adapter {
     const char *name;
-    const char *stop_signal; /* "INT" or "TERM" */
-    bool prompt_is_word;     /* else it goes to the standard input */
+    bool is_builtin;      /* an agent of this name needs no configuration */
+    const char *provider; /* gen_ai.provider.name of OpenTelemetry; NULL: the name */
+    const struct agent_preflight *preflight; /* or NULL */
+    const struct agent_mcp *mcp;             /* or NULL: Sluice cannot add its server there */
+    const char *stop_signal;                 /* "INT" or "TERM" */
+    bool prompt_is_word;                     /* else it goes to the standard input */
     /* Its options without a value, NULL at the end, of a program that takes a prompt as an operand and knows `--`; those
      * that a prompt may follow. NULL: it does not. */
     const char *const *flags;
@@ -95,7 +100,7 @@ struct agent_adapter {
     const char
         *allow_option;      /* permits the tool that follows; may be given often; NULL: has none */
     const char *allow_hint; /* without one: how else; a clause for people; or NULL */
-    const char *login_hint; /* how to log in, or which key to set; a clause for people; or NULL */
+    const char *login;      /* how to log in, or where to put a key; a clause for people; or NULL */
     const char *usage_option; /* NULL: everything is in the output */
     const char *usage_file_name;
     const struct agent_path *session_file; /* or NULL */
@@ -130,8 +135,23 @@ struct agent_adapter {
 
 extern const struct transcript_family transcript_acp, transcript_claude, transcript_codex,
     transcript_copilot, transcript_gemini, transcript_opencode;
-extern const struct agent_adapter agent_acp, agent_claude, agent_claude_stream, agent_codex,
-    agent_copilot, agent_gemini, agent_opencode, agent_plain;
+
+/* Every adapter, in the order in which people see them. A new one: its file, and its name here. */
+#define AGENT_ADAPTERS(ADAPTER)                                                                    \
+    ADAPTER(claude)                                                                                \
+    ADAPTER(codex)                                                                                 \
+    ADAPTER(gemini)                                                                                \
+    ADAPTER(opencode)                                                                              \
+    ADAPTER(copilot)                                                                               \
+    ADAPTER(acp)                                                                                   \
+    ADAPTER(claude_stream)                                                                         \
+    ADAPTER(plain)
+#define AGENT_DECLARE(name_) extern const struct agent_adapter agent_##name_;
+AGENT_ADAPTERS(AGENT_DECLARE)
+
+/* For the lists of a row: LIST("a", "b") ends with NULL. */
+#define LIST(...)  ((const char *const[]){ __VA_ARGS__, NULL })
+#define WORDS(...) ((const struct agent_login_words[]){ __VA_ARGS__, { NULL, NULL } })
 
 void agent_mark(struct agent_seen *seen, enum agent_result result);
 void agent_unmark_all(struct agent_seen *seen);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/agent.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/daemon.h"
@@ -35,11 +36,14 @@ static const char *const shown[] = {
     "host.disk_free_gb", "retention.days",       "lost",
 };
 
-static const char agents_text[] =
-    "# An agent is who is given a prompt: sluice add --agent claude \"...\". claude, codex, "
-    "gemini,\n"
-    "# opencode and copilot are known without a word here; others have a command.\n"
-    "#agents:\n";
+static void put_agents(struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    strbuf_printf(
+        out,
+        "# An agent is a program that works on a prompt: sluice add --agent claude \"...\".\n"
+        "# %s need no entry here; others have a command.\n#agents:\n",
+        agent_names(AGENT_LIST_BUILTIN, " and ", &known));
+}
 
 /* If none of them was found. */
 static const char example_text[] = "#  claude:\n"
@@ -169,7 +173,7 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
         last = shown[i];
     }
     strbuf_putc(out, '\n');
-    strbuf_puts(out, agents_text);
+    put_agents(out);
     strbuf_puts(out, agents->lines.length > 0 ? strbuf_text(&agents->lines) : example_text);
     strbuf_puts(out, names_text);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "cli/mcp_install.h"
 #include "cli/mcp_stdio.h"
 
@@ -17,13 +18,15 @@ static int install(const struct cmd_call *call) {
         .write = cmd_has(call, "yes"),
         .json = call->json,
     };
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    agent_names(AGENT_LIST_MCP, ", ", &known);
     if (!what.agent)
-        return cmd_usage_error(call->cmd, "'install' needs --agent: %s", mcp_install_agents());
+        return cmd_usage_error(call->cmd, "'install' needs --agent: %s", strbuf_text(&known));
     int code = mcp_install_run(&what);
     if (code >= 0)
         return code;
     return cmd_usage_error(call->cmd, "option '--agent': expected %s, got '%s'",
-                           mcp_install_agents(), what.agent);
+                           strbuf_text(&known), what.agent);
 }
 
 static int cmd_mcp_run(const struct cmd_call *call) {
@@ -42,7 +45,7 @@ static int cmd_mcp_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option mcp_options[] = {
-    { "agent", 'a', "NAME", "install: for claude, codex, gemini or opencode" },
+    { "agent", 'a', "NAME", "install: into the settings of this agent" },
     { "project", 'p', NULL, "install: into the file of this folder, not the user's" },
     { "yes", 'y', NULL, "install: write the change, not only show it" },
     { NULL },

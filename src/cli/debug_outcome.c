@@ -94,9 +94,8 @@ static struct agent_end end_of(int64_t code) {
 
 static int unknown_adapter(const char *name) {
     _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
-    for (size_t i = 0; i < agent_adapter_count(); i++)
-        strbuf_printf(&list, "%s%s", i ? ", " : "", agent_adapter_name(agent_adapter_at(i)));
-    cmd_warn("unknown adapter '%s': expected one of %s", name, strbuf_text(&list));
+    cmd_warn("unknown adapter '%s': expected one of %s", name,
+             agent_names(AGENT_LIST_ALL, ", ", &list));
     return CMD_USAGE;
 }
 

@@ -1,4 +1,4 @@
-/* mcp_install.c: where does each agent look for its MCP servers, and what is written there?
+/* mcp_install.c: what is written where an agent looks for MCP servers (struct agent_mcp).
  *
  * JSON files are changed in one member, and stay as they are in every other byte, comments included (jsonc.h).
  * The TOML file of Codex gets a table at its end, where a table may always stand; one that has the name already
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/full_path.h"
@@ -23,20 +24,14 @@
 
 struct agent {
     const char *name;
-    const char *variable, *folder, *file; /* of the user: $variable, else ~/folder; NULL: only ~ */
-    const char *project;                  /* of a project; NULL: it has none */
-    const char *member;                   /* of the JSON file; NULL: TOML */
+    const struct agent_mcp *mcp;
 };
 
-static const struct agent agents[] = {
-    { "claude", "CLAUDE_CONFIG_DIR", "", ".claude.json", ".mcp.json", "mcpServers" },
-    { "codex", "CODEX_HOME", ".codex", "config.toml", NULL, NULL },
-    { "gemini", NULL, ".gemini", "settings.json", ".gemini/settings.json", "mcpServers" },
-    { "opencode", NULL, ".config/opencode", "opencode.json", "opencode.json", "mcp" },
-};
-
-const char *mcp_install_agents(void) {
-    return "claude, codex, gemini, opencode";
+/* False: there is none, or it has no file for servers. */
+static bool find_agent(const char *name, struct agent *ret) {
+    const struct agent_adapter *adapter = agent_adapter_find(name);
+    *ret = (struct agent){ name, adapter ? agent_mcp(adapter) : NULL };
+    return ret->mcp != NULL;
 }
 
 static const char *environment(const char *name) {
@@ -48,33 +43,34 @@ static const char *environment(const char *name) {
 
 static int find_usual_file(const struct agent *agent, bool project, struct strbuf *out,
                            struct error *err) {
-    if (project && !agent->project)
+    if (project && !agent->mcp->project_file)
         return error_set(err, -EINVAL, "'%s' has no file for a project: leave out --project",
                          agent->name);
     if (project)
-        return full_path(agent->project, out, err);
-    const char *own = environment(agent->variable), *home = environment("HOME");
+        return full_path(agent->mcp->project_file, out, err);
+    const char *own = environment(agent->mcp->variable), *home = environment("HOME");
     if (own) {
-        strbuf_printf(out, "%s/%s", own, agent->file);
+        strbuf_printf(out, "%s/%s", own, agent->mcp->file);
         return 0;
     }
     const char *config = environment("XDG_CONFIG_HOME");
-    if (config && strcmp(agent->name, "opencode") == 0) {
-        strbuf_printf(out, "%s/opencode/%s", config, agent->file);
+    if (config && strncmp(agent->mcp->folder, ".config/", 8) == 0) {
+        strbuf_printf(out, "%s/%s/%s", config, agent->mcp->folder + 8, agent->mcp->file);
         return 0;
     }
     if (!home)
-        return error_set(err, -ENOENT, "HOME is not set: nobody knows where '%s' looks",
+        return error_set(err, -ENOENT, "HOME is not set: the settings of '%s' cannot be found",
                          agent->name);
-    strbuf_printf(out, "%s/%s%s%s", home, agent->folder, *agent->folder ? "/" : "", agent->file);
+    strbuf_printf(out, "%s/%s%s%s", home, agent->mcp->folder, *agent->mcp->folder ? "/" : "",
+                  agent->mcp->file);
     return 0;
 }
 
-/* opencode reads FILE.json, and FILE.jsonc where people like comments: the one that is there is changed. */
+/* Where FILE.json and FILE.jsonc are read, the one that exists is changed. */
 static int find_file(const struct agent *agent, bool project, struct strbuf *out,
                      struct error *err) {
     int r = find_usual_file(agent, project, out, err);
-    if (r < 0 || strcmp(agent->name, "opencode") != 0 || access(strbuf_text(out), F_OK) == 0)
+    if (r < 0 || !agent->mcp->may_have_comments || access(strbuf_text(out), F_OK) == 0)
         return r;
     strbuf_putc(out, 'c');
     if (access(strbuf_text(out), F_OK) < 0)
@@ -116,16 +112,16 @@ static json_t *make_environment(void) {
 
 static json_t *make_entry(const struct agent *agent, const char *program) {
     json_t *variables = make_environment(), *entry;
-    bool opencode = strcmp(agent->name, "opencode") == 0;
-    if (opencode)
-        entry = json_pack("{s:s, s:[o, s], s:b}", "type", "local", "command", ask_string(program),
-                          "mcp", "enabled", 1);
+    if (agent->mcp->is_one_list)
+        entry = json_pack("{s:s, s:[o, s], s:b}", "type", agent->mcp->type, "command",
+                          ask_string(program), "mcp", "enabled", 1);
     else
         entry = json_pack("{s:o, s:[s]}", "command", ask_string(program), "args", "mcp");
-    if (strcmp(agent->name, "claude") == 0)
-        (void)json_object_set_new(entry, "type", json_string("stdio"));
+    if (agent->mcp->type && !agent->mcp->is_one_list)
+        (void)json_object_set_new(entry, "type", json_string(agent->mcp->type));
     if (variables)
-        (void)json_object_set_new(entry, opencode ? "environment" : "env", variables);
+        (void)json_object_set_new(entry, agent->mcp->is_one_list ? "environment" : "env",
+                                  variables);
     return entry;
 }
 
@@ -190,17 +186,17 @@ static json_t *read_span(const struct strbuf *text, struct jsonc_span span) {
 static int change_json(const struct agent *agent, const char *program, const struct strbuf *before,
                        struct change *change, struct error *err) {
     json_t *entry = make_entry(agent, program);
-    json_t *member = json_pack("{s:{s:O}}", agent->member, "sluice", entry);
+    json_t *member = json_pack("{s:{s:O}}", agent->mcp->member, "sluice", entry);
     struct jsonc_span span = { 0 };
     dump(member, &change->added);
     json_decref(member);
-    int r = jsonc_find(before, agent->member, "sluice", &span, err);
+    int r = jsonc_find(before, agent->mcp->member, "sluice", &span, err);
     json_t *old = r > 0 ? read_span(before, span) : NULL;
     change->already = old && json_equal(old, entry);
     if (r > 0 && !change->already)
         strbuf_add(&change->old, before->text + span.from, span.to - span.from);
     if (r >= 0)
-        r = jsonc_set(before, agent->member, "sluice", entry, &change->text, err);
+        r = jsonc_set(before, agent->mcp->member, "sluice", entry, &change->text, err);
     json_decref(old);
     json_decref(entry);
     return r < 0 ? error_prefix(err, "'%s'", strbuf_text(&change->file)) : 0;
@@ -294,8 +290,8 @@ static int install(const struct agent *agent, const struct mcp_install *what,
         r = read_file(strbuf_text(&change->file), &before, &err);
     if (r < 0)
         return cmd_error(&err);
-    r = agent->member ? change_json(agent, strbuf_text(&program), &before, change, &err)
-                      : change_toml(strbuf_text(&program), &before, change, &err);
+    r = agent->mcp->member ? change_json(agent, strbuf_text(&program), &before, change, &err)
+                           : change_toml(strbuf_text(&program), &before, change, &err);
     if (r < 0)
         return by_hand(change, &err);
     bool write = what->write && !change->already;
@@ -311,25 +307,20 @@ static int install(const struct agent *agent, const struct mcp_install *what,
 
 int mcp_install_run(const struct mcp_install *what) {
     _cleanup_(change_finish) struct change change = { 0 };
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
-        if (strcmp(agents[i].name, what->agent) == 0)
-            return install(&agents[i], what, &change);
-    return -1;
+    struct agent agent;
+    return find_agent(what->agent, &agent) ? install(&agent, what, &change) : -1;
 }
 
 int mcp_install_is_done(const char *name) {
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, text = STRBUF_INIT;
-    const struct agent *agent = NULL;
+    struct agent agent;
     struct jsonc_span span;
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
-        if (strcmp(agents[i].name, name) == 0)
-            agent = &agents[i];
-    if (!agent || find_file(agent, false, &file, NULL) < 0
+    if (!find_agent(name, &agent) || find_file(&agent, false, &file, NULL) < 0
         || read_file(strbuf_text(&file), &text, NULL) < 0)
         return -1;
     if (text.length == 0)
         return 0;
-    int r = agent->member ? jsonc_find(&text, agent->member, "sluice", &span, NULL)
-                          : has_toml_entry(strbuf_text(&text));
+    int r = agent.mcp->member ? jsonc_find(&text, agent.mcp->member, "sluice", &span, NULL)
+                              : has_toml_entry(strbuf_text(&text));
     return r < 0 ? -1 : r > 0;
 }

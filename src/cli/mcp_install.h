@@ -7,14 +7,13 @@
 #include <stdbool.h>
 
 struct mcp_install {
-    const char *agent; /* claude, codex, gemini or opencode */
+    const char *agent; /* one of AGENT_LIST_MCP */
     bool project;      /* the file of this folder instead of the user's */
     bool write;
     bool json; /* tell it as one JSON value */
 };
 
-/* An exit code. -1: there is no such agent; mcp_install_agents names them. */
+/* An exit code. -1: there is no such agent. */
 int mcp_install_run(const struct mcp_install *what);
 /* Does the user's configuration of this agent have the server? -1: not known. */
 int mcp_install_is_done(const char *agent);
-const char *mcp_install_agents(void); /* "claude, codex, gemini, opencode" */

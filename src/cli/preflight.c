@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "cli/mcp_install.h"
@@ -198,7 +199,7 @@ void preflight_look(struct preflight *p, const char *agent, const struct config 
     }
     if (p->may == AGENT_MAY_EDIT && find_words(p, row->allowed, &path))
         p->may = AGENT_MAY_WORK;
-    p->mcp = mcp_install_is_done(row->adapter);
+    p->mcp = mcp_install_is_done(agent_adapter_name(p->adapter));
 }
 
 void preflight_finish(struct preflight *p) {
@@ -252,7 +253,7 @@ bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct
     } else if (row && p->login == PREFLIGHT_LOGIN_NO) {
         strbuf_printf(problem, "it seems not to be logged in%s%s", *p->login_by ? ": " : "",
                       p->login_by);
-        strbuf_puts(fix, row->login);
+        strbuf_puts(fix, agent_login_hint(p->adapter));
     } else if (row && p->may == AGENT_MAY_EDIT) {
         strbuf_puts(problem, p->is_sandboxed ? "it may edit files, but commands will be denied"
                                              : "without a sandbox it may edit files, but commands "
@@ -344,7 +345,7 @@ void preflight_all(const struct config *config, const json_t *listed, bool auto_
     }
     named = count;
     const char *name;
-    for (size_t i = 0; (name = config_builtin_agent(i)) && count < AGENTS_MAX; i++) {
+    for (size_t i = 0; (name = agent_builtin(i)) && count < AGENTS_MAX; i++) {
         bool known = false;
         for (size_t k = 0; k < named; k++)
             known |= strcmp(all[k].agent, name) == 0;

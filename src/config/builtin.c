@@ -5,27 +5,14 @@
  * has a command of its own is only a name: what that prints nobody can know. */
 #include <string.h>
 
-#include "base/macros.h"
+#include "agent/agent.h"
 #include "config/config_internal.h"
 
-/* Each is the name of its adapter and of its account, too. */
-static const char *const names[] = { "claude", "codex", "gemini", "opencode", "copilot" };
-
-bool builtin_is_agent(const char *name) {
-    for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-const char *config_builtin_agent(size_t index) {
-    return index < ARRAY_SIZE(names) ? names[index] : NULL;
-}
-
-/* So that a const config knows their symbols. */
+/* Each is the name of its adapter and of its account, too. So that a const config knows their symbols. */
 void builtin_init(struct config *config) {
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        (void)symbol_intern(&config->texts, names[i], strlen(names[i]));
+    const char *name;
+    for (size_t i = 0; (name = agent_builtin(i)); i++)
+        (void)symbol_intern(&config->texts, name, strlen(name));
 }
 
 bool builtin_value(const struct config *config, const struct setting *setting, const char *name,
@@ -33,14 +20,14 @@ bool builtin_value(const struct config *config, const struct setting *setting, c
     bool differs = setting->section == SECTION_AGENTS
                    && (strcmp(setting->key, "agents.A.adapter") == 0
                        || strcmp(setting->key, "agents.A.limiter") == 0);
-    if (!differs || !builtin_is_agent(name) || config_is_set(config, "agents.A.command", name))
+    if (!differs || !agent_is_builtin(name) || config_is_set(config, "agents.A.command", name))
         return false;
     *ret_value = symbol_find(&config->texts, name, strlen(name));
     return true;
 }
 
 void config_know_agent(struct config *config, const char *name) {
-    if (!builtin_is_agent(name))
+    if (!agent_is_builtin(name))
         return;
     config_add_name(config, SECTION_AGENTS, name);
     const char *limiter = config_text(config, "agents.A.limiter", name);

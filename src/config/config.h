@@ -66,14 +66,11 @@ bool config_is_chosen(const struct config *config, const char *key);
 /* --- names ----------------------------------------------------------------------------------- */
 
 /* Is there anything in the configuration (preset included) of this name? An agent may also be one that needs no
- * configuration: claude, codex, gemini, opencode, copilot. */
+ * configuration (agent_is_builtin). */
 bool config_has_agent(const struct config *config, const char *name);
 bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
 bool config_has_project(const struct config *config, const char *name);
-
-/* The agents that need no configuration, one after the other; NULL: that were all. */
-const char *config_builtin_agent(size_t index);
 
 /* Such an agent and its account are among the names from now on; of others nothing happens. */
 void config_know_agent(struct config *config, const char *name);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
 #include "config/config_internal.h"
 
@@ -19,6 +20,12 @@ static int refuse(const struct config *config, const char *agent, struct error *
     return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, config_quote(agent).text);
 }
 
+static int no_agent(const char *name, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    return error_set(err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
+                     config_quote(name).text, agent_names(AGENT_LIST_BUILTIN, " or ", &known));
+}
+
 static int check_names(const struct config *config, const char *agent, struct error *err) {
     const char *const *words = NULL;
     size_t count = config_words(config, KEY, agent, &words);
@@ -28,10 +35,7 @@ static int check_names(const struct config *config, const char *agent, struct er
         if (strcmp(words[i], agent) == 0)
             return error_set(err, -EINVAL, "an agent cannot take over from itself; name others");
         if (!config_has_agent(config, words[i]))
-            return error_set(err, -EINVAL,
-                             "there is no agent '%s'; describe it below 'agents', or name claude, "
-                             "codex, gemini, opencode or copilot",
-                             config_quote(words[i]).text);
+            return no_agent(words[i], err);
         for (size_t k = 0; k < i; k++)
             if (strcmp(words[i], words[k]) == 0)
                 return error_set(err, -EINVAL, "it names '%s' twice", config_quote(words[i]).text);

@@ -95,7 +95,6 @@ const struct words *config_value_words(const struct config *config, int64_t valu
 
 /* --- agents that need no configuration (builtin.c) ------------------------------------------- */
 
-bool builtin_is_agent(const char *name);
 /* The default of a row for an agent of this name, where it is another than that of the row; else false. */
 bool builtin_value(const struct config *config, const struct setting *setting, const char *name,
                    int64_t *ret_value);

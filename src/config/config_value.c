@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/number.h"
 #include "config/config_internal.h"
@@ -188,7 +189,7 @@ static bool has(const struct config *config, enum setting_section section, const
 }
 
 bool config_has_agent(const struct config *config, const char *name) {
-    return has(config, SECTION_AGENTS, name) || builtin_is_agent(name);
+    return has(config, SECTION_AGENTS, name) || agent_is_builtin(name);
 }
 
 bool config_has_kind(const struct config *config, const char *name) {

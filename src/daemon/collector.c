@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
 #include "daemon/webhook_curl.h"
 #include "engine/data_folder.h"
@@ -117,7 +118,7 @@ static void fill(struct entry *e, const struct run_row *row) {
         .ended_at = row->ended_at,
         .agent = e->agent,
         .provider =
-            e->agent ? otlp_provider_of(config_text(config, "agents.A.adapter", e->agent)) : NULL,
+            e->agent ? agent_provider(config_text(config, "agents.A.adapter", e->agent)) : NULL,
         .model = e->model,
         .session = e->session,
         .task = e->id,

@@ -4,6 +4,7 @@
  * named yet. */
 #include <string.h>
 
+#include "agent/agent.h"
 #include "engine/agents.h"
 #include "ops/names.h"
 
@@ -33,7 +34,7 @@ static bool is_named(const struct config *config, const char *name) {
 /* The one of this number that needs no configuration and is not named; NULL: there are fewer. */
 static const char *unnamed_at(const struct config *config, size_t index) {
     const char *name;
-    for (size_t i = 0; (name = config_builtin_agent(i)); i++)
+    for (size_t i = 0; (name = agent_builtin(i)); i++)
         if (!is_named(config, name) && index-- == 0)
             return name;
     return NULL;

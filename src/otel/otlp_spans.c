@@ -44,16 +44,6 @@ void otlp_print_parent(const struct otlp_ids *ids, struct strbuf *out) {
     strbuf_printf(out, "00-%s-%s-01", trace, span);
 }
 
-const char *otlp_provider_of(const char *adapter) {
-    static const struct {
-        const char *adapter, *provider;
-    } known[] = { { "claude", "anthropic" }, { "codex", "openai" }, { "gemini", "gcp.gemini" } };
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (strcmp(adapter, known[i].adapter) == 0)
-            return known[i].provider;
-    return adapter;
-}
-
 static void put_attributes(struct json_writer *w, const struct otlp_run *run) {
     json_write_key(w, "attributes");
     json_write_array_begin(w);

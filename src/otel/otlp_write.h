@@ -35,7 +35,7 @@ struct otlp_run {
     struct otlp_ids ids;
     time_ms started_at, ended_at;
     const char *agent;    /* as configured; NULL: a plain command */
-    const char *provider; /* with agent: otlp_provider_of */
+    const char *provider; /* with agent: agent_provider */
     const char *model, *session;
     const char *task, *project; /* "web-17", "web" */
     uint32_t attempt, iteration;
@@ -44,9 +44,6 @@ struct otlp_run {
     const char *message;    /* with error_type */
     int64_t tokens_in, tokens_out, tokens_cached, cost_micro_usd;
 };
-
-/* Whose model an adapter speaks with, in the words of the conventions; else the adapter's own name. */
-const char *otlp_provider_of(const char *adapter);
 
 /* Who tells. */
 struct otlp_source {

@@ -51,7 +51,7 @@ run sluice debug outcome --agent plain --exit 0 plain
 has '"outcome":"ok"' 'outcome: of a plain program the exit code is the word'
 run sluice debug outcome --agent cladue --exit 0 /dev/null
 exits 2 'outcome: unknown adapter: exit code'
-says "sluice: unknown adapter 'cladue': expected one of acp, claude, claude-stream, codex, copilot, gemini, opencode, plain" \
+says "sluice: unknown adapter 'cladue': expected one of claude, codex, gemini, opencode, copilot, acp, claude-stream, plain" \
     'outcome: unknown adapter'
 run sluice debug outcome --agent claude /dev/null
 exits 2 'outcome without --exit: exit code'

@@ -38,7 +38,7 @@ run sluice wait --json --timeout 0 "$task"
 has '"needs_person":true' 'JSON says it, too'
 run sluice why "$task"
 has "claude said: \"$words\"" 'why quotes the agent'
-has "log in with 'claude /login', or set ANTHROPIC_API_KEY" 'and says how to log in'
+has "run 'claude' once and log in, or put a key into agents.claude.env_file" 'and says how to log in'
 has 'sluice limiter clear claude' 'and what goes on then'
 run sluice status
 has "claude said: \"$words\"" 'status has it in its alert'
@@ -46,7 +46,7 @@ run sluice digest
 has "claude said \"$words\"" 'the digest, too'
 has 'sluice limiter clear claude' 'with the command'
 run sluice limiter list --json
-has "\"agent\":\"claude\",\"said\":\"$words\",\"fix\":\"log in with" 'and the list of accounts'
+has "\"agent\":\"claude\",\"said\":\"$words\",\"fix\":\"run 'claude' once" 'and the list of accounts'
 kill -9 "$(pid_of_daemon)"
 run sluice up
 run sluice why "$task"

@@ -18,7 +18,7 @@ static struct otlp_run a_run(void) {
                               .started_at = 1794711600000,
                               .ended_at = 1794711612500,
                               .agent = "claude",
-                              .provider = otlp_provider_of("claude"),
+                              .provider = "anthropic",
                               .model = "claude-sonnet-5-5",
                               .session = "5f0c3a52",
                               .task = "web-17",
