@@ -7,19 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/agent_warning.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
-#include "cli/daemon.h"
 #include "cli/formula_find.h"
 #include "cli/output.h"
-#include "cli/preflight.h"
 #include "cli/sanitize.h"
 #include "cli/submit.h"
-#include "config/config.h"
-#include "os/home.h"
 #include "taskfile/taskfile.h"
-
-DEFINE_FREEP(struct config, config_free);
 
 /* --- what to ask ----------------------------------------------------------------------------- */
 
@@ -97,53 +92,6 @@ static int refused(const struct cmd_call *call, struct ask *ask, const struct so
     return unknown ? CMD_USAGE : code;
 }
 
-/* --- can the agent work? --------------------------------------------------------------------- */
-
-static bool box_works(struct ask *ask) {
-    if (ask_try_get(ask, "/v1/status") != 0)
-        return true;
-    const json_t *box = json_object_get(ask->answer, "sandbox");
-    return strcmp(ask_text(box, "auto", "none"), "none") != 0;
-}
-
-static void put_sandbox(const struct cmd_call *call, const char *agent, struct config *config) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    const char *kind = cmd_value(call, "sandbox");
-    strbuf_printf(&key, "agents.%s.sandbox", agent);
-    if (kind)
-        (void)config_set(config, strbuf_text(&key), kind, "--sandbox", NULL);
-}
-
-/* The task is queued in any case; what will keep its agent from working is said now and not at night. Inside a run, and for a
- * daemon elsewhere, what can be seen from here says nothing. */
-static void warn_of_agent(const struct cmd_call *call, struct ask *ask) {
-    const char *agent = cmd_value(call, "agent");
-    if (!agent || getenv("SLUICE_TASK") || daemon_has_peers())
-        return;
-    _cleanup_(home_finish) struct home home = { 0 };
-    _cleanup_(config_freep) struct config *config = config_new();
-    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
-    struct preflight p;
-    if (home_find(&home, NULL) < 0)
-        return;
-    (void)config_read_file(config, home.config_file, NULL);
-    put_sandbox(call, agent, config);
-    bool box = box_works(ask);
-    const json_t *found = NULL, *items = NULL;
-    size_t i;
-    json_t *item;
-    if (ask_try_get(ask, "/v1/agents") == 0)
-        items = ask_items(ask);
-    json_array_foreach(items, i, item) {
-        if (strcmp(ask_text(item, "name", ""), agent) == 0)
-            found = item;
-    }
-    preflight_look(&p, agent, config, found, box);
-    if (found && preflight_problem(&p, &problem, &fix))
-        cmd_warn("agent '%s': %s; %s", agent, strbuf_text(&problem), strbuf_text(&fix));
-    preflight_finish(&p);
-}
-
 static int send(const struct cmd_call *call, json_t *body, const struct source *source) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_START);
@@ -151,14 +99,17 @@ static int send(const struct cmd_call *call, json_t *body, const struct source *
         json_decref(body);
         return code;
     }
-    if (ask_try_post(&ask, body, "/v1/tasks") != 0)
+    json_t *agents = agent_warning_names(json_object_get(body, "tasks"));
+    if (ask_try_post(&ask, body, "/v1/tasks") != 0) {
+        json_decref(agents);
         return refused(call, &ask, source);
+    }
     if (call->json)
         (void)ask_print(&ask);
     else
         print_answer(ask.answer);
     code = code_of_already(&ask);
-    warn_of_agent(call, &ask);
+    agent_warning_print(&ask, agents);
     return code;
 }
 

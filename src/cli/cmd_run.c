@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cli/agent_warning.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/daemon.h"
@@ -68,14 +69,18 @@ static int add(struct run *run, json_t *task) {
         json_decref(body);
         return OWN_FAILURE;
     }
-    if (ask_post(&ask, body, "/v1/tasks") != CMD_OK)
+    json_t *agents = agent_warning_names(json_object_get(body, "tasks"));
+    if (ask_post(&ask, body, "/v1/tasks") != CMD_OK) {
+        json_decref(agents);
         return OWN_FAILURE;
+    }
     const json_t *added = json_array_get(json_object_get(ask.answer, "tasks"), 0);
     run->id = xstrdup(ask_text(added, "id", "?"));
     tell_place(added);
     const char *warning = ask_text(ask.answer, "warning", NULL);
     if (warning)
         cmd_warn("%s", warning);
+    agent_warning_print(&ask, agents);
     return CMD_OK;
 }
 

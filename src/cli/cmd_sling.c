@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/agent_warning.h"
 #include "cli/ask.h"
 #include "cli/formula_find.h"
 #include "cli/output.h"
@@ -278,6 +279,30 @@ static int sling_on(struct onto *o, json_t *tasks) {
     return ask_failed(o->ask);
 }
 
+/* --- agents ---------------------------------------------------------------------------------- */
+
+#define LOOKED_AT 20 /* tasks that are asked for their agent */
+
+/* The agent that was named, or those of the tasks that were slung. */
+static void warn_of_agents(const struct cmd_call *call, struct ask *ask, const json_t *slung) {
+    json_t *tasks = json_array(), *task;
+    size_t i;
+    if (cmd_has(call, "agent"))
+        json_array_append_new(tasks,
+                              json_pack("{s:o}", "agent", ask_string(cmd_value(call, "agent"))));
+    json_array_foreach(slung, i, task) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        if (cmd_has(call, "agent") || i >= LOOKED_AT)
+            break;
+        ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "");
+        if (strcmp(ask_text(task, "result", "slung"), "slung") == 0
+            && ask_try_get(ask, strbuf_text(&path)) == 0)
+            json_array_append(tasks, ask->answer);
+    }
+    agent_warning_print(ask, agent_warning_names(tasks));
+    json_decref(tasks);
+}
+
 /* --- the command ----------------------------------------------------------------------------- */
 
 static int sling_named(const struct cmd_call *call, json_t *body) {
@@ -306,7 +331,17 @@ static int sling_named(const struct cmd_call *call, json_t *body) {
     json_decref(tasks);
     /* What was slung before a failure is told too: it stays so. */
     int told = code == CMD_OK || json_array_size(telling.tasks) > 0 ? tell(call, &telling) : CMD_OK;
+    if (code == CMD_OK && !telling.dry)
+        warn_of_agents(call, &ask, telling.tasks);
     return code == CMD_OK ? told : code;
+}
+
+static int sling_all(const struct cmd_call *call, json_t *body) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = task_verb_run(call, &verb, body);
+    if (code == CMD_OK && cmd_has(call, "agent") && ask_open(&ask, ASK_TRY) == CMD_OK)
+        warn_of_agents(call, &ask, NULL);
+    return code;
 }
 
 static int cmd_sling_run(const struct cmd_call *call) {
@@ -321,7 +356,7 @@ static int cmd_sling_run(const struct cmd_call *call) {
         json_object_set_new(body, "partial", json_true());
         if (cmd_has(call, "project"))
             json_object_set_new(body, "project", ask_string(cmd_value(call, "project")));
-        return task_verb_run(call, &verb, body);
+        return sling_all(call, body);
     }
     code = sling_named(call, body);
     json_decref(body);

@@ -116,6 +116,25 @@ grep -q "agent 'gemini': its program 'gemini' was not found; install it, or set 
 report $? 'add warns of a missing program'
 [ "$code" = 0 ]
 report $? 'and adds the task'
+
+# The same for every command that adds tasks or starts them: once for each agent.
+missing="agent 'gemini': its program 'gemini' was not found"
+warns() { # 'what'
+    [ "$(grep -c "$missing" err)" = 1 ]
+    report $? "$1"
+}
+printf 'tasks:\n  - {agent: gemini, prompt: a, draft: true}\n  - {agent: gemini, prompt: b, draft: true}\n' >tasks.yaml
+run sluice add --file tasks.yaml
+warns 'add --file warns, too'
+mkdir -p "$home/formulas"
+printf 'steps:\n  - {id: a, agent: gemini, prompt: a, hold: true}\n  - {id: b, agent: gemini, prompt: b, needs: [a]}\n' >"$home/formulas/two.yaml"
+run sluice add --formula two
+warns 'add --formula'
+add --draft --agent gemini 'Do it.'
+run sluice sling "$id"
+warns 'sling, of the agent that the task names'
+run sluice run --agent gemini --timeout 1s 'Do it.'
+warns 'run'
 stop_daemon
 config 'agents: {mine: {command: [./here.sh, --, "{prompt}"], prompt: argument}}'
 start
