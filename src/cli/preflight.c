@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "cli/ask.h"
+#include "cli/daemon.h"
 #include "cli/mcp_install.h"
 #include "cli/program.h"
 #include "cli/sanitize.h"
@@ -187,6 +188,10 @@ void preflight_look(struct preflight *p, const char *agent, const struct config 
     *p = (struct preflight){ .agent = agent, .mcp = -1, .may = AGENT_MAY_AS_SET };
     p->adapter = agent_adapter_find(config_text(config, "agents.A.adapter", agent));
     p->is_sandboxed = is_sandboxed(config, agent, auto_box);
+    const char *client = p->adapter ? agent_adapter_client(p->adapter) : NULL;
+    if (client && daemon_find_program(client, &path, NULL) < 0)
+        p->client_missing = client;
+    strbuf_clear(&path);
     look_at_program(p, config, listed);
     const struct agent_preflight *row = agent_preflight(p->adapter);
     if (!row)
@@ -247,7 +252,12 @@ void preflight_versions(struct preflight *all, size_t count) {
 
 bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct strbuf *fix) {
     const struct agent_preflight *row = agent_preflight(p->adapter);
-    if (p->program && !p->path && (row || !strchr(p->program, '/'))) {
+    /* A relative path is in the folder of the task, which is not known here. */
+    bool is_relative = p->program && *p->program != '/' && strchr(p->program, '/');
+    if (p->client_missing) {
+        strbuf_printf(problem, "'%s', which is part of Sluice, was not found", p->client_missing);
+        strbuf_puts(fix, "install it beside 'sluice'");
+    } else if (p->program && !p->path && (row || !is_relative)) {
         strbuf_printf(problem, "its program '%s' was not found", p->program);
         strbuf_printf(fix, "install it, or set agents.%s.command", p->agent);
     } else if (row && p->login == PREFLIGHT_LOGIN_NO) {
@@ -283,6 +293,8 @@ void preflight_describe(const struct preflight *p, struct strbuf *out) {
         return;
     }
     strbuf_puts(out, p->path);
+    if (p->client_missing)
+        strbuf_printf(out, ", but '%s' was not found", p->client_missing);
     if (!agent_preflight(p->adapter))
         return;
     strbuf_printf(out, ", %s", *p->version ? p->version : "version unknown");

@@ -17,8 +17,10 @@ enum preflight_login { PREFLIGHT_LOGIN_UNKNOWN, PREFLIGHT_LOGIN_YES, PREFLIGHT_L
 struct preflight {
     const char *agent; /* the caller's */
     const struct agent_adapter *adapter;
-    char *program;    /* as configured; NULL: none */
-    char *path;       /* where it is; NULL: it was not found */
+    char *program; /* as configured; NULL: none */
+    char *path;    /* where it is; NULL: it was not found */
+    const char *
+        client_missing; /* the program of Sluice that speaks with it, if it is not installed; or NULL */
     char version[80]; /* one clean line; "" : not asked, or it did not say */
     enum preflight_login login;
     char login_by[160]; /* what shows it, or what is missing */

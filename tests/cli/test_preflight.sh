@@ -143,6 +143,23 @@ run sluice add --draft --agent mine 'Do it.'
 report $? 'of a program in the folder of the task nothing is known'
 stop_daemon
 
+# Agents behind the Agent Client Protocol need their program and ours.
+config "agents:
+  here: {adapter: acp, command: [$tmp/bin/claude]}
+  lost: {adapter: acp, command: [$tmp/bin/none, --acp]}"
+run sluice doctor
+exits 0 'acp: exit code'
+grep -q "  ok    agent here .*$tmp/bin/claude" out
+report $? 'acp: its command is found'
+has "'$tmp/bin/none' was not found" 'or not'
+has '-> install it, or set agents.lost.command' 'and what to do'
+mkdir installed
+cp "${SLUICE%/*}/sluice" "${SLUICE%/*}/sluiced" "${SLUICE%/*}/sluice-shim" installed
+run env PATH="$tmp/bin" "$tmp/installed/sluice" doctor
+has "  warn  agent here      $tmp/bin/claude, but 'sluice-acp' was not found" 'acp: our own program is missing'
+has "-> install it beside 'sluice'" 'and where it belongs'
+config ''
+
 # init.
 rm -f "$home/sluice.yaml"
 run sluice init
