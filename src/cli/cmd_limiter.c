@@ -5,6 +5,7 @@
 #include "cli/cell.h"
 #include "cli/name_list.h"
 #include "cli/name_verb.h"
+#include "cli/sanitize.h"
 
 static void add_row(struct rows *rows, const json_t *item, time_ms now) {
     rows_add(rows, (const char *[]){
@@ -16,6 +17,28 @@ static void add_row(struct rows *rows, const json_t *item, time_ms now) {
                        cell_cap(item, "cap").text,
                        cell_span(item, "last_success", now).text,
                    });
+}
+
+/* What the agent said when its login or bill was refused. */
+static void put_note(const json_t *item, struct strbuf *out) {
+    const char *said = ask_text(item, "said", NULL), *fix = ask_text(item, "fix", NULL);
+    if (!said && !fix)
+        return;
+    strbuf_puts(out, "\n");
+    sanitize_line(ask_text(item, "name", "?"), out);
+    strbuf_puts(out, " needs a person");
+    if (said) {
+        strbuf_puts(out, ": ");
+        sanitize_line(ask_text(item, "agent", "its agent"), out);
+        strbuf_puts(out, " said: ");
+        sanitize_line(said, out);
+    }
+    strbuf_puts(out, "\n");
+    if (fix) {
+        strbuf_puts(out, "-> ");
+        sanitize_line(fix, out);
+        strbuf_puts(out, "\n");
+    }
 }
 
 static int list_run(const struct cmd_call *call) {
@@ -30,6 +53,7 @@ static int list_run(const struct cmd_call *call) {
                                    .columns = columns,
                                    .column_count = ARRAY_SIZE(columns),
                                    .add = add_row,
+                                   .note = put_note,
                                });
 }
 
@@ -62,7 +86,9 @@ static const struct cmd limiter_list = {
     .summary = "list the accounts and their state",
     .text = "open: everything goes. backoff: the provider said wait. probing: one run goes first.\n"
             "ramping: places come back step by step. closed: a person must act, then clear it.\n"
-            "SUCCESS: when a run that used the account last ended well.\n",
+            "SUCCESS: when a run that used the account last ended well. Below the table: what the "
+            "agent\n"
+            "of a closed account said, and what to do.\n",
     .examples = "sluice limiter list\n",
     .run = list_run,
 };

@@ -8,6 +8,7 @@
 struct listing {
     const struct name_list *list;
     struct rows rows;
+    struct strbuf notes;
     time_ms
         now; /* when the first answer came: who asks may have waited for a daemon that took over */
 };
@@ -17,6 +18,8 @@ static void add_row(void *ctx, const json_t *item) {
     if (l->now == 0)
         l->now = clock_read();
     l->list->add(&l->rows, item, l->now);
+    if (l->list->note)
+        l->list->note(item, &l->notes);
 }
 
 static void add_item(void *ctx, const json_t *item) {
@@ -51,6 +54,8 @@ static int print_table(struct ask *ask, const char *path, const struct name_list
     if (l.rows.count == 0)
         strbuf_puts(&out, list->none);
     rows_print(&l.rows, &out);
+    strbuf_add(&out, strbuf_text(&l.notes), l.notes.length);
+    strbuf_finish(&l.notes);
     if (code == CMD_OK)
         output_rest(&out);
     rows_finish(&l.rows);

@@ -15,6 +15,7 @@ struct name_list {
     struct output_column *columns;
     size_t column_count;
     void (*add)(struct rows *rows, const json_t *item, time_ms now);
+    void (*note)(const json_t *item, struct strbuf *out); /* lines below the table; or NULL */
 };
 
 int name_list_run(const struct cmd_call *call, const struct name_list *list);

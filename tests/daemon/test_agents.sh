@@ -75,6 +75,11 @@ play "$refused" 2 claude/ok-stream
 run sluice release "$refused"
 soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
 report $? 'an account that is refused is closed'
+run sluice limiter list
+said=$("$SLUICE" limiter list --json | first said)
+rule 'the agent said something' [ -n "$said" ]
+has "claude needs a person: claude said: $said" 'limiter list has the words of the agent'
+has '-> ' 'and what to do'
 rule 'nothing was counted' [ "$(value "$refused" state) $(value "$refused" failures)" = 'ready 0' ]
 run sluice limiter clear claude
 exits 0 'until a person clears it'
