@@ -493,9 +493,18 @@ static void divide_total(const struct live_run *run, const struct engine_usage *
         claim->out = usage_larger(claim->out, usage->tokens_total - (in > 0 ? in : 0));
 }
 
+static int64_t rest_of(int64_t total, int64_t in) {
+    return total > in ? total - (in > 0 ? in : 0) : 0;
+}
+
+/* What is stored as written before this claim. Where that is the rest of a total, a claim of what was read divides the
+ * total again. */
 static int64_t written_of_total(const struct live_run *run, const struct agent_usage *claim) {
-    bool was_total = run->view.tokens_in < 0 && claim->in > 0 && claim->out >= 0;
-    return was_total ? run->view.tokens_out - claim->in : run->view.tokens_out;
+    int64_t in = run->view.tokens_in, out = run->view.tokens_out;
+    if (run->tokens_total > 0 && out == rest_of(run->tokens_total, in))
+        return rest_of(run->tokens_total, usage_larger(in, claim->in));
+    bool was_total = in < 0 && claim->in > 0 && claim->out >= 0; /* of an earlier daemon */
+    return was_total ? out - claim->in : out;
 }
 
 int engine_report_usage(struct engine *e, task_id task, const struct engine_usage *usage,
@@ -513,6 +522,8 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
     bool refused = plausible_bound(e, run, e->now, &claim, err);
     run->view.tokens_out = usage_larger(written_of_total(run, &claim), claim.out);
     run->view.tokens_in = usage_larger(run->view.tokens_in, claim.in);
+    if (usage->tokens_total > 0 && run->view.tokens_out == claim.out)
+        run->tokens_total = claim.out + (run->view.tokens_in > 0 ? run->view.tokens_in : 0);
     run->cost_micro_usd = usage_larger(run->cost_micro_usd, claim.cost_micro_usd);
     struct fact fact = { .kind = FACT_RUN_TOKENS,
                          .task = task,

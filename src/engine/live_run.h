@@ -23,17 +23,19 @@ struct live_run {
     enum run_phase phase;
     struct run_token token;
     int64_t tokens_cached, cost_micro_usd; /* -1: not reported */
-    char *session;                         /* of its agent; NULL: not known */
-    char *model;                           /* told at its end */
-    const char *said;                      /* the agent's own result, at its end; or NULL */
-    char *sandbox;                         /* the name of its kind; NULL: not known */
-    bool sandbox_asked;                    /* it was looked for */
-    char *sandbox_root;                    /* the folder that it may write, if it is in one */
-    bool resumes;                          /* it goes on with a session that was there before */
-    bool adapter_known;                    /* who listens to it is decided */
-    bool is_over_budget;                   /* that was told */
-    bool cost_is_guessed;                  /* by the prices of its model, while it runs */
-    bool is_metered;                       /* its numbers come from its telemetry: telemetry.h */
+    int64_t
+        tokens_total; /* a total that was reported, and is in the tokens as far as it is not told apart; 0: none */
+    char *session;         /* of its agent; NULL: not known */
+    char *model;           /* told at its end */
+    const char *said;      /* the agent's own result, at its end; or NULL */
+    char *sandbox;         /* the name of its kind; NULL: not known */
+    bool sandbox_asked;    /* it was looked for */
+    char *sandbox_root;    /* the folder that it may write, if it is in one */
+    bool resumes;          /* it goes on with a session that was there before */
+    bool adapter_known;    /* who listens to it is decided */
+    bool is_over_budget;   /* that was told */
+    bool cost_is_guessed;  /* by the prices of its model, while it runs */
+    bool is_metered;       /* its numbers come from its telemetry: telemetry.h */
     time_ms limited_until; /* it has said that its provider wants it to wait; 0: it has not */
     char *spawner;         /* its task as it was submitted, if that spawns others; owned */
     bool spawner_known;    /* else the store must be asked for it */

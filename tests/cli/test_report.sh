@@ -39,6 +39,18 @@ add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report -
 becomes "$id" 'done'
 [ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
 report $? 'a total and its parts count once'
+add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600"
+becomes "$id" 'done'
+[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
+report $? 'a total, then what was read of it'
+add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600 && '$SLUICE' report --tokens-in 700"
+becomes "$id" 'done'
+[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '700 300' ]
+report $? 'and then more of it'
+add --project web -- sh -c "'$SLUICE' report --tokens-out 400 && '$SLUICE' report --tokens-in 600"
+becomes "$id" 'done'
+[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
+report $? 'both parts, one after the other'
 
 # DONE, with a daemon and without one.
 add --project web --until 'done' -- sh -c "'$SLUICE' report --done"
