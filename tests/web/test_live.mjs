@@ -1,5 +1,7 @@
 // test_live.mjs: the page follows the daemon without a reload, does what it is told, and says why not.
 import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { check, close, equal, ok, open, report, says, text, to, until } from './kit.mjs';
 import { patience } from './patience.mjs';
 
@@ -60,6 +62,29 @@ export async function live(world, night) {
         await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
         await world.until('the rejection is an event', async () =>
             (await world.api('GET', `/v1/events?task=${night.review}&limit=50`)).items.some((event) => event.kind === 'task.rejected' && event.data.reason === 'too long by half'));
+    });
+
+    await check('what its agent was denied is allowed, after the rule was shown', async () => {
+        const events = [
+            { type: 'system', subtype: 'init', session_id: '01a1e56c-0000-7000-8000-000000000001', model: 'stub' },
+            { type: 'result', subtype: 'success', is_error: false, result: 'I may not.', session_id: '01a1e56c-0000-7000-8000-000000000001',
+                permission_denials: [{ tool_name: 'Bash', tool_use_id: 't', tool_input: { command: 'git push' } }] },
+        ];
+        const bin = path.join(world.home, 'denied');
+        await mkdir(bin);
+        await writeFile(path.join(bin, 'claude'), `#!/bin/sh\n${events.map((event) => `echo '${JSON.stringify(event)}'\n`).join('')}`, { mode: 0o755 });
+        const [id] = await world.add({ title: 'to be allowed', project: 'docs', agent: 'strict', prompt: 'Push it.', env: { PATH: `${bin}:/usr/bin:/bin` } });
+        await world.state(id, 'held');
+        const rule = (await world.api('GET', `/v1/tasks/${id}`)).denied.allow;
+        await to(page, `#/task/${id}`);
+        await page.getByRole('button', { name: 'Allow' }).click();
+        await page.getByRole('button', { name: 'No, leave it' }).click();
+        equal((await world.api('GET', `/v1/tasks/${id}`)).state, 'held', 'the task');
+        await page.getByRole('button', { name: 'Allow' }).click();
+        const dialog = page.getByRole('dialog');
+        ok((await dialog.innerText()).includes(rule), `the dialog names ${rule}`);
+        await says(page, 'allowed, and queued again', () => dialog.getByRole('button', { name: 'Allow' }).click());
+        await world.until('a second run', async () => (await world.api('GET', `/v1/tasks/${id}`)).attempt >= 2);
     });
 
     await check('a task is added from the page; a refusal is a sentence and keeps what was written', async () => {

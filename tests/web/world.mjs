@@ -52,6 +52,7 @@ kinds:
   fix: {base: 80}
 agents:
   claude: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: anthropic, slots: 4}
+  strict: {adapter: claude} # a program of its task
   codex: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: openai, slots: 2}
 limiters:
   anthropic: {max_running: 4}

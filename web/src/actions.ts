@@ -1,9 +1,10 @@
 // actions.ts: what a person can do to tasks, when it is possible, and what it is called. Front ends hold no
 // rules: the daemon decides, and says why not. The lists here only keep buttons away that cannot work.
-import { post, scope, words } from './api';
+import { get, post, scope, words } from './api';
 import { readStatus, wantStatus } from './live';
 import { ask } from './parts/dialog';
 import { say } from './parts/toast';
+import { visible } from './text';
 import type { State, Task } from './types';
 
 export interface Action {
@@ -15,6 +16,8 @@ export interface Action {
     hold?: string[];
     confirm?: string;
     reason?: string;
+    /** Permits what the agent was denied, with the rule that its task names: for one task at a time. */
+    allows?: boolean;
     done: string;
 }
 
@@ -26,6 +29,7 @@ export const ACTIONS: Action[] = [
         confirm: 'It is done again, as a new iteration.', reason: 'What is wrong? The next iteration reads it.' },
     { name: 'close', label: 'Close', path: 'close', states: ['held'], hold: ['external'], done: 'closed' },
     { name: 'sling', label: 'Schedule', path: 'sling', states: ['draft'], done: 'scheduled' },
+    { name: 'allow', label: 'Allow', path: 'retry', states: ['held'], hold: ['denied'], allows: true, done: 'allowed, and queued again' },
     { name: 'release', label: 'Release', path: 'release', states: ['held'], hold: ['person', 'backoff', 'restart', 'breaker', 'budget', 'denied'], done: 'released' },
     { name: 'retry', label: 'Retry', path: 'retry', states: ['failed', 'canceled'], done: 'queued again' },
     { name: 'again', label: 'Do again', path: 'again', states: ['done'], done: 'queued again',
@@ -40,7 +44,8 @@ export const ACTIONS: Action[] = [
 
 export function possible(task: Task): Action[] {
     if (scope.value === 'read') return [];
-    return ACTIONS.filter((action) => action.states.includes(task.state) && (!action.hold || action.hold.includes(task.hold ?? '')));
+    return ACTIONS.filter((action) => action.states.includes(task.state) && (!action.hold || action.hold.includes(task.hold ?? ''))
+        && (!action.allows || !!task.denied?.allow));
 }
 
 type Changed = { id: string; state: State | null; already: boolean };
@@ -50,6 +55,14 @@ const heard = new Set<(changes: Changed[]) => void>();
 export function changes(fn: (changes: Changed[]) => void): () => void {
     heard.add(fn);
     return () => heard.delete(fn);
+}
+
+/** The rule as it is now, which the person sees before it is sent; null: no. */
+async function askRule(id: string): Promise<string | null> {
+    const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
+    if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
+    const text = `${denied.agent} may use ${denied.allow} in this task from now on, and goes on in the same session.`;
+    return await ask(`Allow ${id}?`, visible(text), 'Allow') === null ? null : denied.allow;
 }
 
 export async function act(action: Action, ids: string[]): Promise<boolean> {
@@ -62,6 +75,11 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
         if (action.reason && answer) body.reason = answer;
     }
     try {
+        if (action.allows) {
+            const rule = await askRule(ids[0] ?? '');
+            if (rule === null) return false;
+            body.allow = [rule];
+        }
         const got = await post<{ tasks: Changed[] }>(`/v1/tasks/${action.path}`, body);
         for (const fn of heard) fn(got.tasks);
         wantStatus();

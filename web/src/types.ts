@@ -27,6 +27,8 @@ export interface Task {
     title: string | null;
     state: State;
     hold: string | null;
+    /** Of a task that is held because its agent was denied a tool; `allow`: the rule that would permit it. */
+    denied?: { agent: string; tool: string | null; argument: string | null; count: number; allow: string | null };
     reason: string | null;
     priority: number;
     agent: string | null;

@@ -145,7 +145,7 @@ function ColumnView({ column, feed, here, chosen, wide }: { column: Column; feed
 
 function Bulk({ tasks, clear }: { tasks: Task[]; clear: () => void }) {
     if (tasks.length === 0) return null;
-    const all = ACTIONS.filter((action) => tasks.every((task) => possible(task).includes(action)));
+    const all = ACTIONS.filter((action) => (!action.allows || tasks.length === 1) && tasks.every((task) => possible(task).includes(action)));
     return (
         <div class="bulk" role="toolbar" aria-label="chosen tasks">
             <b class="num">{count(tasks.length)} chosen</b>
