@@ -141,6 +141,15 @@ static void note_shared_folder(struct op_call *call) {
     }
 }
 
+/* Children of a run have the priority of their parent, which no one chose for them. */
+static void note_priority(struct op_call *call) {
+    struct batch *batch = &adding_of(call)->batch;
+    bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
+    for (size_t i = 0; i < batch->count && !compared && !batch->run; i++)
+        if (batch->entries[i].s.priority != SUBMISSION_NOT_GIVEN && !adding_of(call)->room.note)
+            adding_of(call)->room.note = SUBMISSION_PRIORITY_NOTE;
+}
+
 static int check_and_add(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     batch->room = queue_room_left(call);
@@ -161,6 +170,7 @@ static int check_and_add(struct op_call *call) {
                 submission_branch_note(engine_config(call->engine),
                                        submission_project(&batch->entries[i].s), op_arena(call));
     note_shared_folder(call);
+    note_priority(call);
     if (r == 0 && op_flag(call, "dry_run"))
         write_memo(call);
     else if (r == 0)

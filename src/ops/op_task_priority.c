@@ -7,6 +7,7 @@
 
 #include "core/waiting.h"
 #include "ops/print.h"
+#include "ops/submission.h"
 
 #define PRIORITY_MAX 1000000
 #define LOOKED_MAX   20000u
@@ -74,9 +75,7 @@ static int run(struct op_call *call) {
     }
     bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
     print_states_warned(call, op_ids(call, tasks, count), tasks, count, already,
-                        compared ? NULL
-                                 : "the order of tasks does not depend on their priority: the "
-                                   "setting 'order' does not name it");
+                        compared ? NULL : SUBMISSION_PRIORITY_NOTE);
     return 0;
 }
 

@@ -20,6 +20,10 @@
 
 #define SUBMISSION_NOT_GIVEN INT64_MIN
 
+/* Said of a priority that the order of tasks ignores. */
+#define SUBMISSION_PRIORITY_NOTE                                                                   \
+    "the order of tasks does not depend on their priority: the setting 'order' does not name it"
+
 struct submission {
     const json_t *json;
     const char *name, *project, *kind, *title, *prompt, *agent, *parent, *artifact, *serial, *spawn,

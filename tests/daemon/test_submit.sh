@@ -127,6 +127,10 @@ has 'queue: implement 1; soft limit 8; hard limit 16' 'f068 status shows the dep
 run sluice promote t-2
 prints 't-2 keeps its place' 'promote changes nothing under this preset'
 says "sluice: the order of tasks does not depend on their priority: the setting 'order' does not name it" 'and says so'
+run sluice add --draft --priority 5 -- true
+says "sluice: the order of tasks does not depend on their priority: the setting 'order' does not name it" 'so does add --priority'
+run sluice add --draft -- true
+rule 'and not add without it' [ ! -s err ]
 run sluice demote --json t-2
 has '"result":"no_effect"' 'demote, as JSON'
 i=2
