@@ -111,7 +111,8 @@ int client_open(const char *place, const struct client_options *options, struct 
                 struct error *err) {
     struct hunt hunt;
     struct client *client = xcalloc(1, sizeof(*client));
-    client->fd = client->reader = -1;
+    client->wire = (struct http_wire)HTTP_WIRE_INIT;
+    client->reader = -1;
     client_take_place(client, place);
     take_token(client, place);
     if (options)
@@ -132,15 +133,13 @@ int client_open(const char *place, const struct client_options *options, struct 
 struct client *client_close(struct client *client) {
     if (!client)
         return NULL;
-    wire_close(client);
+    http_wire_finish(&client->wire);
     client_free_addresses(client);
     free(client->peer_token);
     free(client->peer_ca);
     free(client->standby);
     free(client->run);
     free(client->token);
-    strbuf_finish(&client->in);
-    strbuf_finish(&client->head);
     strbuf_finish(&client->text);
     strbuf_finish(&client->line);
     strbuf_finish(&client->kind);
@@ -183,7 +182,7 @@ static void make_key(char key[33]) {
 /* --- the last answer ------------------------------------------------------------------------- */
 
 int client_status(const struct client *client) {
-    return client->status;
+    return client->wire.status;
 }
 
 const char *client_place(const struct client *client) {
@@ -196,6 +195,10 @@ const char *client_standby(const struct client *client) {
 
 const char *client_text(const struct client *client) {
     return strbuf_text(&client->text);
+}
+
+const char *client_header(const struct client *client, const char *name) {
+    return http_wire_header(&client->wire, name);
 }
 
 bool client_was_replayed(const struct client *client) {
@@ -225,11 +228,12 @@ void client_take_error(const struct client *client, const json_t *answer, struct
     const json_t *object = json_object_get(answer, "error");
     const char *word = json_string_value(json_object_get(object, "code"));
     const char *message = json_string_value(json_object_get(object, "message"));
-    int code = errno_of(word, client->status);
+    int code = errno_of(word, client->wire.status);
     if (message)
         error_set(err, code, "%s", message);
     else
-        error_set(err, code, "the daemon answered with status %d and no sentence", client->status);
+        error_set(err, code, "the daemon answered with status %d and no sentence",
+                  client->wire.status);
 }
 
 /* --- asking ---------------------------------------------------------------------------------- */
@@ -238,11 +242,11 @@ static void print_request(const struct client *client, const struct client_reque
                           struct strbuf *out) {
     const struct client_address *address = client_address(client);
     const char *token = client->at < client->own_count ? client->token : NULL;
-    if (!address->path && !token)
+    if (!address->url.socket && !token)
         token = client->peer_token;
-    strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nAccept: %s\r\n", request->method,
-                  request->path, address->path ? "sluice" : address->host, address->path ? "" : ":",
-                  address->path ? "" : address->port, request->accept);
+    strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n", request->method,
+                  request->path, address->url.socket ? "sluice" : address->url.authority,
+                  request->accept);
     if (client->run)
         strbuf_printf(out, "X-Sluice-Run: %s\r\n", client->run);
     if (token)
@@ -266,12 +270,12 @@ static int take_text(void *ctx, const char *bytes, size_t size) {
 
 static int read_text(struct client *client, time_ms deadline) {
     for (;;) {
-        int r = wire_take_body(client, take_text, &client->text);
+        int r = http_wire_take_body(&client->wire, take_text, &client->text);
         if (r != 0)
             return r < 0 ? r : 0;
-        r = wire_read(client, deadline);
+        r = http_wire_read(&client->wire, deadline);
         if (r == 0)
-            return wire_take_end(client);
+            return http_wire_take_end(&client->wire);
         if (r < 0 && r != -EINTR)
             return r;
     }
@@ -281,21 +285,21 @@ static int read_text(struct client *client, time_ms deadline) {
 static int exchange(struct client *client, const struct client_request *request,
                     const struct strbuf *bytes, time_ms deadline) {
     strbuf_clear(&client->text);
-    client->status = 0;
-    client->header_count = 0;
-    int sent = wire_send(client, bytes->text, bytes->length, deadline);
+    client->wire.status = 0;
+    client->wire.header_count = 0;
+    int sent = http_wire_send(&client->wire, bytes->text, bytes->length, deadline);
     /* Refused in the middle of a large body: why is waiting to be read. */
     if (sent < 0 && sent != -EPIPE)
         return sent;
-    int r = wire_read_head(client, deadline);
+    int r = http_wire_read_head(&client->wire, deadline);
     if (r < 0)
         return r;
     client->fresh = false;
-    if (request->streams && client->status < 400)
+    if (request->streams && client->wire.status < 400)
         return 0;
     r = read_text(client, deadline);
-    if (r >= 0 && (!client->keep_alive || sent < 0))
-        wire_close(client);
+    if (r >= 0 && (!client->wire.keep_alive || sent < 0))
+        http_wire_close(&client->wire);
     return r;
 }
 
@@ -322,7 +326,7 @@ static int no_answer(const struct client *client, int code, struct error *err) {
  * the next one of the same home is another one, too. */
 static time_ms look_elsewhere(struct client *client, const struct client_request *request,
                               struct hunt *hunt) {
-    if (client->status != 503)
+    if (client->wire.status != 503)
         return 0;
     json_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
     const json_t *object = json_object_get(answer, "error");
@@ -352,7 +356,7 @@ static bool try_next(struct client *client, struct hunt *hunt, time_ms patience)
         hunt_pause(hunt);
     if (!hunt_goes_on(hunt, patience) || clock_read_steady() + HURRY_MS > hunt->deadline)
         return false;
-    wire_close(client);
+    http_wire_close(&client->wire);
     return true;
 }
 
@@ -365,9 +369,9 @@ static int send_once(struct client *client, const struct client_request *request
     int r = exchange(client, request, &bytes, hunt->deadline);
     if (r >= 0) {
         time_ms patience = look_elsewhere(client, request, hunt);
-        return patience > 0 && try_next(client, hunt, patience) ? 0 : client->status;
+        return patience > 0 && try_next(client, hunt, patience) ? 0 : client->wire.status;
     }
-    wire_close(client);
+    http_wire_close(&client->wire);
     bool lost = r == -ECONNRESET;
     bool again = client->has_peers || hunt->unknown[0]
                      ? hunt_goes_on(hunt, FAILOVER)
@@ -398,7 +402,7 @@ int client_send(struct client *client, const struct client_request *request, str
     assert(!client->streaming);
     hunt_init(&hunt, client);
     for (;;) {
-        int r = client->fd >= 0 ? 0 : connect_or_start(client, &hunt, err);
+        int r = client->wire.fd >= 0 ? 0 : connect_or_start(client, &hunt, err);
         if (r < 0)
             r = wait_for_next(&hunt, r, err);
         else
@@ -423,7 +427,7 @@ static json_t *parse_answer(const struct client *client, struct error *err) {
 static int take_answer(struct client *client, json_t **ret_answer, struct error *err) {
     struct error problem = { 0 };
     json_t *answer = parse_answer(client, &problem);
-    if (client->status >= 400)
+    if (client->wire.status >= 400)
         client_take_error(client, answer, err);
     else if (problem.code < 0)
         return error_set(err, problem.code, "%s", problem.text);
@@ -431,7 +435,7 @@ static int take_answer(struct client *client, json_t **ret_answer, struct error 
         *ret_answer = answer;
     else
         json_decref(answer);
-    return client->status;
+    return client->wire.status;
 }
 
 int client_call(struct client *client, const char *method, const char *path, json_t *body,
@@ -483,16 +487,16 @@ int client_begin_call(struct client *client, const char *path, json_t *body, str
                                             .size = strlen(text) },
                   &bytes);
     free(text);
-    int r = wire_send(client, bytes.text, bytes.length, deadline_of(client));
+    int r = http_wire_send(&client->wire, bytes.text, bytes.length, deadline_of(client));
     return r < 0 ? no_answer(client, r, err) : 0;
 }
 
 int client_end_call(struct client *client, json_t **ret_answer, struct error *err) {
     time_ms deadline = deadline_of(client);
     strbuf_clear(&client->text);
-    client->status = 0;
-    client->header_count = 0;
-    int r = wire_read_head(client, deadline);
+    client->wire.status = 0;
+    client->wire.header_count = 0;
+    int r = http_wire_read_head(&client->wire, deadline);
     if (r >= 0)
         r = read_text(client, deadline);
     return r < 0 ? no_answer(client, r, err) : take_answer(client, ret_answer, err);

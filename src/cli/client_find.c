@@ -6,22 +6,14 @@
  * sockets of this machine are taken alone. */
 #include <assert.h>
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/client_internal.h"
 #include "os/clock.h"
 
-#define AGAIN_MS    10 /* between two tries while the daemon's queue of new connections is full */
-#define TCP_TIMEOUT SECONDS(2) /* for a connection: the next address may answer */
+#define TCP_TIMEOUT SECONDS(4) /* for a connection: the next address may answer */
 
 /* --- the list -------------------------------------------------------------------------------- */
 
@@ -38,16 +30,10 @@ void client_add_address(struct client *client, const char *text) {
     const char *rest = strchr(text, ':');
     if (!rest || is_known(client, text))
         return;
-    if (strncmp(text, "unix:/", 6) == 0) {
-        address.path = xstrdup(rest + 1);
-    } else {
-        const char *port = strrchr(text, ':');
-        address.tls = strncmp(text, "https://", 8) == 0;
-        if ((!address.tls && strncmp(text, "http://", 7) != 0) || port <= rest + 3)
-            return;
-        address.host = xstrndup(rest + 3, (size_t)(port - rest - 3));
-        address.port = xstrdup(port + 1);
-    }
+    if (strncmp(text, "unix:/", 6) == 0) /* the path may have a colon in it */
+        address.url.socket = xstrdup(rest + 1);
+    else if (http_url_parse(text, &address.url, NULL) < 0)
+        return;
     address.text = xstrdup(text);
     client->addresses = xgrow(client->addresses, &client->address_capacity,
                               client->address_count + 1, sizeof(address));
@@ -82,7 +68,7 @@ void client_take_place(struct client *client, const char *place) {
         strbuf_clear(&one);
         strbuf_printf(&one, "unix:%s", place);
         client->addresses[client->address_count++] =
-            (struct client_address){ .text = strbuf_take(&one), .path = xstrdup(place) };
+            (struct client_address){ .text = strbuf_take(&one), .url.socket = xstrdup(place) };
     }
     client->own_count = client->address_count;
 }
@@ -90,9 +76,7 @@ void client_take_place(struct client *client, const char *place) {
 void client_free_addresses(struct client *client) {
     for (size_t i = 0; i < client->address_count; i++) {
         free(client->addresses[i].text);
-        free(client->addresses[i].path);
-        free(client->addresses[i].host);
-        free(client->addresses[i].port);
+        http_url_finish(&client->addresses[i].url);
     }
     free(client->addresses);
 }
@@ -128,110 +112,35 @@ const struct client_address *client_address(const struct client *client) {
 
 /* --- connecting ------------------------------------------------------------------------------ */
 
-static int connect_unix(const char *path, time_ms deadline, int *ret_fd, struct error *err) {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (strlen(path) >= sizeof(address.sun_path))
-        return error_set(err, -ENAMETOOLONG,
-                         "the socket's path '%s' has more than %zu bytes: use a shorter folder",
-                         path, sizeof(address.sun_path) - 1);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-        int code = errno;
-        if (code == EINTR || (code == EAGAIN && clock_read_steady() < deadline)) {
-            (void)poll(NULL, 0, AGAIN_MS);
-            continue;
-        }
-        close(fd);
-        if (code == ENOENT || code == ECONNREFUSED)
-            return error_set(err, -code, "no daemon answers at '%s'", path);
-        return error_set(err, -code, "cannot connect to the daemon at '%s': %s", path,
-                         strerror(code));
-    }
-    *ret_fd = fd;
-    return 0;
-}
-
-/* Without the brackets of IPv6. */
-static void print_host(const struct client_address *address, struct strbuf *out) {
-    size_t length = strlen(address->host);
-    bool v6 = address->host[0] == '[' && address->host[length - 1] == ']';
-    strbuf_add(out, address->host + v6, length - (v6 ? 2 : 0));
-}
-
-/* 0, or the errno. */
-static int connect_in_time(int fd, const struct addrinfo *info, time_ms deadline) {
-    int code = 0;
-    socklen_t size = sizeof(code);
-    if (connect(fd, info->ai_addr, info->ai_addrlen) == 0)
-        return 0;
-    if (errno != EINPROGRESS)
-        return -errno;
-    struct pollfd poller = { .fd = fd, .events = POLLOUT };
-    time_ms left = time_min(deadline - clock_read_steady(), TCP_TIMEOUT);
-    if (poll(&poller, 1, left > 0 ? (int)left : 0) <= 0)
-        return -ETIMEDOUT;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) < 0)
-        return -errno;
-    return -code;
-}
-
-/* Whatever is in the way there, the daemon may be at the next address: that is -ECONNREFUSED, too. */
-static int connect_tcp(const struct client_address *address, time_ms deadline, int *ret_fd,
-                       struct error *err) {
-    struct addrinfo wanted = { .ai_socktype = SOCK_STREAM }, *found = NULL;
-    _cleanup_(strbuf_finish) struct strbuf host = STRBUF_INIT;
-    print_host(address, &host);
-    int r = getaddrinfo(strbuf_text(&host), address->port, &wanted, &found);
-    if (r != 0)
-        return error_set(err, -ECONNREFUSED, "no daemon answers at '%s': %s", address->text,
-                         gai_strerror(r));
-    int fd = -1, one = 1;
-    r = -ECONNREFUSED;
-    for (const struct addrinfo *info = found; info && fd < 0; info = info->ai_next) {
-        fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        r = fd < 0 ? -errno : connect_in_time(fd, info, deadline);
-        if (r < 0 && fd >= 0) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(found);
-    if (fd < 0)
-        return error_set(err, -ECONNREFUSED, "no daemon answers at '%s': %s", address->text,
-                         strerror(-r));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    *ret_fd = fd;
-    return 0;
-}
-
 static int connect_to(struct client *client, const struct client_address *address, time_ms deadline,
                       struct error *err) {
-    wire_close(client);
-    if (!address->path && !client->peer_token && !client->token)
+    const struct http_url *url = &address->url;
+    const char *why = NULL;
+    http_wire_close(&client->wire);
+    if (!url->socket && !client->peer_token && !client->token)
         return error_set(
             err, -EACCES,
             "'%s' needs a token: set SLUICE_API_TOKEN, or 'daemon.token_file' to a file "
             "with one ('sluice token add' makes it)",
             address->text);
-    int fd = -1;
-    int r = address->path ? connect_unix(address->path, deadline, &fd, err)
-                          : connect_tcp(address, deadline, &fd, err);
-    if (r < 0)
-        return r;
-    if (address->tls) {
-        _cleanup_(strbuf_finish) struct strbuf host = STRBUF_INIT;
-        print_host(address, &host);
-        struct client_tls_peer peer = { address->text, strbuf_text(&host), client->peer_ca };
-        r = client_tls_new(fd, &peer, deadline, &client->tls, err);
-        if (r < 0) {
-            close(fd);
+    time_ms until = url->socket ? deadline : time_min(deadline, clock_read_steady() + TCP_TIMEOUT);
+    int r = http_wire_connect(&client->wire, url, until, &why);
+    if (r == -ENAMETOOLONG)
+        return error_set(err, r,
+                         "the socket's path '%s' has more than 107 bytes: use a shorter folder",
+                         url->socket);
+    if (r < 0 && url->socket)
+        return client_is_absent(r) ? error_set(err, r, "no daemon answers at '%s'", url->socket)
+                                   : error_set(err, r, "cannot connect to the daemon at '%s': %s",
+                                               url->socket, why);
+    if (r < 0) /* whatever is in the way there, the daemon may be at the next address */
+        return error_set(err, -ECONNREFUSED, "no daemon answers at '%s': %s", address->text, why);
+    if (url->tls) {
+        struct http_tls_peer peer = { address->text, url->host, client->peer_ca, "daemon.tls_ca" };
+        r = http_wire_start_tls(&client->wire, &peer, deadline, err);
+        if (r < 0)
             return r;
-        }
     }
-    client->fd = fd;
     client->fresh = true;
     return 0;
 }

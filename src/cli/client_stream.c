@@ -100,6 +100,7 @@ static int begin(struct client *client, const char *path, const char *accept, st
         return status;
     }
     client->streaming = true;
+    client->wire.reader = client->reader;
     client->seq = 0;
     strbuf_clear(&client->line);
     strbuf_clear(&client->kind);
@@ -133,7 +134,7 @@ int client_begin_events(struct client *client, const char *path, uint64_t after,
 }
 
 int client_fd(const struct client *client) {
-    return client->fd;
+    return client->wire.fd;
 }
 
 static int broken(int code, struct error *err) {
@@ -149,11 +150,11 @@ static int broken(int code, struct error *err) {
 /* 1: goes on; 0: ended; <0: broken. */
 static int pump(struct client *client, time_ms deadline, struct error *err) {
     assert(client->streaming);
-    if (client->body == BODY_DONE)
+    if (client->wire.body == BODY_DONE)
         return 0;
-    int r = wire_take_body(client, client->sink, client);
+    int r = http_wire_take_body(&client->wire, client->sink, client);
     if (r == 0) {
-        r = wire_read(client, deadline);
+        r = http_wire_read(&client->wire, deadline);
         if (r == -ETIMEDOUT && deadline == 0) /* nothing there right now */
             return 1;
         if (r < 0)
@@ -161,20 +162,20 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
                    : r == -EPIPE ? error_set(err, r, "nobody reads it any more")
                                  : broken(r, err);
         if (r == 0) {
-            r = wire_take_end(client);
+            r = http_wire_take_end(&client->wire);
             return r < 0 ? broken(r, err) : 0;
         }
-        r = wire_take_body(client, client->sink, client);
+        r = http_wire_take_body(&client->wire, client->sink, client);
     }
     if (r == 0)
         return 1;
     if (r == 2) { /* the callback has enough: what follows is not read */
-        client->keep_alive = false;
-        client->body = BODY_DONE;
+        client->wire.keep_alive = false;
+        client->wire.body = BODY_DONE;
     }
     if (r > 0)
         return 0;
-    client->keep_alive = false;
+    client->wire.keep_alive = false;
     return r == -EPROTO ? broken(r, err) : error_set(err, r, "the stream was ended");
 }
 
@@ -185,9 +186,10 @@ int client_pump(struct client *client, struct error *err) {
 void client_end(struct client *client) {
     if (!client->streaming)
         return;
-    if (client->body != BODY_DONE || !client->keep_alive)
-        wire_close(client);
+    if (client->wire.body != BODY_DONE || !client->wire.keep_alive)
+        http_wire_close(&client->wire);
     client->streaming = false;
+    client->wire.reader = -1;
 }
 
 /* --- blocking -------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
-#include "daemon/webhook_curl.h"
+#include "base/queue.h"
 #include "engine/data_folder.h"
 #include "engine/follow.h"
 #include "os/log.h"
@@ -38,12 +38,11 @@ struct collector {
     struct engine *engine;
     struct loop *loop;
     struct follower *follower;
-    struct webhook_line *line; /* the thread; NULL until it is needed */
-    struct webhook_curl *curl; /* the program, for https */
-    struct loop_timer *timer;  /* set while there is something to send */
+    struct webhook_line *line;
+    struct loop_timer *timer; /* set while there is something to send */
     bool timer_is_set;
     char *instance;
-    struct entry *first, **end; /* that wait */
+    QUEUE(struct entry) waiting;
     struct otlp_totals *totals;
     bool totals_changed;
     enum sending sending;
@@ -76,10 +75,7 @@ static void entry_free(struct entry *e) {
 }
 
 static void drop_first(struct collector *c) {
-    struct entry *first = c->first;
-    c->first = first->next;
-    if (!c->first)
-        c->end = &c->first;
+    struct entry *first = QUEUE_TAKE(&c->waiting);
     follower_done(c->follower, first->seq);
     entry_free(first);
 }
@@ -149,8 +145,7 @@ static void run_answered(void *ctx, const struct store_answer *answer, const str
         return;
     }
     fill(e, row);
-    *c->end = e;
-    c->end = &e->next;
+    QUEUE_ADD(&c->waiting, e);
     otlp_totals_add(c->totals, &e->run);
     c->totals_changed = c->totals_changed || e->agent; /* a plain command is in no sum */
     set_timer(c, 0);
@@ -179,7 +174,8 @@ static void send_next(struct collector *c);
 
 static void give_up_old(struct collector *c) {
     size_t dropped = 0;
-    while (c->first && loop_now(c->loop) - c->first->run.ended_at > COLLECTOR_KEEP) {
+    while (c->waiting.first
+           && loop_now(c->loop) - c->waiting.first->run.ended_at > COLLECTOR_KEEP) {
         drop_first(c);
         dropped++;
     }
@@ -195,7 +191,7 @@ static void fail(struct collector *c, const char *why, time_ms retry_after) {
     c->failing = true;
     c->sending = SENDING_NOTHING;
     give_up_old(c);
-    if (c->first || c->totals_changed)
+    if (c->waiting.first || c->totals_changed)
         set_timer(c, retry_after);
 }
 
@@ -227,15 +223,6 @@ static void came_back(void *ctx, const struct webhook_result *result) {
     send_next(c);
 }
 
-static int start(struct collector *c, struct webhook_message *m, struct error *err) {
-    if (m->url.tls)
-        return webhook_curl_post(c->curl, m, err);
-    int r = c->line ? 0 : webhook_line_new(c->loop, came_back, c, &c->line, err);
-    if (r == 0)
-        webhook_line_post(c->line, m);
-    return r;
-}
-
 /* Takes the body. */
 static void send_body(struct collector *c, enum sending what, struct strbuf *body) {
     struct error err = { 0 };
@@ -245,7 +232,7 @@ static void send_body(struct collector *c, enum sending what, struct strbuf *bod
     m->size = body->length;
     m->body = strbuf_take(body);
     if (r == 0)
-        r = start(c, m, &err); /* it is theirs, if that went well */
+        r = webhook_line_post(c->line, m, &err); /* it is theirs, if that went well */
     if (r < 0) {
         webhook_message_free(m);
         fail(c, err.text, 0);
@@ -262,7 +249,7 @@ static void send_next(struct collector *c) {
     const struct otlp_source source = { .version = engine_version(c->engine),
                                         .instance = c->instance };
     c->batch = 0;
-    for (struct entry *e = c->first; e && c->batch < BATCH_MAX; e = e->next)
+    for (struct entry *e = c->waiting.first; e && c->batch < BATCH_MAX; e = e->next)
         runs[c->batch++] = &e->run;
     if (c->batch > 0) {
         otlp_write_spans(&source, runs, c->batch, &body);
@@ -280,7 +267,7 @@ static void is_due(void *ctx) {
         send_next(c);
         return;
     }
-    while (c->first) /* it was switched off meanwhile */
+    while (c->waiting.first) /* it was switched off meanwhile */
         drop_first(c);
     c->totals_changed = c->failing = c->refusing = false;
 }
@@ -294,10 +281,9 @@ struct collector *collector_new(struct engine *engine, struct loop *loop,
     char host[256] = "";
     c->engine = engine;
     c->loop = loop;
-    c->end = &c->first;
     c->totals = otlp_totals_new(loop_now(loop));
     c->timer = loop_timer_new(loop, is_due, c);
-    c->curl = webhook_curl_new(engine, loop, environment, "collector", came_back, c);
+    c->line = webhook_line_new(engine, loop, environment, came_back, c);
     (void)gethostname(host, sizeof(host) - 1);
     strbuf_printf(&instance, "%s:%s", host, engine_home(engine));
     c->instance = strbuf_take(&instance);
@@ -310,13 +296,9 @@ struct collector *collector_free(struct collector *c) {
     if (!c)
         return NULL;
     webhook_line_free(c->line);
-    webhook_curl_free(c->curl);
     loop_timer_free(c->loop, c->timer);
-    while (c->first) {
-        struct entry *first = c->first;
-        c->first = first->next;
-        entry_free(first);
-    }
+    for (struct entry *e; (e = QUEUE_TAKE(&c->waiting));)
+        entry_free(e);
     otlp_totals_free(c->totals);
     free(c->instance);
     free(c);

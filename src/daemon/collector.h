@@ -1,7 +1,7 @@
 /* collector.h: tells an OpenTelemetry collector of the runs that have ended (otel.endpoint).
  *
  * A span for each run, and sums over all of them, by OTLP/HTTP in JSON, every otel.interval_s while there is
- * anything new. A thread sends, or curl when it is https (webhook_curl.h); the loop waits for nothing.
+ * anything new. A worker sends (webhook_line.h); the loop waits for nothing.
  *
  * Once:    a follower of the events named "otel". What was acknowledged is not sent again; what was not goes out
  *          when the collector is back, also after a restart. After a crash a span may come twice, with the

@@ -1,7 +1,10 @@
-/* webhook_line.h: the thread that speaks HTTP with the webhook. Private to daemon/.
+/* webhook_line.h: POSTs to the webhook and to the collector, beside the loop. Private to daemon/.
  *
- * A thread, because the look-up of a name can only be waited for. When the daemon ends, a try on its way is
- * canceled; a look-up cannot be, so a thread that is in one is left to itself: it owns what it uses. */
+ * A worker, because the lookup of a name can only be waited for. When the daemon ends, a try on its way is
+ * canceled; a lookup cannot be, so a thread that is in one is left behind.
+ *
+ * https trusts the authorities of this machine, or those of notify.ca_file, and goes through the proxy that the environment
+ * of the daemon names (http_client.h). */
 #pragma once
 
 #include "daemon/webhook_send.h"
@@ -19,16 +22,20 @@ struct webhook_message {
     char *body;
     size_t size;
     time_ms timeout;
-    int cancel; /* the line's */
+    /* The line's. */
+    char *ca, *proxy; /* or NULL */
+    int cancel;
     struct webhook_result result;
 };
 void webhook_message_free(struct webhook_message *message); /* accepts NULL */
 
 struct webhook_line;
 
-/* `result` has a status, or a sentence why there is none. */
-int webhook_line_new(struct loop *loop, webhook_posted came_back, void *ctx,
-                     struct webhook_line **ret_line, struct error *err);
+/* `came_back` gets a status, or a sentence why there is none. */
+struct webhook_line *webhook_line_new(const struct engine *engine, struct loop *loop,
+                                      char *const *environment, webhook_posted came_back,
+                                      void *ctx);
 struct webhook_line *webhook_line_free(struct webhook_line *line); /* accepts NULL, returns NULL */
-/* Takes the message. One at a time. */
-void webhook_line_post(struct webhook_line *line, struct webhook_message *message);
+/* Takes the message, unless it fails. One at a time. */
+int webhook_line_post(struct webhook_line *line, struct webhook_message *message,
+                      struct error *err);

@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/sha256.h"
 #include "daemon/notify_env.h"
-#include "daemon/webhook_curl.h"
 #include "daemon/webhook_line.h"
 #include "os/files.h"
 #include "os/loop.h"
@@ -28,9 +27,8 @@ struct webhook_sender {
     struct engine *engine;
     struct loop *loop;
     char *const *environment;
-    struct webhook_line *line; /* the thread; NULL until it is needed */
-    struct webhook_curl *curl; /* the program */
-    struct loop_timer *soon;   /* tells `result` from the loop */
+    struct webhook_line *line;
+    struct loop_timer *soon; /* tells `result` from the loop */
     struct webhook_result result;
     webhook_posted posted; /* with a try on its way */
     void *ctx;
@@ -141,6 +139,8 @@ void webhook_message_free(struct webhook_message *m) {
         free(m->headers[i]);
     http_url_finish(&m->url);
     free(m->body);
+    free(m->ca);
+    free(m->proxy);
     free(m);
 }
 
@@ -164,17 +164,6 @@ static void is_due(void *ctx) {
     tell(ctx);
 }
 
-static int start(struct webhook_sender *s, struct webhook_message *m, struct error *err) {
-    int r = 0;
-    if (m->url.tls)
-        return webhook_curl_post(s->curl, m, err);
-    if (!s->line)
-        r = webhook_line_new(s->loop, came_back, s, &s->line, err);
-    if (r == 0)
-        webhook_line_post(s->line, m);
-    return r;
-}
-
 void webhook_sender_post(struct webhook_sender *s, const struct news *news, webhook_posted posted,
                          void *ctx) {
     struct error err = { 0 };
@@ -183,7 +172,7 @@ void webhook_sender_post(struct webhook_sender *s, const struct news *news, webh
     s->ctx = ctx;
     int r = make_message(s, news, m, &err);
     if (r == 0)
-        r = start(s, m, &err); /* it is theirs, if that went well */
+        r = webhook_line_post(s->line, m, &err); /* it is theirs, if that went well */
     if (r == 0)
         return;
     webhook_message_free(m);
@@ -198,7 +187,7 @@ struct webhook_sender *webhook_sender_new(struct engine *engine, struct loop *lo
     s->engine = engine;
     s->loop = loop;
     s->environment = environment;
-    s->curl = webhook_curl_new(engine, loop, environment, "webhook", came_back, s);
+    s->line = webhook_line_new(engine, loop, environment, came_back, s);
     s->soon = loop_timer_new(loop, is_due, s);
     return s;
 }
@@ -207,7 +196,6 @@ struct webhook_sender *webhook_sender_free(struct webhook_sender *s) {
     if (!s)
         return NULL;
     webhook_line_free(s->line);
-    webhook_curl_free(s->curl);
     loop_timer_free(s->loop, s->soon);
     free(s);
     return NULL;

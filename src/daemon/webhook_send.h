@@ -1,7 +1,6 @@
 /* webhook_send.h: one try to deliver one thing to the webhook. Private to daemon/.
  *
- * http:// and unix: are spoken by a thread of its own, https:// by a program that can (curl, or what
- * notify.https_command says). Both are given up after notify.timeout_s. The loop waits for neither.
+ * A worker speaks with the webhook (webhook_line.h) and gives up after notify.timeout_s. The loop does not wait.
  *
  * Signed when there is a secret: Sluice-Signature is v1= and the HMAC-SHA-256, in hex, of what
  * Sluice-Timestamp says (seconds), a full stop, and the body. Made anew for each try, so a receiver can refuse

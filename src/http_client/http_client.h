@@ -1,11 +1,11 @@
-/* http_client.h: one POST to somebody else's server, over TCP or a Unix socket.
+/* http_client.h: one POST to another program's server, over TCP, TLS or a Unix socket.
  *
- * Waits: call it from a thread of its own, never from the loop. One deadline covers everything but the
- * look-up of the name, which the C library does in its own time; whoever wants to end earlier makes
- * `cancel` readable. One connection per request, no TLS (docs/decisions), no redirects.
+ * Waits: call it from a worker, never from the loop. One deadline covers everything but the lookup of the name, which the C
+ * library does in its own time; to end it earlier, make `cancel` readable. One connection per request, no
+ * redirects.
  *
- * Answers are read as strictly as requests: it may be anybody who listens there. Only a whole head is an
- * answer; a connection that ends before is an error, whatever its first bytes looked like. */
+ * Answers are read as strictly as requests (http_wire.h). Only a complete head is an answer; a connection that ends before
+ * is an error, whatever its first bytes looked like. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,8 +38,11 @@ struct http_post {
                                    come by themselves */
     const char *body;
     size_t size;
-    time_ms timeout; /* span */
-    int cancel;      /* -ECANCELED when it becomes readable; -1: nobody cancels */
+    time_ms timeout;        /* span */
+    int cancel;             /* -ECANCELED when it becomes readable; -1: none */
+    const char *ca;         /* file of certificates that https trusts; NULL: the system's */
+    const char *ca_setting; /* that names such a file, for messages */
+    const char *proxy;      /* "http://[USER:PASSWORD@]HOST:PORT", for https only; NULL: none */
 };
 
 struct http_answer {
@@ -48,18 +51,16 @@ struct http_answer {
     char text[HTTP_CLIENT_ANSWER_MAX + 1]; /* how its body begins; printable, on one line */
 };
 
-/* 0: there was an answer, whatever it says. -ETIMEDOUT, -ECANCELED, -EPROTO (no HTTP), -ECONNRESET
- * (ended without an answer) or what the connection failed with. Not for tls: -ENOTSUP. */
+/* 0: there was an answer, whatever it says. -ETIMEDOUT, -ECANCELED, -EPROTO (not HTTP), -ECONNRESET (ended without an
+ * answer), -EACCES (its certificate is not trusted) or what the connection failed with. */
 int http_client_post(const struct http_url *url, const struct http_post *post,
                      struct http_answer *ret, struct error *err);
 
-/* --- pure parts, for their tests --------------------------------------------------------------- */
-
-/* The head of an answer at the beginning of `bytes`. 1: whole, and *ret_size is where the body begins;
- * 0: more must come; -EPROTO: it is none. */
-int http_client_read_head(const char *bytes, size_t size, int *ret_status, size_t *ret_size);
+/* The proxy for this URL, as the environment of the daemon has it: https_proxy, else all_proxy, unless no_proxy names the
+ * host; each in small letters first, then in capitals. Borrowed; NULL: none. */
+const char *http_proxy_find(const struct http_url *url,
+                            const char *(*variable)(const void *ctx, const char *name),
+                            const void *ctx);
 
 /* What Retry-After says, seconds or a date, as a span of at most HTTP_RETRY_AFTER_MAX; 0: nothing, or now. */
 time_ms http_retry_after(const char *value, size_t size, time_ms now);
-/* The same for a whole head. */
-time_ms http_head_retry_after(const char *head, size_t size, time_ms now);

@@ -5,10 +5,8 @@
 #include "http_client/http_client.h"
 
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
-#define NAME      "retry-after:"
 #define DATE_SIZE 29u /* Sun, 06 Nov 1994 08:49:37 GMT */
 
 /* `size` digits; -1: they are none. */
@@ -68,16 +66,4 @@ time_ms http_retry_after(const char *value, size_t size, time_ms now) {
     else if (size == DATE_SIZE)
         span = read_date(value) - now;
     return time_max(0, time_min(span, HTTP_RETRY_AFTER_MAX));
-}
-
-time_ms http_head_retry_after(const char *head, size_t size, time_ms now) {
-    const size_t length = strlen(NAME);
-    for (const char *end = head + size; head < end;) {
-        const char *newline = memchr(head, '\n', (size_t)(end - head));
-        size_t line = newline ? (size_t)(newline - head) : (size_t)(end - head);
-        if (line > length && strncasecmp(head, NAME, length) == 0)
-            return http_retry_after(head + length, line - length - (head[line - 1] == '\r'), now);
-        head += line + 1;
-    }
-    return 0;
 }

@@ -214,7 +214,7 @@ rule 'one that asks for time (Retry-After) gets it' [ $(($(date +%s%3N) - began)
 
 # --- https ------------------------------------------------------------------------------------------------
 
-needs openssl curl
+needs openssl
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
     -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
 mkfifo answers
@@ -224,10 +224,10 @@ trap 'stop_daemon; kill "$hook_pid" "$tls_pid" 2>/dev/null; rm -rf "$tmp"' EXIT
 exec 9>answers
 soon grep -q '^ACCEPT' served
 tls=$(sed -n 's/^ACCEPT \(.*:[0-9]*\).*/\1/p' served | head -n 1)
-set_to "otel.endpoint=https://$tls/base" notify.https_command=curl
+set_to "otel.endpoint=https://$tls/base"
 add --project web -- true
 https=$id
-appears 'the certificate of the server is not trusted' "$home/sluice.log"
+appears "the certificate of '$tls' is not trusted" "$home/sluice.log"
 report $? 'a collector that nobody vouches for gets nothing, and the log says why'
 rule 'really nothing' [ "$(grep -c 'POST /base' served)" = 0 ]
 set_to "notify.https_command=curl --cacert $tmp/cert.pem"

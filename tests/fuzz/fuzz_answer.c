@@ -39,13 +39,12 @@ static void connect_to(struct client *client, const uint8_t *data, size_t size) 
     (void)r;
     (void)sent;
     close(pair[1]);
-    *client = (struct client){ .fd = pair[0] };
+    *client = (struct client){ .wire = HTTP_WIRE_INIT };
+    client->wire.fd = pair[0];
 }
 
 static void finish(struct client *client) {
-    wire_close(client);
-    strbuf_finish(&client->in);
-    strbuf_finish(&client->head);
+    http_wire_finish(&client->wire);
     strbuf_finish(&client->line);
     strbuf_finish(&client->kind);
     strbuf_finish(&client->data);
@@ -55,16 +54,16 @@ static void read_text(const uint8_t *data, size_t size) {
     struct client client;
     size_t sum = 0;
     connect_to(&client, data, size);
-    int r = wire_read_head(&client, TIME_NEVER);
+    int r = http_wire_read_head(&client.wire, TIME_NEVER);
     assert(r == 0 || r == -EPROTO || r == -ECONNRESET);
     while (r == 0) {
-        r = wire_take_body(&client, take_bytes, &sum);
+        r = http_wire_take_body(&client.wire, take_bytes, &sum);
         if (r != 0)
             break;
-        if (wire_read(&client, TIME_NEVER) <= 0)
-            r = wire_take_end(&client) < 0 ? -ECONNRESET : 1;
+        if (http_wire_read(&client.wire, TIME_NEVER) <= 0)
+            r = http_wire_take_end(&client.wire) < 0 ? -ECONNRESET : 1;
     }
-    assert(r < 0 || client.status >= 200);
+    assert(r < 0 || client.wire.status >= 200);
     assert(sum <= size);
     finish(&client);
 }
@@ -75,7 +74,7 @@ static void read_events(const uint8_t *data, size_t size) {
     size_t count = 0;
     connect_to(&client, data, size);
     client.streaming = true;
-    client.body = BODY_TO_END;
+    client.wire.body = BODY_TO_END;
     client_set_events(&client, take_event, &count);
     int r = 1;
     while (r > 0)

@@ -10,19 +10,20 @@
 
 #include "base/alloc.h"
 #include "http_client/http_client.h"
+#include "http_client/http_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_head(const char *bytes, size_t size) {
     int status = 0, part = 0;
     size_t head = 0, none = 0;
-    if (http_client_read_head(bytes, size, &status, &head) != 1)
+    if (http_head_check(bytes, size, &status, &head) != 1)
         return;
     assert(status >= 100 && status <= 599 && head <= size
            && head >= strlen("HTTP/1.1 200\r\n\r\n"));
-    assert(http_client_read_head(bytes, head, &part, &none) == 1 && part == status && none == head);
-    assert(http_client_read_head(bytes, head - 1, &part, &none) == 0);
-    assert(http_client_read_head(bytes, head / 2, &part, &none) == 0);
+    assert(http_head_check(bytes, head, &part, &none) == 1 && part == status && none == head);
+    assert(http_head_check(bytes, head - 1, &part, &none) == 0);
+    assert(http_head_check(bytes, head / 2, &part, &none) == 0);
 }
 
 static void check_part(const char *text) {

@@ -2,6 +2,7 @@
  *
  * The server is a thread that takes one connection and does what the test says. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,6 +26,7 @@
 #include "harness/patience.h"
 #include "harness/scratch.h"
 #include "http_client/http_client.h"
+#include "http_client/http_wire.h"
 
 /* --- URLs ------------------------------------------------------------------------------------ */
 
@@ -94,7 +96,7 @@ static void what_cannot_be_sent_as_it_is_is_refused_with_a_sentence(void **state
 
 static int head(const char *text, int *ret_status) {
     size_t size = 0;
-    return http_client_read_head(text, strlen(text), ret_status, &size);
+    return http_head_check(text, strlen(text), ret_status, &size);
 }
 
 static void only_a_whole_head_is_an_answer(void **state) {
@@ -104,7 +106,7 @@ static void only_a_whole_head_is_an_answer(void **state) {
     for (size_t size = 0; size <= strlen(text); size++) {
         int status = -1;
         size_t body = 0;
-        int r = http_client_read_head(text, size, &status, &body);
+        int r = http_head_check(text, size, &status, &body);
         assert_int_equal(r, size >= whole);
         if (r == 1)
             assert_int_equal(body, whole);
@@ -142,15 +144,6 @@ static void retry_after_is_seconds_or_a_date_up_to_an_hour(void **state) {
             fail_msg("taken for a time: '%s'", nothing[i]);
 }
 
-static void retry_after_is_found_in_any_line_of_a_head(void **state) {
-    static const char text[] =
-        "HTTP/1.1 503 X\r\nX-Retry-After: 1\r\nrETRY-aFTER:  9 \r\nA: b\r\n\r\n";
-    (void)state;
-    assert_int_equal(http_head_retry_after(text, strlen(text), 0), SECONDS(9));
-    assert_int_equal(http_head_retry_after(text, 40, 0), 0); /* where its name is cut */
-    assert_int_equal(http_head_retry_after("", 0, 0), 0);
-}
-
 static void what_is_no_http_is_no_answer(void **state) {
     static const char *const bad[] = { "SSH-2.0-OpenSSH\r\n",
                                        "HTTP/2 200 OK\r\n\r\n",
@@ -181,6 +174,9 @@ struct server {
     char url[128];
     char folder[SCRATCH_PATH]; /* of its socket; "" for TCP */
     struct strbuf got;
+    char behind;            /* the first byte behind what it got */
+    void *(*serve)(void *); /* NULL: as `act` says */
+    int stop[2];
     pthread_t thread;
 };
 
@@ -225,7 +221,7 @@ static void server_open(struct server *s, bool tcp) {
         snprintf(s->url, sizeof(s->url), "unix:%s:/hook?a=b", un.sun_path);
     }
     assert_int_equal(listen(s->listener, 4), 0);
-    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+    assert_int_equal(pthread_create(&s->thread, NULL, s->serve ? s->serve : serve, s), 0);
 }
 
 static void server_close(struct server *s) {
@@ -236,6 +232,8 @@ static void server_close(struct server *s) {
     strbuf_finish(&s->got);
 }
 
+static const char *proxy; /* of the next posts */
+
 static int post(const char *text, time_ms timeout, int cancel, struct http_answer *ret,
                 struct error *err) {
     static const char *const headers[] = { "Content-Type: application/json", "X-One: 1", NULL };
@@ -244,6 +242,7 @@ static int post(const char *text, time_ms timeout, int cancel, struct http_answe
     struct http_post request = {
         .headers = headers, .body = body, .size = strlen(body), .timeout = timeout, .cancel = cancel
     };
+    request.proxy = proxy;
     assert_int_equal(http_url_parse(text, &url, err), 0);
     return http_client_post(&url, &request, ret, err);
 }
@@ -340,11 +339,153 @@ static void who_cancels_does_not_wait(void **state) {
     close(cancel);
 }
 
-static void tls_is_not_spoken(void **state) {
+static void the_answer_is_taken_apart(void **state) {
+    struct server s = {
+        .act = ACT_ANSWER,
+        .answer = "HTTP/1.1 503 Later\r\nRETRY-after:\t 7 \r\nA: b\r\n"
+                  "Transfer-Encoding: chunked\r\n\r\n3\r\nno \r\n4\r\ntime\r\n0\r\n\r\n"
+    };
     struct http_answer answer = { 0 };
+    struct error err = { 0 };
     (void)state;
-    assert_int_equal(post("https://127.0.0.1:1/", patience_ms(), -1, &answer, &(struct error){ 0 }),
-                     -ENOTSUP);
+    server_open(&s, true);
+    if (post(s.url, patience_ms(), -1, &answer, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(answer.status, 503);
+    assert_int_equal(answer.retry_after, SECONDS(7));
+    assert_string_equal(answer.text, "no time");
+    server_close(&s);
+}
+
+/* One that answers before it has read everything, and reads no more. */
+static void *refuse_early(void *ctx) {
+    struct server *s = ctx;
+    char bytes[64];
+    int fd = accept(s->listener, NULL, NULL);
+    (void)!read(fd, bytes, sizeof(bytes));
+    (void)!write(fd, s->answer, strlen(s->answer));
+    while (read(s->stop[0], bytes, sizeof(bytes)) > 0)
+        continue;
+    close(fd);
+    return NULL;
+}
+
+static void an_early_refusal_is_heard_while_the_request_goes_out(void **state) {
+    struct server s = { .serve = refuse_early,
+                        .answer = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n" };
+    const size_t size = (size_t)64 << 20;
+    struct http_answer answer = { 0 };
+    struct error err = { 0 };
+    _cleanup_(http_url_finish) struct http_url url = { 0 };
+    char *body = calloc(1, size);
+    (void)state;
+    assert_non_null(body);
+    assert_int_equal(pipe2(s.stop, O_CLOEXEC), 0);
+    server_open(&s, true);
+    assert_int_equal(http_url_parse(s.url, &url, NULL), 0);
+    struct http_post request = {
+        .body = body, .size = size, .timeout = patience_ms(), .cancel = -1
+    };
+    if (http_client_post(&url, &request, &answer, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(answer.status, 413);
+    close(s.stop[1]);
+    server_close(&s);
+    close(s.stop[0]);
+    free(body);
+}
+
+/* --- proxies --------------------------------------------------------------------------------- */
+
+static const char *find_in(const void *ctx, const char *name) {
+    for (const char *const *pair = ctx; *pair; pair += 2)
+        if (strcmp(pair[0], name) == 0)
+            return pair[1];
+    return NULL;
+}
+
+static void expect_proxy(const char *text, const char *const *environment, const char *wanted) {
+    _cleanup_(http_url_finish) struct http_url url = { 0 };
+    assert_int_equal(http_url_parse(text, &url, NULL), 0);
+    const char *found = http_proxy_find(&url, find_in, environment);
+    if (strcmp(found ? found : "none", wanted) != 0)
+        fail_msg("%s: '%s' instead of '%s'", text, found ? found : "none", wanted);
+}
+
+static void the_environment_names_the_proxy(void **state) {
+    static const char *const none[] = { "http_proxy", "a", "https_proxy", "", NULL };
+    static const char *const all[] = { "ALL_PROXY", "all", "HTTPS_PROXY", "p", NULL };
+    static const char *const some[] = { "https_proxy", "p", "no_proxy",
+                                        "example.org, .corp,10.0.0.1,::1", NULL };
+    static const char *const off[] = { "https_proxy", "p", "NO_PROXY", "*", NULL };
+    (void)state;
+    expect_proxy("https://a/", none, "none");
+    expect_proxy("https://a/", all, "p");
+    expect_proxy("https://a/", off, "none");
+    expect_proxy("https://example.org/", some, "none");
+    expect_proxy("https://www.EXAMPLE.org/", some, "none");
+    expect_proxy("https://badexample.org/", some, "p");
+    expect_proxy("https://example.org.net/", some, "p");
+    expect_proxy("https://host.corp/", some, "none");
+    expect_proxy("https://10.0.0.1/", some, "none");
+    expect_proxy("https://110.0.0.1/", some, "p");
+    expect_proxy("https://[::1]/", some, "none");
+}
+
+/* A proxy that keeps what it gets up to the first byte of TLS. */
+static void *be_proxy(void *ctx) {
+    struct server *s = ctx;
+    char byte;
+    int fd = accept(s->listener, NULL, NULL);
+    while (!strstr(strbuf_text(&s->got), "\r\n\r\n") && read(fd, &byte, 1) == 1)
+        strbuf_putc(&s->got, byte);
+    (void)!write(fd, s->answer, strlen(s->answer));
+    if (read(fd, &byte, 1) == 1)
+        s->behind = byte;
+    close(fd);
+    return NULL;
+}
+
+static int post_through(struct server *s, const char *who, struct error *err) {
+    struct http_answer answer = { 0 };
+    char text[192];
+    s->serve = be_proxy;
+    server_open(s, true);
+    char *end = strchr(s->url + strlen("http://"), '/');
+    snprintf(text, sizeof(text), "http://%s%.*s/", who, (int)(end - s->url - 7), s->url + 7);
+    proxy = text;
+    int r = post("https://[2001:db8::1]:8443/hook", patience_ms(), -1, &answer, err);
+    proxy = NULL;
+    assert_int_equal(pthread_join(s->thread, NULL), 0);
+    close(s->listener);
+    return r;
+}
+
+static void https_goes_through_a_proxy(void **state) {
+    struct server s = { .answer = "HTTP/1.1 200 Connected\r\n\r\n" };
+    struct error err = { 0 };
+    (void)state;
+    assert_int_equal(post_through(&s, "me:p%40ss@", &err), -EPROTO); /* it closes then */
+    assert_string_equal(strbuf_text(&s.got), "CONNECT [2001:db8::1]:8443 HTTP/1.1\r\n"
+                                             "Host: [2001:db8::1]:8443\r\n"
+                                             "Proxy-Authorization: Basic bWU6cEBzcw==\r\n\r\n");
+    assert_int_equal(s.behind, 0x16); /* a handshake */
+    strbuf_finish(&s.got);
+}
+
+static void a_proxy_may_refuse(void **state) {
+    struct server s = { .answer = "HTTP/1.1 407 Who?\r\nContent-Length: 0\r\n\r\n" };
+    struct http_answer answer = { 0 };
+    struct error err = { 0 };
+    (void)state;
+    assert_int_equal(post_through(&s, "", &err), -ECONNREFUSED);
+    assert_non_null(strstr(err.text, "refused the connection: status 407"));
+    assert_null(strstr(strbuf_text(&s.got), "Authorization"));
+    assert_int_equal(s.behind, 0);
+    strbuf_finish(&s.got);
+    proxy = "socks5://127.0.0.1:1";
+    assert_int_equal(post("https://127.0.0.1:1/", patience_ms(), -1, &answer, &err), -ENOTSUP);
+    proxy = NULL;
 }
 
 int main(void) {
@@ -354,7 +495,6 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_sent_as_it_is_is_refused_with_a_sentence),
         cmocka_unit_test(only_a_whole_head_is_an_answer),
         cmocka_unit_test(retry_after_is_seconds_or_a_date_up_to_an_hour),
-        cmocka_unit_test(retry_after_is_found_in_any_line_of_a_head),
         cmocka_unit_test(what_is_no_http_is_no_answer),
         cmocka_unit_test(a_post_goes_out_whole_and_its_answer_comes_back),
         cmocka_unit_test(who_does_not_answer_is_given_up_in_time),
@@ -363,7 +503,11 @@ int main(void) {
         cmocka_unit_test(an_endless_head_is_given_up),
         cmocka_unit_test(nobody_there_is_said),
         cmocka_unit_test(who_cancels_does_not_wait),
-        cmocka_unit_test(tls_is_not_spoken),
+        cmocka_unit_test(the_answer_is_taken_apart),
+        cmocka_unit_test(an_early_refusal_is_heard_while_the_request_goes_out),
+        cmocka_unit_test(the_environment_names_the_proxy),
+        cmocka_unit_test(https_goes_through_a_proxy),
+        cmocka_unit_test(a_proxy_may_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

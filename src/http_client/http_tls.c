@@ -1,8 +1,8 @@
-/* client_tls.c: see client_tls.h.
+/* http_tls.c: see http_tls.h.
  *
  * OpenSSL is loaded when it is needed and not linked: loading it takes longer than most commands do, and nearly
  * all of them talk to a Unix socket. What is called is named once, in CALLS, with the types of its own header. */
-#include "cli/client_tls.h"
+#include "http_client/http_tls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,15 +10,14 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "os/clock.h"
 
-#define LIBRARY        "libssl.so.3"
-#define HANDSHAKE_MOST SECONDS(5)
+#define LIBRARY "libssl.so.3"
 
 #define CALLS(_)                                                                                   \
     _(ERR_clear_error)                                                                             \
@@ -47,12 +46,9 @@
     _(X509_verify_cert_error_string)
 
 #define FIELD(name) __typeof__(&name) name##_;
-static struct {
-    CALLS(FIELD)
-    bool loaded;
-} ssl;
+static struct { CALLS(FIELD) } ssl;
 
-struct client_tls {
+struct http_tls {
     SSL_CTX *context;
     SSL *connection;
     short waits_for;
@@ -64,24 +60,22 @@ static bool find(void *library, const char *name, void *ret_call) {
     return call;
 }
 
-static int load(struct error *err) {
-    if (ssl.loaded)
-        return 0;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct error problem; /* why it could not be loaded */
+
+static void load(void) {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return error_set(err, -ENOTSUP, "addresses of https: need OpenSSL 3 (%s): %s", LIBRARY,
-                         dlerror());
+        error_set(&problem, -ENOTSUP, "https needs OpenSSL 3 (%s): %s", LIBRARY, dlerror());
 #define FIND(name)                                                                                 \
-    if (!find(library, #name, &ssl.name##_))                                                       \
-        return error_set(err, -ENOTSUP, "'%s' has no %s: install OpenSSL 3", LIBRARY, #name);
+    if (library && !find(library, #name, &ssl.name##_))                                            \
+        error_set(&problem, -ENOTSUP, "'%s' has no %s: install OpenSSL 3", LIBRARY, #name);
     CALLS(FIND)
-    ssl.loaded = true;
-    return 0;
 }
 
 /* --- the handshake --------------------------------------------------------------------------- */
 
-static int prepare(struct client_tls *tls, int fd, const struct client_tls_peer *peer,
+static int prepare(struct http_tls *tls, int fd, const struct http_tls_peer *peer,
                    struct error *err) {
     tls->context = ssl.SSL_CTX_new_(ssl.TLS_client_method_());
     if (!tls->context)
@@ -108,21 +102,20 @@ static int prepare(struct client_tls *tls, int fd, const struct client_tls_peer 
                : error_set(err, -EINVAL, "'%s' is no name of a host", peer->host);
 }
 
-static int distrust(struct client_tls *tls, const struct client_tls_peer *peer, struct error *err) {
+static int distrust(struct http_tls *tls, const struct http_tls_peer *peer, struct error *err) {
     long result = ssl.SSL_get_verify_result_(tls->connection);
     const char *why = ssl.ERR_reason_error_string_(ssl.ERR_peek_last_error_());
     if (result != X509_V_OK)
-        return error_set(
-            err, -EACCES,
-            "the certificate of '%s' is not trusted (%s): set 'daemon.tls_ca' to a file "
-            "with the one above it",
-            peer->address, ssl.X509_verify_cert_error_string_(result));
+        return error_set(err, -EACCES,
+                         "the certificate of '%s' is not trusted (%s): set '%s' to a file with the "
+                         "one above it",
+                         peer->address, ssl.X509_verify_cert_error_string_(result), peer->setting);
     return error_set(err, -EPROTO, "'%s' does not speak TLS as we do: %s", peer->address,
                      why ? why : "it closed the connection");
 }
 
 /* What came of a call that returned `r`: 0: it waits; <0: it is over. */
-static int take_error(struct client_tls *tls, int r) {
+static int take_error(struct http_tls *tls, int r) {
     switch (ssl.SSL_get_error_(tls->connection, r)) {
     case SSL_ERROR_WANT_READ:
         tls->waits_for = POLLIN;
@@ -135,41 +128,29 @@ static int take_error(struct client_tls *tls, int r) {
     }
 }
 
-static int shake_hands(struct client_tls *tls, int fd, const struct client_tls_peer *peer,
-                       time_ms deadline, struct error *err) {
-    deadline = time_min(deadline, time_add(clock_read_steady(), HANDSHAKE_MOST));
-    for (;;) {
-        ssl.ERR_clear_error_();
-        int r = ssl.SSL_connect_(tls->connection);
-        if (r == 1)
-            return 0;
-        if (take_error(tls, r) < 0)
-            return distrust(tls, peer, err);
-        time_ms left = deadline - clock_read_steady();
-        struct pollfd poller = { .fd = fd, .events = tls->waits_for };
-        if (left <= 0 || poll(&poller, 1, (int)left) == 0) /* as if nobody were there */
-            return error_set(err, -ECONNREFUSED, "'%s' does not begin to speak TLS", peer->address);
-    }
+int http_tls_shake_hands(struct http_tls *tls, const struct http_tls_peer *peer,
+                         struct error *err) {
+    ssl.ERR_clear_error_();
+    int r = ssl.SSL_connect_(tls->connection);
+    if (r == 1)
+        return 1;
+    return take_error(tls, r) < 0 ? distrust(tls, peer, err) : 0;
 }
 
-int client_tls_new(int fd, const struct client_tls_peer *peer, time_ms deadline,
-                   struct client_tls **ret_tls, struct error *err) {
-    int r = load(err);
+int http_tls_new(int fd, const struct http_tls_peer *peer, struct http_tls **ret_tls,
+                 struct error *err) {
+    (void)pthread_once(&once, load);
+    if (problem.code < 0)
+        return error_set(err, problem.code, "%s", problem.text);
+    struct http_tls *tls = xcalloc(1, sizeof(*tls));
+    int r = prepare(tls, fd, peer, err);
     if (r < 0)
-        return r;
-    struct client_tls *tls = xcalloc(1, sizeof(*tls));
-    r = prepare(tls, fd, peer, err);
-    if (r == 0)
-        r = shake_hands(tls, fd, peer, deadline, err);
-    if (r < 0) {
-        client_tls_free(tls);
-        return r;
-    }
+        tls = http_tls_free(tls);
     *ret_tls = tls;
-    return 0;
+    return r;
 }
 
-struct client_tls *client_tls_free(struct client_tls *tls) {
+struct http_tls *http_tls_free(struct http_tls *tls) {
     if (!tls)
         return NULL;
     ssl.ERR_clear_error_();
@@ -185,7 +166,7 @@ struct client_tls *client_tls_free(struct client_tls *tls) {
 
 /* --- bytes ----------------------------------------------------------------------------------- */
 
-static ssize_t finish(struct client_tls *tls, int r) {
+static ssize_t finish(struct http_tls *tls, int r) {
     if (r > 0)
         return r;
     int code = ssl.SSL_get_error_(tls->connection, r);
@@ -195,12 +176,12 @@ static ssize_t finish(struct client_tls *tls, int r) {
     return -1;
 }
 
-ssize_t client_tls_read(struct client_tls *tls, void *bytes, size_t size) {
+ssize_t http_tls_read(struct http_tls *tls, void *bytes, size_t size) {
     ssl.ERR_clear_error_();
     return finish(tls, ssl.SSL_read_(tls->connection, bytes, (int)size));
 }
 
-ssize_t client_tls_write(struct client_tls *tls, const void *bytes, size_t size) {
+ssize_t http_tls_write(struct http_tls *tls, const void *bytes, size_t size) {
     ssl.ERR_clear_error_();
     ssize_t n = finish(tls, ssl.SSL_write_(tls->connection, bytes, (int)size));
     if (n != 0)
@@ -209,6 +190,6 @@ ssize_t client_tls_write(struct client_tls *tls, const void *bytes, size_t size)
     return -1;
 }
 
-short client_tls_waits_for(const struct client_tls *tls) {
+short http_tls_waits_for(const struct http_tls *tls) {
     return tls->waits_for;
 }
