@@ -27,8 +27,8 @@ struct worker_calls {
     unsigned batch;
     /* In the thread, optional: no job is waiting, and all that were run are handed back. */
     void (*idle)(void *ctx);
-    /* In the loop. `was_run` is false for a job that worker_free dropped. It may give the next job, and must not
-     * free the worker. */
+    /* In the loop. `was_run` is false for a job that worker_free dropped. It may give the next job; it may free the
+     * worker if no other job is given. */
     void (*done)(void *ctx, struct worker_job *job, bool was_run);
     /* In a thread that worker_free has left behind: frees its job. Needed with a patience; `run` must not use
      * `ctx` then. */

@@ -5,18 +5,12 @@
  * touches it: questions wait. A quick commit is made in the loop, where it costs two changes of threads less: only after one
  * that was slow, and with a batch that must be, the thread has it.
  */
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "os/clock.h"
-#include "os/files.h"
-#include "os/loop.h"
-#include "os/thread.h"
+#include "os/worker.h"
 #include "store/sqlite_internal.h"
 
 #define SLOW_US    2000        /* a commit that takes longer */
@@ -24,15 +18,10 @@
 #define ROWS_QUICK 256
 
 struct sqlite_thread {
+    struct worker_job job;
     struct sqlite_store *store;
-    struct loop_watch *watch;
-    int told; /* an eventfd: there is an outcome */
-    pthread_t thread;
-    pthread_mutex_t mutex; /* over all below */
-    pthread_cond_t wake;
-    bool stop;
-    const struct store_batch *batch; /* to be committed; NULL: none, or it was */
-    bool has_outcome;
+    struct worker *worker;
+    const struct store_batch *batch; /* on its way; NULL: none */
     enum store_outcome outcome;
     struct error err;
 };
@@ -47,30 +36,12 @@ struct sqlite_waiting {
     void *ctx;
 };
 
-/* --- the thread ------------------------------------------------------------------------------ */
-
-static void *commit_all(void *ctx) {
+static void commit(void *ctx, struct worker_job *job) {
     struct sqlite_thread *t = ctx;
-    const uint64_t one = 1;
+    (void)job;
     sqlite_keep_words(t->store);
-    pthread_mutex_lock(&t->mutex);
-    while (!t->stop) {
-        if (!t->batch || t->has_outcome) {
-            pthread_cond_wait(&t->wake, &t->mutex);
-            continue;
-        }
-        pthread_mutex_unlock(&t->mutex);
-        struct error err = { 0 };
-        enum store_outcome outcome = sqlite_commit_now(t->store, t->batch, &err);
-        pthread_mutex_lock(&t->mutex);
-        t->outcome = outcome;
-        t->err = err;
-        t->has_outcome = true;
-        pthread_cond_signal(&t->wake); /* the loop may wait for it: sqlite_thread_await */
-        (void)!write(t->told, &one, sizeof(one));
-    }
-    pthread_mutex_unlock(&t->mutex);
-    return NULL;
+    t->err = (struct error){ 0 };
+    t->outcome = sqlite_commit_now(t->store, t->batch, &t->err);
 }
 
 /* --- questions ------------------------------------------------------------------------------- */
@@ -119,14 +90,14 @@ bool sqlite_thread_is_busy(const struct sqlite_store *store) {
 }
 
 /* The connection is ours again. */
-static void take_outcome(struct sqlite_thread *t) {
+static void take_outcome(void *ctx, struct worker_job *job, bool was_run) {
+    struct sqlite_thread *t = ctx;
     struct sqlite_store *store = t->store;
-    pthread_mutex_lock(&t->mutex);
     struct error err = t->err;
     enum store_outcome outcome = t->outcome;
+    (void)job;
+    (void)was_run; /* the store ends after its last commit */
     t->batch = NULL;
-    t->has_outcome = false;
-    pthread_mutex_unlock(&t->mutex);
     sqlite_tell_words(store);
     if (outcome == STORE_UNKNOWN)
         store_break(&store->base, &err);
@@ -134,77 +105,33 @@ static void take_outcome(struct sqlite_thread *t) {
     store_finish_commit(&store->base, outcome, outcome == STORE_OK ? NULL : &err);
 }
 
-static void outcome_came(void *ctx, int fd, unsigned events) {
-    struct sqlite_thread *t = ctx;
-    uint64_t count;
-    (void)events;
-    (void)!read(fd, &count, sizeof(count));
-    pthread_mutex_lock(&t->mutex);
-    bool has_outcome = t->has_outcome;
-    pthread_mutex_unlock(&t->mutex);
-    if (has_outcome)
-        take_outcome(t);
-}
-
 void sqlite_thread_await(struct sqlite_store *store) {
-    struct sqlite_thread *t = store->thread;
-    if (!sqlite_thread_is_busy(store))
-        return;
-    pthread_mutex_lock(&t->mutex);
-    while (!t->has_outcome)
-        pthread_cond_wait(&t->wake, &t->mutex);
-    pthread_mutex_unlock(&t->mutex);
-    take_outcome(t);
-}
-
-static void thread_free(struct sqlite_thread *t) {
-    loop_unwatch(t->store->options.loop, t->watch);
-    fd_closep(&t->told);
-    pthread_cond_destroy(&t->wake);
-    pthread_mutex_destroy(&t->mutex);
-    free(t);
-}
-
-/* NULL: there is none, and the loop does it itself. */
-static struct sqlite_thread *thread_new(struct sqlite_store *store) {
-    struct sqlite_thread *t = xcalloc(1, sizeof(*t));
-    t->store = store;
-    pthread_mutex_init(&t->mutex, NULL);
-    pthread_cond_init(&t->wake, NULL);
-    t->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (t->told >= 0
-        && loop_watch(store->options.loop, t->told, LOOP_READ, outcome_came, t, &t->watch) == 0
-        && thread_start(&t->thread, commit_all, t) == 0)
-        return t;
-    thread_free(t);
-    return NULL;
+    if (sqlite_thread_is_busy(store))
+        worker_await(store->thread->worker);
 }
 
 void sqlite_thread_end(struct sqlite_store *store) {
     struct sqlite_thread *t = TAKE_PTR(store->thread);
-    if (!t)
-        return;
-    pthread_mutex_lock(&t->mutex);
-    t->stop = true;
-    pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->mutex);
-    pthread_join(t->thread, NULL);
-    thread_free(t);
+    if (t)
+        worker_free(t->worker, WORKER_DRAIN, 0);
+    free(t);
 }
 
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
+    static const struct worker_calls calls = { .run = commit, .done = take_outcome };
     time_ms now = clock_read_steady();
     if (store->base.last_commit_us > SLOW_US || store->options.is_slow)
         store->slow_until = now + SLOW_FOR;
     if (!store->options.loop || (now >= store->slow_until && batch->count <= ROWS_QUICK))
         return false;
-    if (!store->thread)
-        store->thread = thread_new(store);
-    if (!store->thread)
-        return false;
-    pthread_mutex_lock(&store->thread->mutex);
+    if (!store->thread) {
+        store->thread = xcalloc(1, sizeof(*store->thread));
+        store->thread->store = store;
+        store->thread->worker = worker_new(store->options.loop, &calls, store->thread);
+    }
+    if (worker_start(store->thread->worker) < 0)
+        return false; /* the loop does it itself */
     store->thread->batch = batch;
-    pthread_cond_signal(&store->thread->wake);
-    pthread_mutex_unlock(&store->thread->mutex);
+    (void)worker_give(store->thread->worker, &store->thread->job);
     return true;
 }
