@@ -56,11 +56,12 @@ static void take(struct strbuf *out, const struct aside_end *end, char separator
 
 static bool fall_back(struct job *job);
 
+/* Also of a git that was content: it may have seen a worktree that was being removed. */
 static bool worked(struct job *job, const struct aside_end *end, const char *what) {
-    if (end->code == 0 || end->cut)
-        return true;
     if (fall_back(job))
         return false;
+    if (end->code == 0 || end->cut)
+        return true;
     if (end->timed_out)
         error_set(&job->err, -EBUSY,
                   "git took too long to compare what '%s' has changed: ask again", job->id);
@@ -214,11 +215,20 @@ static int choose(struct job *job, uint32_t now, struct error *err) {
     return work->one.from[0] && work->one.to[0] ? 0 : not_recorded(job, err);
 }
 
+/* git takes a moment to remove it, and its files go first. */
+static bool is_there(struct job *job) {
+    struct worktree_record now = { 0 };
+    bool is_there = worktree_record_read(job->e->data, job->id, &now, NULL) == 0 && !now.removing
+                    && worktree_find(job->path, &job->record) == 0;
+    worktree_record_finish(&now);
+    return is_there;
+}
+
 /* The worktree goes when its task has ended, perhaps just now: then what was noted counts. True: it is
  * asked for, or there is none and the job has ended. */
 static bool fall_back(struct job *job) {
     struct diff_work *work = job->diff;
-    if (!job->has_record || worktree_find(job->path, &job->record) == 0)
+    if (!job->has_record || is_there(job))
         return false;
     job->has_record = false;
     work->cwd = job->record.repository;
@@ -226,6 +236,7 @@ static bool fall_back(struct job *job) {
     diff_record_finish(&work->all);
     diff_record_finish(&work->one);
     strbuf_clear(&work->numstat);
+    strbuf_clear(&work->patch);
     work->cut = false;
     if (!diff_find_record(job, 0, &work->all))
         work->all = (struct diff_record){ .base = xstrdup(job->record.base) };
@@ -258,7 +269,7 @@ static int prepare(struct job *job, struct error *err) {
     int there = has_record && job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
     if (there == -EPERM)
         return error_set(err, -ENOENT, WORKTREE_FOREIGN, job->path);
-    job->has_record = there == 0;
+    job->has_record = there == 0 && !job->record.removing;
     bool is_noted = diff_find_record(job, 0, &work->all);
     if (!job->has_record && !is_noted)
         return has_record ? not_recorded(job, err) : no_worktree(e, job, err);

@@ -91,6 +91,18 @@ has "\"head\":\"$(git -C repo rev-parse main)\"" 'up to the commit that was merg
 run sluice diff "$merged" --iteration 1
 has '+merged' 'and its iteration'
 
+# While git removes the worktree, its files are not all there.
+echo 'before worktree remove' >stop
+add -p web --merge local -- sh -c 'echo going >going'
+becomes "$id" 'done'
+stops 'worktree remove'
+report $? 'its worktree is about to be removed'
+rm "$home/worktrees/$id/file"
+run sluice diff "$id"
+has '+going' 'while the worktree is being removed: what was noted'
+rule 'and not the files that git has removed already' [ "$(grep -c 'deleted file' out)" = 0 ]
+tell continue
+
 # The base moves while it works; its check fails on the new base, once.
 add -p web --merge direct --until validate --check 'test ! -e moved.twice || test -e fixed' -- sh -c '
     echo "work $SLUICE_ITERATION" >"work$SLUICE_ITERATION"; [ "$SLUICE_ITERATION" = 1 ] || echo x >fixed
