@@ -85,8 +85,17 @@ const char *agent_allow_hint(const struct agent_adapter *adapter) {
     return adapter->allow_hint;
 }
 
-const char *agent_login_hint(const struct agent_adapter *adapter) {
-    return adapter->login;
+bool agent_put_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out) {
+    static const char name[] = "{agent}";
+    const char *at = adapter->login, *next;
+    if (!at)
+        return false;
+    for (; (next = strstr(at, name)); at = next + strlen(name)) {
+        strbuf_add(out, at, (size_t)(next - at));
+        strbuf_puts(out, agent);
+    }
+    strbuf_puts(out, at);
+    return true;
 }
 
 const struct agent_mcp *agent_mcp(const struct agent_adapter *adapter) {

@@ -184,9 +184,10 @@ enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const
                                       size_t count, size_t at);
 /* The option that permits one tool, as words of agents.A.args: "--allowedTools"; NULL: it has none. */
 const char *agent_allow_option(const struct agent_adapter *adapter);
-/* How its user permits something to it where there is no such option; and how its user logs in. NULL: not known. */
+/* How its user permits something to it where there is no such option. NULL: not known. */
 const char *agent_allow_hint(const struct agent_adapter *adapter);
-const char *agent_login_hint(const struct agent_adapter *adapter);
+/* How the user of the agent with this name logs in, as a clause: "run 'claude' once and log in, or ...". False: not known. */
+bool agent_put_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out);
 /* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
 const char *const *agent_environment(const struct agent_adapter *adapter);
 

@@ -315,7 +315,7 @@ const struct agent_adapter agent_claude = {
     .name = "claude",
     .is_builtin = true,
     .provider = "anthropic",
-    .login = "run 'claude' once and log in, or put a key into agents.claude.env_file",
+    .login = "run 'claude' once and log in" LOGIN_OR_KEY("ANTHROPIC_API_KEY=..."),
     .preflight = &preflight,
     .mcp = &mcp,
     .flags = flags,

@@ -265,7 +265,7 @@ static const struct agent_path session_file = { ".codex/sessions/*/*/*/rollout-*
 
 static const struct agent_preflight preflight = {
     .login_files = LIST(".codex/auth.json"),
-    .login_variables = LIST("CODEX_API_KEY", "OPENAI_API_KEY"),
+    .login_variables = LIST("CODEX_API_KEY"),
     .settings = WORDS({ ".codex/config.toml", LIST("experimental_bearer_token", "env_key") }),
     .may = AGENT_MAY_WORK,
     .may_sandboxed = AGENT_MAY_WORK,
@@ -281,7 +281,7 @@ const struct agent_adapter agent_codex = {
     .name = "codex",
     .is_builtin = true,
     .provider = "openai",
-    .login = "run 'codex login', or put a key into agents.codex.env_file",
+    .login = "run 'codex login'" LOGIN_OR_KEY("CODEX_API_KEY=..."),
     .preflight = &preflight,
     .mcp = &mcp,
     .flags = flags,

@@ -304,7 +304,7 @@ static const struct agent_preflight preflight = {
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
     .is_builtin = true,
-    .login = "run 'copilot' once and log in, or put a token into agents.copilot.env_file",
+    .login = "run 'copilot login'" LOGIN_OR_KEY("COPILOT_GITHUB_TOKEN=..."),
     .preflight = &preflight,
     .stop_signal = "TERM",
     .command = command,

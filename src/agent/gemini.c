@@ -383,7 +383,7 @@ const struct agent_adapter agent_gemini = {
     .name = "gemini",
     .is_builtin = true,
     .provider = "gcp.gemini",
-    .login = "run 'gemini' once and log in, or put a key into agents.gemini.env_file",
+    .login = "run 'gemini' once and log in" LOGIN_OR_KEY("GEMINI_API_KEY=..."),
     .preflight = &preflight,
     .mcp = &mcp,
     .allow_hint =

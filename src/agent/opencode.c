@@ -239,7 +239,7 @@ static const struct agent_mcp mcp = {
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
     .is_builtin = true,
-    .login = "run 'opencode auth login', or put a key into agents.opencode.env_file",
+    .login = "run 'opencode auth login'" LOGIN_OR_KEY("its provider's key (ANTHROPIC_API_KEY=...)"),
     .preflight = &preflight,
     .mcp = &mcp,
     .flags = flags,

@@ -78,6 +78,9 @@ struct agent_seen {
 /* At the end of a word, or a whole one: the id of the session to go on with ("--resume=%resume"). */
 #define AGENT_WORD_RESUME "%resume"
 
+/* The end of `login`. A variable of the user's shell does not reach a run. */
+#define LOGIN_OR_KEY(key) ", or put " key " into a file and set agents.{agent}.env_file to its path"
+
 struct agent_adapter {
     const char *name;
     bool is_builtin;      /* an agent of this name needs no configuration */
@@ -100,7 +103,7 @@ struct agent_adapter {
     const char
         *allow_option;      /* permits the tool that follows; may be given often; NULL: has none */
     const char *allow_hint; /* without one: how else; a clause for people; or NULL */
-    const char *login;      /* how to log in, or where to put a key; a clause for people; or NULL */
+    const char *login;      /* how to log in; a clause for people, {agent} is its name; or NULL */
     const char *usage_option; /* NULL: everything is in the output */
     const char *usage_file_name;
     const struct agent_path *session_file; /* or NULL */

@@ -199,7 +199,7 @@ static void print_hints(struct strbuf *out, const struct preset *preset,
                   "  sluice status                    what runs, and what waits for what\n"
                   "  sluice config explain limits     what can be set\n"
                   "  sluice service install           start the daemon at boot and after a crash\n"
-                  "agents are added in that file, under 'agents'\n",
+                  "  sluice doctor                    what is missing, also for agents\n",
                   loops ? "-u exit -- make test" : "-- make test        ");
     if (*agents->ready)
         strbuf_printf(out, "  sluice add --agent %s \"...\"   give it a prompt\n", agents->ready);

@@ -105,9 +105,10 @@ static void print_one(const json_t *task, struct strbuf *out) {
     int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
     print_line(out, ask_text(task, "id", "?"), 0);
     strbuf_printf(out, " is %s", state);
-    if (ask_true(task, "needs_person"))
-        strbuf_puts(out, ": it needs a person");
-    else if (strcmp(state, "failed") == 0 && signal > 0)
+    if (ask_true(task, "needs_person")) {
+        strbuf_puts(out, ": it needs a person: ");
+        print_line(out, ask_text(task, "why", "sluice why says what for"), 0);
+    } else if (strcmp(state, "failed") == 0 && signal > 0)
         strbuf_printf(out, ": signal %lld", (long long)signal);
     else if (strcmp(state, "failed") == 0 && message)
         strbuf_printf(out, ": %s", message);

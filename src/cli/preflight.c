@@ -263,7 +263,7 @@ bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct
     } else if (row && p->login == PREFLIGHT_LOGIN_NO) {
         strbuf_printf(problem, "it seems not to be logged in%s%s", *p->login_by ? ": " : "",
                       p->login_by);
-        strbuf_puts(fix, agent_login_hint(p->adapter));
+        (void)agent_put_login(p->adapter, p->agent, fix);
     } else if (row && p->may == AGENT_MAY_EDIT) {
         strbuf_puts(problem, p->is_sandboxed ? "it may edit files, but commands will be denied"
                                              : "without a sandbox it may edit files, but commands "

@@ -87,6 +87,9 @@ void verdict_code(const struct verdict *v, const struct symbol_table *symbols, s
 /* For people: names the thing and what clears it. */
 void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
                       const struct task_names *names, struct strbuf *out);
+/* Of GATE_LIMITER: the same without what clears it. */
+void verdict_account(const struct verdict *v, const struct symbol_table *symbols,
+                     struct strbuf *out);
 
 /* --- what a new core must be told ------------------------------------------------------------ */
 

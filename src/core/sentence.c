@@ -145,11 +145,19 @@ static void put_others(const struct verdict *v, struct strbuf *out) {
         strbuf_printf(out, ", and no agent it fails over to is open (%" PRIu32 " named)", v->count);
 }
 
-static void limiter_sentence(const struct verdict *v, const char *key, struct strbuf *out) {
-    strbuf_printf(out, v->closed ? "account '%s' is closed" : "account '%s' is rate limited", key);
+void verdict_account(const struct verdict *v, const struct symbol_table *symbols,
+                     struct strbuf *out) {
+    strbuf_printf(out, v->closed ? "account '%s' is closed" : "account '%s' is rate limited",
+                  symbol_name(symbols, v->key));
     put_others(v, out);
+}
+
+static void limiter_sentence(const struct verdict *v, const struct symbol_table *symbols,
+                             struct strbuf *out) {
+    verdict_account(v, symbols, out);
     if (v->closed)
-        strbuf_printf(out, "; clear it with: sluice limiter clear %s", key);
+        strbuf_printf(out, "; clear it with: sluice limiter clear %s",
+                      symbol_name(symbols, v->key));
 }
 
 static void lease_sentence(const struct verdict *v, const struct symbol_table *symbols,
@@ -267,7 +275,7 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
             strbuf_puts(out, "could not be launched several times in a row");
         break;
     case GATE_LIMITER:
-        limiter_sentence(v, key, out);
+        limiter_sentence(v, symbols, out);
         break;
     case GATE_HOST:
         host_sentence(v, out);

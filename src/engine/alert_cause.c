@@ -42,15 +42,14 @@ void alerts_see_task(struct engine *e, const struct task_spec *told) {
 }
 
 static void account_closed(struct engine *e, const char *key, const char *name) {
-    struct engine_trouble t = { .agent = "", .message = "", .fix = "" };
-    (void)engine_trouble(e, TROUBLE_ACCOUNT, name, &t);
-    const char *quote = *t.message ? "\"" : "";
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    engine_put_trouble(e, TROUBLE_ACCOUNT, name, &why);
+    if (why.length == 0)
+        strbuf_puts(&why, "; its login or its bill was refused");
     alert_raise(
         e, key, 0, 0,
-        "account '%s' refuses the key or the plan%s%s%s%s%s%s: nothing that uses it starts; "
-        "%s, then 'sluice limiter clear %s'",
-        name, *t.message ? " (" : "", *t.message ? t.agent : "", *t.message ? " said: " : "", quote,
-        t.message, *t.message ? "\")" : "", *t.fix ? t.fix : "put that right", name);
+        "account '%s' is closed, and nothing that uses it starts%s; then: sluice limiter clear %s",
+        name, strbuf_text(&why), name);
 }
 
 void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {

@@ -101,23 +101,25 @@ static void keep(struct engine *e, enum trouble_kind kind, const char *name,
 
 /* --- the end of a run ------------------------------------------------------------------------ */
 
-static const char *fix_of(const struct engine *e, const char *agent,
-                          const struct agent_outcome *said) {
+static void put_fix(const struct engine *e, const char *agent, const struct agent_outcome *said,
+                    struct strbuf *out) {
     const struct agent_adapter *adapter = listen_adapter(e, agent);
-    const char *login = adapter ? agent_login_hint(adapter) : NULL;
     if (said->result == AGENT_BILLING)
-        return "pay the bill or add credit at the provider";
-    return login ? login : "log in again, or set the right key";
+        strbuf_puts(out, "pay the bill or add credit at the provider");
+    else if (!adapter || !agent_put_login(adapter, agent, out))
+        strbuf_puts(out, "log in again, or set the right key");
 }
 
 static void account_closes(struct engine *e, const struct live_run *run,
                            const struct agent_outcome *said) {
+    _cleanup_(strbuf_finish) struct strbuf fix = STRBUF_INIT;
     struct task_spec told = { 0 };
     if (!core_task_spec(e->core, run->task, &told) || !told.run_limiter)
         return;
+    put_fix(e, run->agent, said, &fix);
     keep(e, TROUBLE_ACCOUNT, symbol_name(core_symbols(e->core), told.run_limiter),
          &(struct engine_trouble){
-             .agent = run->agent, .message = said->message, .fix = fix_of(e, run->agent, said) });
+             .agent = run->agent, .message = said->message, .fix = strbuf_text(&fix) });
 }
 
 static void launch_failed(struct engine *e, const struct live_run *run, const struct run_end *end) {

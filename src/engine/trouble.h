@@ -17,7 +17,7 @@ struct engine_trouble {
 /* False: nothing is known. The texts are the engine's. */
 bool engine_trouble(const struct engine *engine, enum trouble_kind kind, const char *name,
                     struct engine_trouble *ret);
-/* `; claude said: "Not logged in"; run 'claude' once and log in, …`; nothing where nothing is known. */
+/* `; claude said: "Not logged in"; run 'claude' once and log in`; nothing where nothing is known. */
 void engine_put_trouble(const struct engine *engine, enum trouble_kind kind, const char *name,
                         struct strbuf *out);
 

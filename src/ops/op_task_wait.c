@@ -44,9 +44,18 @@ static void print_last_run(struct json_writer *w, const struct last_run *run) {
     json_write_object_end(w);
 }
 
+static bool put_why(const struct engine *engine, task_id task, struct strbuf *out) {
+    struct verdict verdict;
+    if (!core_blocked(engine_core(engine), task, &verdict))
+        return false;
+    print_verdict(engine, task, &verdict, out);
+    return true;
+}
+
 /* True: it is settled, one way or the other. */
 static bool print_one(struct json_writer *w, struct op_call *call, size_t index) {
     const struct waiting *s = waiting_of(call);
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     struct task_view t = { 0 };
     bool there = core_task(engine_core(call->engine), s->tasks[index], &t);
     bool person = there && engine_await_needs_person(call->engine, &t);
@@ -57,6 +66,7 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     print_text(w, "reason", there && t.reason != REASON_NONE ? reason_name(t.reason) : NULL);
     print_bool(w, "finished", finished);
     print_bool(w, "needs_person", person);
+    print_text(w, "why", person && put_why(call->engine, t.id, &why) ? strbuf_text(&why) : NULL);
     print_last_run(w, &s->runs[index]);
     json_write_object_end(w);
     return finished || (person && !op_flag(call, "patient"));
@@ -147,7 +157,7 @@ const struct op op_task_wait = {
     .summary = "wait until tasks have ended",
     .text = "Answers when all of them (`any`: one) are final, or stay as they are until a person "
             "does something (`needs_person`: held without a time, a draft, or behind a closed "
-            "account; `patient` goes on waiting), or the time is "
+            "account; `why` says what for; `patient` goes on waiting), or the time is "
             "over (`timed_out`). `run` is how the last run that ended has ended. A run that waits "
             "for tasks below it lends them its places meanwhile, one at a time, and is answered "
             "when they are its own again. Who closes the connection waits no more.",
@@ -160,7 +170,7 @@ const struct op op_task_wait = {
               .text = "most seconds to wait; 0 only looks; 60 when not given",
               .max = TIMEOUT_MAX_S)),
     .result = "{\"tasks\":[{\"id\":\"web-19\",\"state\":\"done\",\"reason\":\"succeeded\","
-              "\"finished\":true,\"needs_person\":false,\"run\":{\"outcome\":\"ok\","
+              "\"finished\":true,\"needs_person\":false,\"why\":null,\"run\":{\"outcome\":\"ok\","
               "\"exit_code\":0,\"signal\":null,\"message\":null}}],\"timed_out\":false,"
               "\"waited_ms\":5120}",
     .right = OP_READ,

@@ -93,17 +93,30 @@ void print_json(struct json_writer *w, const char *key, const char *json) {
 /* --- tasks ----------------------------------------------------------------------------------- */
 
 /* The core knows that something is missing; the engine knows where it would be. */
+static bool print_closed_account(const struct engine *engine, const struct verdict *v,
+                                 struct strbuf *out) {
+    struct engine_trouble t;
+    const char *account = op_name_of(engine, v->key);
+    if (v->gate != GATE_LIMITER || v->open || !v->closed
+        || !engine_trouble(engine, TROUBLE_ACCOUNT, account, &t))
+        return false;
+    verdict_account(v, op_symbols(engine), out);
+    engine_put_trouble(engine, TROUBLE_ACCOUNT, account, out);
+    strbuf_printf(out, "; then: sluice limiter clear %s", account);
+    return true;
+}
+
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (print_closed_account(engine, v, out))
+        return;
     if (v->gate == GATE_ARTIFACT && !v->open && engine_artifact(engine, task, &path))
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
     else if (v->gate != GATE_HELD || v->open
              || (!engine_budget_why(engine, task, out) && !engine_denied_why(engine, task, out)))
         verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
-    if (v->gate == GATE_LIMITER && !v->open && v->closed)
-        engine_put_trouble(engine, TROUBLE_ACCOUNT, op_name_of(engine, v->key), out);
-    else if (v->gate == GATE_BREAKER && !v->open && v->key)
+    if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);
     const char *host = NULL;
     uint32_t away = engine_away_holders(engine, v, &host);

@@ -483,7 +483,7 @@ static void every_builtin_agent_is_whole_and_documented(void **state) {
             fail_msg("there are no recorded runs of '%s'", name);
         if (agent_command(adapter, &(struct agent_launch){ 0 }, &words) == 0)
             fail_msg("'%s' has no command", name);
-        if (!agent_login_hint(adapter) || !agent_preflight(adapter))
+        if (!agent_put_login(adapter, name, &folder) || !agent_preflight(adapter))
             fail_msg("'%s' lacks what preflight needs: login and preflight", name);
     }
 }

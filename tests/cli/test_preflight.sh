@@ -24,7 +24,7 @@ none() { ! command -v "$1" >/dev/null; }
 run sluice doctor
 exits 0 'an agent that cannot work is no fault'
 has "  warn  agent claude    $tmp/bin/claude, 2.1.325 (Claude Code), not logged in" 'program, version, login'
-has "-> run 'claude' once and log in, or put a key into agents.claude.env_file" 'what to do'
+has "-> run 'claude' once and log in, or put ANTHROPIC_API_KEY=... into a file and set agents.claude.env_file to its path" 'what to do'
 has "codex-cli 0.166.0, not logged in" 'the version is the line that has one, and not a warning'
 none gemini && ! grep -q 'agent gemini' out
 report $? 'agents that are neither here nor configured are not listed'
@@ -55,6 +55,14 @@ unset CLAUDE_CONFIG_DIR
 printf 'export ANTHROPIC_API_KEY=sk-1\n' >key.env
 config "agents: {claude: {env_file: $tmp/key.env}}"
 rule_login 'by a key in env_file' claude yes
+printf 'OPENAI_API_KEY=sk-1\n' >key.env
+config "agents: {codex: {env_file: $tmp/key.env}}"
+rule_login 'not by a key that it does not read: codex exec ignores OPENAI_API_KEY' codex no
+printf 'CODEX_API_KEY=sk-1\n' >key.env
+rule_login 'by the one that it reads' codex yes
+config "agents: {second: {adapter: claude, command: [claude]}}"
+run sluice doctor
+has 'set agents.second.env_file to its path' 'the setting of that agent is named'
 config 'agents: {codex: {env_command: [cat, key.env]}}'
 rule_login 'by secrets of a command' codex yes
 config ''

@@ -30,14 +30,14 @@ run sluice wait --any "$slow" "$bad"
 exits 1 'any: one that has failed ends it too'
 run sluice wait "$held"
 exits 6 'held: exit code'
-prints "$held is held: it needs a person" 'held by a person is an answer'
+prints "$held is held: it needs a person: held; release it to let it go on" 'held by a person is an answer'
 run sluice wait --timeout 0 "$slow"
 exits 5 'it only looks: exit code'
 has "$slow is " 'and tells how it stands'
 run sluice wait --json --timeout 0 "$good" "$slow"
 exits 5 'as JSON: exit code'
 has '"timed_out":true' 'as JSON: the time is over'
-has "{\"id\":\"$good\",\"state\":\"done\",\"reason\":\"succeeded\",\"finished\":true,\"needs_person\":false,\"run\":{\"outcome\":\"ok\",\"exit_code\":0" \
+has "{\"id\":\"$good\",\"state\":\"done\",\"reason\":\"succeeded\",\"finished\":true,\"needs_person\":false,\"why\":null,\"run\":{\"outcome\":\"ok\",\"exit_code\":0" \
     'as JSON: how it ended'
 run sluice wait --timeout 1 "$slow"
 exits 5 'the time is over: exit code'

@@ -31,15 +31,16 @@ run sluice list --ids
 task=$(cat "$tmp/out")
 run sluice wait "$task"
 exits 6 'so does wait, with a code of its own'
-has 'it needs a person' 'and says so'
+has "it needs a person: account 'claude' is closed; claude said: \"$words\"" 'and says what for'
 run sluice wait --keep-waiting --timeout 0 "$task"
 exits 5 'unless it is to keep waiting'
 run sluice wait --json --timeout 0 "$task"
 has '"needs_person":true' 'JSON says it, too'
 run sluice why "$task"
 has "claude said: \"$words\"" 'why quotes the agent'
-has "run 'claude' once and log in, or put a key into agents.claude.env_file" 'and says how to log in'
-has 'sluice limiter clear claude' 'and what goes on then'
+has "run 'claude' once and log in, or put ANTHROPIC_API_KEY=... into a file and set agents.claude.env_file to its path" \
+    'and says how to log in'
+has '; then: sluice limiter clear claude' 'and what goes on then'
 run sluice status
 has "claude said: \"$words\"" 'status has it in its alert'
 run sluice digest
