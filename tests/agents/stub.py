@@ -9,6 +9,7 @@ Speaks as much of two protocols as the clients need: POST /v1/messages (Claude C
   port      written when it listens
   script    read at each request: one scene per line; a request takes the first one, the last one stays
   requests  one JSON line per request: time, scene, prompt, the tokens that it was charged
+  key       if it exists: a request without this key is refused (401), and takes no scene
 
 Scenes:
 
@@ -104,7 +105,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path.split("?")[0].endswith("/models"):
             return self.answer(200, {"object": "list", "data": [{"id": "stub-model", "object": "model"}], "models": []})
+        if "upgrade" in self.headers:
+            return self.refuse_upgrade()
         return self.refuse_path()
+
+    def refuse_upgrade(self):
+        """No WebSockets: Codex then uses plain requests."""
+        self.protocol_version = "HTTP/1.1"
+        self.close_connection = True
+        self.answer(426, {"error": {"message": "no WebSockets", "type": "invalid_request_error"}}, {"connection": "close"})
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -113,6 +122,8 @@ class Handler(BaseHTTPRequestHandler):
         except ValueError:
             asked = {}
         path = self.path.split("?")[0]
+        if not self.has_key():
+            return self.refuse_key(path)
         if path.endswith("/v1/messages"):
             return Messages(self, asked).serve()
         if path.endswith("/count_tokens"):
@@ -120,6 +131,23 @@ class Handler(BaseHTTPRequestHandler):
         if path.endswith("/v1/responses"):
             return Responses(self, asked).serve()
         return self.refuse_path()
+
+    def given_key(self):
+        return self.headers.get("x-api-key") or (self.headers.get("authorization") or "").removeprefix("Bearer ")
+
+    def has_key(self):
+        path = os.path.join(self.scenes.folder, "key")
+        if not os.path.exists(path):
+            return True
+        with open(path, encoding="utf-8") as key:
+            return self.given_key() == key.read().strip()
+
+    def refuse_key(self, path):
+        self.scenes.note(scene="no key", path=path, given=bool(self.given_key()))
+        if "/responses" in path:
+            text = "Incorrect API key provided." if self.given_key() else "Missing bearer or basic authentication in header"
+            return self.answer(401, {"error": {"message": text, "type": "invalid_request_error", "code": "invalid_api_key"}})
+        return self.answer(401, {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}})
 
     def refuse_path(self):
         self.scenes.note(scene="other", path=self.path)
@@ -165,7 +193,7 @@ class Turn:
 
     def serve(self):
         if not self.is_main():
-            Handler.scenes.note(scene="aside", model=self.asked.get("model"))
+            Handler.scenes.note(scene="aside", model=self.asked.get("model"), tokens_in=self.tokens_in, tokens_out=OUT)
             return self.say("aside")
         is_child = CHILD in self.prompt()
         name, rest, reset_at = ("child", "I have looked around.", 0) if is_child else Handler.scenes.take()

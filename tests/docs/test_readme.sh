@@ -4,6 +4,7 @@
 . "$(dirname "$0")/kit.sh"
 document README.md
 repository "$HOME/src/web"
+repository "$HOME/src/site"
 mkdir "$HOME/src/api"
 printf 'test:\n\t@echo all tests passed\n' >"$HOME/src/web/Makefile"
 ln -s "$root/examples" "$HOME/work/examples"
@@ -13,17 +14,17 @@ printf '%s\n' "$*" >"$(dirname "$0")/opened"
 OPENER
 chmod +x "$bin/xdg-open"
 DISPLAY=:0
-export DISPLAY
+ANTHROPIC_API_KEY=not-a-key
+export DISPLAY ANTHROPIC_API_KEY
 agents_can_log
 first_is_done() {
     becomes t-1 'done'
 }
 before 'sluice status' first_is_done
-# The five commands of the night start from nothing.
 first_agent() {
     [ "$(started claude)" = 1 ]
 }
-from_nothing() {
+first_prompt() {
     soon first_agent
     run=$(cut -d ' ' -f 1 "$log/argv")
     becomes "${run%.*}" 'done'
@@ -34,7 +35,14 @@ from_nothing() {
     report $? 'the settings are in force'
     start_over
 }
-before 'sluice config set projects.web.path' from_nothing
+before 'sluice config set projects.site.path' first_prompt
+merged() {
+    git -C "$HOME/src/site" show HEAD:README.md | grep -q 'make test'
+    report $? 'the first change is in the branch of the repository'
+}
+after 'sluice merge site-1' merged
+# The six commands of the night start from nothing, as the first change does.
+before 'sluice config set projects.web.path' start_over
 play
 says_that 'sluice status' runs
 [ -s "$bin/opened" ]
