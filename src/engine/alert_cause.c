@@ -125,7 +125,7 @@ static void see_breaker(struct engine *e, const struct task_spec *t) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     strbuf_printf(&key, "breaker:%s", engine_task_id(e, t->id, id));
     alert_raise(e, strbuf_text(&key), t->id, t->attempt,
-                "'%s' could not be launched %u times in a row: %s; 'sluice logs %s' shows why", id,
+                "'%s' could not be launched %u times in a row: %s; 'sluice why %s' says why", id,
                 t->launch_failures,
                 t->state == TASK_FAILED ? "it has failed, and goes on only with 'sluice retry'"
                                         : "its breaker is open, and it is tried again by itself",

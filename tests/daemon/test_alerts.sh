@@ -103,6 +103,7 @@ opens "breaker:$broken"
 report $? 'f084 a task that cannot be launched: one alert when its breaker opens'
 run sluice status
 has "'$broken' could not be launched 2 times in a row" 'f084 with how often'
+has "'sluice why $broken' says why" 'f084 and where the reason is: a run that was not launched has no log'
 "$SLUICE" cancel "$broken" >/dev/null
 closes "breaker:$broken"
 report $? 'f084 it is over with the task'
