@@ -28,7 +28,7 @@ scenes 'tool touch denied' 'ok Done.'
 add --agent asker --retries 0 --cwd "$work" 'Make a file.'
 ends "$id"
 run sluice show "$id"
-has 'not permitted: execute: touch denied' 'what it may not do is denied'
+has 'not permitted: execute (touch denied)' 'what it may not do is denied'
 rule 'and not done' [ ! -e "$work/denied" ]
 scenes 'tool touch allowed' 'ok Done.'
 add --agent asked --cwd "$work" 'Make a file.'
