@@ -5,7 +5,9 @@
 . "$(dirname "$0")/kit.sh"
 service ok
 sed -i 's/"permissions": {"allow": \["Bash"\]},//' "$HOME/.claude/settings.json"
-config "$accounts"
+# In a sandbox it may run commands.
+config "$accounts
+tasks: {sandbox: none}"
 start
 
 held() { # HOLD
