@@ -74,3 +74,8 @@ void utf8_clean(const char *text, size_t size, struct strbuf *out) {
         i += length ? length : 1;
     }
 }
+
+bool utf8_is_name(const char *text, size_t size) {
+    return size > 0 && size <= NAME_BYTES_MAX && text[0] != ' ' && text[size - 1] != ' '
+           && utf8_is_line(text, size);
+}

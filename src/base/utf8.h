@@ -16,6 +16,10 @@ size_t utf8_length(const char *text, size_t left);
 bool utf8_is_control(const char *text, size_t length);
 /* Is all of it text on one line, without a control? */
 bool utf8_is_line(const char *text, size_t size);
+/* Is it a name, as people give them to projects, tasks and settings: 1 to NAME_BYTES_MAX bytes on one line, without a blank at
+ * its ends? */
+#define NAME_BYTES_MAX 128
+bool utf8_is_name(const char *text, size_t size);
 /* Is all of it text, without a NUL? */
 bool utf8_is_clean(const char *text, size_t size);
 /* The text with U+FFFD in the place of every byte that is none, NUL too. */

@@ -200,8 +200,9 @@ static const struct cmd_option add_options[] = {
     { "file", 'f', "FILE", "add the tasks of a YAML or JSON file; - is stdin" },
     { "formula", 'F', "NAME", "add the steps of this formula" },
     FORMULA_VAR_OPTION,
-    SUBMIT_OPTIONS,
-    { "hold", 0, NULL, "add it held: it starts after 'sluice release'" },
+#define OPTION(member, name, letter, argument, text) { name, letter, argument, text },
+#include "taskfile/task_members.inc"
+    { "group", 'g', "NAME", "follow it together with others" },
     { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },
     { "force", 0, NULL, "add it although a guard says no" },
     { NULL },

@@ -296,7 +296,9 @@ static int cmd_run_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option run_options[] = {
-    SUBMIT_OPTIONS,
+#define OPTION(member, name, letter, argument, text) { name, letter, argument, text },
+#include "taskfile/task_members.inc"
+    { "group", 'g', "NAME", "follow it together with others" },
     { "keep-waiting", 0, NULL,
       "stay when the task needs a person: its agent must log in, or was denied" },
     { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" },

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "config/config_internal.h"
 
 /* --- sections -------------------------------------------------------------------------------- */
@@ -233,10 +234,10 @@ static int find_item(struct config *config, const struct assignment *a,
         return 0;
     }
     struct section *section = &config->sections[key->section];
-    if (!setting_name_is_valid(key->name, key->name_length))
+    if (!utf8_is_name(key->name, key->name_length))
         return error_set(err, -EINVAL,
                          "key '%s': expected a name of 1 to %d bytes without control characters",
-                         config_quote(a->key).text, SETTING_NAME_MAX);
+                         config_quote(a->key).text, NAME_BYTES_MAX);
     if (section->count >= CONFIG_NAMES_MAX
         && symbol_find(&section->names, key->name, key->name_length) == 0)
         return error_set(err, -EINVAL, "key '%s': more than %u names", config_quote(a->key).text,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "config/config_edit_internal.h"
 #include "config/config_internal.h"
 #include "config/config_secret.h"
@@ -67,9 +68,8 @@ static int check_change(struct config *scratch, const struct config_change *chan
     struct setting_key match = match_of(change);
     if (change->is_section && match.match == MATCH_NAME)
         return 0;
-    bool is_key =
-        match.match == MATCH_SETTING
-        && (match.section == SECTION_ROOT || setting_name_is_valid(match.name, match.name_length));
+    bool is_key = match.match == MATCH_SETTING
+                  && (match.section == SECTION_ROOT || utf8_is_name(match.name, match.name_length));
     if (!is_key || change->value)
         return config_set(scratch, change->key, value, "set", err);
     return 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "config/config_show.h"
 #include "config/config_show_internal.h"
 
@@ -56,7 +57,7 @@ static int find_subject(const char *key, struct strbuf *out_name, struct subject
     if (ret->setting)
         return 0;
     struct setting_key match = settings_match(key, NULL);
-    if (match.match == MATCH_SETTING && setting_name_is_valid(match.name, match.name_length)) {
+    if (match.match == MATCH_SETTING && utf8_is_name(match.name, match.name_length)) {
         strbuf_add(out_name, match.name, match.name_length);
         *ret = (struct subject){ .setting = match.setting, .name = strbuf_text(out_name) };
         return 0;

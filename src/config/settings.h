@@ -136,7 +136,4 @@ void setting_store(const struct setting *setting, int64_t value, void *target);
 /* What its field of `target` holds; the row has one. */
 int64_t setting_load(const struct setting *setting, const void *target);
 
-/* May something have this name? 1 to 128 bytes, no control characters, no blank at the ends. */
-bool setting_name_is_valid(const char *name, size_t length);
-#define SETTING_NAME_MAX 128
 #define SETTING_TEXT_MAX 4096

@@ -163,7 +163,7 @@ bool setting_is_symbol(const struct setting *setting) {
 bool setting_takes_text(const struct setting *setting, const char *text) {
     size_t length = strlen(text);
     if (setting->type == SETTING_NAME)
-        return setting_name_is_valid(text, length);
+        return utf8_is_name(text, length);
     assert(setting->type == SETTING_TEXT);
     return length <= SETTING_TEXT_MAX && words_is_text(text, length, false)
            && (!setting->form || setting->form->fits(text));
@@ -330,7 +330,7 @@ void setting_expected(const struct setting *setting, struct strbuf *out) {
         break;
     case SETTING_NAME:
     case SETTING_TYPE_MAX:
-        strbuf_printf(out, "a name of 1 to %d bytes without control characters", SETTING_NAME_MAX);
+        strbuf_printf(out, "a name of 1 to %d bytes without control characters", NAME_BYTES_MAX);
     }
 }
 
@@ -375,10 +375,4 @@ void setting_store(const struct setting *setting, int64_t value, void *target) {
     default:
         assert(!"a field of this size is not known");
     }
-}
-
-bool setting_name_is_valid(const char *name, size_t length) {
-    if (length == 0 || length > SETTING_NAME_MAX || name[0] == ' ' || name[length - 1] == ' ')
-        return false;
-    return utf8_is_line(name, length);
 }

@@ -174,8 +174,10 @@ int daemon_print_api(const char *format) {
         op_print_openapi(&out, SLUICE_VERSION);
     else if (strcmp(format, "markdown") == 0)
         op_print_markdown(&out);
+    else if (strcmp(format, "members") == 0)
+        op_print_members(&out);
     else {
-        fprintf(stderr, "sluiced: '%s' is no format: markdown or openapi\n", format);
+        fprintf(stderr, "sluiced: '%s' is not a format: markdown, openapi or members\n", format);
         return DAEMON_USAGE;
     }
     fputs(strbuf_text(&out), stdout);

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "config/settings.h"
 #include "engine/budget.h"
 #include "engine/denied.h"
@@ -271,7 +272,7 @@ static time_ms limited_since(struct engine *e, const char *limiter, bool is_firs
     struct limited_since *since = find_since(e, limiter);
     if (since->at && !is_first)
         return since->at;
-    char name[SETTING_NAME_MAX + sizeof(NOTE)], text[24];
+    char name[NAME_BYTES_MAX + sizeof(NOTE)], text[24];
     since->at = e->now;
     snprintf(name, sizeof(name), NOTE "%s", limiter);
     snprintf(text, sizeof(text), "%" PRId64, since->at);

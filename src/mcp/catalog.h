@@ -24,8 +24,9 @@ struct mcp_op {
     bool bytes; /* its answer is the bytes of a log, not JSON */
 };
 
-extern const struct mcp_op mcp_ops[];             /* by name */
-extern const struct mcp_param mcp_task_members[]; /* what a task to be added may have, by name */
+extern const struct mcp_op mcp_ops[]; /* by name */
+/* Members of a task that queue_task and add_children show. */
+extern const struct mcp_param mcp_queue_members[], mcp_child_members[];
 
 const struct mcp_op *mcp_op_find(const char *name);                    /* or NULL */
 const struct mcp_param *mcp_param_find(const struct mcp_param *params, /* or NULL */

@@ -128,10 +128,10 @@ enum { HINT_READS = 1u << 0, HINT_DESTROYS = 1u << 1, HINT_REPEATS = 1u << 2 };
 
 struct mcp_tool {
     const char *name, *title;
-    const char *op;   /* the operation it is derived from */
-    const char *text; /* NULL: what the operation says */
-    const char
-        *hidden; /* parameters of the operation, or members of a task, that are not offered */
+    const char *op;                  /* the operation it is derived from */
+    const char *text;                /* NULL: what the operation says */
+    const char *hidden;              /* parameters of the operation that are not offered */
+    const struct mcp_param *members; /* of a task that it adds; or NULL */
     unsigned hints;
     /* NULL: the parameters of the operation. */
     void (*describe)(const struct mcp_tool *tool, json_t *properties, json_t *required);

@@ -13,11 +13,6 @@
 
 #define LIST_TTL_MS 300000
 
-/* Members of a task that are for people who tune the machine, and not for an agent that hands work on. */
-#define TUNING                                                                                     \
-    "base_branch created_at grace_s iteration limiter memory_mb nice parallelizable processes "    \
-    "serial spawn state stdin stop_signal "
-
 json_t *tool_schema(const char *text) {
     return json_loads(text, 0, NULL);
 }
@@ -54,13 +49,13 @@ static void add_params(const struct mcp_tool *tool, const struct mcp_param *para
 
 static void describe_task(const struct mcp_tool *tool, json_t *properties, json_t *required) {
     const struct mcp_op *op = mcp_op_find(tool->op);
-    add_params(tool, mcp_task_members, properties, required);
+    add_params(&(struct mcp_tool){ 0 }, tool->members, properties, required);
     add_params(tool, op->params, properties, required);
 }
 
 static void describe_children(const struct mcp_tool *tool, json_t *properties, json_t *required) {
     json_t *members = json_object(), *none = json_array();
-    add_params(tool, mcp_task_members, members, none);
+    add_params(&(struct mcp_tool){ 0 }, tool->members, members, none);
     json_decref(none);
     json_t *children = json_pack("{s:s, s:i, s:s, s:{s:s, s:o, s:b}}", "type", "array", "minItems",
                                  1, "description", "the tasks to add, all or none", "items", "type",
@@ -111,9 +106,8 @@ static int prepare_task(const struct mcp *mcp, const struct mcp_tool *tool, json
                         const char **op, struct error *err) {
     json_t *task = json_object();
     (void)mcp, (void)op, (void)err;
-    for (const struct mcp_param *m = mcp_task_members; m->name; m++)
-        if (!tool_hides(tool, m->name))
-            move(params, m->name, task, m->name);
+    for (const struct mcp_param *m = tool->members; m->name; m++)
+        move(params, m->name, task, m->name);
     (void)json_object_set_new(params, "tasks", json_pack("[o]", task));
     return 0;
 }
@@ -125,7 +119,7 @@ static int take_child(const struct mcp_tool *tool, json_t *child, const json_t *
     if (!json_is_object(child))
         return error_set(err, -EINVAL, "child %zu must be an object", index + 1);
     json_object_foreach(child, name, value) {
-        if (!mcp_param_find(mcp_task_members, name) || tool_hides(tool, name))
+        if (!mcp_param_find(tool->members, name))
             return error_set(err, -EINVAL, "child %zu: a child has no '%s'", index + 1,
                              message_quote(name).text);
     }
@@ -202,7 +196,7 @@ const struct mcp_tool mcp_tools[] = {
       .text = "Add tasks below a task that runs, such as your own: they are scheduled beside it, within "
               "the limits of the run. All are added or none. Give each a `prompt` and an `agent`; wait for "
               "them with task_wait.",
-      .hidden = TUNING "argv artifact cwd draft env executor external_id hold on_budget slurm workspace",
+      .members = mcp_child_members,
       .describe = describe_children, .prepare = prepare_children },
     { .name = "list_tasks", .title = "List tasks", .op = "task.list", .hints = HINT_READS },
     { .name = "post_message", .title = "Post a message", .op = "task.post",
@@ -214,7 +208,7 @@ const struct mcp_tool mcp_tools[] = {
               "answers, and starts when the limits allow it. The answer has its id and whether it was "
               "started or queued. With an `external_id` that the project has already, the task that is "
               "there is told.",
-      .hidden = TUNING "name tasks draft artifact",
+      .hidden = "tasks draft", .members = mcp_queue_members,
       .describe = describe_task, .prepare = prepare_task },
     { .name = "report_done", .title = "Report that a task is finished", .op = "run.report",
       .text = "Say from inside a run that its task is finished. Needed when the task is repeated until it "

@@ -69,7 +69,8 @@ static int remember_name(struct batch *batch, const char *name, size_t index, st
     return 0;
 }
 
-int batch_read(struct batch *batch, const json_t *tasks, const char *body, struct error *err) {
+int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err) {
+    time_ms now = engine_now(batch->engine);
     const char *list = body ? json_span_member(body, "tasks") : NULL, *at = NULL;
     batch->count = json_array_size(tasks);
     batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
@@ -78,13 +79,15 @@ int batch_read(struct batch *batch, const json_t *tasks, const char *body, struc
     for (size_t i = 0; i < batch->count; i++) {
         struct batch_entry *entry = &batch->entries[i];
         batch->index = i;
-        int r = submission_read(json_array_get(tasks, i), batch->arena, &entry->s, err);
+        int r = submission_read(json_array_get(tasks, i), now, batch->arena, &entry->s, err);
         if (r == 0 && entry->s.name)
             r = remember_name(batch, entry->s.name, i, err);
         if (r < 0)
             return r;
         if (list)
             (void)json_span_next(list, &at, &entry->span);
+        if (entry->s.changed)
+            entry->span.from = NULL;
     }
     return 0;
 }

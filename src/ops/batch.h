@@ -48,7 +48,7 @@ struct batch {
 void batch_finish(struct batch *batch);
 
 /* Reads all of them. `tasks` and `body` (NULL: not kept) must live as long as the batch. */
-int batch_read(struct batch *batch, const json_t *tasks, const char *body, struct error *err);
+int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err);
 
 /* The entry of this project that has the external id, or 0. */
 task_id batch_external(const struct batch *batch, const char *project, const char *external_id);

@@ -49,7 +49,7 @@ static void admit_graph_fill(struct admit_graph *g) {
         uint64_t hash = external ? hash_bytes(external, strlen(external)) : 0;
         if (external && !id_map_find(&g->externals, hash, external))
             id_map_add(&g->externals, hash, (uint32_t)i + 1);
-        arrows += batch->entries[i].s.depends_on_count + 1;
+        arrows += batch->entries[i].s.dependencies.count + 1;
     }
     g->starts = xcalloc(batch->count + 1, sizeof(*g->starts));
     g->targets = xcalloc(arrows + 1, sizeof(*g->targets));
@@ -59,8 +59,8 @@ static void admit_graph_fill(struct admit_graph *g) {
         const struct batch_entry *entry = &batch->entries[i];
         g->starts[i] = g->arrows;
         g->waits[i] = !entry->already && submission_waits(batch, &entry->s);
-        for (size_t d = 0; !entry->already && d < entry->s.depends_on_count; d++)
-            add_arrow(g, entry->s.depends_on[d]);
+        for (size_t d = 0; !entry->already && d < entry->s.dependencies.count; d++)
+            add_arrow(g, entry->s.dependencies.items[d]);
         if (!entry->already && entry->s.parent)
             add_arrow(g, entry->s.parent);
     }

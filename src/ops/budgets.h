@@ -4,7 +4,7 @@
 #include "engine/allowance.h"
 #include "ops/print.h"
 
-/* Dollars as a JSON number, in millionths. `name`: for the sentence. */
+/* Dollars as a JSON number, or a text like $2.50; in millionths. `name`: for the sentence. */
 int op_money(const char *name, const json_t *value, int64_t *ret_micro, struct error *err);
 
 /* "cost_usd": 0.42; null below 0 and for UNLIMITED. */

@@ -1,6 +1,6 @@
 /* capability_children.c: what a run may add below itself.
  *
- * Which members it may set says child_members.h. Everything that a run does not choose comes from its own
+ * Which members it may set says child.h. Everything that a run does not choose comes from its own
  * task. */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +13,7 @@
 #include "engine/executors.h"
 #include "engine/run_token.h"
 #include "ops/capability.h"
-#include "ops/child_members.h"
-#include "ops/child_spans.h"
-#include "ops/inside.h"
+#include "ops/child.h"
 
 /* --- one child as it was written ------------------------------------------------------------- */
 
@@ -135,7 +133,11 @@ static void complete_place(struct op_call *call, json_t *task) {
 }
 
 static int complete(struct op_call *call, const struct parent *p, json_t *task) {
-    int r = child_check_members(call->engine, CHILD_OF_TOKEN, task, &call->err);
+    struct task_reading reading = { .source.now = engine_now(call->engine) };
+    bool changed;
+    int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
+    if (r == 0) /* what follows compares numbers */
+        r = task_members_read(task, &reading, &changed, &call->err);
     if (r == 0)
         r = complete_project(call, p, task);
     if (r == 0)
@@ -154,7 +156,7 @@ static int complete(struct op_call *call, const struct parent *p, json_t *task) 
         return r;
     if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM)
         complete_place(call, task);
-    json_t *inside = inside_of_run(call->engine, call->run.task);
+    json_t *inside = child_inside_of(call->engine, call->run.task);
     if (inside)
         json_object_set_new(task, "inside", inside);
     if (!is_given(task, "parent"))

@@ -202,6 +202,8 @@ void op_print_kernel(const char *folder, struct strbuf *out);
 
 /* docs/api.md and docs/openapi.json. */
 void op_print_markdown(struct strbuf *out);
+/* docs/members.md. */
+void op_print_members(struct strbuf *out);
 void op_print_openapi(struct strbuf *out, const char *version);
 /* The table as C text (src/mcp/catalog.h), for programs that do not have the operations. */
 void op_print_catalog(struct strbuf *out);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/print.h"
-#include "ops/submission.h"
+#include "taskfile/task_member.h"
 
 static void print_c_text(struct strbuf *out, const char *text) {
     if (!text) {
@@ -77,75 +77,84 @@ static void print_param_type(struct json_writer *w, const struct op_param *p) {
     }
 }
 
+static void print_enum(struct json_writer *w, const char *const *choices) {
+    if (!choices)
+        return;
+    json_write_key(w, "enum");
+    json_write_array_begin(w);
+    for (const char *const *c = choices; *c; c++)
+        json_write_string(w, *c);
+    json_write_array_end(w);
+}
+
 static void print_param_schema(const struct op_param *p, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
     print_param_type(&w, p);
-    if (p->choices) {
-        json_write_key(&w, "enum");
-        json_write_array_begin(&w);
-        for (const char *const *c = p->choices; *c; c++)
-            json_write_string(&w, *c);
-        json_write_array_end(&w);
-    }
+    print_enum(&w, p->choices);
     print_text(&w, "description", p->text);
     json_write_object_end(&w);
 }
 
-/* What may be written for a member of a task is told in words; the words that mean one type. */
-static const char *type_of_words(const char *written) {
-    static const struct {
-        const char *written, *type;
-    } types[] = {
-        { "boolean", "boolean" }, { "id or name", "string" }, { "name", "string" },
-        { "number", "integer" },  { "object", "object" },     { "path", "string" },
-        { "dollars", "number" },  { "seconds", "number" },    { "ms since the epoch", "integer" },
-        { "text", "string" },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-        if (strcmp(types[i].written, written) == 0)
-            return types[i].type;
-    return NULL;
+/* A number, or a text such as 30m. */
+static void print_spelled(struct json_writer *w) {
+    print_json(w, "anyOf", "[{\"type\":\"number\"},{\"type\":\"string\"}]");
 }
 
-/* "done, none": one of these. */
-static void print_choices(struct json_writer *w, const char *written) {
-    print_type(w, "string");
-    json_write_key(w, "enum");
-    json_write_array_begin(w);
-    while (*written) {
-        size_t size = strcspn(written, ",");
-        _cleanup_(strbuf_finish) struct strbuf word = STRBUF_INIT;
-        strbuf_add(&word, written, size);
-        json_write_string(w, strbuf_text(&word));
-        written += size;
-        written += strspn(written, ", ");
-    }
-    json_write_array_end(w);
-}
-
-static void print_member_type(struct json_writer *w, const char *written) {
-    const char *type = type_of_words(written);
-    if (type)
-        print_type(w, type);
-    else if (strncmp(written, "[[", 2) == 0)
-        print_items(w, NULL); /* commands: lists of words, or objects */
-    else if (written[0] == '[')
-        print_items(w, "string");
-    else if (written[0] == '{')
+static void print_member_type(struct json_writer *w, const struct task_member *m) {
+    switch (m->kind) {
+    case MEMBER_NAME:
+    case MEMBER_LINE:
+    case MEMBER_BODY:
+    case MEMBER_CHOICE:
+    case MEMBER_PATH:
+    case MEMBER_PLACE:
+    case MEMBER_ARTIFACT:
+        print_type(w, "string");
+        break;
+    case MEMBER_WHOLE:
+        print_type(w, "integer");
+        print_int(w, "minimum", m->min);
+        print_int(w, "maximum", m->max);
+        break;
+    case MEMBER_SPAN:
+    case MEMBER_SIZE:
+    case MEMBER_MONEY:
+    case MEMBER_MOMENT:
+        print_spelled(w);
+        break;
+    case MEMBER_SWITCH:
+        print_type(w, "boolean");
+        break;
+    case MEMBER_NAMES:
+    case MEMBER_WORDS:
+    case MEMBER_CHECKS:
+        print_items(w, m->kind == MEMBER_CHECKS ? NULL : "string");
+        break;
+    case MEMBER_ENV:
+    case MEMBER_PAIRS:
+    case MEMBER_OBJECT:
+    case MEMBER_KIND_MAX:
         print_type(w, "object");
-    else if (strchr(written, ','))
-        print_choices(w, written);
+    }
 }
 
-static void print_member_schema(const char *written, const char *text, struct strbuf *out) {
-    struct json_writer w;
-    json_write_init(&w, out, false);
-    json_write_object_begin(&w);
-    print_member_type(&w, written);
-    print_text(&w, "description", text);
-    json_write_object_end(&w);
+void print_member_schema(struct json_writer *w, const struct task_member *m) {
+    static const char *const units[MEMBER_KIND_MAX] = {
+        [MEMBER_SPAN] = "; seconds, or a text like 30m",
+        [MEMBER_SIZE] = "; MB, or a text like 1.5GB",
+        [MEMBER_MONEY] = "; dollars, or a text like $2.50",
+        [MEMBER_MOMENT] = "; ms since the epoch, or a text like 30m, 18:30 or 2027-01-31T18:30",
+    };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    task_member_text(m, &text);
+    strbuf_puts(&text, units[m->kind] ? units[m->kind] : "");
+    json_write_object_begin(w);
+    print_member_type(w, m);
+    print_enum(w, m->choices);
+    print_text(w, "description", strbuf_text(&text));
+    json_write_object_end(w);
 }
 
 /* --- the tables ------------------------------------------------------------------------------ */
@@ -185,13 +194,15 @@ static void print_op(struct strbuf *out, const struct op *op, size_t index) {
                   op->answer == OP_ANSWER_LOG || op->answer == OP_ANSWER_FILE ? "true" : "false");
 }
 
-static void print_members(struct strbuf *out) {
-    const char *name, *written, *text;
-    strbuf_puts(out, "const struct mcp_param mcp_task_members[] = {\n");
-    for (size_t i = 0; submission_member(i, &name, &written, &text); i++) {
+static void print_members(struct strbuf *out, const char *list, unsigned tool) {
+    strbuf_printf(out, "const struct mcp_param %s[] = {\n", list);
+    for (const struct task_member *m = task_members; m < task_members + task_member_count; m++) {
         _cleanup_(strbuf_finish) struct strbuf schema = STRBUF_INIT;
-        print_member_schema(written, text, &schema);
-        print_param(out, name, "body", &schema, false);
+        struct json_writer w;
+        json_write_init(&w, &schema, false);
+        print_member_schema(&w, m);
+        if (m->tools & tool)
+            print_param(out, m->name, "body", &schema, false);
     }
     strbuf_puts(out, "    { NULL, NULL, NULL, false },\n};\n");
 }
@@ -205,5 +216,6 @@ void op_print_catalog(struct strbuf *out) {
     for (size_t i = 0; op_table[i]; i++)
         print_op(out, op_table[i], i);
     strbuf_puts(out, "    { NULL, NULL, NULL, NULL, NULL, NULL, false, false },\n};\n");
-    print_members(out);
+    print_members(out, "mcp_queue_members", MCP_QUEUE);
+    print_members(out, "mcp_child_members", MCP_CHILDREN);
 }

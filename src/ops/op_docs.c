@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/op_internal.h"
-#include "ops/submission.h"
+#include "taskfile/task_member.h"
 
 static const char introduction[] =
     "# The HTTP interface\n"
@@ -75,20 +75,81 @@ static const char introduction[] =
     "\n"
     "## A task to be added\n"
     "\n"
-    "An entry of `tasks` in `POST /v1/tasks`. It needs `argv` or `prompt`; everything else has a "
-    "default. "
-    "What was written is kept as it is and shown as `spec`. At most 64 KiB, 128 words in `argv`, "
-    "32 KiB of "
-    "`env`, 256 dependencies, 16 resources; at most 10,000 tasks and 16 MiB in one request.\n"
-    "\n"
-    "| member | value | meaning |\n"
-    "|---|---|---|\n";
+    "An entry of `tasks` in `POST /v1/tasks`: [members.md](members.md) lists what it may have. It "
+    "needs `argv` or `prompt`; everything else has a default. What was written is shown as `spec`, "
+    "with times, spans, sizes and money as numbers. At most 64 KiB, 128 words in `argv`, 32 KiB of "
+    "`env`, 256 dependencies, 16 resources; at most 10,000 tasks and 16 MiB in one request.\n";
 
-static void print_submission(struct strbuf *out) {
-    const char *name, *type, *text;
-    for (size_t i = 0; submission_member(i, &name, &type, &text); i++)
-        strbuf_printf(out, "| `%s` | %s | %s |\n", name, type, text);
+/* --- docs/members.md ------------------------------------------------------------------------- */
+
+static const char members_introduction[] =
+    "# Members of a task\n"
+    "\n"
+    "Made from the table of members by `make docs`; do not edit. They are written as JSON to the "
+    "[HTTP interface](api.md), in [files of tasks](tasks.md#files-of-tasks), as options of "
+    "[`sluice add`](cli/add.md) and [`sluice run`](cli/run.md), and as arguments of the tools of "
+    "the "
+    "[MCP server](mcp.md). The values are the same everywhere:\n"
+    "\n"
+    "| value | is written |\n"
+    "|---|---|\n"
+    "| time span | `90s`, `30m`, `2h`, `1.5d`; a number is seconds |\n"
+    "| time | `30m` from now, `18:30` (the next one), `2027-01-31`, `2027-01-31T18:30`, in the "
+    "time zone of "
+    "the one who reads it: of `sluice`, or of the daemon; a number is ms since the epoch |\n"
+    "| size | `512MB`, `1.5GB`; a number is MB of 1,048,576 bytes |\n"
+    "| dollars | `2.50`, `$2.50`, with up to six places |\n"
+    "| name | 1 to 128 bytes without control characters |\n"
+    "| path | absolute. In files it counts from the folder of the file, on the command line from "
+    "the "
+    "current one |\n"
+    "\n"
+    "*Children* says whether a run may set it of [tasks that it adds](capabilities.md#children): "
+    "with its token "
+    "or in a spawn file, in a spawn file alone (*file*), in one that a command of yours has "
+    "written "
+    "(*command*), or with `capability.commands` (*if allowed*).\n";
+
+/* Members and options that set them. */
+static const char *const options[][2] = {
+#define OPTION(member, option, ...) { #member, option },
+#include "taskfile/task_members.inc"
+};
+
+static const char *child_of(const struct task_member *m) {
+    if (m->child & CHILD_TOKEN)
+        return "yes";
+    if (m->child & CHILD_IF_ALLOWED)
+        return m->child & CHILD_COMMAND ? "command, if allowed" : "if allowed";
+    return m->child & CHILD_AGENT ? "file" : m->child ? "command" : "no";
 }
+
+static void print_member(struct strbuf *out, const struct task_member *m) {
+    strbuf_printf(out, "| `%s`", m->name);
+    for (const char *const *alias = m->aliases; *alias; alias++)
+        strbuf_printf(out, ", `%s`", *alias);
+    strbuf_puts(out, " | ");
+    const char *before = "";
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (strcmp(options[i][0], m->name) == 0) {
+            strbuf_printf(out, "%s`--%s`", before, options[i][1]);
+            before = ", ";
+        }
+    strbuf_puts(out, " | ");
+    task_member_value(m, out);
+    strbuf_printf(out, " | %s | %s |\n", m->text, child_of(m));
+}
+
+void op_print_members(struct strbuf *out) {
+    strbuf_puts(out, members_introduction);
+#define SECTION(title)                                                                             \
+    strbuf_puts(out, "\n## " title "\n\n"                                                          \
+                     "| member | option | value | meaning | children |\n|---|---|---|---|---|\n");
+#define MEMBER(name, ...) print_member(out, task_member_find(#name));
+#include "taskfile/task_members.inc"
+}
+
+/* --- docs/api.md ----------------------------------------------------------------------------- */
 
 static const char *type_of(enum op_type type) {
     static const char *const names[OP_TYPE_MAX] = {
@@ -148,7 +209,6 @@ static void print_op(const struct op *op, struct strbuf *out) {
 
 void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
-    print_submission(out);
     strbuf_puts(out, "\n## Operations\n\nA parameter with * is required.\n\n");
     for (const struct op *const *op = op_table; *op; op++)
         print_op(*op, out);

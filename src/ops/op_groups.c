@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "config/settings.h"
 #include "ops/names.h"
 #include "ops/world.h"
@@ -54,7 +55,7 @@ static int run_show(struct op_call *call) {
 
 static int check_name(struct op_call *call, const char *name) {
     size_t size = json_string_length(op_json(call, "name"));
-    if (name && !setting_name_is_valid(name, size))
+    if (name && !utf8_is_name(name, size))
         return op_fail(call, -EINVAL,
                        "'%s' is no name: no control characters, no blank at the ends",
                        op_quote(name).text);

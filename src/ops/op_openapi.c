@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ops/print.h"
-#include "ops/submission.h"
+#include "taskfile/task_member.h"
 
 static void print_schema(struct json_writer *w, const struct op_param *p) {
     static const char *const types[OP_TYPE_MAX] = {
@@ -191,7 +191,6 @@ static void print_paths(struct json_writer *w) {
 }
 
 static void print_components(struct json_writer *w) {
-    const char *name, *type, *text;
     json_write_key(w, "components");
     json_write_object_begin(w);
     json_write_key(w, "schemas");
@@ -202,11 +201,9 @@ static void print_components(struct json_writer *w) {
     print_bool(w, "additionalProperties", false);
     json_write_key(w, "properties");
     json_write_object_begin(w);
-    for (size_t i = 0; submission_member(i, &name, &type, &text); i++) {
-        json_write_key(w, name);
-        json_write_object_begin(w);
-        print_text(w, "description", text);
-        json_write_object_end(w);
+    for (size_t i = 0; i < task_member_count; i++) {
+        json_write_key(w, task_members[i].name);
+        print_member_schema(w, &task_members[i]);
     }
     json_write_object_end(w);
     json_write_object_end(w);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/utf8.h"
 #include "config/settings.h"
 #include "engine/below.h"
 #include "ops/change.h"
@@ -88,7 +89,7 @@ static int run_add(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
     struct config_change *items = NULL;
     const char *name = op_text(call, "name");
-    if (!setting_name_is_valid(name, strlen(name)))
+    if (!utf8_is_name(name, strlen(name)))
         return op_fail(call, -EINVAL,
                        "'%s' is no name: no control characters, no blank at the ends",
                        op_quote(name).text);

@@ -178,17 +178,20 @@ static int check_and_add(struct op_call *call) {
     return r;
 }
 
-/* Runs cannot set them at all (child_members.h). */
+/* Runs cannot set them at all (child.h). */
 static int check_owner_members(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
+    const char *name;
+    json_t *value;
     if (!call->access.remote || call->access.scope >= ACCESS_ADMIN)
         return 0;
     for (size_t i = 0; i < batch->count; i++) {
-        const struct submission *s = &batch->entries[i].s;
         batch->index = i;
-        if (s->state || s->created_at != SUBMISSION_NOT_GIVEN)
-            return op_fail(call, -EACCES, "'%s' is for the owner: it needs the scope 'admin'",
-                           s->state ? "state" : "created_at");
+        json_object_foreach(batch->entries[i].s.json, name, value) {
+            if (task_member_find(name)->flags & MEMBER_OWNER && !json_is_null(value))
+                return op_fail(call, -EACCES, "'%s' is for the owner: it needs the scope 'admin'",
+                               name);
+        }
     }
     return 0;
 }
@@ -206,7 +209,8 @@ static int run(struct op_call *call) {
         r = op_fail(call, -EACCES, "'partial' and 'dry_run' are not for runs");
     if (r < 0)
         return r;
-    r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
+    r = batch_read(&a->batch, json_object_get(call->params, "tasks"), op_text(call, OP_BODY),
+                   &call->err);
     if (r == 0)
         r = check_owner_members(call);
     return r < 0 ? refuse(call, r) : check_and_add(call);

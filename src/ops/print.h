@@ -3,6 +3,8 @@
 
 #include "ops/op_internal.h"
 
+struct task_member;
+
 /* Members of an object, one line each. */
 void print_text(struct json_writer *w, const char *key, const char *text); /* NULL: null */
 void print_int(struct json_writer *w, const char *key, int64_t value);
@@ -16,6 +18,8 @@ void print_pause(struct json_writer *w, const struct engine_pause *pause);
 void print_id(struct json_writer *w, const char *key, const struct engine *engine,
               task_id task);                                               /* 0: null */
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
+/* The JSON Schema of a member of a task. */
+void print_member_schema(struct json_writer *w, const struct task_member *m);
 /* "iterations": the folders of the last ten. */
 void print_iterations(struct json_writer *w, const struct engine *engine,
                       const struct task_view *task);

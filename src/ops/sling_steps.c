@@ -49,7 +49,14 @@ static int complete(struct op_call *call, struct sling_work *work) {
     engine_task_id(call->engine, work->task, id);
     size_t i;
     json_t *step;
+    bool changed;
+    struct task_reading reading = { .source.now = engine_now(call->engine) };
     json_array_foreach(work->steps, i, step) {
+        if (!json_is_object(step))
+            return op_fail(call, -EINVAL, "a step must be an object");
+        int r = task_members_read(step, &reading, &changed, &call->err);
+        if (r < 0)
+            return r;
         _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
         const char *own = json_string_value(json_object_get(step, "name"));
         strbuf_printf(&name, "%s/%s", id, work->formula);
@@ -60,8 +67,6 @@ static int complete(struct op_call *call, struct sling_work *work) {
         else
             strbuf_printf(&name, "/%zu", i + 1);
         json_t *meta = json_object_get(step, "meta");
-        if (!json_is_object(step) || (meta && !json_is_object(meta)))
-            return op_fail(call, -EINVAL, "a step must be an object, and its 'meta', too");
         if (!meta)
             json_object_set_new(step, "meta", meta = json_object());
         json_object_set_new(meta, "on", json_string(id));

@@ -13,9 +13,7 @@
 #include "engine/groups.h"
 #include "engine/redaction.h"
 #include "ops/batch.h"
-#include "ops/child_members.h"
-#include "ops/child_spans.h"
-#include "ops/inside.h"
+#include "ops/child.h"
 #include "ops/op_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
@@ -34,7 +32,7 @@ struct spawning {
     json_t *inside; /* the sandbox that they stay in; NULL: none */
     struct batch batch;
     char parent[ENGINE_ID_MAX];
-    enum child_source source;
+    unsigned source;
 };
 
 static void spawning_finish(struct spawning *s) {
@@ -147,7 +145,7 @@ static int check_path(const struct spawning *s, const json_t *task, const char *
 static int check_child(const struct spawning *s, const json_t *task, struct error *err) {
     static const char *const paths[] = { "cwd", "artifact", "spawn" };
     int r = child_check_members(s->engine, s->source, task, err);
-    if (r < 0 || s->source != CHILD_OF_AGENT)
+    if (r < 0 || s->source != CHILD_AGENT)
         return r;
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(paths); i++)
         r = check_path(s, task, paths[i], err);
@@ -159,7 +157,7 @@ static int check_group(const struct spawning *s, struct error *err) {
     struct task_spec told = { 0 };
     (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
     const char *own = op_group_name(s->engine, told.group);
-    if (s->source != CHILD_OF_AGENT || !name || (own && strcmp(own, name) == 0))
+    if (s->source != CHILD_AGENT || !name || (own && strcmp(own, name) == 0))
         return 0;
     return error_set(err, -EACCES, "%s: 'group': children of a run are in its own group",
                      s->order->shown);
@@ -289,7 +287,7 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
         return r;
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
-    s.inside = inside_of_run(engine, order->task);
+    s.inside = child_inside_of(engine, order->task);
     s.source = child_source_of(engine, s.spec, s.inside != NULL);
     r = check_count(&s, err);
     if (r == 0)

@@ -7,7 +7,7 @@
  *   project, cwd  those of the task that wrote it, when nothing is said; so is the agent of a prompt
  *   group         that of the file; else that of the task that wrote it
  *   external_id   refused: the children of the next iteration would meet those of the last one
- *   commands      what a run may not set is refused (child_members.h). Children of an agent also stay in
+ *   commands      what a run may not set is refused (child.h). Children of an agent also stay in
  *                 its group and its folders */
 #pragma once
 

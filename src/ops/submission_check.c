@@ -86,9 +86,9 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     if (s->limiter && !config_has_limiter(config, s->limiter))
         return unknown(engine, "limiter", s->limiter, op_limiter_at,
                        "config set limiters.%s.max_running=4", err);
-    for (size_t i = 0; i < s->resource_count; i++)
-        if (!op_knows(engine, op_resource_at, s->resources[i]))
-            return unknown(engine, "resource", s->resources[i], op_resource_at,
+    for (size_t i = 0; i < s->resource_names.count; i++)
+        if (!op_knows(engine, op_resource_at, s->resource_names.items[i]))
+            return unknown(engine, "resource", s->resource_names.items[i], op_resource_at,
                            "config set limits.resource.%s=1", err);
     if (!s->prompt)
         return 0;
@@ -217,15 +217,15 @@ static int link_one(const struct batch *batch, const struct batch_entry *entry, 
 int submission_link(const struct batch *batch, struct batch_entry *entry, struct error *err) {
     const struct submission *s = &entry->s;
     int r = s->parent ? link_parent(batch, entry, err) : 0;
-    if (r == 0 && s->depends_on_count > 0)
+    if (r == 0 && s->dependencies.count > 0)
         entry->depends_on =
-            arena_alloc(batch->arena, s->depends_on_count * sizeof(*entry->depends_on));
-    for (size_t i = 0; r == 0 && i < s->depends_on_count; i++) {
+            arena_alloc(batch->arena, s->dependencies.count * sizeof(*entry->depends_on));
+    for (size_t i = 0; r == 0 && i < s->dependencies.count; i++) {
         task_id task = 0;
-        r = link_one(batch, entry, s->depends_on[i], &task, err);
+        r = link_one(batch, entry, s->dependencies.items[i], &task, err);
         if (r == 0 && task == entry->id)
             r = error_set(err, -ELOOP, "task '%s' depends on itself",
-                          op_quote(s->depends_on[i]).text);
+                          op_quote(s->dependencies.items[i]).text);
         bool twice = false; /* by its name and by its id */
         for (size_t k = 0; k < entry->depends_on_count; k++)
             twice = twice || entry->depends_on[k] == task;
@@ -324,8 +324,8 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
         .limiter = s->limiter,
         .workspace = s->workspace,
         .serial = s->serial,
-        .resources = s->resources,
-        .resource_count = s->resource_count,
+        .resources = s->resource_names.items,
+        .resource_count = s->resource_names.count,
         .depends_on = entry->depends_on,
         .depends_on_count = entry->depends_on_count,
         .title = submission_title(s, batch->arena),

@@ -20,19 +20,14 @@ static const char *text_of(const json_t *value, char buf[32]) {
     return buf;
 }
 
-int submission_check_slurm(const char *name, const json_t *value, struct error *err) {
+int submission_check_slurm(const json_t *value, struct error *err) {
     const char *key;
     json_t *one;
-    if (!json_is_object(value))
-        return error_set(err, -EINVAL, "'%s' must be an object, like {\"partition\": \"gpu\"}",
-                         name);
     json_object_foreach((json_t *)value, key, one) {
         char buf[32];
         const char *text = text_of(one, buf);
         if (json_is_null(one))
             continue;
-        if (!text)
-            return error_set(err, -EINVAL, "'%s' of '%s' must be a text", op_quote(key).text, name);
         int r = place_check(key, text, err);
         if (r < 0)
             return r;
@@ -47,13 +42,13 @@ static int check_wish(const struct submission *s, bool in_slurm, struct error *e
             err, -EINVAL,
             "'slurm' is for tasks that run in Slurm, and this one runs on this machine; "
             "say 'executor': slurm");
-    for (size_t i = 0; i < s->resource_count; i++)
-        if (strncmp(s->resources[i], SLURM_KEY, strlen(SLURM_KEY)) == 0)
+    for (size_t i = 0; i < s->resource_names.count; i++)
+        if (strncmp(s->resource_names.items[i], SLURM_KEY, strlen(SLURM_KEY)) == 0)
             return error_set(err, -EINVAL,
                              "'resources': '%s' is of those that run in that partition; say "
                              "'executor': slurm and 'slurm': {\"partition\": …}",
-                             op_quote(s->resources[i]).text);
-    if (in_slurm && s->resource_count >= SUBMISSION_RESOURCES_MAX)
+                             op_quote(s->resource_names.items[i]).text);
+    if (in_slurm && s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
         return error_set(err, -E2BIG, "'resources': a task that runs in Slurm may name %u",
                          SUBMISSION_RESOURCES_MAX - 1);
     return 0;

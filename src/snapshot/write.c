@@ -26,7 +26,7 @@
 static bool name_fits(enum name_role role, const char *name, size_t length) {
     bool is_setting = role <= NAME_RESOURCE; /* it stands in a key of the configuration */
     return length > 0 && length <= TEXT_MAX && utf8_is_line(name, length)
-           && (!is_setting || setting_name_is_valid(name, length));
+           && (!is_setting || utf8_is_name(name, length));
 }
 
 const char *writer_name(struct writer *w, enum name_role role, sym symbol) {

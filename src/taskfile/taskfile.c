@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
+#include "os/clock.h"
 #include "os/files.h"
 #include "taskfile/taskfile_internal.h"
 
@@ -57,8 +58,7 @@ static void add_defaults(json_t *task, json_t *defaults) {
         json_t *own = json_object_get(task, member);
         if (!own && !(is_command && has_command))
             json_object_set(task, member, value);
-        else if ((strcmp(member, "env") == 0 || strcmp(member, "slurm") == 0)
-                 && json_is_object(own))
+        else if (json_is_object(own) && strcmp(member, "meta") != 0)
             (void)json_object_update_missing(own, value); /* null: nothing is missing */
     }
 }
@@ -146,7 +146,7 @@ static int take_head_key(const struct taskfile *file, const struct yaml_node *ke
                          "a file of tasks has no %s; it has project, group, draft, defaults and "
                          "tasks%s",
                          yaml_noun(key).text,
-                         taskfile_member(key->text) ? ", and that is a member of a task" : "");
+                         task_member_find(key->text) ? ", and that is a member of a task" : "");
 }
 
 /* The value of a key, if it is there and says anything; or NULL. */
@@ -175,7 +175,7 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
     if (json_object_get(defaults, "project"))
         return taskfile_fail(file, head->project, err,
                              "'project' is said here and in 'defaults'; leave one out");
-    int r = taskfile_text(file, head->project, &project, err);
+    int r = taskfile_value(file, task_member_find("project"), head->project, &project, err);
     if (r >= 0)
         json_object_set_new(defaults, "project", project);
     return r;
@@ -183,11 +183,12 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
 
 static int read_head(struct taskfile *file, const struct head *head, struct error *err) {
     json_t *group = NULL, *draft = NULL;
-    int r = value_of(head->group) ? taskfile_text(file, head->group, &group, err) : 0;
+    const struct task_member *name = task_member_find("project"); /* a group has such a name, too */
+    int r = value_of(head->group) ? taskfile_value(file, name, head->group, &group, err) : 0;
     if (group)
         json_object_set_new(file->body, "group", group);
     if (r >= 0 && value_of(head->draft))
-        r = taskfile_switch(file, head->draft, &draft, err);
+        r = taskfile_value(file, task_member_find("draft"), head->draft, &draft, err);
     if (draft)
         json_object_set_new(file->body, "draft", draft);
     return r;
@@ -234,7 +235,7 @@ static int taskfile_new(const char *name, const char *folder, struct taskfile **
                         struct error *err) {
     struct taskfile *file = xcalloc(1, sizeof(*file));
     file->name = xstrdup(name);
-    file->folder = xstrdup(folder);
+    file->source = (struct task_source){ .folder = xstrdup(folder), .now = clock_read() };
     file->list = json_array();
     file->body = json_object();
     json_object_set_new(file->body, "tasks", file->list);
@@ -288,7 +289,7 @@ struct taskfile *taskfile_free(struct taskfile *file) {
     yaml_finish(&file->yaml);
     free(file->tasks);
     free(file->name);
-    free(file->folder);
+    free((char *)file->source.folder);
     free(file);
     return NULL;
 }

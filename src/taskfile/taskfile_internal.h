@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"
 #include "yaml/yaml.h"
 
 struct taskfile {
-    char *name;   /* for sentences */
-    char *folder; /* where relative paths begin */
-    json_t *here; /* the same */
+    char *name;                /* for sentences */
+    struct task_source source; /* its folder, and the time at which it is read */
+    json_t *here;              /* the folder */
     struct yaml yaml;
     const struct yaml_node **tasks; /* in the tree; as many as the body has */
     json_t *body, *list;            /* list: borrowed from the body */
@@ -35,32 +36,9 @@ int taskfile_members(const struct taskfile *file, const struct yaml_node *mappin
                      enum member_place place, json_t **ret_object, struct error *err);
 /* The key that says this member of the submission object, under whatever name; or NULL. */
 const struct yaml_node *taskfile_key_of(const struct yaml_node *mapping, const char *member);
-/* The member of the submission object that a name of the file stands for; or NULL. */
-const char *taskfile_member(const char *name);
-
-/* Scalars that are taken as they are written. */
-int taskfile_text(const struct taskfile *file, const struct yaml_node *key, json_t **ret_text,
-                  struct error *err);
-int taskfile_switch(const struct taskfile *file, const struct yaml_node *key, json_t **ret_switch,
-                    struct error *err);
-
-/* --- values with a form of their own (taskfile_value.c) -------------------------------------- */
-
-int taskfile_span(const struct taskfile *file, const struct yaml_node *key, json_t **ret_seconds,
-                  struct error *err);
-int taskfile_seconds(const struct taskfile *file, const struct yaml_node *key, json_t **ret_seconds,
-                     struct error *err);
-int taskfile_words(const struct taskfile *file, const struct yaml_node *list, json_t **ret_words,
-                   struct error *err);
-json_t *taskfile_shell(const struct yaml_node *text); /* ["sh", "-c", text] */
-int taskfile_names(const struct taskfile *file, const struct yaml_node *key, json_t **ret_names,
-                   struct error *err);
-int taskfile_env(const struct taskfile *file, const struct yaml_node *key, json_t **ret_env,
-                 struct error *err);
-int taskfile_checks(const struct taskfile *file, const struct yaml_node *key, json_t **ret_checks,
-                    struct error *err);
-int taskfile_meta(const struct taskfile *file, const struct yaml_node *key, json_t **ret_meta,
-                  struct error *err);
+/* The value of a key, as the member `m` has it. */
+int taskfile_value(const struct taskfile *file, const struct task_member *m,
+                   const struct yaml_node *key, json_t **ret_value, struct error *err);
 
 /* --- links (taskfile_links.c) ---------------------------------------------------------------- */
 

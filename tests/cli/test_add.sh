@@ -38,13 +38,13 @@ has "$known already: " 'already there'
 # Every option finds its member.
 add --project web --kind review --title 'A title' --priority 7 --after "$first,$last" --after "$known" --retries 2 \
     --timeout 1.5m --idle-timeout 90 --grace 5s --stop-signal INT --env 'KEY=a=b' --cwd / --stdin go --until validate \
-    --check 'make test' --check true --resource db --resource 'a, b' --executor slurm --slurm partition=gpu --slurm cpus=4 --memory 100 --processes 20 --nice 5 --review \
+    --check 'make test' --check true --resource db --resource 'a, b' --executor slurm --slurm partition=gpu --slurm cpus=4 --memory 1.5GB --iteration 2 --usd '$2.50' --artifact go --processes 20 --nice 5 --review \
     --meta n=1 --meta 'text=two words' --serial p1 --workspace /tmp/w --draft -- printf '%s\n' 'a b' "it's"
 run sluice show --json "$id"
 for member in '"kind":"review"' '"title":"A title"' '"priority":7' "\"depends_on\":[\"$first\",\"$last\",\"$known\"]" \
     '"retries":2' '"timeout_s":90' '"idle_timeout_s":90' '"grace_s":5' '"stop_signal":"INT"' '"env":{"KEY":"[not shown]"}' \
     '"cwd":"/"' "\"stdin\":\"$tmp/go\"" '"until":"validate"' \
-    '"checks":[["sh","-c","make test"],["sh","-c","true"]]' '"resources":["db","a","b"]' '"memory_mb":100' '"executor":"slurm"' '"slurm":{"partition":"gpu","cpus":"4"}' \
+    '"checks":[["sh","-c","make test"],["sh","-c","true"]]' '"resources":["db","a","b"]' '"memory_mb":1536' '"iteration":2' '"usd":2.5' "\"artifact\":\"$tmp/go\"" '"executor":"slurm"' '"slurm":{"partition":"gpu","cpus":"4"}' \
     '"processes":20' '"nice":5' '"review":true' '"meta":{"n":1,"text":"two words"}' '"serial":"p1"' \
     '"parallelizable":false' '"workspace":"/tmp/w"' '"argv":["printf","%s\\n","a b","it'"'"'s"]'; do
     has "$member" "the spec has $member"
@@ -86,12 +86,12 @@ bad() { # CODE SENTENCE ARGS...
 }
 bad 2 'there is no command to run; write it behind --'
 bad 2 'there is no command to run; write it behind --' -- ''
-bad 2 "option '--priority': 'x' is not a whole number" --priority x -- true
-bad 2 "option '--timeout': not a span: 'soon'" --timeout soon -- true
+bad 2 "option '--priority': expected a whole number from -1000000 to 1000000, got 'x'" --priority x -- true
+bad 2 "option '--timeout': expected a time span like 90s, 30m, 2h or 1d, got 'soon'" --timeout soon -- true
 bad 2 "option '--in': not a span: 'x'" --in x -- true
-bad 2 "option '--not-before': not a moment: 'x'" --not-before x -- true
-bad 2 "'--in' and '--not-before' exclude each other" --in 1m --not-before 18:30 -- true
-bad 2 "'--parallel' and '--serial' exclude each other" --parallel --serial p -- true
+bad 2 "option '--not-before': expected a time like 30m, 18:30 or 2027-01-31T18:30, got 'x'" --not-before x -- true
+bad 2 "'--in' and '--not-before' cannot be used together" --in 1m --not-before 18:30 -- true
+bad 2 "'--parallel' and '--serial' cannot be used together" --parallel --serial p -- true
 bad 2 "option '--env': 'NOT_SET_HERE' is not set here" --env NOT_SET_HERE -- true
 bad 2 "option '--env': expected KEY=VALUE or KEY" --env =x -- true
 bad 2 "option '--meta': expected KEY=VALUE" --meta x -- true

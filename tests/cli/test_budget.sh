@@ -46,7 +46,7 @@ for given in lots '' 1.5 -; do
     says "sluice: option '--tokens': expected a whole number or unlimited, got '$given'
 $usage" "--tokens '$given'"
 done
-for given in '$5' 1,5 1e3 0.0000001; do
+for given in '$' 1,5 1e3 0.0000001; do
     run sluice budget web-1 --run-usd "$given"
     exits 2 "--run-usd '$given': exit code"
     says "sluice: option '--run-usd': expected dollars like 2.50 or unlimited, got '$given'

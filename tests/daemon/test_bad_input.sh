@@ -88,7 +88,7 @@ while read -r command option argument rest; do
         try $words "--$option=x" $behind
         report $? "$words --$option=x takes no value"
         ;;
-    *:N | *:MB | *:SECS | *:SPAN | *:WHEN | *:USD | *:H)
+    *:N | *:MB | *:SIZE | *:SECS | *:SPAN | *:WHEN | *:USD | *:H)
         try $words "--$option"
         report $? "$words --$option without a value"
         try $words "--$option=x" $behind

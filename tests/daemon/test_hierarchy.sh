@@ -66,8 +66,9 @@ rm brief.md
 "$SLUICE" resume >/dev/null
 becomes "$id" 'done'
 report $? 'f017 one that was seen counts, also when it is deleted before the start'
-run sluice add --artifact plan.md -- true
-exits 2 'a path that begins nowhere is refused'
+add --draft --artifact plan.md -- true
+run sluice show --json "$id"
+has "\"artifact\":\"$tmp/plan.md\"" 'a relative path counts from the current folder'
 run sluice add --artifact 'iterations/{iteration}/artifacts/../x' --parent "$parent" -- true
 exits 2 'so is one that leads out'
 

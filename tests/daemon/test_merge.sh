@@ -83,7 +83,7 @@ run sluice add -p web --merge mr -- true
 exits 2 'mr needs a command'
 run sluice add -p web --merge sideways -- true
 exits 2 'an unknown strategy is refused'
-complains "'merge' must be one of none, local, direct, mr" 'with those there are'
+complains "option '--merge': expected one of none, local, direct, mr" 'with those there are'
 run sluice add -p web --base-branch '--all' -- true
 exits 2 'an option is no branch'
 run sluice add -p web --base-branch 'a..b' -- true

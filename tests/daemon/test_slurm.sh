@@ -48,7 +48,7 @@ run sluice show --json "$id"
 has '"host":"head"' 'its row has the name of the host whose daemon has started it'
 run sluice add --executor pbs -- true
 exits 2 'an executor that is none is refused'
-complains "'executor' must be one of local, slurm" 'it says which there are'
+complains "option '--executor': expected one of local, slurm" 'it says which there are'
 run sluice add --slurm partition=gpu -- true
 complains "say 'executor': slurm" 'a partition without Slurm is refused'
 run sluice add --executor slurm --slurm options=--array=1-9 -- true

@@ -306,50 +306,64 @@ static void what_a_task_may_say_is_checked(void **state) {
         { "\"argv\":[\"a\"],\"prompt\":\"b\"", "a task has a 'prompt' or an 'argv', not both" },
         { "\"prompt\":\"b\"",
           "a 'prompt' needs an 'agent', or a roster of workers that take it: agents.NAME.roster" },
-        { "\"prompt\":\"\",\"agent\":\"claude\"", "'prompt' is empty" },
+        { "\"prompt\":\"\",\"agent\":\"claude\"",
+          "'prompt': expected a text that is not empty, got ''" },
         { "\"prompt\":\"b\",\"agent\":\"mute\"", "agent 'mute' has no command to be told a prompt: "
                                                  "set agents.mute.command, or give an 'argv'" },
-        { "\"argv\":[]", "'argv' must be a list of words, the program first" },
-        { "\"argv\":\"ls\"", "'argv' must be a list of words, the program first" },
-        { "\"argv\":[\"\"]", "'argv' names no program: its first word is empty" },
-        { "\"argv\":[\"a\",7]", "word 2 of 'argv' is no text" },
+        { "\"argv\":[]", "'argv': expected a list of words, the program first, got a list" },
+        { "\"argv\":\"ls\"", "'argv': expected a list of words, the program first, got 'ls'" },
+        { "\"argv\":[\"\"]", "'argv': expected a program as the first word, got ''" },
+        { "\"argv\":[\"a\",7]", "'argv': expected a text as word 2, got 7" },
         { "\"argv\":[\"a\"],\"depend_on\":\"b\"",
           "a task has no 'depend_on'; did you mean 'depends_on'?" },
         { "\"argv\":[\"a\"],\"colour\":\"b\"",
-          "a task has no 'colour'; what it may have is in docs/api.md" },
-        { "\"argv\":[\"a\"],\"priority\":\"high\"", "'priority' must be a whole number" },
-        { "\"argv\":[\"a\"],\"priority\":1.5", "'priority' must be a whole number" },
-        { "\"argv\":[\"a\"],\"priority\":1000001", "'priority' must be from -1000000 to 1000000" },
-        { "\"argv\":[\"a\"],\"timeout_s\":0", "'timeout_s' must be from 0.1 to 315360000 seconds" },
-        { "\"argv\":[\"a\"],\"timeout_s\":\"60\"", "'timeout_s' must be a number of seconds" },
-        { "\"argv\":[\"a\"],\"draft\":1", "'draft' must be true or false" },
+          "a task has no 'colour'; your own data belongs under 'meta'" },
+        { "\"argv\":[\"a\"],\"priority\":\"high\"",
+          "'priority': expected a whole number from -1000000 to 1000000, got 'high'" },
+        { "\"argv\":[\"a\"],\"priority\":1.5",
+          "'priority': expected a whole number from -1000000 to 1000000, got 1.5" },
+        { "\"argv\":[\"a\"],\"priority\":1000001",
+          "'priority': expected a whole number from -1000000 to 1000000, got 1000001" },
+        { "\"argv\":[\"a\"],\"timeout_s\":0", "'timeout_s': expected a time span like 90s, 30m, 2h "
+                                              "or 1d from 0.1 s to 87600 h, got 0" },
+        { "\"argv\":[\"a\"],\"timeout\":\"soon\"",
+          "'timeout': expected a time span like 90s, 30m, 2h or 1d, got 'soon'" },
+        { "\"argv\":[\"a\"],\"timeout\":\"1h\",\"timeout_s\":60",
+          "'timeout' and 'timeout_s' say the same; leave one out" },
+        { "\"argv\":[\"a\"],\"usd\":\"$x\"",
+          "'usd': expected dollars like 2.50 or $2.50, got '$x'" },
+        { "\"argv\":[\"a\"],\"memory\":\"1XB\"",
+          "'memory': expected a size like 512MB or 1.5GB, got '1XB'" },
+        { "\"argv\":[\"a\"],\"not_before\":\"24:00\"",
+          "'not_before': expected a time like 30m, 18:30 or 2027-01-31T18:30, got '24:00'" },
+        { "\"argv\":[\"a\"],\"draft\":1", "'draft': expected true or false, got 1" },
         { "\"argv\":[\"a\"],\"until\":\"soon\"",
-          "'until' must be one of exit, done, validate, external" },
+          "'until': expected one of exit, done, validate, external, got 'soon'" },
         { "\"argv\":[\"a\"],\"until\":\"validate\"", "'until' is validate: that needs 'checks'" },
         { "\"argv\":[\"a\"],\"checks\":[{\"argv\":[\"a\"],\"time\":1}]",
-          "unknown member 'time' of a check; it has 'argv' and 'timeout_s'" },
+          "'checks': expected 'argv' or 'run', and 'timeout_s', in a check, got 'time'" },
         { "\"argv\":[\"a\"],\"checks\":[{}]",
-          "'checks' must be a list of words, the program first" },
-        { "\"argv\":[\"a\"],\"checks\":[7]",
-          "an entry of 'checks' must be a command: a list of words, or an object with 'argv' and "
-          "'timeout_s'" },
+          "'checks': expected a list of words, the program first, got nothing" },
+        { "\"argv\":[\"a\"],\"checks\":[7]", "'checks': expected a command for the shell, got 7" },
         { "\"argv\":[\"a\"],\"env\":{\"1A\":\"b\"}",
-          "'1A' is no name of a variable: letters, digits and _" },
+          "'env': expected names of letters, digits and _, got '1A'" },
         { "\"argv\":[\"a\"],\"env\":{\"SLUICE_TASK\":\"b\"}",
-          "'SLUICE_TASK': names that begin with SLUICE_ are set for the run" },
-        { "\"argv\":[\"a\"],\"env\":{\"A\":7}", "variable 'A' must be a text" },
-        { "\"argv\":[\"a\"],\"cwd\":\"src\"",
-          "'cwd' must be an absolute path of at most 4096 bytes" },
-        { "\"argv\":[\"a\"],\"title\":\"a\\nb\"", "'title' has a control character in it" },
+          "'env': expected no names with SLUICE_, which are set for the run, got 'SLUICE_TASK'" },
+        { "\"argv\":[\"a\"],\"env\":{\"A\":7}", "'env': expected a text for 'A', got 7" },
+        { "\"argv\":[\"a\"],\"cwd\":\"src\"", "'cwd': expected an absolute path, got 'src'" },
+        { "\"argv\":[\"a\"],\"title\":\"a\\nb\"",
+          "'title': expected one line of at most 500 bytes, got 'a?b'" },
         { "\"argv\":[\"a\"],\"name\":\" a\"",
-          "'name' must have 1 to 128 bytes, no control characters, no blank at the ends" },
-        { "\"argv\":[\"a\"],\"stop_signal\":\"KILL\"", "'stop_signal' must be one of TERM, INT" },
-        { "\"argv\":[\"a\"],\"meta\":[]", "'meta' must be an object" },
-        { "\"argv\":[\"a\"],\"depends_on\":[7]", "entry 1 of 'depends_on' is no text" },
+          "'name': expected a name of 1 to 128 bytes without control characters, got ' a'" },
+        { "\"argv\":[\"a\"],\"stop_signal\":\"KILL\"",
+          "'stop_signal': expected one of TERM, INT, got 'KILL'" },
+        { "\"argv\":[\"a\"],\"meta\":[]", "'meta': expected an object, got a list" },
+        { "\"argv\":[\"a\"],\"depends_on\":[7]", "'depends_on': expected a text as name 1, got 7" },
         { "\"argv\":[\"a\"],\"resources\":{}",
-          "'resources' must be a list of texts, or one text with commas" },
-        { "\"argv\":[\"a\"],\"nice\":20", "'nice' must be from 0 to 19" },
-        { "\"argv\":[\"a\"],\"iteration\":0", "'iteration' must be from 1 to 1000000" },
+          "'resources': expected a list of names, or one text with commas, got an object" },
+        { "\"argv\":[\"a\"],\"nice\":20", "'nice': expected a whole number from 0 to 19, got 20" },
+        { "\"argv\":[\"a\"],\"iteration\":0",
+          "'iteration': expected a whole number from 1 to 1000000, got 0" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         refused_task(&o, 400, rows[i].members, rows[i].sentence);
@@ -382,15 +396,15 @@ static void what_is_too_large_is_refused(void **state) {
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"", ",\"b\"", 127, "]}]}",
-                "'argv' has 129 words; the most are 128");
+                "'argv': expected at most 128 words, got 129");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"", "x", 65536 - 13, "\"]}]}",
                 "the task has 65537 bytes; the most are 65536");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"env\":{\"A\":\"", "x", 32768 - 3, "\"}}]}",
-                "'env' has 32769 bytes; the most are 32768");
+                "'env': expected at most 32768 bytes, got 32769");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"title\":\"", "x", 500, "\"}]}",
-                "'title' has 501 bytes; the most are 500");
+                "'title': expected at most 500 bytes, got 501");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"checks\":[[\"a\"]", ",[\"a\"]", 31, "]}]}",
-                "'checks' has 33 commands; the most are 32");
+                "'checks': expected at most 32 commands, got 33");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"]}", ",{\"argv\":[\"a\"]}", 9999, "]}",
                 "parameter 'tasks' must be from 1 to 10000 entries");
 }
@@ -412,7 +426,7 @@ static void a_task_has_at_most_256_dependencies(void **state) {
         assert_int_equal(r.status, count == 256 ? 200 : 400);
         if (r.status == 400)
             assert_string_equal(reply_text(&r, "error.message"),
-                                "task 258: 'depends_on' has more than 256 entries");
+                                "task 258: 'depends_on': expected at most 256 names, got more");
     }
 }
 

@@ -389,10 +389,10 @@ static void bad_amounts_are_refused_and_change_nothing(void **state) {
     ops_expect(&o, 400, "POST", path, "{\"on_budget\":\"explode\"}");
     ops_expect(&o, 404, "POST", "/v1/tasks/web-9/budget", "{\"tokens\":1}");
     assert_int_equal(budget(&o, 1).limit.tokens, 7);
-    ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"true\"],\"usd\":\"2\"}]}",
-                "'usd' must be a number of dollars, like 2.5");
+    ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"true\"],\"usd\":\"two\"}]}",
+                "'usd': expected dollars like 2.50 or $2.50, got 'two'");
     ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"true\"],\"on_budget\":\"x\"}]}",
-                "'on_budget' must be one of hold, stop");
+                "'on_budget': expected one of hold, stop, got 'x'");
 }
 
 int main(void) {

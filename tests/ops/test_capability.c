@@ -270,6 +270,12 @@ static void what_a_run_may_not_choose_is_refused(void **state) {
         { "\"until\":\"external\"", "'until'" },
         { "\"depends_on\":[\"web-2\"]", "'depends_on'" },
         { "\"no_such_thing\":1", "'no_such_thing'" },
+        /* Under another name, or in another form. */
+        { "\"memory\":\"1GB\"", "'memory'" },
+        { "\"run\":\"make\"", "'run'" },
+        { "\"check\":\"make\"", "'check'" },
+        { "\"priority\":\"99\"", "'priority'" },
+        { "\"needs\":\"web-2\"", "'depends_on'" },
     };
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "kinds: {urgent: {base: 101}}\n");
@@ -348,6 +354,9 @@ static void a_child_takes_no_longer_than_its_agent(void **state) {
     (void)child_of(&o, task, "");
     refused(&o, task, "/v1/tasks",
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout_s\":60.5}]}",
+            "'timeout_s': a child may have 60 s at most, as its agent has");
+    refused(&o, task, "/v1/tasks",
+            "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout\":\"2m\"}]}",
             "'timeout_s': a child may have 60 s at most, as its agent has");
     refused(&o, task, "/v1/tasks",
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"idle_timeout_s\":31}]}",

@@ -67,11 +67,11 @@ static void what_slurm_cannot_be_asked_for_is_refused(void **state) {
     static const struct {
         const char *members, *sentence;
     } rows[] = {
-        { "\"executor\":\"pbs\"", "'executor' must be one of local, slurm" },
+        { "\"executor\":\"pbs\"", "'executor': expected one of local, slurm, got 'pbs'" },
         { "\"executor\":\"slurm\",\"slurm\":\"gpu\"",
-          "'slurm' must be an object, like {\"partition\": \"gpu\"}" },
+          "'slurm': expected names and texts, got 'gpu'" },
         { "\"executor\":\"slurm\",\"slurm\":{\"partition\":[\"gpu\"]}",
-          "'partition' of 'slurm' must be a text" },
+          "'slurm': expected a text for 'partition', got a list" },
         { "\"executor\":\"slurm\",\"slurm\":{\"partition\":\"--wrap=x\"}",
           "'partition' of 'slurm' must be one name: letters, digits, '.', '_' and '-'" },
         { "\"executor\":\"slurm\",\"slurm\":{\"cpus\":0}",

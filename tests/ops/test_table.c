@@ -118,6 +118,13 @@ static void the_page_is_what_the_table_says(void **state) {
     }
 }
 
+static void the_page_of_members_is_what_their_table_says(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
+    op_print_members(&made);
+    check_document(SOURCE_ROOT "/docs/members.md", &made);
+}
+
 static void the_description_for_programs_is_json_with_every_operation(void **state) {
     (void)state;
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
@@ -278,6 +285,7 @@ int main(void) {
         cmocka_unit_test(every_operation_is_complete),
         cmocka_unit_test(no_two_operations_have_the_same_route),
         cmocka_unit_test(the_page_is_what_the_table_says),
+        cmocka_unit_test(the_page_of_members_is_what_their_table_says),
         cmocka_unit_test(the_description_for_programs_is_json_with_every_operation),
         cmocka_unit_test(a_path_finds_its_operation_and_its_parameters),
         cmocka_unit_test(a_word_of_the_path_wins_over_a_parameter),

@@ -149,6 +149,22 @@ static void spans_have_units(void **state) {
                  " \"grace_s\": 0}");
 }
 
+/* The same spellings as on the command line and in a request. */
+static void times_sizes_and_money_have_units(void **state) {
+    (void)state;
+    task_becomes(
+        "run: x, timeout_s: 90s, usd: $2.50, run_usd: '1', memory: 1.5GB, hold: 'true', priority: "
+        "'5', "
+        "not_before: 1700000000000",
+        "{\"argv\": [\"sh\", \"-c\", \"x\"], \"timeout_s\": 90, \"usd\": 2.5, \"run_usd\": 1.0, "
+        "\"memory_mb\": 1536, \"hold\": true, \"priority\": 5, \"not_before\": 1700000000000}");
+    reads("- {run: x, not_before: '2999-01-31T18:30'}\n- {run: x, not_before: 18:30}\n");
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *task = json_array_get(json_object_get(body, "tasks"), i);
+        assert_true(json_integer_value(json_object_get(task, "not_before")) > 1700000000000);
+    }
+}
+
 static void f019_dependencies_are_split_trimmed_and_named_once(void **state) {
     (void)state;
     static const char *const same_list[] = { "'b, c'",        "' c0,b ,, c,b'", "[b, c]",
@@ -374,6 +390,7 @@ int main(void) {
         TEST(the_body_can_be_added_to),
         TEST(people_have_other_words_for_some_members),
         TEST(spans_have_units),
+        TEST(times_sizes_and_money_have_units),
         TEST(f019_dependencies_are_split_trimmed_and_named_once),
         TEST(texts_are_taken_as_they_are_written),
         TEST(block_texts_keep_their_lines),

@@ -1,0 +1,652 @@
+/* task_member.c: the table of members, and the reader of their values. See task_member.h.
+ *
+ * A member that is not known is refused, because a misspelt `depends_on` that is quietly left out starts a
+ * task too early. Values are checked in place: a request that has numbers as numbers costs no copy. */
+#include "taskfile/task_member.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/money.h"
+#include "base/nearest.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "os/moment.h"
+
+#define PATH_BYTES    4096
+#define SPAN_MOST     DAYS(3650)
+#define MOMENT_MOST   INT64_C(253402300799999) /* the end of the year 9999 */
+#define TOKENS_MOST   INT64_C(100000000000000)
+#define WORDS_MOST    128
+#define CHECKS_MOST   32
+#define ENV_BYTES     (32 * 1024)
+#define CHECK_TIMEOUT "timeout_s" /* of a check; read as the member of the same name */
+
+#define NO_COMMAND  "a run names an agent that is configured, no command (capability.commands)"
+#define NOT_WHERE   "where its children work is not for a run to choose"
+#define NOT_RUN     "where its children run is not for a run to choose"
+#define NOT_KEPT    "what its children are kept from is not for a run to choose"
+#define NOT_OF_HOST "the limits of its children are not for a run to choose"
+
+#define CHOICES(...)                                                                               \
+    .choices = (const char *const[]) {                                                             \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+/* clang-format off */
+const struct task_member task_members[] = {
+#define MEMBER(name_, kind_, ...) { .name = #name_, .kind = MEMBER_##kind_, __VA_ARGS__ },
+#include "taskfile/task_members.inc"
+};
+/* clang-format on */
+const size_t task_member_count = ARRAY_SIZE(task_members);
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+const struct task_member *task_member_find(const char *name) {
+    for (size_t i = 0; i < task_member_count; i++)
+        if (task_members[i].name[0] == name[0] && strcmp(task_members[i].name, name) == 0)
+            return &task_members[i];
+    for (size_t i = 0; i < task_member_count; i++)
+        for (const char *const *alias = task_members[i].aliases; *alias; alias++)
+            if (strcmp(*alias, name) == 0)
+                return &task_members[i];
+    return NULL;
+}
+
+/* A short, harmless quote of what was written. */
+static void put_quoted(struct strbuf *out, const char *text) {
+    size_t size = strlen(text), shown = size > 60 ? 60 : size;
+    while (shown < size && shown > 0 && ((unsigned char)text[shown] & 0xC0) == 0x80)
+        shown--; /* not inside a character */
+    strbuf_putc(out, '\'');
+    for (size_t i = 0; i < shown; i++)
+        strbuf_putc(out, iscntrl((unsigned char)text[i]) ? '?' : text[i]);
+    strbuf_puts(out, shown < size ? "...'" : "'");
+}
+
+int task_member_unknown(const char *name, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf quoted = STRBUF_INIT;
+    struct nearest nearest = nearest_to(name);
+    for (size_t i = 0; i < task_member_count; i++) {
+        nearest_offer(&nearest, task_members[i].name);
+        for (const char *const *alias = task_members[i].aliases; *alias; alias++)
+            nearest_offer(&nearest, *alias);
+    }
+    put_quoted(&quoted, name);
+    if (nearest.best)
+        return error_set(err, -EINVAL, "a task has no %s; did you mean '%s'?", strbuf_text(&quoted),
+                         nearest.best);
+    return error_set(err, -EINVAL, "a task has no %s; your own data belongs under 'meta'",
+                     strbuf_text(&quoted));
+}
+
+/* --- what was expected, and what there is ---------------------------------------------------- */
+
+static void put_choices(struct strbuf *out, const struct task_member *m, const char *quote) {
+    for (const char *const *c = m->choices; *c; c++)
+        strbuf_printf(out, "%s%s%s%s", c == m->choices ? "" : ", ", quote, *c, quote);
+}
+
+static int64_t most_of(const struct task_member *m) {
+    return m->max                     ? m->max
+           : m->kind == MEMBER_SPAN   ? SPAN_MOST
+           : m->kind == MEMBER_MOMENT ? MOMENT_MOST
+           : m->kind == MEMBER_MONEY  ? MONEY_MAX
+                                      : INT64_MAX;
+}
+
+static void put_expected(struct strbuf *out, const struct task_member *m) {
+    static const char *const plain[MEMBER_KIND_MAX] = {
+        [MEMBER_BODY] = "a text that is not empty",
+        [MEMBER_PATH] = "an absolute path",
+        [MEMBER_PLACE] = "a path without '..'",
+        [MEMBER_ARTIFACT] = "a path without '..'",
+        [MEMBER_SPAN] = "a time span like 90s, 30m, 2h or 1d",
+        [MEMBER_SIZE] = "a size like 512MB or 1.5GB",
+        [MEMBER_MONEY] = "dollars like 2.50 or $2.50",
+        [MEMBER_MOMENT] = "a time like 30m, 18:30 or 2027-01-31T18:30",
+        [MEMBER_SWITCH] = "true or false",
+        [MEMBER_NAMES] = "a list of names, or one text with commas",
+        [MEMBER_WORDS] = "a list of words, the program first",
+        [MEMBER_CHECKS] = "a list of commands",
+        [MEMBER_ENV] = "names and texts",
+        [MEMBER_PAIRS] = "names and texts",
+        [MEMBER_OBJECT] = "an object",
+    };
+    if (plain[m->kind])
+        strbuf_puts(out, plain[m->kind]);
+    else if (m->kind == MEMBER_NAME)
+        strbuf_printf(out, "a name of 1 to %d bytes without control characters", NAME_BYTES_MAX);
+    else if (m->kind == MEMBER_LINE)
+        strbuf_printf(out, "one line of at most %" PRId64 " bytes", m->max);
+    else if (m->kind == MEMBER_WHOLE)
+        strbuf_printf(out, "a whole number from %" PRId64 " to %" PRId64, m->min, most_of(m));
+    else
+        put_choices((strbuf_puts(out, "one of "), out), m, "");
+}
+
+static void put_noun(struct strbuf *out, const json_t *value) {
+    if (json_is_string(value))
+        put_quoted(out, json_string_value(value));
+    else if (json_is_integer(value))
+        strbuf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        strbuf_printf(out, "%g", json_real_value(value));
+    else
+        strbuf_puts(out, json_is_array(value)    ? "a list"
+                         : json_is_object(value) ? "an object"
+                         : json_is_true(value)   ? "true"
+                         : json_is_false(value)  ? "false"
+                                                 : "nothing");
+}
+
+static int refuse_as(int code, const char *expected, const json_t *value, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf got = STRBUF_INIT;
+    put_noun(&got, value);
+    return error_set(err, code, "expected %s, got %s", expected, strbuf_text(&got));
+}
+
+/* One of a list, or of an object. */
+static int refuse_entry(const char *what, size_t index, const json_t *value, struct error *err) {
+    char expected[64];
+    (void)snprintf(expected, sizeof(expected), "a text as %s %zu", what, index + 1);
+    return refuse_as(-EINVAL, expected, value, err);
+}
+
+static int refuse_value(const char *key, const json_t *value, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    strbuf_puts(&expected, "a text for ");
+    put_quoted(&expected, key);
+    return refuse_as(-EINVAL, strbuf_text(&expected), value, err);
+}
+
+static int refuse_key(const char *expected, const char *key, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf got = STRBUF_INIT;
+    put_quoted(&got, key);
+    return error_set(err, -EINVAL, "expected %s, got %s", expected, strbuf_text(&got));
+}
+
+static int refuse(const struct task_member *m, const json_t *value, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    put_expected(&expected, m);
+    return refuse_as(-EINVAL, strbuf_text(&expected), value, err);
+}
+
+static void put_number(struct strbuf *out, const struct task_member *m, int64_t number) {
+    if (m->kind == MEMBER_SPAN)
+        number_print_span(out, number);
+    else if (m->kind == MEMBER_MONEY)
+        money_put(out, number);
+    else
+        strbuf_printf(out, "%" PRId64 "%s", number, m->kind == MEMBER_SIZE ? " MB" : "");
+}
+
+static int refuse_range(const struct task_member *m, const json_t *value, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    put_expected(&expected, m);
+    if (m->kind != MEMBER_WHOLE) {
+        put_number((strbuf_puts(&expected, " from "), &expected), m, m->min);
+        put_number((strbuf_puts(&expected, " to "), &expected), m, most_of(m));
+    }
+    return refuse_as(-ERANGE, strbuf_text(&expected), value, err);
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+static double scale_of(const struct task_member *m) {
+    return m->kind == MEMBER_SPAN ? 1000.0 : m->kind == MEMBER_MONEY ? (double)MONEY_DOLLAR : 1.0;
+}
+
+int64_t task_member_number(const struct task_member *m, const json_t *value) {
+    if (json_is_boolean(value))
+        return json_is_true(value);
+    if (m->kind == MEMBER_MONEY)
+        return (int64_t)(json_number_value(value) * scale_of(m) + 0.5);
+    return m->kind == MEMBER_SPAN ? (int64_t)(json_number_value(value) * scale_of(m))
+                                  : json_integer_value(value);
+}
+
+static int parse_number(const struct task_member *m, const char *text, time_ms now,
+                        int64_t *ret_number) {
+    if (m->kind == MEMBER_SPAN)
+        return number_parse_span(text, ret_number, NULL);
+    if (m->kind == MEMBER_SIZE)
+        return number_parse_size(text, ret_number, NULL);
+    if (m->kind == MEMBER_MONEY)
+        return money_parse(text, ret_number, NULL);
+    if (m->kind == MEMBER_MOMENT && moment_parse(text, now, ret_number, NULL) == 0)
+        return 0;
+    return number_parse_int(text, ret_number, NULL);
+}
+
+/* As JSON has it: whole where it can be. */
+static json_t *number_json(const struct task_member *m, int64_t number) {
+    int64_t scale = (int64_t)scale_of(m);
+    return m->kind != MEMBER_MONEY && number % scale == 0
+               ? json_integer(number / scale)
+               : json_real((double)number / (double)scale);
+}
+
+static int check_number(const struct task_member *m, const json_t *value, time_ms now,
+                        json_t **ret_other, struct error *err) {
+    bool fractions = m->kind == MEMBER_SPAN || m->kind == MEMBER_MONEY;
+    int64_t number = 0;
+    if (json_is_string(value)) {
+        int r = parse_number(m, json_string_value(value), now, &number);
+        if (r < 0)
+            return r == -ERANGE ? refuse_range(m, value, err) : refuse(m, value, err);
+    } else if (!json_is_integer(value) && !(fractions && json_is_real(value))) {
+        return refuse(m, value, err);
+    }
+    double kept = json_is_string(value) ? (double)number : json_number_value(value) * scale_of(m);
+    if (!(kept >= (double)m->min && kept <= (double)most_of(m)))
+        return refuse_range(m, value, err);
+    if (json_is_string(value))
+        *ret_other = number_json(m, number);
+    return 0;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+static bool leads_up(const char *path) {
+    for (;;) {
+        size_t length = strcspn(path, "/");
+        if (length == 2 && path[0] == '.' && path[1] == '.')
+            return true;
+        if (path[length] == '\0')
+            return false;
+        path += length + 1;
+    }
+}
+
+/* A relative path, from where it was written. */
+static json_t *below(const char *folder, const char *path) {
+    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
+    while (strncmp(path, "./", 2) == 0)
+        path += 2 + strspn(path + 2, "/");
+    bool is_here = *path == '\0' || strcmp(path, ".") == 0;
+    strbuf_puts(&full, folder);
+    if (!is_here)
+        strbuf_printf(&full, "%s%s", strcmp(folder, "/") == 0 ? "" : "/", path);
+    return json_string(strbuf_text(&full));
+}
+
+static int check_path(const struct task_member *m, const json_t *value, const char *folder,
+                      json_t **ret_other, struct error *err) {
+    const char *path = json_string_value(value);
+    bool parents = m->kind == MEMBER_ARTIFACT && strncmp(path, "iterations/", 11) == 0;
+    if (*path == '~')
+        return refuse_as(-EINVAL, "a path without ~, which is not expanded here", value, err);
+    json_t *full = folder && *path && *path != '/' && !parents && m->kind != MEMBER_PLACE
+                       ? below(folder, path)
+                       : NULL;
+    if (full)
+        path = json_string_value(full);
+    size_t size = strlen(path);
+    bool fits = size > 0 && size <= PATH_BYTES && utf8_is_line(path, size)
+                && (m->kind == MEMBER_PATH ? *path == '/' : !leads_up(path));
+    *ret_other = full;
+    return fits ? 0 : refuse(m, value, err);
+}
+
+static bool is_choice(const struct task_member *m, const char *text) {
+    const char *const *c = m->choices;
+    while (*c && strcmp(*c, text) != 0)
+        c++;
+    return *c;
+}
+
+static int check_text(const struct task_member *m, const json_t *value, const char *folder,
+                      json_t **ret_other, struct error *err) {
+    const char *text = json_string_value(value);
+    size_t size = json_string_length(value);
+    if (!text || (strlen(text) != size && m->kind != MEMBER_BODY))
+        return refuse(m, value, err);
+    if (m->kind == MEMBER_LINE && (int64_t)size > m->max)
+        return error_set(err, -E2BIG, "expected at most %" PRId64 " bytes, got %zu", m->max, size);
+    if (m->kind == MEMBER_PATH || m->kind == MEMBER_PLACE || m->kind == MEMBER_ARTIFACT)
+        return check_path(m, value, folder, ret_other, err);
+    bool fits = m->kind == MEMBER_NAME     ? utf8_is_name(text, size)
+                : m->kind == MEMBER_LINE   ? utf8_is_line(text, size)
+                : m->kind == MEMBER_CHOICE ? is_choice(m, text)
+                                           : size > 0;
+    return fits ? 0 : refuse(m, value, err);
+}
+
+static int check_switch(const struct task_member *m, const json_t *value, json_t **ret_other,
+                        struct error *err) {
+    const char *text = json_string_value(value);
+    bool yes = text && strcmp(text, "true") == 0;
+    if (json_is_boolean(value))
+        return 0;
+    if (!yes && !(text && strcmp(text, "false") == 0))
+        return refuse(m, value, err);
+    *ret_other = json_boolean(yes);
+    return 0;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+static bool has_name(const json_t *names, const char *name, size_t size, size_t before) {
+    for (size_t i = 0; i < before; i++) {
+        const json_t *known = json_array_get(names, i);
+        if (json_string_length(known) == size && memcmp(json_string_value(known), name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the names of a text, split at commas and without the blanks around them. */
+static int add_names(const struct task_member *m, const char *text, json_t *names,
+                     struct error *err) {
+    for (;;) {
+        text += strspn(text, " \t");
+        size_t all = strcspn(text, ","), size = all;
+        while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t'))
+            size--;
+        if (size > 0 && !utf8_is_name(text, size))
+            return refuse_key("names of 1 to 128 bytes without control characters", text, err);
+        if (size > 0 && !has_name(names, text, size, json_array_size(names)))
+            json_array_append_new(names, json_stringn(text, size));
+        if ((int64_t)json_array_size(names) > m->max)
+            return error_set(err, -E2BIG, "expected at most %" PRId64 " names, got more", m->max);
+        if (text[all] == '\0')
+            return 0;
+        text += all + 1;
+    }
+}
+
+/* Is the list already what would be made of it? */
+static bool names_are_clean(const struct task_member *m, const json_t *list) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        size_t size = json_string_length(json_array_get(list, i));
+        if ((int64_t)i >= m->max || !name || strchr(name, ',') || !utf8_is_name(name, size)
+            || has_name(list, name, size, i))
+            return false;
+    }
+    return json_is_array(list);
+}
+
+static int check_names(const struct task_member *m, const json_t *value, json_t **ret_other,
+                       struct error *err) {
+    if (names_are_clean(m, value))
+        return 0;
+    if (!json_is_array(value) && !json_is_string(value))
+        return refuse(m, value, err);
+    json_t *names = *ret_other = json_array();
+    int r = json_is_string(value) ? add_names(m, json_string_value(value), names, err) : 0;
+    for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
+        const json_t *entry = json_array_get(value, i);
+        r = json_is_string(entry) ? add_names(m, json_string_value(entry), names, err)
+                                  : refuse_entry("name", i, entry, err);
+    }
+    return r;
+}
+
+/* --- commands -------------------------------------------------------------------------------- */
+
+static int check_shell(const json_t *text, json_t **ret_words, struct error *err) {
+    if (!json_is_string(text) || json_string_length(text) == 0)
+        return refuse_as(-EINVAL, "a command for the shell", text, err);
+    *ret_words = json_pack("[s, s, O]", "sh", "-c", text);
+    return 0;
+}
+
+static int check_words(const json_t *value, struct error *err) {
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || count == 0)
+        return refuse_as(-EINVAL, "a list of words, the program first", value, err);
+    if (count > WORDS_MOST)
+        return error_set(err, -E2BIG, "expected at most %d words, got %zu", WORDS_MOST, count);
+    for (size_t i = 0; i < count; i++)
+        if (!json_is_string(json_array_get(value, i)))
+            return refuse_entry("word", i, json_array_get(value, i), err);
+    if (json_string_length(json_array_get(value, 0)) == 0)
+        return refuse_as(-EINVAL, "a program as the first word", json_array_get(value, 0), err);
+    return 0;
+}
+
+/* A command with a time-out of its own. */
+static int check_object(const json_t *check, const struct task_source *source, json_t **ret_other,
+                        struct error *err) {
+    const char *key;
+    json_t *value, *kept = *ret_other = json_object();
+    json_object_foreach((json_t *)check, key, value) {
+        const struct task_member *m = task_member_find(key);
+        json_t *other = NULL;
+        if (!m || (strcmp(m->name, "argv") != 0 && strcmp(m->name, CHECK_TIMEOUT) != 0))
+            return refuse_key("'argv' or 'run', and '" CHECK_TIMEOUT "', in a check", key, err);
+        int r = task_member_check(m, key, value, source, &other, err);
+        if (r == 0 && json_object_get(kept, m->name))
+            r = error_set(err, -EINVAL, "expected one command in a check, got two");
+        json_object_set(kept, m->name, other ? other : value);
+        json_decref(other);
+        if (r < 0)
+            return r;
+    }
+    return check_words(json_object_get(kept, "argv"), err);
+}
+
+static int check_checks(const struct task_member *m, const json_t *value,
+                        const struct task_source *source, json_t **ret_other, struct error *err) {
+    if (json_is_string(value))
+        *ret_other = json_pack("[O]", value);
+    else if (!json_is_array(value))
+        return refuse(m, value, err);
+    const json_t *list = *ret_other ? *ret_other : value;
+    size_t count = json_array_size(list);
+    if (count > CHECKS_MOST)
+        return error_set(err, -E2BIG, "expected at most %d commands, got %zu", CHECKS_MOST, count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *check = json_array_get(list, i);
+        json_t *other = NULL;
+        int r = json_is_object(check)  ? check_object(check, source, &other, err)
+                : json_is_array(check) ? check_words(check, err)
+                                       : check_shell(check, &other, err);
+        if (other && json_equal(other, check)) {
+            json_decref(other);
+            other = NULL;
+        }
+        if (other && !*ret_other)
+            list = *ret_other = json_copy((json_t *)value);
+        if (other)
+            (void)json_array_set_new(*ret_other, i, other);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- objects --------------------------------------------------------------------------------- */
+
+static bool is_variable(const char *name) {
+    bool good = isalpha((unsigned char)*name) || *name == '_';
+    for (; *name; name++)
+        good = good && (isalnum((unsigned char)*name) || *name == '_');
+    return good;
+}
+
+static int check_pairs(const struct task_member *m, const json_t *value, struct error *err) {
+    bool is_env = m->kind == MEMBER_ENV;
+    size_t bytes = 0;
+    const char *key;
+    json_t *text;
+    if (!json_is_object(value))
+        return refuse(m, value, err);
+    json_object_foreach((json_t *)value, key, text) {
+        if (is_env && !is_variable(key))
+            return refuse_key("names of letters, digits and _", key, err);
+        if (is_env && strncmp(key, "SLUICE_", strlen("SLUICE_")) == 0)
+            return refuse_key("no names with SLUICE_, which are set for the run", key, err);
+        bool fits =
+            json_is_string(text) || (!is_env && (json_is_integer(text) || json_is_null(text)));
+        if (!fits)
+            return refuse_value(key, text, err);
+        bytes += strlen(key) + json_string_length(text) + 2;
+    }
+    return bytes <= ENV_BYTES
+               ? 0
+               : error_set(err, -E2BIG, "expected at most %d bytes, got %zu", ENV_BYTES, bytes);
+}
+
+/* --- one value, all values ------------------------------------------------------------------- */
+
+static int check_kind(const struct task_member *m, const char *key, const json_t *value,
+                      const struct task_source *source, json_t **ret_other, struct error *err) {
+    switch (m->kind) {
+    case MEMBER_NAME:
+    case MEMBER_LINE:
+    case MEMBER_BODY:
+    case MEMBER_CHOICE:
+    case MEMBER_PATH:
+    case MEMBER_PLACE:
+    case MEMBER_ARTIFACT:
+        return check_text(m, value, source->folder, ret_other, err);
+    case MEMBER_WHOLE:
+    case MEMBER_SPAN:
+    case MEMBER_SIZE:
+    case MEMBER_MONEY:
+    case MEMBER_MOMENT:
+        return check_number(m, value, source->now, ret_other, err);
+    case MEMBER_SWITCH:
+        return check_switch(m, value, ret_other, err);
+    case MEMBER_NAMES:
+        return check_names(m, value, ret_other, err);
+    case MEMBER_WORDS:
+        return strcmp(key, m->name) != 0 ? check_shell(value, ret_other, err)
+                                         : check_words(value, err);
+    case MEMBER_CHECKS:
+        return check_checks(m, value, source, ret_other, err);
+    case MEMBER_ENV:
+    case MEMBER_PAIRS:
+        return check_pairs(m, value, err);
+    case MEMBER_OBJECT:
+        return json_is_object(value) ? 0 : refuse(m, value, err);
+    case MEMBER_KIND_MAX:
+        break;
+    }
+    return 0;
+}
+
+int task_member_check(const struct task_member *m, const char *key, const json_t *value,
+                      const struct task_source *source, json_t **ret_other, struct error *err) {
+    *ret_other = NULL;
+    int r = check_kind(m, key, value, source, ret_other, err);
+    if (r < 0) {
+        json_decref(*ret_other);
+        *ret_other = NULL;
+    }
+    return r;
+}
+
+int task_member_parse(const struct task_member *m, const char *key, const char *text,
+                      const struct task_source *source, json_t **ret_value, struct error *err) {
+    json_t *value = json_string(text), *other = NULL;
+    if (!value)
+        return error_set(err, -EINVAL, "'%.200s' is not UTF-8, which tasks must be", text);
+    int r = task_member_check(m, key, value, source, &other, err);
+    if (r == 0)
+        *ret_value = json_incref(other ? other : value);
+    json_decref(value);
+    json_decref(other);
+    return r;
+}
+
+/* `changed`: what is kept instead, by its own name. */
+static int read_one(json_t *task, const struct task_reading *reading, const char *key,
+                    json_t *value, json_t **changed, struct error *err) {
+    const struct task_member *m = task_member_find(key);
+    json_t *other = NULL;
+    if (!m)
+        return reading->take ? task_member_unknown(key, err) : 0;
+    bool alias = strcmp(m->name, key) != 0;
+    if (alias && (json_object_get(task, m->name) || json_object_get(*changed, m->name)))
+        return error_set(err, -EINVAL, "'%s' and '%s' say the same; leave one out", key, m->name);
+    int r =
+        json_is_null(value) ? 0 : task_member_check(m, key, value, &reading->source, &other, err);
+    if (r < 0)
+        return error_prefix(err, "'%s'", key);
+    if (alias || other) {
+        *changed = *changed ? *changed : json_object();
+        (void)json_object_set(*changed, m->name, other ? other : value);
+    }
+    if (reading->take && !json_is_null(value))
+        reading->take(reading->ctx, m, other ? other : value);
+    json_decref(other);
+    return 0;
+}
+
+int task_members_read(json_t *task, const struct task_reading *reading, bool *ret_changed,
+                      struct error *err) {
+    const char *key;
+    json_t *value, *changed = NULL;
+    void *next;
+    int r = 0;
+    *ret_changed = false;
+    json_object_foreach(task, key, value) {
+        r = read_one(task, reading, key, value, &changed, err);
+        if (r < 0)
+            break;
+    }
+    if (r == 0 && changed) {
+        json_object_foreach_safe(task, next, key, value) {
+            const struct task_member *m = task_member_find(key);
+            if (m && strcmp(m->name, key) != 0)
+                (void)json_object_del(task, key);
+        }
+        (void)json_object_update(task, changed);
+        *ret_changed = true;
+    }
+    json_decref(changed);
+    return r;
+}
+
+/* --- documents ------------------------------------------------------------------------------- */
+
+void task_member_value(const struct task_member *m, struct strbuf *out) {
+    static const char *const plain[MEMBER_KIND_MAX] = {
+        [MEMBER_NAME] = "name",
+        [MEMBER_LINE] = "text",
+        [MEMBER_BODY] = "text",
+        [MEMBER_PATH] = "path",
+        [MEMBER_PLACE] = "path",
+        [MEMBER_ARTIFACT] = "path",
+        [MEMBER_WHOLE] = "number",
+        [MEMBER_SPAN] = "time span",
+        [MEMBER_SIZE] = "size",
+        [MEMBER_MONEY] = "dollars",
+        [MEMBER_MOMENT] = "time",
+        [MEMBER_SWITCH] = "true, false",
+        [MEMBER_NAMES] = "list, or `\"a, b\"`",
+        [MEMBER_WORDS] = "list of words",
+        [MEMBER_CHECKS] = "list of commands",
+        [MEMBER_ENV] = "name → text",
+        [MEMBER_PAIRS] = "name → text",
+        [MEMBER_OBJECT] = "object",
+    };
+    if (m->value)
+        strbuf_puts(out, m->value);
+    else if (m->kind == MEMBER_CHOICE)
+        put_choices(out, m, "`");
+    else if (m->kind == MEMBER_WHOLE && m->max < 1000)
+        strbuf_printf(out, "%" PRId64 " to %" PRId64, m->min, m->max);
+    else
+        strbuf_puts(out, plain[m->kind]);
+}
+
+void task_member_text(const struct task_member *m, struct strbuf *out) {
+    for (const char *at = m->text; *at; at++) {
+        const char *close = *at == ']' && at[1] == '(' ? strchr(at, ')') : NULL;
+        if (close)
+            at = close;
+        else if (*at != '[')
+            strbuf_putc(out, *at);
+    }
+}
