@@ -153,6 +153,14 @@ void ask_dump(const json_t *value, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
+int ask_print_json(json_t *value) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    ask_dump(value, &out);
+    output_rest(&out);
+    json_decref(value);
+    return CMD_OK;
+}
+
 int ask_name(const struct cmd_call *call, const char *name) {
     return *name ? CMD_OK : cmd_usage_error(call->cmd, "a name is empty");
 }

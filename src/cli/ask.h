@@ -84,6 +84,8 @@ int ask_print(const struct ask *ask);
 
 /* Any value, on one line. */
 void ask_dump(const json_t *value, struct strbuf *out);
+/* The same, to stdout; `value` is taken. CMD_OK. */
+int ask_print_json(json_t *value);
 
 /* Calls GET `path` page by page and gives every item of "items" to
  * `each`, at most `most` of them. CMD_OK, or as above. */

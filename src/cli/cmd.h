@@ -1,14 +1,10 @@
 /* cmd.h: what a command of `sluice` is.
  *
- * Adding a command
- *   1. src/cli/cmd_NAME.c       exports `const struct cmd cmd_NAME`
- *   2. src/cli/cmd_table.c      its extern and one line, in alphabetical order
- *   3. src/cli/meson.build      the file
- *   4. docs/cli/NAME.md         has its usage, word for word, in a code block
- *   5. tests/cli/test_NAME.sh   at least one good and one bad call
- * tests/unit/test_cli_table.c fails when the order, the page or the test is missing.
+ * Adding a command: CONTRIBUTING.md. Its entry (struct cmd) has what the program does: options, arguments, the function. Its page,
+ * docs/cli/NAME.md, has what people read: scripts/embed-commands takes usage, summary, text, examples, exit codes and related commands
+ * from it, for --help and the man page, and the table of options on the page is made from the entry. So there is no second copy of either.
  *
- * Output: results on stdout, nothing else; `sluice: sentence` on stderr. Every command has --help
+ * Output: results on stdout, nothing else; `sluice: message` on stderr. Every command has --help
  * and --json; with --json stdout is one JSON value. A run function never exits and never flushes:
  * main.c does, and turns a failed write into CMD_FAILED. */
 #pragma once
@@ -20,11 +16,11 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-/* Exit codes, the same for every command. */
+/* Exit codes, the same for every command; docs/cli/README.md has them in words. */
 enum {
     CMD_OK = 0,
     CMD_FAILED = 1,
-    CMD_USAGE = 2, /* wrong call or bad input */
+    CMD_USAGE = 2, /* usage error or bad input */
     CMD_NO_DAEMON = 3,
     CMD_REFUSED = 4, /* deferred, or refused by a guard */
     CMD_TIMED_OUT = 5,
@@ -37,21 +33,30 @@ struct cmd_option {
     const char *name;     /* without the dashes: "set"; NULL ends a list */
     char letter;          /* 's' for -s; 0 = none */
     const char *argument; /* "KEY=VALUE"; NULL = a switch */
-    const char *text;     /* for --help; lower case, no full stop */
+    const char *text;     /* lower case, no full stop */
+    const char *
+        member; /* of the request that it sets (ask_take_options); NULL: the command reads it itself */
 };
 
 struct cmd_call;
 
 struct cmd {
-    const char *name;                 /* "plan"; of a subcommand its last word: "get" */
-    const char *usage;                /* what follows `sluice `: "plan [--all] FILE|-" */
-    const char *summary;              /* one line, lower case, no full stop */
-    const char *text;                 /* more lines for --help; or NULL */
-    const char *examples;             /* lines that work when pasted, each ends in \n; or NULL */
-    const struct cmd_option *options; /* own options; --json and --help come by themselves */
-    const struct cmd *const *subs;    /* NULL-terminated; with it `run` is not used */
-    unsigned min_args, max_args;      /* plain arguments; max CMD_ANY_ARGS = any number */
+    const char *words;                       /* "plan"; of a subcommand both: "config get" */
+    const struct cmd_option *options;        /* own options; --json and --help come by themselves */
+    const struct cmd *const *subs;           /* NULL-terminated; with it `run` is not used */
+    unsigned min_args, max_args;             /* plain arguments; max CMD_ANY_ARGS = any number */
     int (*run)(const struct cmd_call *call); /* returns an exit code */
+    const void *data;                        /* for a function that runs several commands */
+};
+#define CMD_LIST(...)                                                                              \
+    (const struct cmd *const[]) {                                                                  \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+/* One option as it was given. */
+struct cmd_given {
+    const struct cmd_option *option;
+    const char *value; /* NULL for a switch */
 };
 
 /* One call of a command, options and arguments taken apart. Texts are those of argv. */
@@ -61,7 +66,7 @@ struct cmd_call {
     size_t arg_count;
     bool json;
     bool help;
-    struct cmd_given *given; /* see options.h */
+    struct cmd_given *given;
     size_t given_count;
 };
 
@@ -76,12 +81,14 @@ const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t
 int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
                int64_t *number);
 
-/* Prints `sluice: SENTENCE` on stderr. */
+/* Prints `sluice: MESSAGE` on stderr. */
 void cmd_warn(const char *format, ...) _printf_(1, 2);
-/* cmd_warn and the way to the help; returns CMD_USAGE. */
+/* cmd_warn and the usage; returns CMD_USAGE. */
 int cmd_usage_error(const struct cmd *cmd, const char *format, ...) _printf_(2, 3);
-/* Prints the sentence of an error; returns CMD_USAGE if the input was wrong (-EINVAL, -ERANGE,
- * -ELOOP, or a file that cannot be opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES), else CMD_FAILED. */
+/* Prints the message of an error; returns CMD_FAILED. */
+int cmd_fail(const struct error *err);
+/* The same; but CMD_USAGE if the input was wrong (-EINVAL, -ERANGE,
+ * -ELOOP, or a file that cannot be opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES). */
 int cmd_error(const struct error *err);
 /* From now on Ctrl-C and SIGTERM do not end the program but come as a signalfd, which does not block. */
 int cmd_watch_interrupts(void);
@@ -90,16 +97,40 @@ int cmd_watch_interrupts(void);
 
 /* All commands, by name, NULL at the end. */
 extern const struct cmd *const cmd_table[];
+/* --json and --help. */
+extern const struct cmd_option cmd_common_options[];
 
+/* The last of its words: "get". */
+const char *cmd_name(const struct cmd *cmd);
 /* NULL: no such command. */
 const struct cmd *cmd_find(const struct cmd *const *table, const char *name);
 /* The known name that differs least from `name`, or NULL when none is near. */
 const char *cmd_nearest(const struct cmd *const *table, const char *name);
 
-/* What `sluice CMD --help` prints. */
+/* What its page says, without Markdown. */
+enum cmd_part {
+    CMD_PART_WORDS,
+    CMD_PART_USAGE,    /* what follows `sluice `: "plan [--all] FILE|-" */
+    CMD_PART_SUMMARY,  /* one line, lower case, no full stop */
+    CMD_PART_TEXT,     /* lines, or "" */
+    CMD_PART_EXAMPLES, /* lines that work when pasted */
+    CMD_PART_EXITS,    /* "0    done\n1    …" */
+    CMD_PART_SEE,      /* "again, cancel", or "" */
+};
+const char *cmd_part(const struct cmd *cmd, enum cmd_part part);
+/* From docs/cli, made by scripts/embed-commands: the parts with a NUL between them; NULL at the end. */
+extern const char *const cmd_texts[];
+extern const char cmd_exits[]; /* those that all commands share */
+
+/* What `sluice CMD --help` prints; NULL: `sluice --help`. */
 void cmd_print_help(const struct cmd *cmd, struct strbuf *out);
-/* What `sluice --help` prints. */
-void cmd_print_overview(struct strbuf *out);
+
+/* Takes a command line apart: fills `ret_call` from the words after the command's name. --name VALUE, --name=VALUE, -x VALUE, -xVALUE,
+ * several switches as -xy; options and arguments may be mixed; after `--` everything is an argument; `-` alone is one. Options must be
+ * written out. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
+int options_parse(const struct cmd *cmd, int count, char **words, struct cmd_call *ret_call,
+                  struct error *err);
+void options_finish(struct cmd_call *call);
 
 /* All of `sluice` but the process: main() calls it with its own argv. */
 int cmd_main(int argc, char **argv);

@@ -208,22 +208,5 @@ static const struct cmd_option add_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_add = {
-    .name = "add",
-    .usage = "add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE|--formula NAME",
-    .summary = "add tasks: a command, a prompt for an agent, a file of tasks, a formula",
-    .text = "Prints what became of each task: started, queued with its position, draft,\n"
-            "held, or already there. The tasks are on disk when it returns. The words of a\n"
-            "command are passed on as they are; a shell runs only where you name one.\n"
-            "Inside a run it adds a child of that run's task (SLUICE_TASK), which names an\n"
-            "agent, no command, and works in the same project and folder.\n",
-    .examples = "sluice add -- make test\n"
-                "sluice add --project web --after web-3 --timeout 30m -- ./deploy.sh\n"
-                "sluice add --agent claude \"fix the failing test in src/login\"\n"
-                "sluice add --in 10m -- sh -c 'date > when'\n"
-                "sluice add --file tasks.yaml\n"
-                "sluice add --formula release --var version=1.2\n",
-    .options = add_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_add_run,
-};
+const struct cmd cmd_add = { "add", .options = add_options, .max_args = CMD_ANY_ARGS,
+                             .run = cmd_add_run };

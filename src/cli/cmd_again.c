@@ -12,15 +12,5 @@ static int cmd_again_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, NULL);
 }
 
-const struct cmd cmd_again = {
-    .name = "again",
-    .usage = "again ID...",
-    .summary = "run finished tasks once more",
-    .text = "The iteration rises by one. What was built on the old one is not valid any more: "
-            "children that\n"
-            "waited for this task are invalidated, and running ones are stopped.\n",
-    .examples = "sluice again web-17\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_again_run,
-};
+const struct cmd cmd_again = { "again", .min_args = 1, .max_args = CMD_ANY_ARGS,
+                               .run = cmd_again_run };

@@ -58,41 +58,9 @@ static int clear_run(const struct cmd_call *call) {
     return name_verb_run(call, &verb);
 }
 
-static const struct cmd agent_clear = {
-    .name = "clear",
-    .usage = "agent clear NAME...",
-    .summary = "open agents that could not be launched",
-    .text =
-        "An agent that could not be launched several times in a row is closed for a while. When "
-        "its\n"
-        "program is in place again, this opens it at once: its tasks may start, and its failures\n"
-        "count from 0. An account that is closed is opened with 'sluice limiter clear'.\n",
-    .examples = "sluice agent clear claude\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = clear_run,
-};
+static const struct cmd agent_clear = { "agent clear", .min_args = 1, .max_args = CMD_ANY_ARGS,
+                                        .run = clear_run };
 
-static const struct cmd agent_list = {
-    .name = "list",
-    .usage = "agent list",
-    .summary = "list the agents and how busy they are",
-    .text =
-        "Agents that need no configuration are listed too; USED is - for those that nobody has\n"
-        "named yet. FOUND is where its program is, in the PATH that its runs get.\n"
-        "An agent that could not be launched several times in a row is closed for a while; the\n"
-        "next launch that works opens it, and so does 'sluice agent clear'.\n",
-    .examples = "sluice agent list\n",
-    .run = list_run,
-};
+static const struct cmd agent_list = { "agent list", .run = list_run };
 
-static const struct cmd *const agent_subs[] = { &agent_clear, &agent_list, NULL };
-
-const struct cmd cmd_agent = {
-    .name = "agent",
-    .usage = "agent clear|list ...",
-    .summary = "look at the agents, and open those that are closed",
-    .examples = "sluice agent list\n"
-                "sluice agent clear claude\n",
-    .subs = agent_subs,
-};
+const struct cmd cmd_agent = { "agent", .subs = CMD_LIST(&agent_clear, &agent_list) };

@@ -18,18 +18,5 @@ static int cmd_approve_run(const struct cmd_call *call) {
     return task_verb_run_reason(call, &verb);
 }
 
-const struct cmd cmd_approve = {
-    .name = "approve",
-    .usage = "approve [--reason TEXT] ID...",
-    .summary = "accept finished work that waits for review",
-    .text =
-        "For tasks with `review: true` or `until: external` whose run has ended well: they are "
-        "done then. With `merge: direct` the branch of the task is merged first; if that is not "
-        "possible, the reason is printed, the exit code is 4 and the task still waits.\n",
-    .examples = "sluice approve web-17\n"
-                "sluice reject web-18\n",
-    .options = approve_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_approve_run,
-};
+const struct cmd cmd_approve = { "approve", .options = approve_options, .min_args = 1,
+                                 .max_args = CMD_ANY_ARGS, .run = cmd_approve_run };

@@ -33,16 +33,4 @@ static int cmd_backup_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_backup = {
-    .name = "backup",
-    .usage = "backup FILE",
-    .summary = "write a copy of the whole state while work goes on",
-    .text =
-        "Every task, run, event and setting of the database as they are at one moment. Logs and\n"
-        "the configuration file are not in it. 'sluice restore' brings it back.\n",
-    .examples = "sluice backup night.db\n"
-                "sluice backup --json /backup/sluice.db\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_backup_run,
-};
+const struct cmd cmd_backup = { "backup", .min_args = 1, .max_args = 1, .run = cmd_backup_run };

@@ -249,21 +249,5 @@ static const struct cmd_option budget_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_budget = {
-    .name = "budget",
-    .usage = "budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW] "
-             "[--booked-tokens N] [--booked-usd X] [--attempt N]",
-    .summary = "show or change how much a task may use",
-    .text =
-        "Without options: what its run, the task, its project and all projects have used, and\n"
-        "may use. With options: changes that of the task; what is not given stays. A task that\n"
-        "is held because its budget was used up continues if it may use more now. --booked-tokens\n"
-        "and --booked-usd correct what an ended run has reported, in all totals.\n",
-    .examples = "sluice budget web-17\n"
-                "sluice budget web-17 --tokens 200000 --usd 5\n"
-                "sluice budget web-17 --booked-usd 0.40 --attempt 2\n",
-    .options = budget_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_budget_run,
-};
+const struct cmd cmd_budget = { "budget", .options = budget_options, .min_args = 1, .max_args = 1,
+                                .run = cmd_budget_run };

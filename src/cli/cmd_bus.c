@@ -397,20 +397,8 @@ static const struct cmd_option post_options[] = {
     { NULL },
 };
 
-static const struct cmd bus_post_cmd = {
-    .name = "post",
-    .usage = "bus post [--project NAME] [--task ID] [--type TYPE] [--meta KEY=VALUE] TEXT|-",
-    .summary = "append a message",
-    .text =
-        "Inside a run its own task is meant when neither --project nor --task is given. With -\n"
-        "the text comes from the standard input. Prints the id of the message.\n",
-    .examples = "sluice bus post --project web --type FACT \"the build passes\"\n"
-                "git log -1 | sluice bus post --task web-17 -\n",
-    .options = post_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = post_run,
-};
+static const struct cmd bus_post_cmd = { "bus post", .options = post_options, .min_args = 1,
+                                         .max_args = 1, .run = post_run };
 
 static const struct cmd_option read_options[] = {
     BUS_TARGET_OPTIONS,
@@ -421,43 +409,11 @@ static const struct cmd_option read_options[] = {
     { NULL },
 };
 
-static const struct cmd bus_read_cmd = {
-    .name = "read",
-    .usage = "bus read [-f] [--tail N|--since MSG_ID] [--type TYPE] [--project NAME] [--task ID]",
-    .summary = "print messages, or follow them",
-    .text = "Takes no lock and needs no daemon. Terminal escapes are taken out. With --follow and\n"
-            "--json each line is one message.\n",
-    .examples = "sluice bus read --project web --tail 20\n"
-                "sluice bus read -f --task web-17\n",
-    .options = read_options,
-    .run = read_run,
-};
+static const struct cmd bus_read_cmd = { "bus read", .options = read_options, .run = read_run };
 
 static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
 
-static const struct cmd bus_stats_cmd = {
-    .name = "stats",
-    .usage = "bus stats [--project NAME] [--task ID]",
-    .summary = "show how much writers got in each other's way",
-    .text = "Counted over all processes that ever wrote to the buses of this home.\n",
-    .examples = "sluice bus stats\n",
-    .options = stats_options,
-    .run = stats_run,
-};
+static const struct cmd bus_stats_cmd = { "bus stats", .options = stats_options, .run = stats_run };
 
-static const struct cmd *const bus_subs[] = {
-    &bus_post_cmd,
-    &bus_read_cmd,
-    &bus_stats_cmd,
-    NULL,
-};
-
-const struct cmd cmd_bus = {
-    .name = "bus",
-    .usage = "bus post|read|stats ...",
-    .summary = "messages of projects and tasks",
-    .text = "Append-only files that agents and people write and read, with or without a daemon.\n",
-    .examples = "sluice bus post --project web \"who owns the parser?\"\n"
-                "sluice bus read --project web --tail 20\n",
-    .subs = bus_subs,
-};
+const struct cmd cmd_bus = { "bus",
+                             .subs = CMD_LIST(&bus_post_cmd, &bus_read_cmd, &bus_stats_cmd) };

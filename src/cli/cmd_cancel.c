@@ -22,18 +22,5 @@ static int cmd_cancel_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, body);
 }
 
-const struct cmd cmd_cancel = {
-    .name = "cancel",
-    .usage = "cancel [--now] ID...|--all [--project P] [--group G] [--state S]",
-    .summary = "give tasks up, stopping their runs",
-    .text = "A run is told to stop (TERM, then KILL after its grace time); the task is canceled "
-            "when the run\n"
-            "has ended. If the run succeeds before the stop reaches it, the task is done. Retry "
-            "undoes it.\n",
-    .examples = "sluice cancel web-17\n"
-                "sluice cancel --now web-17 web-18\n"
-                "sluice cancel --all --project web\n",
-    .options = cancel_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_cancel_run,
-};
+const struct cmd cmd_cancel = { "cancel", .options = cancel_options, .max_args = CMD_ANY_ARGS,
+                                .run = cmd_cancel_run };

@@ -19,16 +19,5 @@ static int cmd_clear_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, NULL);
 }
 
-const struct cmd cmd_clear = {
-    .name = "clear",
-    .usage = "clear ID...|--all [--project P] [--group G] [--state S]",
-    .summary = "take tasks out of the queue; they stay as drafts",
-    .text = "Counters go back to 0 and kept places are given back. 'sluice sling' schedules them "
-            "again. What\n"
-            "runs is not touched.\n",
-    .examples = "sluice clear web-17\n"
-                "sluice clear --all --project web\n",
-    .options = clear_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_clear_run,
-};
+const struct cmd cmd_clear = { "clear", .options = clear_options, .max_args = CMD_ANY_ARGS,
+                               .run = cmd_clear_run };

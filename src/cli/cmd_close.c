@@ -18,16 +18,5 @@ static int cmd_close_run(const struct cmd_call *call) {
     return task_verb_run_reason(call, &verb);
 }
 
-const struct cmd cmd_close = {
-    .name = "close",
-    .usage = "close [--reason TEXT] ID...",
-    .summary = "end tasks that wait to be closed from outside",
-    .text = "For tasks with `until: external`: whoever knows that the work is really done says so. "
-            "They are\n"
-            "done then. As with `sluice approve`, `merge: direct` merges the branch first.\n",
-    .examples = "sluice close web-17\n",
-    .options = close_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_close_run,
-};
+const struct cmd cmd_close = { "close", .options = close_options, .min_args = 1,
+                               .max_args = CMD_ANY_ARGS, .run = cmd_close_run };

@@ -6,14 +6,13 @@
 
 #include "base/json_write.h"
 #include "cli/cmd.h"
-#include "cli/options.h"
 #include "cli/output.h"
 
 #define IDS "sluice list --ids --all --limit 500 2>/dev/null"
 
 /* Does the command take ids of tasks? Its usage says so. */
 static bool takes_ids(const struct cmd *cmd) {
-    return strstr(cmd->usage, " ID");
+    return strstr(cmd_part(cmd, CMD_PART_USAGE), " ID");
 }
 
 static void put_long_options(const struct cmd_option *list, struct strbuf *out) {
@@ -25,18 +24,15 @@ static void put_long_options(const struct cmd_option *list, struct strbuf *out) 
 static void each_command(void (*put)(const struct cmd *cmd, const char *words, struct strbuf *out),
                          struct strbuf *out) {
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-        put(*cmd, (*cmd)->name, out);
-        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++) {
-            _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-            strbuf_printf(&words, "%s %s", (*cmd)->name, (*sub)->name);
-            put(*sub, strbuf_text(&words), out);
-        }
+        put(*cmd, (*cmd)->words, out);
+        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++)
+            put(*sub, (*sub)->words, out);
     }
 }
 
 static void put_names(const struct cmd *const *table, struct strbuf *out) {
     for (size_t i = 0; table[i]; i++)
-        strbuf_printf(out, "%s%s", i > 0 ? " " : "", table[i]->name);
+        strbuf_printf(out, "%s%s", i > 0 ? " " : "", cmd_name(table[i]));
 }
 
 /* --- bash ------------------------------------------------------------------------------------ */
@@ -44,7 +40,7 @@ static void put_names(const struct cmd *const *table, struct strbuf *out) {
 static void put_bash_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
     strbuf_printf(out, "    '%s') options='", words);
     put_long_options(cmd->subs ? NULL : cmd->options, out);
-    put_long_options(options_common, out);
+    put_long_options(cmd_common_options, out);
     strbuf_puts(out, "'");
     const struct cmd *const *names = strcmp(words, "help") == 0 ? cmd_table : cmd->subs;
     if (names) {
@@ -74,7 +70,7 @@ static void print_bash(struct strbuf *out) {
         if ((*cmd)->subs)
             strbuf_printf(out,
                           "    %s) [ \"$COMP_CWORD\" -eq 2 ] || sub=\" ${COMP_WORDS[2]}\" ;;\n",
-                          (*cmd)->name);
+                          (*cmd)->words);
     strbuf_puts(out, "    esac\n"
                      "    case \"$command$sub\" in\n");
     each_command(put_bash_case, out);
@@ -118,8 +114,8 @@ static void put_zsh_options(const struct cmd_option *list, struct strbuf *out) {
 
 static void put_zsh_names(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++) {
-        strbuf_printf(out, " \\\n            '%s:", (*table)->name);
-        put_zsh_text((*table)->summary, out);
+        strbuf_printf(out, " \\\n            '%s:", cmd_name(*table));
+        put_zsh_text(cmd_part(*table, CMD_PART_SUMMARY), out);
         strbuf_puts(out, "'");
     }
 }
@@ -134,7 +130,7 @@ static void put_zsh_case(const struct cmd *cmd, const char *words, struct strbuf
     }
     strbuf_puts(out, "        _arguments -s");
     put_zsh_options(cmd->options, out);
-    put_zsh_options(options_common, out);
+    put_zsh_options(cmd_common_options, out);
     strbuf_printf(out, " \\\n            '*:%s'\n        ;;\n",
                   takes_ids(cmd) ? "task:_sluice_ids" : "file:_files");
 }
@@ -165,7 +161,7 @@ static void print_zsh(struct strbuf *out) {
                      "    ");
     for (const struct cmd *const *cmd = cmd_table, *const *first = NULL; *cmd; cmd++)
         if ((*cmd)->subs) {
-            strbuf_printf(out, "%s%s", first ? "|" : "", (*cmd)->name);
+            strbuf_printf(out, "%s%s", first ? "|" : "", (*cmd)->words);
             first = cmd;
         }
     strbuf_puts(out, ")\n"
@@ -215,14 +211,14 @@ static void put_fish_command(const struct cmd *cmd, const char *words, struct st
         strbuf_printf(&condition, "; and __fish_seen_subcommand_from %s", blank + 1);
     for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {
         strbuf_printf(out, "complete -c sluice -n '%s' -f -a %s -d '", strbuf_text(&condition),
-                      (*sub)->name);
-        put_fish_text((*sub)->summary, out);
+                      cmd_name(*sub));
+        put_fish_text(cmd_part(*sub, CMD_PART_SUMMARY), out);
         strbuf_puts(out, "'\n");
     }
     if (cmd->subs)
         return;
     put_fish_options(cmd->options, strbuf_text(&condition), out);
-    put_fish_options(options_common, strbuf_text(&condition), out);
+    put_fish_options(cmd_common_options, strbuf_text(&condition), out);
     if (takes_ids(cmd))
         strbuf_printf(out, "complete -c sluice -n '%s' -f -a '(" IDS ")'\n",
                       strbuf_text(&condition));
@@ -233,8 +229,8 @@ static void print_fish(struct strbuf *out) {
                      "complete -c sluice -e\n");
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
         strbuf_printf(out, "complete -c sluice -n __fish_use_subcommand -f -a %s -d '",
-                      (*cmd)->name);
-        put_fish_text((*cmd)->summary, out);
+                      (*cmd)->words);
+        put_fish_text(cmd_part(*cmd, CMD_PART_SUMMARY), out);
         strbuf_puts(out, "'\n");
     }
     each_command(put_fish_command, out);
@@ -275,14 +271,5 @@ static int cmd_completion_run(const struct cmd_call *call) {
                            call->args[0]);
 }
 
-const struct cmd cmd_completion = {
-    .name = "completion",
-    .usage = "completion bash|zsh|fish",
-    .summary = "print a script that completes commands, options and ids",
-    .text = "Put it into the start file of your shell. Ids are asked for when needed.\n",
-    .examples = "eval \"$(sluice completion bash)\"\n"
-                "sluice completion fish > ~/.config/fish/completions/sluice.fish\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_completion_run,
-};
+const struct cmd cmd_completion = { "completion", .min_args = 1, .max_args = 1,
+                                    .run = cmd_completion_run };

@@ -222,113 +222,28 @@ static const struct cmd_option edit_options[] = {
     { NULL },
 };
 
-static const struct cmd config_explain_cmd = {
-    .name = "explain",
-    .usage = "config explain [--file FILE] [--set KEY=VALUE]... KEY",
-    .summary = "tell everything about one key",
-    .text =
-        "What it does, what may be written, its default, its value now and in each preset. KEY\n"
-        "may have a name in it (kinds.plan.base) or a capital for any name (kinds.K.base).\n",
-    .examples = "sluice config explain limits.runs\n"
-                "sluice config explain kinds.K.base\n",
-    .options = file_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = explain_run,
-};
+static const struct cmd config_explain_cmd = { "config explain", .options = file_options,
+                                               .min_args = 1, .max_args = 1, .run = explain_run };
 
-static const struct cmd config_get_cmd = {
-    .name = "get",
-    .usage = "config get [--live] [--file FILE] [--set KEY=VALUE]... KEY",
-    .summary = "print the value of one key",
-    .text = "Alone on a line, for scripts. With --json: key, value and origin.\n",
-    .examples = "sluice config get limits.runs\n"
-                "sluice config get --live limits.runs\n",
-    .options = live_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = get_run,
-};
+static const struct cmd config_get_cmd = { "config get", .options = live_options, .min_args = 1,
+                                           .max_args = 1, .run = get_run };
 
-static const struct cmd config_keys_cmd = {
-    .name = "keys",
-    .usage = "config keys",
-    .summary = "list every key with its meaning",
-    .examples = "sluice config keys\n",
-    .run = keys_run,
-};
+static const struct cmd config_keys_cmd = { "config keys", .run = keys_run };
 
-static const struct cmd config_reference_cmd = {
-    .name = "reference",
-    .usage = "config reference",
-    .summary = "print the reference of all settings as Markdown",
-    .text = "With --json: the keys as `config keys` has them.\n",
-    .examples = "sluice config reference > docs/config.md\n",
-    .run = reference_run,
-};
+static const struct cmd config_reference_cmd = { "config reference", .run = reference_run };
 
-static const struct cmd config_reload_cmd = {
-    .name = "reload",
-    .usage = "config reload",
-    .summary = "let the daemon read its file again",
-    .text = "After the file was changed by hand. A file with a mistake changes nothing.\n",
-    .examples = "sluice config reload\n",
-    .run = config_change_reload,
-};
+static const struct cmd config_reload_cmd = { "config reload", .run = config_change_reload };
 
-static const struct cmd config_set_cmd = {
-    .name = "set",
-    .usage = "config set [--file FILE] KEY=VALUE...",
-    .summary = "change settings, in the file and at once",
-    .text =
-        "All of them or none. A daemon that runs writes its file and applies them at once; when\n"
-        "none runs the file is changed. Comments and everything else in it stay as they are.\n",
-    .examples = "sluice config set limits.runs=12\n"
-                "sluice config set kinds.review.max_running=2 projects.web.weight=3\n",
-    .options = edit_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = config_change_set,
-};
+static const struct cmd config_set_cmd = { "config set", .options = edit_options, .min_args = 1,
+                                           .max_args = CMD_ANY_ARGS, .run = config_change_set };
 
-static const struct cmd config_unset_cmd = {
-    .name = "unset",
-    .usage = "config unset [--file FILE] KEY...",
-    .summary = "take settings out of the file: their defaults hold again",
-    .text = "As 'config set'. A key that is not in the file stays as it is.\n",
-    .examples = "sluice config unset limits.runs\n",
-    .options = edit_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = config_change_unset,
-};
+static const struct cmd config_unset_cmd = { "config unset", .options = edit_options, .min_args = 1,
+                                             .max_args = CMD_ANY_ARGS, .run = config_change_unset };
 
-static const struct cmd config_show_cmd = {
-    .name = "show",
-    .usage = "config show [--live] [--file FILE] [--set KEY=VALUE]...",
-    .summary = "print every value in force and where it came from",
-    .text =
-        "Reads $SLUICE_HOME/sluice.yaml, or ~/.config/sluice/sluice.yaml when SLUICE_HOME is not\n"
-        "set. A file that is not there is the same as an empty one, unless --file names it.\n",
-    .examples = "sluice config show\n"
-                "sluice config show --set preset=loopr\n"
-                "sluice config show --json --file sluice.yaml\n",
-    .options = live_options,
-    .run = show_run,
-};
+static const struct cmd config_show_cmd = { "config show", .options = live_options,
+                                            .run = show_run };
 
-static const struct cmd *const config_subs[] = {
-    &config_explain_cmd,   &config_get_cmd,    &config_keys_cmd,
-    &config_reference_cmd, &config_reload_cmd, &config_set_cmd,
-    &config_show_cmd,      &config_unset_cmd,  NULL,
-};
-
-const struct cmd cmd_config = {
-    .name = "config",
-    .usage = "config explain|get|keys|reference|reload|set|show|unset ...",
-    .summary = "look at the configuration and change it",
-    .examples = "sluice config show\n"
-                "sluice config set limits.runs=12\n"
-                "sluice config explain limits.runs\n",
-    .subs = config_subs,
-};
+const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, &config_get_cmd,
+                                                           &config_keys_cmd, &config_reference_cmd,
+                                                           &config_reload_cmd, &config_set_cmd,
+                                                           &config_show_cmd, &config_unset_cmd) };

@@ -90,18 +90,4 @@ static const struct cmd_option dash_options[] = {
     { NULL, 0, NULL, NULL },
 };
 
-const struct cmd cmd_dash = {
-    .name = "dash",
-    .usage = "dash [--print] [--admin | --scope read|submit|admin] [--port PORT]",
-    .summary = "open the dashboard in a browser",
-    .text =
-        "The link is good for one use within a minute. The browser gets it in a private file, not\n"
-        "as an argument. The link is printed if there is no display or no xdg-open, and with\n"
-        "--print, for a browser that cannot read the file. If the daemon does not listen on TCP\n"
-        "(http.listen), it listens on a loopback port from now on, until it ends.\n",
-    .examples = "sluice dash\n"
-                "sluice dash --admin\n"
-                "sluice dash --print --scope read\n",
-    .options = dash_options,
-    .run = dash_run,
-};
+const struct cmd cmd_dash = { "dash", .options = dash_options, .run = dash_run };

@@ -174,18 +174,8 @@ static const struct cmd_option scheduler_options[] = {
     { NULL },
 };
 
-static const struct cmd debug_scheduler = {
-    .name = "scheduler",
-    .usage = "debug scheduler [--snapshot FILE [--set KEY=VALUE]...]",
-    .summary = "list the candidates by score, and whether each could start",
-    .text =
-        "PRIORITY is the score: higher first. RUNNABLE says whether anything stands in the way\n"
-        "of the task now, without asking whose turn it is.\n",
-    .examples = "sluice debug scheduler\n"
-                "sluice debug scheduler --snapshot examples/loopr.json\n",
-    .options = scheduler_options,
-    .run = scheduler_run,
-};
+static const struct cmd debug_scheduler = { "debug scheduler", .options = scheduler_options,
+                                            .run = scheduler_run };
 
 struct events {
     struct strbuf out;
@@ -224,26 +214,8 @@ static const struct cmd_option events_options[] = {
     { NULL },
 };
 
-static const struct cmd debug_events = {
-    .name = "events",
-    .usage = "debug events [--after N]",
-    .summary = "print every event that is kept, one JSON object per line",
-    .text = "With --json they are one list. For people there is 'sluice events'.\n",
-    .examples = "sluice debug events --after 1200 > events.jsonl\n",
-    .options = events_options,
-    .run = events_run,
-};
+static const struct cmd debug_events = { "debug events", .options = events_options,
+                                         .run = events_run };
 
-static const struct cmd *const debug_subs[] = { &debug_events, &debug_outcome, &debug_scheduler,
-                                                NULL };
-
-const struct cmd cmd_debug = {
-    .name = "debug",
-    .usage = "debug events|outcome|scheduler ...",
-    .summary = "look inside the scheduler",
-    .examples = "sluice debug scheduler\n"
-                "sluice debug scheduler --snapshot examples/loopr.json\n"
-                "sluice debug events > events.jsonl\n"
-                "sluice debug outcome --agent claude --exit 0 out.log\n",
-    .subs = debug_subs,
-};
+const struct cmd cmd_debug = { "debug",
+                               .subs = CMD_LIST(&debug_events, &debug_outcome, &debug_scheduler) };

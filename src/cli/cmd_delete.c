@@ -19,18 +19,5 @@ static int cmd_delete_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, NULL);
 }
 
-const struct cmd cmd_delete = {
-    .name = "delete",
-    .usage = "delete ID...|--all [--project P] [--group G] [--state S]",
-    .summary = "remove finished tasks and drafts for good",
-    .text = "With their runs, logs and events. Only drafts and tasks that are over; cancel others "
-            "first. Deleting\n"
-            "a task that is not done fails what depends on it, and every task below it. --all "
-            "means what is\n"
-            "over; drafts only when --state names them.\n",
-    .examples = "sluice delete web-17\n"
-                "sluice delete --all --state done --project web\n",
-    .options = delete_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_delete_run,
-};
+const struct cmd cmd_delete = { "delete", .options = delete_options, .max_args = CMD_ANY_ARGS,
+                                .run = cmd_delete_run };

@@ -18,18 +18,5 @@ static const struct cmd_option demote_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_demote = {
-    .name = "demote",
-    .usage = "demote [--priority N] ID...",
-    .summary = "let tasks wait behind all others",
-    .text = "Gives them a priority higher than that of every task that waits (lower goes first; "
-            "100 is\n"
-            "what a task has by default). The share of their project and every limit hold as\n"
-            "before.\n",
-    .examples = "sluice demote web-17\n"
-                "sluice demote --priority 500 web-17\n",
-    .options = demote_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_demote_run,
-};
+const struct cmd cmd_demote = { "demote", .options = demote_options, .min_args = 1,
+                                .max_args = CMD_ANY_ARGS, .run = cmd_demote_run };

@@ -101,16 +101,5 @@ static const struct cmd_option depend_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_depend = {
-    .name = "depend",
-    .usage = "depend [--add|--drop] ID ON...|--none ID",
-    .summary = "change what a task depends on",
-    .text = "Replaces the tasks that must be done before ID may start. Possible until it starts.\n",
-    .examples = "sluice depend web-5 web-3 web-4\n"
-                "sluice depend --drop web-5 web-3\n"
-                "sluice depend --none web-5\n",
-    .options = depend_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_depend_run,
-};
+const struct cmd cmd_depend = { "depend", .options = depend_options, .min_args = 1,
+                                .max_args = CMD_ANY_ARGS, .run = cmd_depend_run };

@@ -118,18 +118,5 @@ static const struct cmd_option options[] = {
     { .name = NULL },
 };
 
-const struct cmd cmd_diff = {
-    .name = "diff",
-    .usage = "diff [--iteration N] [--stat] ID",
-    .summary = "show what a task has changed in its worktree",
-    .text = "Committed or not, new files too, since its branch left the base; when the worktree\n"
-            "has gone, what was merged. An iteration is what was recorded at its end. On a\n"
-            "terminal nothing in it moves the cursor; into a pipe goes the patch as it is.\n",
-    .examples = "sluice diff web-17\n"
-                "sluice diff web-17 --stat\n"
-                "sluice diff web-17 --iteration 2 | git apply --check\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_diff_run,
-};
+const struct cmd cmd_diff = { "diff", .options = options, .min_args = 1, .max_args = 1,
+                              .run = cmd_diff_run };

@@ -103,20 +103,4 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd cmd_digest = {
-    .name = "digest",
-    .usage = "digest [--since 12h|yesterday|...] [--format markdown|html|json]",
-    .summary = "tell what happened since last night, on one page",
-    .text =
-        "What waits for a person comes first, then what failed and the last thing it said, what "
-        "was\n"
-        "done, tokens and money by project and agent (with how many runs told no cost), what "
-        "waits\n"
-        "longest and why, and which limits were hit. The HTML is one file without scripts, for a\n"
-        "mail or a browser.\n",
-    .examples = "sluice digest\n"
-                "sluice digest --since yesterday\n"
-                "sluice digest --format html >night.html\n",
-    .options = options,
-    .run = run,
-};
+const struct cmd cmd_digest = { "digest", .options = options, .run = run };

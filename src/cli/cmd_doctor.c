@@ -379,20 +379,4 @@ static int cmd_doctor_run(const struct cmd_call *call) {
     return count(&d, BAD) == 0 ? CMD_OK : CMD_FAILED;
 }
 
-const struct cmd cmd_doctor = {
-    .name = "doctor",
-    .usage = "doctor",
-    .summary = "check folders, configuration, programs, agents, kernel and database",
-    .text =
-        "Works with and without a daemon, starts none and changes nothing, except that it removes\n"
-        "cgroups that killed daemons have left. Exit code 1 says that something must be put "
-        "right;\n"
-        "a warning need not be. Of each agent that is here or configured: its program and "
-        "version,\n"
-        "whether it seems to be logged in, what it may do, and its MCP server. A kernel feature "
-        "that is not there is no fault: it tells what is\n"
-        "done instead, and how to have it.\n",
-    .examples = "sluice doctor\n"
-                "sluice doctor --json\n",
-    .run = cmd_doctor_run,
-};
+const struct cmd cmd_doctor = { "doctor", .run = cmd_doctor_run };

@@ -214,15 +214,4 @@ static const struct cmd_option down_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_down = {
-    .name = "down",
-    .usage = "down [--wait]",
-    .summary = "stop the daemon; what runs goes on",
-    .text = "Nothing new starts until the next 'sluice up', which finds the runs again:\n"
-            "those that live and those that ended meanwhile. When no daemon runs, that is\n"
-            "said and all is well.\n",
-    .examples = "sluice down\n"
-                "sluice down --wait\n",
-    .options = down_options,
-    .run = cmd_down_run,
-};
+const struct cmd cmd_down = { "down", .options = down_options, .run = cmd_down_run };

@@ -212,16 +212,4 @@ static const struct cmd_option events_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_events = {
-    .name = "events",
-    .usage = "events [--follow] [--task ID] [--after N] [--limit N]",
-    .summary = "show what happened, and follow what happens",
-    .text = "One line per event, the newest last: time, number, kind, task and attempt, and what\n"
-            "belongs to it. The numbers have no gaps. With --follow and --json each line is one\n"
-            "JSON object.\n",
-    .examples = "sluice events\n"
-                "sluice events -f --task web-17\n"
-                "sluice events --after 1200\n",
-    .options = events_options,
-    .run = cmd_events_run,
-};
+const struct cmd cmd_events = { "events", .options = events_options, .run = cmd_events_run };

@@ -237,59 +237,13 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-static const struct cmd formula_check_cmd = {
-    .name = "check",
-    .usage = "formula check [--project P] NAME|FILE...",
-    .summary = "say whether formulas are sound",
-    .text =
-        "Reads each one wholly: its members, its variables, who needs whom. The first mistake is\n"
-        "told with its line.\n",
-    .examples = "sluice formula check release\n"
-                "sluice formula check ./formulas/release.yaml\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = check_run,
-};
+static const struct cmd formula_check_cmd = { "formula check", .options = options, .min_args = 1,
+                                              .max_args = CMD_ANY_ARGS, .run = check_run };
 
-static const struct cmd formula_list_cmd = {
-    .name = "list",
-    .usage = "formula list [--project P]",
-    .summary = "list the formulas, with their variables",
-    .text = "Variables with a * are required. A formula with a mistake is told on stderr.\n",
-    .examples = "sluice formula list\n",
-    .options = options,
-    .run = list_run,
-};
+static const struct cmd formula_list_cmd = { "formula list", .options = options, .run = list_run };
 
-static const struct cmd formula_show_cmd = {
-    .name = "show",
-    .usage = "formula show [--project P] NAME|FILE",
-    .summary = "show the variables and steps of a formula",
-    .examples = "sluice formula show release\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = show_run,
-};
+static const struct cmd formula_show_cmd = { "formula show", .options = options, .min_args = 1,
+                                             .max_args = 1, .run = show_run };
 
-static const struct cmd *const formula_subs[] = {
-    &formula_check_cmd,
-    &formula_list_cmd,
-    &formula_show_cmd,
-    NULL,
-};
-
-const struct cmd cmd_formula = {
-    .name = "formula",
-    .usage = "formula check|list|show ...",
-    .summary = "look at formulas: work with variables, for 'add --formula' and 'sling --on'",
-    .text =
-        "A formula is a YAML file with variables and steps. NAME is looked for in the folder of\n"
-        "the project, .sluice/formulas/NAME.yaml, then beside the configuration,\n"
-        "formulas/NAME.yaml; a word with a slash, or one that ends in .yaml, is a file.\n",
-    .examples = "sluice formula list\n"
-                "sluice add --formula release --var version=1.2\n"
-                "sluice sling web-17 --on review\n",
-    .subs = formula_subs,
-};
+const struct cmd cmd_formula = { "formula", .subs = CMD_LIST(&formula_check_cmd, &formula_list_cmd,
+                                                             &formula_show_cmd) };

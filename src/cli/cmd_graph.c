@@ -99,21 +99,4 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd cmd_graph = {
-    .name = "graph",
-    .usage = "graph [ID | --project NAME | --group NAME] [--format ascii|dot|mermaid|svg] ...",
-    .summary = "draw what waits for what",
-    .text =
-        "Of a task: all that it waits for and all that waits for it. Else the open tasks, newest\n"
-        "first, with the finished ones that they directly wait for.\n"
-        "A task stands below the one that is last to be over before it; what else comes before it\n"
-        "is named behind. Marks: + done, > running, o ready, . waiting, = held, x failed,\n"
-        "- canceled; * is the chain that takes longest. svg is a whole picture, dot is for\n"
-        "Graphviz, mermaid for Markdown pages.\n",
-    .examples = "sluice graph web-17\n"
-                "sluice graph --project web\n"
-                "sluice graph --group night --format svg >night.svg\n",
-    .options = options,
-    .max_args = 1,
-    .run = run,
-};
+const struct cmd cmd_graph = { "graph", .options = options, .max_args = 1, .run = run };

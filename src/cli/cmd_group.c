@@ -114,59 +114,16 @@ static const struct cmd_option add_options[] = {
     { NULL },
 };
 
-static const struct cmd group_add = {
-    .name = "add",
-    .usage = "group add [--owned] [NAME]",
-    .summary = "make a group",
-    .text =
-        "Without a NAME it gets one, which is printed. An open group of that name is used as it\n"
-        "is. Tasks join with 'sluice add --group NAME'.\n",
-    .examples = "sluice group add night\n"
-                "sluice group add --owned release\n",
-    .options = add_options,
-    .max_args = 1,
-    .run = add_run,
-};
+static const struct cmd group_add = { "group add", .options = add_options, .max_args = 1,
+                                      .run = add_run };
 
-static const struct cmd group_close = {
-    .name = "close",
-    .usage = "group close NAME...",
-    .summary = "stop following groups; their tasks go on",
-    .examples = "sluice group close night\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = close_run,
-};
+static const struct cmd group_close = { "group close", .min_args = 1, .max_args = CMD_ANY_ARGS,
+                                        .run = close_run };
 
-static const struct cmd group_list = {
-    .name = "list",
-    .usage = "group list",
-    .summary = "list the groups and how far they are",
-    .examples = "sluice group list\n",
-    .run = list_run,
-};
+static const struct cmd group_list = { "group list", .run = list_run };
 
-static const struct cmd group_show = {
-    .name = "show",
-    .usage = "group show NAME",
-    .summary = "show the tasks of a group",
-    .examples = "sluice group show night\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = show_run,
-};
+static const struct cmd group_show = { "group show", .min_args = 1, .max_args = 1,
+                                       .run = show_run };
 
-static const struct cmd *const group_subs[] = {
-    &group_add, &group_close, &group_list, &group_show, NULL,
-};
-
-const struct cmd cmd_group = {
-    .name = "group",
-    .usage = "group add|close|list|show ...",
-    .summary = "follow several tasks together",
-    .text = "A group tracks its tasks and never blocks one. It closes when all of them are over,\n"
-            "unless it is owned.\n",
-    .examples = "sluice group list\n"
-                "sluice group show night\n",
-    .subs = group_subs,
-};
+const struct cmd cmd_group = { "group", .subs = CMD_LIST(&group_add, &group_close, &group_list,
+                                                         &group_show) };

@@ -28,19 +28,5 @@ static int cmd_hold_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, json_pack("{s:I}", "until", (json_int_t)at));
 }
 
-const struct cmd cmd_hold = {
-    .name = "hold",
-    .usage = "hold [--until WHEN] ID...",
-    .summary = "keep tasks from starting",
-    .text = "A task that runs cannot be held. WHEN is a span (90s, 30m, 2h, 1d), a time of day "
-            "(18:30; tomorrow\n"
-            "when it has passed), a day (2027-01-31) or both (2027-01-31T18:30). Without it the "
-            "task waits for\n"
-            "'sluice release'.\n",
-    .examples = "sluice hold web-17 web-18\n"
-                "sluice hold --until 18:30 web-17\n",
-    .options = hold_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_hold_run,
-};
+const struct cmd cmd_hold = { "hold", .options = hold_options, .min_args = 1,
+                              .max_args = CMD_ANY_ARGS, .run = cmd_hold_run };

@@ -59,37 +59,9 @@ static int forget_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd host_forget = {
-    .name = "forget",
-    .usage = "host forget HOST",
-    .summary = "say that a host is gone for good: its runs are lost",
-    .text = "Only when it is: what may still work there must not be done a second time beside\n"
-            "it. Its tasks go on as after any lost run, by the rules of 'lost' and 'retry.lost'.\n"
-            "If the host comes back, what still lives there of these runs is killed.\n",
-    .examples = "sluice host forget box1\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = forget_run,
-};
+static const struct cmd host_forget = { "host forget", .min_args = 1, .max_args = 1,
+                                        .run = forget_run };
 
-static const struct cmd host_list = {
-    .name = "list",
-    .usage = "host list",
-    .summary = "list the hosts that have runs",
-    .text = "active: the daemon that answers is there. unreachable: its runs keep their places\n"
-            "until its own daemon is the active one again, or somebody forgets it.\n",
-    .examples = "sluice host list\n"
-                "sluice host list --json | jq -r '.items[] | select(.reachable | not).name'\n",
-    .run = list_run,
-};
+static const struct cmd host_list = { "host list", .run = list_run };
 
-static const struct cmd *const host_subs[] = { &host_forget, &host_list, NULL };
-
-const struct cmd cmd_host = {
-    .name = "host",
-    .usage = "host forget|list ...",
-    .summary = "show which hosts have runs, and forget one that is gone",
-    .examples = "sluice host list\n"
-                "sluice host forget box1\n",
-    .subs = host_subs,
-};
+const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, &host_list) };

@@ -274,16 +274,4 @@ static const struct cmd_option init_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_init = {
-    .name = "init",
-    .usage = "init [--preset NAME] [--force] [--service]",
-    .summary = "write a first configuration file",
-    .text = "Writes sluice.yaml with a preset and the settings that people change most, as\n"
-            "comments. It is $SLUICE_HOME/sluice.yaml, or ~/.config/sluice/sluice.yaml when\n"
-            "SLUICE_HOME is not set. Nothing needs it: without a file everything has its\n"
-            "default.\n",
-    .examples = "sluice init\n"
-                "sluice init --preset loopr\n",
-    .options = init_options,
-    .run = cmd_init_run,
-};
+const struct cmd cmd_init = { "init", .options = init_options, .run = cmd_init_run };

@@ -67,39 +67,9 @@ static int clear_run(const struct cmd_call *call) {
     return name_verb_run(call, &verb);
 }
 
-static const struct cmd limiter_clear = {
-    .name = "clear",
-    .usage = "limiter clear NAME...",
-    .summary = "open accounts again, with their full cap",
-    .text =
-        "Ends a backoff, and opens an account that was closed because of a login or a bill. What\n"
-        "waits for it may start at once.\n",
-    .examples = "sluice limiter clear anthropic\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = clear_run,
-};
+static const struct cmd limiter_clear = { "limiter clear", .min_args = 1, .max_args = CMD_ANY_ARGS,
+                                          .run = clear_run };
 
-static const struct cmd limiter_list = {
-    .name = "list",
-    .usage = "limiter list",
-    .summary = "list the accounts and their state",
-    .text = "open: everything goes. backoff: the provider said wait. probing: one run goes first.\n"
-            "ramping: places come back step by step. closed: a person must act, then clear it.\n"
-            "SUCCESS: when a run that used the account last ended well. Below the table: what the "
-            "agent\n"
-            "of a closed account said, and what to do.\n",
-    .examples = "sluice limiter list\n",
-    .run = list_run,
-};
+static const struct cmd limiter_list = { "limiter list", .run = list_run };
 
-static const struct cmd *const limiter_subs[] = { &limiter_clear, &limiter_list, NULL };
-
-const struct cmd cmd_limiter = {
-    .name = "limiter",
-    .usage = "limiter clear|list ...",
-    .summary = "look at the rate limits of accounts, and open them",
-    .examples = "sluice limiter list\n"
-                "sluice limiter clear anthropic\n",
-    .subs = limiter_subs,
-};
+const struct cmd cmd_limiter = { "limiter", .subs = CMD_LIST(&limiter_clear, &limiter_list) };

@@ -233,17 +233,4 @@ static const struct cmd_option list_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_list = {
-    .name = "list",
-    .usage = "list [--state S] [--project NAME] [--limit N] [--all] ...",
-    .summary = "list tasks, with the gate that stops each",
-    .text = "Without --state: those that are not finished. AGE is the time since the state\n"
-            "changed, GATE the first condition that stops the task ('sluice why ID' tells\n"
-            "more).\n",
-    .examples = "sluice list\n"
-                "sluice list --state failed --limit 200\n"
-                "sluice list --project web --order queue\n"
-                "sluice list --ids --state failed | xargs sluice retry\n",
-    .options = list_options,
-    .run = cmd_list_run,
-};
+const struct cmd cmd_list = { "list", .options = list_options, .run = cmd_list_run };

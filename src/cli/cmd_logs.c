@@ -364,21 +364,5 @@ static const struct cmd_option logs_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_logs = {
-    .name = "logs",
-    .usage = "logs [-f] [--err|--check|--prepare|--both] [--attempt N] [--tail N] ID",
-    .summary = "print what a run wrote, or follow it live",
-    .text = "Its standard output, unless an option says otherwise; when it wrote only to the\n"
-            "other one, a line on stderr says so. Of an agent, what it says, each tool call and\n"
-            "the first lines of its result; --raw prints its events. Terminal escapes are taken\n"
-            "out unless --raw is given. With --follow the daemon may be stopped and started "
-            "meanwhile: it goes on\n"
-            "where it was.\n",
-    .examples = "sluice logs web-17\n"
-                "sluice logs -f --both web-17\n"
-                "sluice logs --tail 20 --err 17\n",
-    .options = logs_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_logs_run,
-};
+const struct cmd cmd_logs = { "logs", .options = logs_options, .min_args = 1, .max_args = 1,
+                              .run = cmd_logs_run };

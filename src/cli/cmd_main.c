@@ -1,6 +1,6 @@
 /* cmd_main.c: from argv to one command's run function and back to an exit code.
  *
- * `--help` wins over everything else that is wrong with a call: who asks for help does not know
+ * `--help` wins over everything else that is wrong with a call: a person who asks for help does not know
  * yet how to call it. */
 #include "cli/cmd.h"
 
@@ -13,7 +13,6 @@
 #include <sys/signalfd.h>
 
 #include "base/macros.h"
-#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/sanitize.h"
 
@@ -21,20 +20,19 @@
 
 extern const struct cmd cmd_version;
 
-/* Sentences quote what others wrote: names, paths, the messages of runs. */
-static void warn_text(const struct strbuf *sentence) {
-    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
-    sanitize_line(strbuf_text(sentence), &safe);
+/* Messages quote what others wrote: names, paths, the messages of runs. */
+static void vwarn(const char *format, va_list args) {
+    _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT, safe = STRBUF_INIT;
+    strbuf_vprintf(&message, format, args);
+    sanitize_line(strbuf_text(&message), &safe);
     (void)fprintf(stderr, "sluice: %s\n", strbuf_text(&safe));
 }
 
 void cmd_warn(const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
     va_list args;
     va_start(args, format);
-    strbuf_vprintf(&sentence, format, args);
+    vwarn(format, args);
     va_end(args);
-    warn_text(&sentence);
 }
 
 int cmd_watch_interrupts(void) {
@@ -47,17 +45,20 @@ int cmd_watch_interrupts(void) {
 }
 
 int cmd_usage_error(const struct cmd *cmd, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
     va_list args;
     va_start(args, format);
-    strbuf_vprintf(&sentence, format, args);
+    vwarn(format, args);
     va_end(args);
-    warn_text(&sentence);
     if (cmd)
-        (void)fprintf(stderr, "usage: sluice %s\n", cmd->usage);
+        (void)fprintf(stderr, "usage: sluice %s\n", cmd_part(cmd, CMD_PART_USAGE));
     else
         (void)fputs("see 'sluice --help'\n", stderr);
     return CMD_USAGE;
+}
+
+int cmd_fail(const struct error *err) {
+    cmd_warn("%s", err->text);
+    return CMD_FAILED;
 }
 
 int cmd_error(const struct error *err) {
@@ -81,16 +82,9 @@ static int unknown_command(const struct cmd *parent, const char *name) {
     const char *nearest = cmd_nearest(table, name);
     if (nearest)
         return cmd_usage_error(parent, "unknown command '%s%s%s'; did you mean '%s'?",
-                               parent ? parent->name : "", parent ? " " : "", name, nearest);
-    return cmd_usage_error(parent, "unknown command '%s%s%s'", parent ? parent->name : "",
+                               parent ? parent->words : "", parent ? " " : "", name, nearest);
+    return cmd_usage_error(parent, "unknown command '%s%s%s'", parent ? parent->words : "",
                            parent ? " " : "", name);
-}
-
-static int print(void (*printer)(struct strbuf *out)) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    printer(&out);
-    output_rest(&out);
-    return CMD_OK;
 }
 
 static int print_help(const struct cmd *cmd) {
@@ -114,11 +108,11 @@ static bool asks_for_help(int count, char **words) {
 static int check_args(const struct cmd_call *call) {
     const struct cmd *cmd = call->cmd;
     if (call->arg_count < cmd->min_args)
-        return cmd_usage_error(cmd, "'%s' needs %s%u argument%s", cmd->name,
+        return cmd_usage_error(cmd, "'%s' needs %s%u argument%s", cmd_name(cmd),
                                cmd->max_args > cmd->min_args ? "at least " : "", cmd->min_args,
                                cmd->min_args == 1 ? "" : "s");
     if (cmd->max_args != CMD_ANY_ARGS && call->arg_count > cmd->max_args)
-        return cmd_usage_error(cmd, "'%s' does not take the argument '%s'", cmd->name,
+        return cmd_usage_error(cmd, "'%s' does not take the argument '%s'", cmd_name(cmd),
                                call->args[cmd->max_args]);
     return CMD_OK;
 }
@@ -126,7 +120,7 @@ static int check_args(const struct cmd_call *call) {
 static int run_command(const struct cmd *cmd, int count, char **words) {
     while (cmd->subs) {
         if (count == 0)
-            return cmd_usage_error(cmd, "'%s' needs a subcommand", cmd->name);
+            return cmd_usage_error(cmd, "'%s' needs a subcommand", cmd_name(cmd));
         if (is_help(words[0]))
             return print_help(cmd);
         const struct cmd *sub = cmd_find(cmd->subs, words[0]);
@@ -152,13 +146,9 @@ static int run_command(const struct cmd *cmd, int count, char **words) {
 }
 
 static int dispatch(int argc, char **argv) {
-    if (argc < 2) {
-        print(cmd_print_overview);
-        return CMD_OK;
-    }
-    const char *word = argv[1];
+    const char *word = argc < 2 ? "--help" : argv[1];
     if (is_help(word))
-        return print(cmd_print_overview);
+        return print_help(NULL);
     if (strcmp(word, "--version") == 0)
         return run_command(&cmd_version, argc - 2, argv + 2);
     const struct cmd *cmd = cmd_find(cmd_table, word);

@@ -51,17 +51,4 @@ static const struct cmd_option mcp_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_mcp = {
-    .name = "mcp",
-    .usage = "mcp [install --agent NAME [--project] [--yes]]",
-    .summary = "the MCP server on standard input and output",
-    .text = "Offers the daemon's operations to an agent as tools: queue_task, task_wait, why and\n"
-            "others. Speaks the versions 2026-07-28 and 2024-11-05 to 2025-11-25. Inside a run it\n"
-            "acts as that run. 'install' shows what would be written into the configuration of an\n"
-            "agent, and writes it with --yes.\n",
-    .examples = "sluice mcp install --agent claude\n"
-                "sluice mcp install --agent codex --yes\n",
-    .options = mcp_options,
-    .max_args = 1,
-    .run = cmd_mcp_run,
-};
+const struct cmd cmd_mcp = { "mcp", .options = mcp_options, .max_args = 1, .run = cmd_mcp_run };

@@ -73,26 +73,5 @@ static const struct cmd_option merge_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_merge = {
-    .name = "merge",
-    .usage = "merge [--into BRANCH] [--dry-run] [--no-checks] ID...",
-    .summary = "merge the branches of finished tasks",
-    .text =
-        "For tasks that have run in a git worktree and are finished or wait for review. What is "
-        "left in the worktree is committed, the branch is rebased onto the base branch, the checks "
-        "of the task run again if that changed anything, and the base branch moves forwards. A "
-        "worktree that was removed is made again from its branch; files that git ignores are not "
-        "in "
-        "it, and checks that need them fail: see --no-checks.\n\n"
-        "Tasks are merged one after the other. If one cannot be merged, its branch and the base "
-        "branch are as they were, and the next one is tried. Merging twice does nothing.\n\n"
-        "Exit code: 0 all of them are merged (with --dry-run: can be), 4 one has conflicts, whose "
-        "files are named, 1 one could not be merged for another reason.\n",
-    .examples = "sluice merge web-17\n"
-                "sluice merge --dry-run web-17 web-18\n"
-                "sluice merge --into release web-17\n",
-    .options = merge_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_merge_run,
-};
+const struct cmd cmd_merge = { "merge", .options = merge_options, .min_args = 1,
+                               .max_args = CMD_ANY_ARGS, .run = cmd_merge_run };

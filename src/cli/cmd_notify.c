@@ -47,24 +47,6 @@ static int test_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct cmd notify_test = {
-    .name = "test",
-    .usage = "notify test",
-    .summary = "send a sample through every configured way, and say what happened",
-    .text = "Through notify.webhook, notify.command, notify.desktop, alerts.notify and\n"
-            "groups.notify, as far as they are set. Nothing else is changed, and what waits to be\n"
-            "told is not touched. Exit code 0: all have worked. 1: one has not. 4: none is set.\n",
-    .examples = "sluice notify test\n"
-                "sluice notify test --json\n",
-    .run = test_run,
-};
+static const struct cmd notify_test = { "notify test", .run = test_run };
 
-static const struct cmd *const notify_subs[] = { &notify_test, NULL };
-
-const struct cmd cmd_notify = {
-    .name = "notify",
-    .usage = "notify test",
-    .summary = "see whether people hear of what happens",
-    .examples = "sluice notify test\n",
-    .subs = notify_subs,
-};
+const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };

@@ -322,19 +322,5 @@ static const struct cmd_option plan_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_plan = {
-    .name = "plan",
-    .usage = "plan [--all] [--set KEY=VALUE]... FILE|-",
-    .summary = "decide for a snapshot: what starts, and why the rest waits",
-    .text =
-        "Reads a whole queue from a JSON file (- is the standard input), decides once and prints\n"
-        "the result. Needs no daemon, reads no configuration but the file's, changes nothing.\n"
-        "The format is described in docs/snapshot.md.\n",
-    .examples = "sluice plan examples/loopr.json\n"
-                "sluice plan --json queue.json | jq '.start[0].task'\n"
-                "sluice plan --set limits.runs=2 queue.json\n",
-    .options = plan_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_plan_run,
-};
+const struct cmd cmd_plan = { "plan", .options = plan_options, .min_args = 1, .max_args = 1,
+                              .run = cmd_plan_run };

@@ -252,101 +252,27 @@ static const struct cmd_option add_options[] = {
     { NULL },
 };
 
-static const struct cmd project_add = {
-    .name = "add",
-    .usage = "project add [--prefix P] [--path FOLDER] [--weight N] [--max-running N] "
-             "[--budget TOKENS] NAME",
-    .summary = "make a project",
-    .examples = "sluice project add web --path ~/src/web --weight 3\n",
-    .options = add_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = add_run,
-};
+static const struct cmd project_add = { "project add", .options = add_options, .min_args = 1,
+                                        .max_args = 1, .run = add_run };
 
-static const struct cmd project_delete = {
-    .name = "delete",
-    .usage = "project delete [--cancel] NAME",
-    .summary = "delete a project and its section of the configuration",
-    .text = "Refused while it has unfinished tasks, unless --cancel cancels them. Its finished\n"
-            "tasks stay until retention removes them; 'sluice project add NAME' brings the\n"
-            "project back, with the same prefix.\n",
-    .examples = "sluice project delete web\n"
-                "sluice project delete --cancel web\n",
-    .options = delete_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = delete_run,
-};
+static const struct cmd project_delete = { "project delete", .options = delete_options,
+                                           .min_args = 1, .max_args = 1, .run = delete_run };
 
-static const struct cmd project_list = {
-    .name = "list",
-    .usage = "project list",
-    .summary = "list the projects and their shares",
-    .text = "SHARE is the part of the tokens of the window that a project used, TARGET the part\n"
-            "that its weight stands for among the projects that have work.\n",
-    .examples = "sluice project list\n",
-    .run = list_run,
-};
+static const struct cmd project_list = { "project list", .run = list_run };
 
-static const struct cmd project_pause = {
-    .name = "pause",
-    .usage = "project pause NAME...",
-    .summary = "start nothing new of these projects",
-    .examples = "sluice project pause web\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = pause_project_run,
-};
+static const struct cmd project_pause = { "project pause", .min_args = 1, .max_args = CMD_ANY_ARGS,
+                                          .run = pause_project_run };
 
-static const struct cmd project_resume = {
-    .name = "resume",
-    .usage = "project resume NAME...",
-    .summary = "end the pause of these projects",
-    .text = "Refused while a project is paused because its section was removed from the\n"
-            "configuration: put it back, or 'sluice project set NAME max_running=N'.\n",
-    .examples = "sluice project resume web\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = resume_project_run,
-};
+static const struct cmd project_resume = { "project resume", .min_args = 1,
+                                           .max_args = CMD_ANY_ARGS, .run = resume_project_run };
 
-static const struct cmd project_set = {
-    .name = "set",
-    .usage = "project set NAME KEY=VALUE...",
-    .summary = "change the settings of a project",
-    .text =
-        "KEY is any setting of projects.NAME: weight, max_running, budget, path, workspace_paths,\n"
-        "merge and the others that 'sluice config explain projects.NAME.KEY' tells about. Takes\n"
-        "effect at once. Raising a cap starts work, lowering one stops nothing.\n",
-    .examples = "sluice project set web weight=3 max_running=4\n"
-                "sluice project set web workspace_mode=worktree merge=direct\n"
-                "sluice project set web budget=unlimited\n",
-    .min_args = 2,
-    .max_args = CMD_ANY_ARGS,
-    .run = set_run,
-};
+static const struct cmd project_set = { "project set", .min_args = 2, .max_args = CMD_ANY_ARGS,
+                                        .run = set_run };
 
-static const struct cmd project_show = {
-    .name = "show",
-    .usage = "project show NAME",
-    .summary = "show everything about one project",
-    .examples = "sluice project show web\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = show_run,
-};
-
-static const struct cmd *const project_subs[] = {
-    &project_add,    &project_delete, &project_list, &project_pause,
-    &project_resume, &project_set,    &project_show, NULL,
-};
+static const struct cmd project_show = { "project show", .min_args = 1, .max_args = 1,
+                                         .run = show_run };
 
 const struct cmd cmd_project = {
-    .name = "project",
-    .usage = "project add|delete|list|pause|resume|set|show ...",
-    .summary = "look at projects, make and change them",
-    .examples = "sluice project list\n"
-                "sluice project add web --path ~/src/web\n",
-    .subs = project_subs,
+    "project", .subs = CMD_LIST(&project_add, &project_delete, &project_list, &project_pause,
+                                &project_resume, &project_set, &project_show)
 };

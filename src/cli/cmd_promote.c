@@ -18,18 +18,5 @@ static const struct cmd_option promote_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_promote = {
-    .name = "promote",
-    .usage = "promote [--priority N] ID...",
-    .summary = "let tasks go before all others",
-    .text =
-        "Gives them a priority lower than that of every task that waits (lower goes first; 100 is\n"
-        "what a task has by default). The share of their project and every limit hold as\n"
-        "before.\n",
-    .examples = "sluice promote web-17\n"
-                "sluice promote --priority 10 web-17 web-18\n",
-    .options = promote_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_promote_run,
-};
+const struct cmd cmd_promote = { "promote", .options = promote_options, .min_args = 1,
+                                 .max_args = CMD_ANY_ARGS, .run = cmd_promote_run };

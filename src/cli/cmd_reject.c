@@ -17,16 +17,5 @@ static int cmd_reject_run(const struct cmd_call *call) {
     return task_verb_run_reason(call, &verb);
 }
 
-const struct cmd cmd_reject = {
-    .name = "reject",
-    .usage = "reject [--reason TEXT] ID...",
-    .summary = "send finished work back for another iteration",
-    .text = "For tasks that wait for review or to be closed: they wait again, and the iteration "
-            "rises by one. The reason is\n"
-            "in the feedback of that iteration.\n",
-    .examples = "sluice reject --reason 'the tests of login fail' web-18\n",
-    .options = reject_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_reject_run,
-};
+const struct cmd cmd_reject = { "reject", .options = reject_options, .min_args = 1,
+                                .max_args = CMD_ANY_ARGS, .run = cmd_reject_run };

@@ -21,17 +21,5 @@ static int cmd_release_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, NULL);
 }
 
-const struct cmd cmd_release = {
-    .name = "release",
-    .usage = "release ID...|--all [--project P] [--group G]",
-    .summary = "let held tasks go",
-    .text =
-        "Whatever holds them: a person, a time, a backoff or the breaker. Tasks that wait for a "
-        "person's word\n"
-        "on finished work need approve, reject or close instead; with --all they are left out.\n",
-    .examples = "sluice release web-17\n"
-                "sluice release --all --project web\n",
-    .options = release_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_release_run,
-};
+const struct cmd cmd_release = { "release", .options = release_options, .max_args = CMD_ANY_ARGS,
+                                 .run = cmd_release_run };

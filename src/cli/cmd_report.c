@@ -148,19 +148,4 @@ static const struct cmd_option report_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_report = {
-    .name = "report",
-    .usage = "report [--tokens N] [--tokens-in N] [--tokens-out N] [--cost USD] [--done] "
-             "[--rate-limited SECS]",
-    .summary = "tell from inside a run what it used and how it goes",
-    .text =
-        "Finds its task through SLUICE_TASK, SLUICE_RUN and SLUICE_SOCKET, which every run has.\n"
-        "Numbers are totals of this run so far: they only rise, so a repeated report is\n"
-        "harmless. Without a daemon --done makes the marker file SLUICE_DONE by itself. Numbers\n"
-        "above the limits of report.* are not booked: exit code 4.\n",
-    .examples = "sluice report --tokens-in 12000 --tokens-out 800 --cost 0.12\n"
-                "sluice report --done\n"
-                "sluice report --rate-limited 300\n",
-    .options = report_options,
-    .run = cmd_report_run,
-};
+const struct cmd cmd_report = { "report", .options = report_options, .run = cmd_report_run };

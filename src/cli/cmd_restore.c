@@ -77,15 +77,5 @@ static const struct cmd_option restore_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_restore = {
-    .name = "restore",
-    .usage = "restore --yes FILE",
-    .summary = "put a backup in the place of everything there is",
-    .text = "Needs the daemon to be down. The backup is checked first, and the state that it\n"
-            "replaces is kept beside it under a name that is printed.\n",
-    .examples = "sluice down && sluice restore --yes night.db && sluice up\n",
-    .options = restore_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_restore_run,
-};
+const struct cmd cmd_restore = { "restore", .options = restore_options, .min_args = 1,
+                                 .max_args = 1, .run = cmd_restore_run };

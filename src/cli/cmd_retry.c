@@ -29,25 +29,5 @@ static int cmd_retry_run(const struct cmd_call *call) {
     return task_verb_run(call, &verb, body);
 }
 
-const struct cmd cmd_retry = {
-    .name = "retry",
-    .usage = "retry [--allow RULE]... ID...|--all [--project P] [--group G] [--state S]",
-    .summary = "queue failed, denied or canceled tasks again",
-    .text = "Counters start afresh, the history stays, the iteration stays. --all means the failed "
-            "ones; those\n"
-            "that were canceled only when --state names them. A task that waits for its next "
-            "attempt gets it "
-            "now.\n"
-            "A task whose agent was not permitted to do something is held (denied). --allow adds a "
-            "rule in\n"
-            "the agent's own form, and the next attempt goes on in the same session. 'sluice why' "
-            "names the\n"
-            "rule that is missing.\n",
-    .examples = "sluice retry web-17\n"
-                "sluice retry web-17 --allow 'Bash(git commit:*)'\n"
-                "sluice retry --all --group night\n"
-                "sluice retry --all --state failed,canceled\n",
-    .options = retry_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_retry_run,
-};
+const struct cmd cmd_retry = { "retry", .options = retry_options, .max_args = CMD_ANY_ARGS,
+                               .run = cmd_retry_run };

@@ -305,24 +305,5 @@ static const struct cmd_option run_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_run = {
-    .name = "run",
-    .usage = "run [OPTIONS] -- COMMAND...|--agent NAME PROMPT",
-    .summary = "add a task, follow its output and exit with its code",
-    .text = "Its output is printed live, stdout to stdout and stderr to stderr; of an agent,\n"
-            "what it says and does instead of the events it prints (--raw). Ctrl-C asks\n"
-            "the daemon to cancel it; a second one leaves it to the daemon. A failed run is\n"
-            "repeated only with --retries, and a loop needs --until: whatever the preset\n"
-            "says, the task is finished when its command exits. The daemon may be stopped\n"
-            "and started meanwhile.\n"
-            "With --json: no output, the task at its end.\n"
-            "Exit codes: the command's own, 128 + signal, 2 wrong call, 123 when the task needs\n"
-            "a person (login, bill, permission, budget) and stays in the queue, 125 when Sluice\n"
-            "itself failed.\n",
-    .examples = "sluice run -- make test\n"
-                "sluice run --timeout 10m --retries 2 -- ./flaky.sh\n"
-                "sluice run --agent claude \"fix the failing test\"\n",
-    .options = run_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_run_run,
-};
+const struct cmd cmd_run = { "run", .options = run_options, .max_args = CMD_ANY_ARGS,
+                             .run = cmd_run_run };

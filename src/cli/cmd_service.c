@@ -403,54 +403,18 @@ static const struct cmd_option install_options[] = {
     { NULL },
 };
 
-static const struct cmd service_install = {
-    .name = "install",
-    .usage = "service install [--dry-run] [--no-linger]",
-    .summary = "install and start a systemd user unit for the daemon",
-    .text = "The daemon then starts again after a crash, and at boot if lingering is enabled,\n"
-            "which this command tries. A daemon that runs is replaced; runs and the queue go\n"
-            "on. The unit has PATH and folders of the current environment, and no secrets.\n"
-            "Can be repeated, for example after PATH has changed.\n",
-    .examples = "sluice service install\n"
-                "sluice service install --dry-run\n",
-    .options = install_options,
-    .run = service_install_run,
-};
+static const struct cmd service_install = { "service install", .options = install_options,
+                                            .run = service_install_run };
 
 static const struct cmd_option remove_options[] = {
     { "dry-run", 'n', NULL, "print what would be done, and change nothing" },
     { NULL },
 };
 
-static const struct cmd service_remove = {
-    .name = "remove",
-    .usage = "service remove [--dry-run]",
-    .summary = "stop the daemon and remove its systemd user unit",
-    .text = "Runs go on; 'sluice up' starts a daemon without the service, which finds them.\n"
-            "Lingering stays as it is.\n",
-    .examples = "sluice service remove\n",
-    .options = remove_options,
-    .run = service_remove_run,
-};
+static const struct cmd service_remove = { "service remove", .options = remove_options,
+                                           .run = service_remove_run };
 
-static const struct cmd service_status = {
-    .name = "status",
-    .usage = "service status",
-    .summary = "show whether the service is installed and has the daemon",
-    .text = "Exit code 0: the daemon that answers is that of the service; 1: it is not.\n",
-    .examples = "sluice service status\n"
-                "sluice service status --json\n",
-    .run = service_status_run,
-};
+static const struct cmd service_status = { "service status", .run = service_status_run };
 
-static const struct cmd *const service_subs[] = { &service_install, &service_remove,
-                                                  &service_status, NULL };
-
-const struct cmd cmd_service = {
-    .name = "service",
-    .usage = "service install|remove|status ...",
-    .summary = "let systemd start the daemon at boot and after a crash",
-    .examples = "sluice service install\n"
-                "sluice service status\n",
-    .subs = service_subs,
-};
+const struct cmd cmd_service = { "service", .subs = CMD_LIST(&service_install, &service_remove,
+                                                             &service_status) };

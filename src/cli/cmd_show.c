@@ -472,14 +472,4 @@ static int cmd_show_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_show = {
-    .name = "show",
-    .usage = "show ID",
-    .summary = "show one task: what it is, where it stands, its runs",
-    .text = "ID is as lists show it (web-17), or its number alone (17).\n",
-    .examples = "sluice show web-17\n"
-                "sluice show 17 --json | jq .runs\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_show_run,
-};
+const struct cmd cmd_show = { "show", .min_args = 1, .max_args = 1, .run = cmd_show_run };

@@ -248,19 +248,5 @@ static const struct cmd_option sim_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_sim = {
-    .name = "sim",
-    .usage = "sim [--set KEY=VALUE]... [--seed N] [--svg FILE] [--until-h H] [--approve-after-h H] "
-             "FILE|-",
-    .summary = "play a queue forward in virtual time",
-    .text = "Reads a snapshot and plays the real scheduler on it, with pretended runs: how long\n"
-            "they take, what they use and how often they fail comes from the snapshot's \"sim\".\n"
-            "Nothing is started. Prints makespan, use of the places, waits, shares and a chart.\n",
-    .examples = "sluice sim examples/night.json\n"
-                "sluice sim examples/night.json --set limits.runs=8\n"
-                "sluice sim examples/night.json --svg night.svg\n",
-    .options = sim_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_sim_run,
-};
+const struct cmd cmd_sim = { "sim", .options = sim_options, .min_args = 1, .max_args = 1,
+                             .run = cmd_sim_run };

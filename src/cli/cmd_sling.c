@@ -384,22 +384,5 @@ static const struct cmd_option sling_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_sling = {
-    .name = "sling",
-    .usage = "sling [OPTIONS] ID|GROUP... [PROJECT] | --all [--project P] [--group G]",
-    .summary = "schedule drafts",
-    .text =
-        "Drafts wait from then on, and start when nothing stands in their way. A GROUP stands\n"
-        "for all its drafts; with a task go all drafts below it. A mistake in one refuses all;\n"
-        "a full queue defers those without room (exit code 4), a group whole.\n"
-        "With PROJECT a task of another project is refused unless --force is given. What is\n"
-        "scheduled already is left as it is, and said so. Tasks that no group follows get one.\n",
-    .examples = "sluice sling web-17 web-18\n"
-                "sluice sling web-17 web\n"
-                "sluice sling web-17 --agent codex --merge mr --base-branch release\n"
-                "sluice sling web-17 --on review --var depth=2\n"
-                "sluice sling --all --group night\n",
-    .options = sling_options,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_sling_run,
-};
+const struct cmd cmd_sling = { "sling", .options = sling_options, .max_args = CMD_ANY_ARGS,
+                               .run = cmd_sling_run };

@@ -38,19 +38,5 @@ static const struct cmd_option snapshot_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_snapshot = {
-    .name = "snapshot",
-    .usage = "snapshot [--anonymous]",
-    .summary = "write the live queue for plan and sim",
-    .text =
-        "Writes the queue of the running daemon as JSON: everything the next decision depends on,\n"
-        "as of one moment. 'sluice plan' of it says what the daemon decides next, 'sluice sim'\n"
-        "plays it forward, and --set changes settings of both. Titles, prompts and commands are\n"
-        "not in it. With --anonymous it holds no name of yours either; the decisions stay the\n"
-        "same. The format is described in docs/snapshot.md.\n",
-    .examples = "sluice snapshot | sluice plan -\n"
-                "sluice snapshot | sluice sim --set limits.runs=16 -\n"
-                "sluice snapshot --anonymous > queue.json\n",
-    .options = snapshot_options,
-    .run = cmd_snapshot_run,
-};
+const struct cmd cmd_snapshot = { "snapshot", .options = snapshot_options,
+                                  .run = cmd_snapshot_run };

@@ -587,14 +587,4 @@ static const struct cmd_option status_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_status = {
-    .name = "status",
-    .usage = "status [--all] [--watch]",
-    .summary = "show what runs, what waits for what, limits and the last events",
-    .text = "Fits on one screen: long parts are cut on a terminal. A pipe gets everything.\n",
-    .examples = "sluice status\n"
-                "sluice status --watch\n"
-                "sluice status --json | jq .counts\n",
-    .options = status_options,
-    .run = cmd_status_run,
-};
+const struct cmd cmd_status = { "status", .options = status_options, .run = cmd_status_run };

@@ -146,40 +146,9 @@ static int show_run(const struct cmd_call *call) {
 
 /* --- the command ----------------------------------------------------------------------------------- */
 
-static const struct cmd store_copy = {
-    .name = "copy",
-    .usage = "store copy FROM TO",
-    .summary = "copy a whole history into an empty store, and compare both",
-    .text =
-        "A store is the path of a file (SQLite), postgresql://..., or the word 'current': the one\n"
-        "that the configuration names. Nobody may have either of them open. FROM stays as it is.\n"
-        "A copy that was interrupted is gone on with by the same command; until it is whole, no\n"
-        "daemon starts on TO.\n",
-    .examples = "sluice down && sluice store copy current postgresql://db.example/sluice\n"
-                "sluice store copy postgresql://db.example/sluice /backup/sluice.db\n",
-    .min_args = 2,
-    .max_args = 2,
-    .run = copy_run,
-};
+static const struct cmd store_copy = { "store copy", .min_args = 2, .max_args = 2,
+                                       .run = copy_run };
 
-static const struct cmd store_show = {
-    .name = "show",
-    .usage = "store show [STORE]",
-    .summary = "check a store that nobody has open, and count what is in it",
-    .text = "Changes nothing. Without STORE it is the one that the configuration names.\n",
-    .examples = "sluice store show\n"
-                "sluice store show --json /backup/sluice.db\n",
-    .max_args = 1,
-    .run = show_run,
-};
+static const struct cmd store_show = { "store show", .max_args = 1, .run = show_run };
 
-static const struct cmd *const store_subs[] = { &store_copy, &store_show, NULL };
-
-const struct cmd cmd_store = {
-    .name = "store",
-    .usage = "store copy|show ...",
-    .summary = "look into a store, or copy it into another one",
-    .examples = "sluice store show\n"
-                "sluice down && sluice store copy current postgresql://db.example/sluice\n",
-    .subs = store_subs,
-};
+const struct cmd cmd_store = { "store", .subs = CMD_LIST(&store_copy, &store_show) };

@@ -55,15 +55,4 @@ static const struct cmd_option tick_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_tick = {
-    .name = "tick",
-    .usage = "tick [--dry-run]",
-    .summary = "decide now what starts",
-    .text =
-        "The daemon decides by itself whenever something changes. A tick by hand is for presets\n"
-        "that decide in intervals (pace.tick_s), and for looking ahead with --dry-run.\n",
-    .examples = "sluice tick --dry-run\n"
-                "sluice tick\n",
-    .options = tick_options,
-    .run = cmd_tick_run,
-};
+const struct cmd cmd_tick = { "tick", .options = tick_options, .run = cmd_tick_run };

@@ -95,50 +95,12 @@ static const struct cmd_option add_options[] = {
     { NULL, 0, NULL, NULL },
 };
 
-static const struct cmd token_add = {
-    .name = "add",
-    .usage = "token add [--scope read|submit|admin] [--expires TIME] NAME",
-    .summary = "make a token, and print it once",
-    .text =
-        "read: look at everything. submit: and add, cancel and change tasks; to add a task is to\n"
-        "run a command as you. admin: and pause, change settings that are no texts, stop the\n"
-        "daemon. The daemon keeps only a hash of it.\n",
-    .examples = "sluice token add phone --expires 30d\n"
-                "sluice token add ci --scope submit >~/.config/ci-token\n",
-    .options = add_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = add_run,
-};
+static const struct cmd token_add = { "token add", .options = add_options, .min_args = 1,
+                                      .max_args = 1, .run = add_run };
 
-static const struct cmd token_list = {
-    .name = "list",
-    .usage = "token list",
-    .summary = "list the tokens, and the pages that are signed in",
-    .text = "Without their secrets, which nobody has but who was given them.\n",
-    .examples = "sluice token list\n",
-    .run = list_run,
-};
+static const struct cmd token_list = { "token list", .run = list_run };
 
-static const struct cmd token_revoke = {
-    .name = "revoke",
-    .usage = "token revoke NAME|ID...",
-    .summary = "end tokens at once",
-    .text = "Connections that came in by them end, too. A page is named by its id.\n",
-    .examples = "sluice token revoke phone\n",
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = revoke_run,
-};
+static const struct cmd token_revoke = { "token revoke", .min_args = 1, .max_args = CMD_ANY_ARGS,
+                                         .run = revoke_run };
 
-static const struct cmd *const token_subs[] = { &token_add, &token_list, &token_revoke, NULL };
-
-const struct cmd cmd_token = {
-    .name = "token",
-    .usage = "token add|list|revoke ...",
-    .summary = "give programs a token for the door by TCP",
-    .examples = "sluice token add phone --expires 30d\n"
-                "sluice token list\n"
-                "sluice token revoke phone\n",
-    .subs = token_subs,
-};
+const struct cmd cmd_token = { "token", .subs = CMD_LIST(&token_add, &token_list, &token_revoke) };

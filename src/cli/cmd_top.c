@@ -271,16 +271,4 @@ static const struct cmd_option top_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_top = {
-    .name = "top",
-    .usage = "top [--once] [--pane NAME] [--filter TEXT]",
-    .summary = "show live what runs, what waits and why; with keys to act",
-    .text = "Tab goes to the next pane, enter tells why a task waits, l opens its log, ? lists\n"
-            "all keys, q ends it. Pausing and canceling ask first.\n",
-    .examples = "sluice top\n"
-                "sluice top --pane waiting --filter project:web\n"
-                "sluice top --once\n"
-                "sluice top --json | jq .status.counts\n",
-    .options = top_options,
-    .run = cmd_top_run,
-};
+const struct cmd cmd_top = { "top", .options = top_options, .run = cmd_top_run };

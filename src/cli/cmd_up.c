@@ -50,15 +50,4 @@ static const struct cmd_option up_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_up = {
-    .name = "up",
-    .usage = "up [--detach|--foreground]",
-    .summary = "start the daemon",
-    .text = "Returns when the daemon answers. When one runs already, that is said and all is\n"
-            "well. Commands that hand over work start it by themselves. Its log is\n"
-            "sluice.log in the home.\n",
-    .examples = "sluice up\n"
-                "sluice up --json\n",
-    .options = up_options,
-    .run = cmd_up_run,
-};
+const struct cmd cmd_up = { "up", .options = up_options, .run = cmd_up_run };

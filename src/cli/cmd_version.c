@@ -21,11 +21,4 @@ static int cmd_version_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_version = {
-    .name = "version",
-    .usage = "version",
-    .summary = "print the version",
-    .examples = "sluice version --json\n"
-                "sluice --version\n",
-    .run = cmd_version_run,
-};
+const struct cmd cmd_version = { "version", .run = cmd_version_run };

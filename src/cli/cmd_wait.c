@@ -175,23 +175,5 @@ static const struct cmd_option wait_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_wait = {
-    .name = "wait",
-    .usage = "wait [--any] [--keep-waiting] [--timeout S] ID...",
-    .summary = "wait until tasks have ended",
-    .text =
-        "A task that is held without a time, a draft, and a task whose account is closed (login, "
-        "bill) are an\n"
-        "answer too: they need a person. 'sluice why ID' says what for. Inside a run\n"
-        "it waits for tasks below it; they may use its place meanwhile, one at a time.\n"
-        "Exit codes: 0 all are done (--any: one is), 1 some are not, 5 the time was over first, 6 "
-        "none has\n"
-        "failed and some need a person.\n",
-    .examples = "sluice wait web-17 web-18\n"
-                "sluice wait --any --timeout 600 web-17 web-18\n"
-                "sluice wait --json web-17\n",
-    .options = wait_options,
-    .min_args = 1,
-    .max_args = CMD_ANY_ARGS,
-    .run = cmd_wait_run,
-};
+const struct cmd cmd_wait = { "wait", .options = wait_options, .min_args = 1,
+                              .max_args = CMD_ANY_ARGS, .run = cmd_wait_run };

@@ -131,15 +131,4 @@ static int cmd_why_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_why = {
-    .name = "why",
-    .usage = "why ID",
-    .summary = "tell why a task does not run, and what would let it",
-    .text = "Lists every gate in the order in which they are checked; the first closed one\n"
-            "is the reason that lists show. A gate that opens by itself says when.\n",
-    .examples = "sluice why web-18\n"
-                "sluice why web-18 --json | jq -r .first\n",
-    .min_args = 1,
-    .max_args = 1,
-    .run = cmd_why_run,
-};
+const struct cmd cmd_why = { "why", .min_args = 1, .max_args = 1, .run = cmd_why_run };

@@ -138,16 +138,5 @@ static const struct cmd_option outcome_options[] = {
     { NULL },
 };
 
-const struct cmd debug_outcome = {
-    .name = "outcome",
-    .usage = "debug outcome --agent NAME --exit CODE [--stderr FILE] [--usage FILE] FILE|-",
-    .summary = "print what an agent's output means, as JSON",
-    .text = "FILE is what the agent printed on the standard output. Unknown values are null. The\n"
-            "daemon reads runs with the same adapters.\n",
-    .examples = "claude -p hi --output-format stream-json --verbose > out; "
-                "sluice debug outcome --agent claude --exit $? out\n",
-    .options = outcome_options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = outcome_run,
-};
+const struct cmd debug_outcome = { "debug outcome", .options = outcome_options, .min_args = 1,
+                                   .max_args = 1, .run = outcome_run };

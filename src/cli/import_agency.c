@@ -354,16 +354,5 @@ static int agency_run(const struct cmd_call *call) {
 
 static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
 
-const struct cmd import_agency = {
-    .name = "agency",
-    .usage = "import agency [OPTIONS] DIR",
-    .summary = "bring over the cards and the queue of Agency",
-    .text = "DIR has project/ in it. Copy supervisor-state.json there to keep queue and "
-            "failures.\n" IMPORT_STATE_TEXT,
-    .examples = "sluice import agency --dry-run --agent codex .\n"
-                "sluice import agency --agent codex .\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = agency_run,
-};
+const struct cmd import_agency = { "import agency", .options = options, .min_args = 1,
+                                   .max_args = 1, .run = agency_run };

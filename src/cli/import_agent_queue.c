@@ -462,16 +462,5 @@ static int agent_queue_run(const struct cmd_call *call) {
 
 static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
 
-const struct cmd import_agent_queue = {
-    .name = "agent-queue",
-    .usage = "import agent-queue [OPTIONS] DIR|FILE",
-    .summary = "bring over the tasks of agent-queue",
-    .text = "DIR is the data folder (~/.agent-queue), FILE its database, or an export as JSON "
-            "Lines.\n" IMPORT_STATE_TEXT,
-    .examples = "sluice import agent-queue --dry-run ~/.agent-queue\n"
-                "sluice import agent-queue ~/.agent-queue\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = agent_queue_run,
-};
+const struct cmd import_agent_queue = { "import agent-queue", .options = options, .min_args = 1,
+                                        .max_args = 1, .run = agent_queue_run };

@@ -400,19 +400,5 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd import_beads = {
-    .name = "beads",
-    .usage = "import beads [OPTIONS] --agent NAME [FILE|-]",
-    .summary = "add what 'bd ready --json' prints",
-    .text =
-        "Reads a file, the standard input (-), or runs 'bd ready --json'. The id becomes the\n"
-        "external id, so importing again adds what is new; title and description the prompt,\n"
-        "priority 0 to 4 the priority 80 to 120. The project is that whose prefix the id has,\n"
-        "or --project. Types other than task, bug, feature and chore are skipped with a warning.\n"
-        "Dependencies and parents are kept.\n",
-    .examples = "bd ready --json | sluice import beads --agent claude -\n"
-                "sluice import beads --agent claude --project web ready.json\n",
-    .options = options,
-    .max_args = 1,
-    .run = beads_run,
-};
+const struct cmd import_beads = { "import beads", .options = options, .max_args = 1,
+                                  .run = beads_run };

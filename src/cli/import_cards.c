@@ -198,21 +198,5 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd import_cards = {
-    .name = "cards",
-    .usage = "import cards [OPTIONS] --agent NAME DIR",
-    .summary = "add the cards of a board: Markdown with front matter in phase-*/",
-    .text =
-        "Takes phase-*/in-progress/*.md and phase-*/backlog/*.md. agent_flow becomes the kind,\n"
-        "the phase the serial lock unless the card is parallelizable, branch the branch it\n"
-        "starts from, what is behind the front matter the prompt. A mistake in one refuses all,\n"
-        "unless --keep-going is given; a full queue defers those without room (exit code 4).\n"
-        "Importing again adds what is new or was deferred. The files stay byte for byte as they\n"
-        "are, unless --mirror is given or cards.mirror is set.\n",
-    .examples = "sluice import cards --agent claude --project web ./project\n"
-                "sluice import cards --agent claude --dry-run .\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = cards_run,
-};
+const struct cmd import_cards = { "import cards", .options = options, .min_args = 1, .max_args = 1,
+                                  .run = cards_run };

@@ -425,15 +425,5 @@ static int conductor_run(const struct cmd_call *call) {
 
 static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
 
-const struct cmd import_conductor = {
-    .name = "conductor",
-    .usage = "import conductor [OPTIONS] DIR",
-    .summary = "bring over the tasks of conductor-loop",
-    .text = "DIR is the storage root (~/run-agent). " IMPORT_STATE_TEXT,
-    .examples = "sluice import conductor --dry-run ~/run-agent\n"
-                "sluice import conductor ~/run-agent\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = conductor_run,
-};
+const struct cmd import_conductor = { "import conductor", .options = options, .min_args = 1,
+                                      .max_args = 1, .run = conductor_run };

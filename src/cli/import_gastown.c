@@ -527,17 +527,5 @@ static int gastown_run(const struct cmd_call *call) {
 
 static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
 
-const struct cmd import_gastown = {
-    .name = "gastown",
-    .usage = "import gastown [OPTIONS] DIR",
-    .summary = "bring over the beads and the schedule of Gas Town",
-    .text = "DIR is a town (~/gt) or one .beads folder. First write the exports of the town and of "
-            "each\n"
-            "rig: bd export --all -o .beads/issues.jsonl\n" IMPORT_STATE_TEXT,
-    .examples = "sluice import gastown --dry-run ~/gt\n"
-                "sluice import gastown ~/gt\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = gastown_run,
-};
+const struct cmd import_gastown = { "import gastown", .options = options, .min_args = 1,
+                                    .max_args = 1, .run = gastown_run };

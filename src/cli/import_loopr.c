@@ -369,15 +369,5 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd import_loopr = {
-    .name = "loopr",
-    .usage = "import loopr [OPTIONS] DIR",
-    .summary = "bring over the loops of loopr",
-    .text = "DIR is the folder of one project (~/.loopr/HASH), or the one above "
-            "it.\n" IMPORT_STATE_TEXT,
-    .examples = "sluice import loopr --path ~/src/app --project app ~/.loopr/3f9a1c07be52d684\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-    .run = loopr_run,
-};
+const struct cmd import_loopr = { "import loopr", .options = options, .min_args = 1, .max_args = 1,
+                                  .run = loopr_run };

@@ -430,7 +430,7 @@ static void finish_task(struct state *s, json_t *item) {
     else if (strcmp(is, "draft") == 0)
         json_object_set_new(task, "draft", json_true());
     set_agent(s, item);
-    state_keep(item, "from", json_string(s->im.call->cmd->name));
+    state_keep(item, "from", json_string(cmd_name(s->im.call->cmd)));
     state_keep(item, "state", json_string(is));
 }
 

@@ -1,5 +1,5 @@
-/* options.c: one pass over the words; what it finds goes into two small arrays. */
-#include "cli/options.h"
+/* options.c: a command line taken apart: one pass over the words; what it finds goes into two small arrays. */
+#include "cli/cmd.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 
-const struct cmd_option options_common[] = {
+const struct cmd_option cmd_common_options[] = {
     { "json", 0, NULL, "print JSON" },
     { "help", 'h', NULL, "print this help" },
     { NULL },
@@ -47,7 +47,7 @@ static int unknown_option(struct parser *p, const char *word, size_t length) {
     struct nearest nearest = nearest_to(name);
     for (const struct cmd_option *o = p->call->cmd->options; o && o->name; o++)
         nearest_offer(&nearest, o->name);
-    for (const struct cmd_option *o = options_common; o->name; o++)
+    for (const struct cmd_option *o = cmd_common_options; o->name; o++)
         nearest_offer(&nearest, o->name);
     if (nearest.best)
         return error_set(p->err, -EINVAL, "unknown option '--%.*s'; did you mean '--%s'?",
@@ -65,10 +65,8 @@ static int take(struct parser *p, const struct cmd_option *option, const char *v
                              option->argument);
         value = p->words[++p->at];
     }
-    if (option == find_name(options_common, "json", 4))
-        p->call->json = true;
-    if (option == find_name(options_common, "help", 4))
-        p->call->help = true;
+    p->call->json |= option == &cmd_common_options[0];
+    p->call->help |= option == &cmd_common_options[1];
     p->call->given[p->call->given_count++] = (struct cmd_given){ option, value };
     return 0;
 }
@@ -78,7 +76,7 @@ static int parse_long(struct parser *p, const char *word) {
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const struct cmd_option *option = find_name(p->call->cmd->options, word, length);
     if (!option)
-        option = find_name(options_common, word, length);
+        option = find_name(cmd_common_options, word, length);
     if (!option)
         return unknown_option(p, word, length);
     return take(p, option, equals ? equals + 1 : NULL);
@@ -88,7 +86,7 @@ static int parse_letters(struct parser *p, const char *letters) {
     while (*letters) {
         const struct cmd_option *option = find_letter(p->call->cmd->options, *letters);
         if (!option)
-            option = find_letter(options_common, *letters);
+            option = find_letter(cmd_common_options, *letters);
         if (!option)
             return error_set(p->err, -EINVAL, "unknown option '-%c'", *letters);
         letters++;

@@ -171,7 +171,7 @@ static void print_done(const struct cmd_call *call, const struct work *w) {
         ask_dump(all, &out);
         json_decref(all);
     } else if (json_array_size(w->done) == 0) {
-        strbuf_printf(&out, "nothing to %s\n", call->cmd->name);
+        strbuf_printf(&out, "nothing to %s\n", cmd_name(call->cmd));
     }
     size_t i;
     json_t *item;
@@ -190,7 +190,8 @@ static int check_call(const struct cmd_call *call, const struct task_verb *verb)
     if (all && call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'--all' and '%s' exclude each other", call->args[0]);
     if (!all && call->arg_count == 0 && verb->all)
-        return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all", call->cmd->name);
+        return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all",
+                               cmd_name(call->cmd));
     static const char *const filters[] = { "project", "group", "state" };
     for (size_t i = 0; verb->all && !all && i < ARRAY_SIZE(filters); i++)
         if (cmd_has(call, filters[i]) && (!verb->alone || strcmp(filters[i], verb->alone) != 0))

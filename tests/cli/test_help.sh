@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice help: every command explains itself, in the same words everywhere.
+# sluice help: every command explains itself, in the same words everywhere: --help, docs/cli and the man page.
 # shellcheck disable=SC2154 # lib.sh sets here, root and tmp
 . "$(dirname "$0")/lib.sh"
 
@@ -24,10 +24,33 @@ for command in $commands; do
     compare command out "help $command"
     run sluice "$command" -h
     compare command out "$command -h"
-    # The page of the manual has the same usage.
-    usage=$(sed -n '1s/^usage: //p' command)
-    tr -s ' \n' ' ' <"$root/docs/cli/$command.md" | grep -qF -e "$usage"
-    report $? "docs/cli/$command.md has '$usage'"
+    has 'exit codes:' "$command --help: exit codes"
+    has 'examples:' "$command --help: examples"
+    # The manual page has the same usage, and every option.
+    "$root/scripts/man-page" "$root/docs/cli/$command.md" >page
+    sed 's,\\,,g' page >plain
+    grep -qxF -e "$(sed -n '1s/^usage: //p' command)" plain
+    report $? "man sluice-$command has the usage"
+    sed -n '/^options:/,/^$/s/^  \(..,\|   \) --\([a-z-]*\).*/--\2/p' command | grep -vxF -e --json -e --help >names || :
+    while read -r name; do
+        grep -qF -e "$name" plain || echo "$name"
+    done <names >missing
+    compare /dev/null missing "man sluice-$command has every option"
+done
+
+# What is made from the commands is up to date.
+run "$root/scripts/command-pages" --check "$SLUICE"
+exits 0 'the tables of options in docs/cli are up to date (make docs)'
+run sluice wait --help
+has '5    the time was over first' 'exit code 5'
+run sluice --help
+has '5    the time was over first' 'exit code 5 in the overview'
+
+# A page that lacks a part is an error of the build.
+for part in '- ' '```sh' 'Print the version.'; do
+    grep -vF -e "$part" "$root/docs/cli/version.md" >version.md
+    run "$root/scripts/embed-commands" version.md
+    exits 1 "a page without '$part'"
 done
 
 run sluice plan --nonsense --help

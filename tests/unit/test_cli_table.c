@@ -1,4 +1,4 @@
-/* test_cli_table.c: checks the recipe in cli/cmd.h, for every command there is. */
+/* test_cli_table.c: checks the recipe of CONTRIBUTING.md for a command, for every command there is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,44 +10,69 @@
 
 #include "base/strbuf.h"
 #include "cli/cmd.h"
-#include "cli/options.h"
 
-static void check_text(const char *name, const char *what, const char *text) {
-    if (!text || !*text)
-        fail_msg("command '%s' has no %s", name, what);
+/* What its page in docs/cli must have; scripts/embed-commands refuses a page without them, too. */
+static const char *part_of(const struct cmd *cmd, enum cmd_part part, const char *what) {
+    const char *text = cmd_part(cmd, part);
+    if (!*text)
+        fail_msg("'%s' has no %s in docs/cli", cmd->words, what);
+    return text;
 }
 
 /* "plan [--all] FILE" begins with "plan". */
-static void check_entry(const struct cmd *cmd, const char *words) {
-    check_text(words, "usage", cmd->usage);
-    check_text(words, "summary", cmd->summary);
-    check_text(words, "examples", cmd->examples);
-    size_t length = strlen(words);
-    if (strncmp(cmd->usage, words, length) != 0
-        || (cmd->usage[length] && cmd->usage[length] != ' '))
-        fail_msg("the usage of '%s' begins with '%s'", words, cmd->usage);
-    if (cmd->summary[strlen(cmd->summary) - 1] == '.')
-        fail_msg("the summary of '%s' ends in a full stop", words);
-    if (cmd->examples[strlen(cmd->examples) - 1] != '\n')
-        fail_msg("the examples of '%s' do not end in a newline", words);
+static void check_entry(const struct cmd *cmd) {
+    size_t length = strlen(cmd->words);
+    const char *usage = part_of(cmd, CMD_PART_USAGE, "usage");
+    const char *summary = part_of(cmd, CMD_PART_SUMMARY, "summary");
+    const char *exits = part_of(cmd, CMD_PART_EXITS, "exit codes");
+    (void)part_of(cmd, CMD_PART_EXAMPLES, "examples");
+    if (strncmp(usage, cmd->words, length) != 0 || (usage[length] && usage[length] != ' '))
+        fail_msg("the usage of '%s' begins with '%s'", cmd->words, usage);
+    if (summary[strlen(summary) - 1] == '.')
+        fail_msg("the summary of '%s' ends in a full stop", cmd->words);
+    if (!strstr(exits, "2    "))
+        fail_msg("the exit codes of '%s' do not name that of a usage error", cmd->words);
     if (!cmd->run == !cmd->subs)
-        fail_msg("'%s' needs a run function or subcommands, not both", words);
+        fail_msg("'%s' needs a run function or subcommands, not both", cmd->words);
     for (const struct cmd_option *o = cmd->options; o && o->name; o++) {
-        check_text(words, "text for an option", o->text);
-        for (const struct cmd_option *c = options_common; c->name; c++)
+        if (!o->text || !*o->text)
+            fail_msg("'%s' has no text for its option --%s", cmd->words, o->name);
+        for (const struct cmd_option *c = cmd_common_options; c->name; c++)
             if (strcmp(o->name, c->name) == 0 || (o->letter && o->letter == c->letter))
-                fail_msg("'%s' has an option --%s of its own", words, o->name);
+                fail_msg("'%s' has an option --%s of its own", cmd->words, o->name);
     }
 }
 
+/* Every command and subcommand has a section, and every section is of one. */
 static void every_entry_is_complete(void **state) {
     (void)state;
+    size_t commands = 0, sections = 0;
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-        check_entry(*cmd, (*cmd)->name);
-        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++) {
-            _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-            strbuf_printf(&words, "%s %s", (*cmd)->name, (*sub)->name);
-            check_entry(*sub, strbuf_text(&words));
+        check_entry(*cmd);
+        commands++;
+        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++, commands++) {
+            size_t length = strlen((*cmd)->words);
+            if (strncmp((*sub)->words, (*cmd)->words, length) != 0 || (*sub)->words[length] != ' ')
+                fail_msg("'%s' is no subcommand of '%s'", (*sub)->words, (*cmd)->words);
+            check_entry(*sub);
+        }
+    }
+    while (cmd_texts[sections])
+        sections++;
+    assert_int_equal(sections, commands);
+}
+
+/* Help and man pages name each other. */
+static void related_commands_exist(void **state) {
+    (void)state;
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        for (const char *at = cmd_part(*cmd, CMD_PART_SEE); *at;) {
+            char name[32];
+            int length = (int)strcspn(at, ",");
+            (void)snprintf(name, sizeof(name), "%.*s", length, at);
+            if (!cmd_find(cmd_table, name))
+                fail_msg("'%s' is related to '%s', which is no command", (*cmd)->words, name);
+            at += length + strspn(at + length, ", ");
         }
     }
 }
@@ -55,8 +80,9 @@ static void every_entry_is_complete(void **state) {
 static void commands_are_in_alphabetical_order(void **state) {
     (void)state;
     for (const struct cmd *const *cmd = cmd_table; cmd[0] && cmd[1]; cmd++)
-        if (strcmp(cmd[0]->name, cmd[1]->name) >= 0)
-            fail_msg("'%s' stands before '%s' in cmd_table.c", cmd[0]->name, cmd[1]->name);
+        if (strcmp(cmd[0]->words, cmd[1]->words) >= 0)
+            fail_msg("'%s' stands before '%s' in src/cli/meson.build", cmd[0]->words,
+                     cmd[1]->words);
 }
 
 static void check_file(const char *format_before, const char *name, const char *after) {
@@ -66,12 +92,11 @@ static void check_file(const char *format_before, const char *name, const char *
         fail_msg("command '%s' needs the file %s", name, strbuf_text(&path));
 }
 
-static void every_command_has_its_file_page_and_test(void **state) {
+static void every_command_has_its_page_and_test(void **state) {
     (void)state;
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-        check_file("src/cli/cmd_", (*cmd)->name, ".c");
-        check_file("docs/cli/", (*cmd)->name, ".md");
-        check_file("tests/cli/test_", (*cmd)->name, ".sh");
+        check_file("docs/cli/", (*cmd)->words, ".md");
+        check_file("tests/cli/test_", (*cmd)->words, ".sh");
     }
 }
 
@@ -94,7 +119,7 @@ static const struct cmd_option test_options[] = {
     { "set", 's', "KEY=VALUE", "set" },
     { NULL },
 };
-static const struct cmd test_cmd = { .name = "test", .usage = "test", .options = test_options };
+static const struct cmd test_cmd = { "test", .options = test_options };
 
 static int parse(struct cmd_call *call, struct error *err, const char *const *words) {
     int count = 0;
@@ -152,8 +177,9 @@ static void wrong_options_are_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_entry_is_complete),
+        cmocka_unit_test(related_commands_exist),
         cmocka_unit_test(commands_are_in_alphabetical_order),
-        cmocka_unit_test(every_command_has_its_file_page_and_test),
+        cmocka_unit_test(every_command_has_its_page_and_test),
         cmocka_unit_test(a_near_name_is_offered),
         cmocka_unit_test(options_and_arguments_may_be_mixed),
         cmocka_unit_test(wrong_options_are_named),
