@@ -11,7 +11,6 @@
 #include "base/json_write.h"
 #include "base/utf8.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 
 static int exit_code(int code) {
     if (client_is_absent(code))
@@ -177,6 +176,15 @@ json_t *ask_string(const char *text) {
         left -= length ? length : 1;
     }
     return json_stringn(strbuf_text(&clean), clean.length);
+}
+
+void ask_take_members(const struct cmd_call *call, json_t *body) {
+    for (size_t i = 0; i < call->given_count; i++) {
+        const struct cmd_given *given = &call->given[i];
+        if (given->option->member)
+            json_object_set_new(body, given->option->member,
+                                given->value ? ask_string(given->value) : json_true());
+    }
 }
 
 void ask_take_options(const struct cmd_call *call, const char *const (*list)[2], json_t *body) {

@@ -66,7 +66,10 @@ int ask_refused(const struct cmd_call *call, const struct ask *ask);
 int ask_name(const struct cmd_call *call, const char *name);
 /* A JSON text of any bytes: what is no UTF-8 becomes U+FFFD. */
 json_t *ask_string(const char *text);
-/* A member for every option of the list { option, member }, NULL at its end, that was given: its text, or
+/* A member for every option that was given and has one in its table (cmd_option.member): its text, or
+ * true for one without an argument. */
+void ask_take_members(const struct cmd_call *call, json_t *body);
+/* The same for a list { option, member }, NULL at its end, that was given: its text, or
  * true for one without an argument. */
 void ask_take_options(const struct cmd_call *call, const char *const (*list)[2], json_t *body);
 /* Puts "KEY=VALUE" into an object of texts; as cmd_usage_error if it is none, or a key comes twice. */

@@ -14,7 +14,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/safe_text.h"
 #include "base/strbuf.h"
+#include "cli/output.h"
 
 /* Exit codes, the same for every command; docs/cli/README.md has them in words. */
 enum {

@@ -9,10 +9,7 @@
 
 #include "cli/agent_warning.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/formula_find.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 #include "cli/submit.h"
 #include "taskfile/taskfile.h"
 

@@ -1,13 +1,9 @@
 /* cmd_backup.c: a copy of the whole state while work goes on. The daemon writes it, because it alone
  * may read its database; so the path must mean the same to it. */
-#include "cli/cmd.h"
-
 #include <inttypes.h>
 
 #include "cli/ask.h"
 #include "cli/full_path.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 
 #define BACKUP_TIMEOUT HOURS(1) /* many gigabytes on a slow disk */
 

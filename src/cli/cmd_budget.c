@@ -1,16 +1,11 @@
 /* cmd_budget.c: what a task has used of which budget, and how to give it more. */
-#include "cli/cmd.h"
-
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/money.h"
 #include "base/number.h"
 #include "cli/ask.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
-#include "cli/rows.h"
-#include "cli/sanitize.h"
 #include "os/clock.h"
 
 /* --- looking --------------------------------------------------------------------------------- */
@@ -105,12 +100,7 @@ static int show(const struct cmd_call *call) {
     }
     json_t *budget = json_incref(json_object_get(ask.answer, "budget"));
     json_object_set_new(budget, "id", json_incref(json_object_get(ask.answer, "id")));
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ask_dump(budget, &out);
-    strbuf_putc(&out, '\n');
-    output_rest(&out);
-    json_decref(budget);
-    return CMD_OK;
+    return ask_print_json(budget);
 }
 
 /* --- changing -------------------------------------------------------------------------------- */

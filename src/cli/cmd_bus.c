@@ -2,8 +2,6 @@
  *
  * No daemon is needed: a run outlives it and must still be able to speak, and a person to listen. Following
  * is told by the kernel (inotify), so nothing polls. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,14 +13,207 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/redact.h"
+#include "bus/bus.h"
 #include "bus/reader.h"
 #include "cli/ask.h"
-#include "cli/bus_target.h"
-#include "cli/cell.h"
-#include "cli/output.h"
-#include "cli/own_secrets.h"
-#include "cli/sanitize.h"
+#include "cli/print_task.h"
+#include "config/config.h"
 #include "os/files.h"
+#include "os/home.h"
+
+/* --- secrets ------------------------------------------------------------------------------------ */
+
+/* Inside a run, the secrets that it has (SLUICE_SECRETS) are not written to files that others read. */
+#define NAMES_MAX 65u    /* secrets of a run, and its token */
+#define FORM_MAX  32768u /* bytes of one in JSON */
+
+struct own_secrets {
+    struct redact_value values[2 * NAMES_MAX];
+    char *names[NAMES_MAX], *forms[NAMES_MAX];
+    size_t count, name_count;
+};
+
+static void own_secrets_finish(struct own_secrets *own) {
+    for (size_t i = 0; i < own->name_count; i++) {
+        free(own->names[i]);
+        free(own->forms[i]);
+    }
+}
+
+static void add_name(struct own_secrets *own, const char *name, size_t size) {
+    char *copy = xstrndup(name, size), *form = xmalloc(FORM_MAX);
+    const char *value = getenv(copy);
+    own->names[own->name_count] = copy;
+    own->forms[own->name_count++] = form;
+    if (!value)
+        return;
+    own->values[own->count++] = (struct redact_value){ copy, size, value, strlen(value), 0 };
+    size_t wide = redact_json_form(value, strlen(value), form, FORM_MAX);
+    if (wide > 0)
+        own->values[own->count++] = (struct redact_value){ copy, size, form, wide, 0 };
+}
+
+static void add_all(struct own_secrets *own) {
+    static const char token[] = "SLUICE_TOKEN";
+    const char *at = getenv("SLUICE_SECRETS");
+    add_name(own, token, sizeof(token) - 1);
+    while (at && *(at += strspn(at, " ")) && own->name_count < NAMES_MAX) {
+        size_t size = strcspn(at, " ");
+        add_name(own, at, size);
+        at += size;
+    }
+}
+
+/* The text with `[redacted NAME]` for each of them; frees `text`, which may be NULL. */
+static char *own_secrets_take(char *text) {
+    _cleanup_(own_secrets_finish) struct own_secrets own = { .count = 0 };
+    struct redact_index index;
+    struct strbuf shown = STRBUF_INIT;
+    if (!text)
+        return NULL;
+    add_all(&own);
+    redact_index_init(&index, own.values, own.count, NULL);
+    (void)redact_text(&index, text, strlen(text), &shown);
+    free(text);
+    return strbuf_take(&shown);
+}
+
+/* --- which file ---------------------------------------------------------------------------------- */
+
+/* --project and --task say which file of the bus a command is about; inside a run its own task is meant when neither is given. The files
+ * are used as they are, whether a daemon runs or not; it is asked only for what nobody else knows. */
+struct bus_target {
+    struct bus bus;
+    char *project, *task; /* task NULL: the bus of the project; both NULL: none was named */
+    struct strbuf path;
+    bool own;           /* of the task whose run we are in */
+    const char *sender; /* that task, on the bus of its project; else NULL */
+};
+
+#define BUS_TARGET_OPTIONS                                                                         \
+    { "project", 'p', "NAME", "the bus of this project" }, {                                       \
+        "task", 't', "ID", "the bus of this task"                                                  \
+    }
+
+static const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static void init_bus(struct bus_target *t, const char *root) {
+    _cleanup_(freep) char *real = file_resolve(root);
+    bus_init(&t->bus, real);
+}
+
+/* A run has no SLUICE_HOME, but is told where the bus of its daemon is. */
+static int find_root(struct bus_target *t) {
+    const char *told = environment("SLUICE_BUS");
+    if (told && !environment("SLUICE_HOME")) {
+        init_bus(t, told);
+        return CMD_OK;
+    }
+    _cleanup_(home_finish) struct home home = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
+    struct error err = { 0 };
+    if (home_find(&home, &err) < 0)
+        return cmd_error(&err);
+    struct config *config = config_new(); /* one that cannot be read: the usual one */
+    (void)config_read_file(config, home.config_file, NULL);
+    _cleanup_(freep) char *data = config_data_folder(config, home.data);
+    config_free(config);
+    strbuf_printf(&root, "%s/" BUS_FOLDER, data);
+    init_bus(t, strbuf_text(&root));
+    return CMD_OK;
+}
+
+/* A task by its number alone, or of a project that nobody named. */
+static int ask_task(struct bus_target *t) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", t->task, "");
+    int code = ask_open(&ask, ASK_TRY);
+    if (code == CMD_OK && ask_try_get(&ask, strbuf_text(&path)) == 0) {
+        free(t->task);
+        t->task = xstrdup(ask_text(ask.answer, "id", ""));
+        if (!t->project)
+            t->project = xstrdup(ask_text(ask.answer, "project", ""));
+        return CMD_OK;
+    }
+    if (!t->project)
+        t->project = bus_find_project(&t->bus, t->task);
+    if (t->project)
+        return CMD_OK; /* the files know it, whether the daemon still does or not */
+    if (code == CMD_OK && ask_was_answered(&ask))
+        return ask_failed(&ask);
+    cmd_warn("no daemon can say which project '%s' belongs to: give '--project'", t->task);
+    return CMD_NO_DAEMON;
+}
+
+static bool has_prefix(const char *task) {
+    const char *dash = strrchr(task, '-');
+    return dash && dash > task;
+}
+
+/* CMD_OK, or has said what is wrong. `optional`: none need be named. */
+static int bus_target_find(const struct cmd_call *call, bool optional, struct bus_target *t) {
+    const char *project = cmd_value(call, "project"), *task = cmd_value(call, "task");
+    const char *own_project = environment("SLUICE_PROJECT"), *own_task = environment("SLUICE_TASK");
+    if ((project && !*project) || (task && !*task))
+        return cmd_usage_error(call->cmd, "the name of a %s is empty", task ? "task" : "project");
+    int code = find_root(t);
+    if (code != CMD_OK)
+        return code;
+    if (!project && (!task || (own_task && strcmp(task, own_task) == 0))) {
+        task = own_task;
+        project = own_project;
+        t->own = project != NULL;
+    }
+    if (project && !task && own_project && strcmp(project, own_project) == 0)
+        t->sender = own_task;
+    t->project = project ? xstrdup(project) : NULL;
+    t->task = task ? xstrdup(task) : NULL;
+    if (!project && !task)
+        return optional ? CMD_OK
+                        : cmd_usage_error(call->cmd, "whose bus? give '--project' or '--task'");
+    if (task && (!project || !has_prefix(task)))
+        code = ask_task(t);
+    struct bus_place place = { t->project, t->task };
+    struct error err = { 0 };
+    if (code == CMD_OK && bus_path(&t->bus, &place, &t->path, &err) < 0)
+        code = cmd_usage_error(call->cmd, "%s", err.text);
+    return code;
+}
+
+static int check_answer(const struct bus_target *t, const struct ask *ask) {
+    const char *project = ask_text(ask->answer, "project", t->project);
+    if (!t->task || strcmp(project, t->project) == 0)
+        return CMD_OK;
+    cmd_warn("task '%s' belongs to project '%s', not to '%s'", t->task, project, t->project);
+    return CMD_FAILED;
+}
+
+/* Before the first message: is there such a project or task, as far as a daemon can be asked? */
+static int bus_target_check(const struct bus_target *t) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (t->own || access(strbuf_text(&t->path), F_OK) == 0 || ask_open(&ask, ASK_TRY) != CMD_OK)
+        return CMD_OK;
+    if (t->task)
+        ask_path(&path, "/v1/tasks/", t->task, "");
+    else
+        ask_path(&path, "/v1/projects/", t->project, "");
+    if (ask_try_get(&ask, strbuf_text(&path)) == 0)
+        return check_answer(t, &ask);
+    return ask_was_answered(&ask) ? ask_failed(&ask) : CMD_OK;
+}
+
+static void bus_target_finish(struct bus_target *t) {
+    bus_finish(&t->bus);
+    free(t->project);
+    free(t->task);
+    strbuf_finish(&t->path);
+}
 
 #define TAIL_MAX 1000000
 
@@ -99,11 +290,8 @@ static int append(const struct cmd_call *call, struct bus_target *target,
     int code = bus_target_check(target);
     if (code != CMD_OK)
         return code;
-    if (bus_append(&target->bus, message, false, id, &err) < 0
-        || bus_sync(&target->bus, &err) < 0) {
-        cmd_warn("%s", err.text);
-        return CMD_FAILED;
-    }
+    if (bus_append(&target->bus, message, false, id, &err) < 0 || bus_sync(&target->bus, &err) < 0)
+        return cmd_fail(&err);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     strbuf_printf(&out, call->json ? "{\"msg_id\":\"%s\"}\n" : "%s\n", id);
     output_rest(&out);
@@ -327,10 +515,8 @@ static int read_run(const struct cmd_call *call) {
     if (list)
         strbuf_puts(&r.out, "{\"items\":[");
     int got = read_messages(&r);
-    if (got < 0) {
-        cmd_warn("%s", r.err.text);
-        return CMD_FAILED;
-    }
+    if (got < 0)
+        return cmd_fail(&r.err);
     if (list)
         strbuf_puts(&r.out, "]}\n");
     output_rest(&r.out);

@@ -4,9 +4,7 @@
  * `sluice list`, which starts no daemon. */
 #include <string.h>
 
-#include "base/json_write.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
+#include "cli/ask.h"
 
 #define IDS "sluice list --ids --all --limit 500 2>/dev/null"
 
@@ -251,20 +249,12 @@ static int cmd_completion_run(const struct cmd_call *call) {
     for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
         if (strcmp(shells[i].name, call->args[0]) != 0)
             continue;
-        _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT, out = STRBUF_INIT;
+        _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT;
         shells[i].print(&script);
-        if (call->json) {
-            struct json_writer w;
-            json_write_init(&w, &out, false);
-            json_write_object_begin(&w);
-            json_write_key(&w, "shell");
-            json_write_string(&w, shells[i].name);
-            json_write_key(&w, "script");
-            json_write_string(&w, strbuf_text(&script));
-            json_write_object_end(&w);
-            strbuf_putc(&out, '\n');
-        }
-        output_rest(call->json ? &out : &script);
+        if (call->json)
+            return ask_print_json(
+                json_pack("{s:s, s:s}", "shell", shells[i].name, "script", strbuf_text(&script)));
+        output_rest(&script);
         return CMD_OK;
     }
     return cmd_usage_error(call->cmd, "there is no completion for '%s'; there are bash, zsh, fish",

@@ -3,14 +3,11 @@
  * The link holds a code that is good once and for a minute. Every process of this user can read the arguments of the
  * others, a run as well, so the browser gets no link: it gets a private file of the daemon that leads there
  * (docs/security.md). */
-#include "cli/cmd.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/ask.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 #include "cli/program.h"
 
 #define OPENER "xdg-open"
@@ -87,7 +84,7 @@ static const struct cmd_option dash_options[] = {
     { "admin", 0, NULL, "also allow pausing and changing settings; same as --scope admin" },
     { "port", 0, "PORT",
       "where the daemon shall listen, if it does not yet; else any that is free" },
-    { NULL, 0, NULL, NULL },
+    { NULL },
 };
 
 const struct cmd cmd_dash = { "dash", .options = dash_options, .run = dash_run };

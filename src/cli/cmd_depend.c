@@ -1,13 +1,9 @@
 /* cmd_depend.c: changes what a task depends on. The daemon replaces the complete list, so --add and --drop read
  * it first. */
-#include "cli/cmd.h"
-
 #include <string.h>
 
 #include "cli/ask.h"
 #include "cli/client.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 
 static bool has_id(const json_t *list, const char *id) {
     size_t i;

@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 #include "os/terminal.h"
 
 /* Of a hunk every line begins with a mark; of what stands before it none does. */

@@ -5,7 +5,6 @@
 
 #include "cli/cmd.h"
 #include "cli/digest.h"
-#include "cli/output.h"
 #include "os/clock.h"
 #include "os/moment.h"
 
@@ -85,12 +84,9 @@ static int run(const struct cmd_call *call) {
         code = digest_gather(&ask, since, now, &digest);
     if (code != CMD_OK)
         return code;
-    if (format == FORMAT_JSON) {
-        ask_dump(digest, &out);
-        strbuf_putc(&out, '\n');
-    } else {
-        digest_print(digest, format == FORMAT_HTML, &out);
-    }
+    if (format == FORMAT_JSON)
+        return ask_print_json(digest);
+    digest_print(digest, format == FORMAT_HTML, &out);
     json_decref(digest);
     output_rest(&out);
     return CMD_OK;

@@ -6,8 +6,6 @@
  *
  * The exit code says whether something must be put right. A warning need not be, and a missing kernel
  * feature is no fault: something else is done instead, and what would bring it back is shown. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +14,9 @@
 
 #include "cli/ask.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 #include "cli/preflight.h"
 #include "cli/print_task.h"
 #include "cli/program.h"
-#include "cli/sanitize.h"
 #include "config/config.h"
 #include "config/config_secret.h"
 #include "os/home.h"
@@ -368,10 +364,8 @@ static int cmd_doctor_run(const struct cmd_call *call) {
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
-        json_t *all = json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks", d.checks,
-                                "features", d.features, "agents", d.agents);
-        ask_dump(all, &out);
-        json_decref(all);
+        (void)ask_print_json(json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks",
+                                       d.checks, "features", d.features, "agents", d.agents));
     } else {
         print_all(&d, &out);
     }

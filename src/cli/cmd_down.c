@@ -15,8 +15,6 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "os/outside.h"
 
 #define STOP_DEADLINE 30000 /* ms */
@@ -158,15 +156,12 @@ static int stop(struct down *d) {
 
 static void tell(const struct down *d, bool was_running, bool waited) {
     if (d->call->json) {
-        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
         json_t *answer =
             json_pack("{s:b, s:b, s:I}", "stopped", was_running, "already", !was_running, "runs",
                       (json_int_t)(waited ? d->elsewhere : d->runs));
         if (was_running)
             json_object_set_new(answer, "role", json_string(d->is_standby ? "standby" : "active"));
-        ask_dump(answer, &out);
-        json_decref(answer);
-        output_rest(&out);
+        (void)ask_print_json(answer);
     } else if (!was_running) {
         cmd_warn("no daemon runs");
     } else if (d->is_standby) {

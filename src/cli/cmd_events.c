@@ -3,8 +3,6 @@
  * Following goes on from the last event that was printed, so between the list and the stream
  * nothing is missed and nothing comes twice. A daemon that goes away does not end it: like logs -f it
  * waits for the next one. It starts none: whoever only looks changes nothing. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +12,6 @@
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/event_list.h"
-#include "cli/output.h"
 #include "os/clock.h"
 
 #define LIMIT_DEFAULT 50
@@ -173,10 +170,8 @@ static int follow_events(struct ask *ask, struct listing *l) {
         r = wait_for_daemon(ask);
         if (r == -EPIPE)
             return CMD_OK;
-        if (r < 0) {
-            cmd_warn("%s", ask->err.text);
-            return CMD_FAILED;
-        }
+        if (r < 0)
+            return cmd_fail(&ask->err);
     }
 }
 

@@ -1,8 +1,6 @@
 /* cmd_formula.c: which formulas there are, what they need, and whether they are sound.
  *
  * No daemon is asked: formulas are files, and are expanded here when they are submitted. */
-#include "cli/cmd.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +9,7 @@
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "cli/formula_find.h"
-#include "cli/rows.h"
-#include "cli/sanitize.h"
+#include "cli/print_task.h"
 
 /* What `sling --on` gives besides --var. */
 static const struct formula_value offered[] = {
@@ -112,15 +109,10 @@ static int list_run(const struct cmd_call *call) {
     struct listing l = { .items = json_array() };
     for (size_t i = 0; i < ARRAY_SIZE(places.folders); i++)
         list_folder(&l, places.folders[i], places.work);
-    if (call->json) {
-        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-        json_t *all = json_pack("{s:O}", "items", l.items);
-        ask_dump(all, &out);
-        output_rest(&out);
-        json_decref(all);
-    } else {
+    if (call->json)
+        (void)ask_print_json(json_pack("{s:O}", "items", l.items));
+    else
         print_list(&l);
-    }
     json_decref(l.items);
     return l.broken ? CMD_USAGE : CMD_OK;
 }
@@ -196,14 +188,9 @@ static int show_run(const struct cmd_call *call) {
         print_formula(f);
         return CMD_OK;
     }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_t *all = json_pack("{s:s, s:s, s:o, s:O}", "name", formula_name(f), "description",
-                            formula_description(f), "vars", vars_of(f), "steps",
-                            json_object_get(formula_body(f), "tasks"));
-    ask_dump(all, &out);
-    output_rest(&out);
-    json_decref(all);
-    return CMD_OK;
+    return ask_print_json(json_pack("{s:s, s:s, s:o, s:O}", "name", formula_name(f), "description",
+                                    formula_description(f), "vars", vars_of(f), "steps",
+                                    json_object_get(formula_body(f), "tasks")));
 }
 
 static int check_run(const struct cmd_call *call) {
@@ -222,13 +209,10 @@ static int check_run(const struct cmd_call *call) {
                               json_pack("{s:o, s:b, s:s?}", "name", ask_string(call->args[i]),
                                         "good", good, "error", good ? NULL : err.text));
     }
-    if (call->json) {
-        json_t *all = json_pack("{s:O}", "items", items);
-        ask_dump(all, &out);
-        json_decref(all);
-    }
-    json_decref(items);
     output_rest(&out);
+    if (call->json)
+        (void)ask_print_json(json_pack("{s:O}", "items", items));
+    json_decref(items);
     return code;
 }
 

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/graph_view.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
 #include "os/terminal.h"
 

@@ -1,50 +1,47 @@
 /* cmd_group.c: tasks that are followed together. A group tracks; it never keeps anything from
  * starting. */
-#include "cli/cmd.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/ask.h"
-#include "cli/cell.h"
-#include "cli/name_list.h"
-#include "cli/name_verb.h"
-#include "cli/sanitize.h"
+#include "cli/names.h"
+#include "cli/print_task.h"
 
 static const char *state_of(const json_t *group) {
     return ask_true(group, "closed") ? "closed" : "open";
 }
 
 /* "12 of 20". */
-static struct cell done_of(const json_t *group) {
+static struct print_text done_of(const json_t *group) {
     int64_t total = ask_int(group, "total", 0), open = ask_int(group, "open", 0);
-    struct cell ret;
+    struct print_text ret;
     (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64 " of %" PRId64, total - open, total);
     return ret;
 }
 
-static void add_row(struct rows *rows, const json_t *group, time_ms now) {
-    rows_add(rows, (const char *[]){
-                       ask_text(group, "name", NULL),
-                       done_of(group).text,
-                       state_of(group),
-                       ask_true(group, "owned") ? "yes" : "no",
-                       cell_span(group, "created_at", now).text,
-                   });
+static void put_done(const json_t *group, struct strbuf *out) {
+    strbuf_puts(out, done_of(group).text);
 }
 
-static int list_run(const struct cmd_call *call) {
-    struct output_column columns[] = {
-        { "NAME" }, { "OVER" }, { "STATE" }, { "OWNED" }, { "CREATED" },
-    };
-    return name_list_run(call, &(struct name_list){
-                                   .path = "/v1/groups",
-                                   .none = "no group yet; 'sluice group add NAME' makes one\n",
-                                   .columns = columns,
-                                   .column_count = ARRAY_SIZE(columns),
-                                   .add = add_row,
-                               });
+static void put_state(const json_t *group, struct strbuf *out) {
+    strbuf_puts(out, state_of(group));
 }
+
+static void put_owned(const json_t *group, struct strbuf *out) {
+    strbuf_puts(out, ask_true(group, "owned") ? "yes" : "no");
+}
+
+static const struct name_list list = {
+    "/v1/groups",
+    "no group yet; 'sluice group add NAME' makes one\n",
+    { { "NAME", "name" },
+      { "OVER", .put = put_done },
+      { "STATE", .put = put_state },
+      { "OWNED", .put = put_owned },
+      { "CREATED", "created_at", NAME_SPAN } },
+};
+static const struct name_verb close_verb = { "/v1/groups/", "/close", "closed",
+                                             "is closed already" };
 
 static int show_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -85,7 +82,7 @@ static int add_run(const struct cmd_call *call) {
         }
         json_object_set_new(body, "name", ask_string(call->args[0]));
     }
-    ask_take_options(call, (const char *const[][2]){ { "owned", "owned" }, { NULL } }, body);
+    ask_take_members(call, body);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_post(&ask, body, "/v1/groups");
     if (code != CMD_OK)
@@ -99,18 +96,8 @@ static int add_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static int close_run(const struct cmd_call *call) {
-    static const struct name_verb verb = {
-        .before = "/v1/groups/",
-        .after = "/close",
-        .did = "closed",
-        .already = "is closed already",
-    };
-    return name_verb_run(call, &verb);
-}
-
 static const struct cmd_option add_options[] = {
-    { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over" },
+    { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over", "owned" },
     { NULL },
 };
 
@@ -118,9 +105,9 @@ static const struct cmd group_add = { "group add", .options = add_options, .max_
                                       .run = add_run };
 
 static const struct cmd group_close = { "group close", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                        .run = close_run };
+                                        .run = name_verb_run, .data = &close_verb };
 
-static const struct cmd group_list = { "group list", .run = list_run };
+static const struct cmd group_list = { "group list", .run = name_list_run, .data = &list };
 
 static const struct cmd group_show = { "group show", .min_args = 1, .max_args = 1,
                                        .run = show_run };

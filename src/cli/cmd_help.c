@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output.h"
-
 static void print_options(const struct cmd_option *list, struct strbuf *out) {
     for (; list && list->name; list++) {
         char left[64];

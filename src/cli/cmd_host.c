@@ -1,41 +1,24 @@
 /* cmd_host.c: which hosts have runs, and which of them is gone for good? */
 #include "cli/ask.h"
-#include "cli/cell.h"
-#include "cli/cmd.h"
-#include "cli/name_list.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
+#include "cli/names.h"
 
-static const char *state_of(const json_t *host) {
-    return ask_true(host, "active")                ? "active"
-           : ask_int(host, "runs", 0) > 0          ? "unreachable"
-           : ask_int(host, "forgotten_at", -1) > 0 ? "forgotten"
-                                                   : "away";
+static void put_state(const json_t *host, struct strbuf *out) {
+    strbuf_puts(out, ask_true(host, "active")                ? "active"
+                     : ask_int(host, "runs", 0) > 0          ? "unreachable"
+                     : ask_int(host, "forgotten_at", -1) > 0 ? "forgotten"
+                                                             : "away");
 }
 
-static void add_row(struct rows *rows, const json_t *item, time_ms now) {
-    rows_add(rows, (const char *[]){
-                       ask_text(item, "name", NULL),
-                       state_of(item),
-                       cell_number(item, "runs").text,
-                       cell_span(item, "unreachable_since", now).text,
-                       cell_span(item, "forgotten_at", now).text,
-                       ask_text(item, "forgotten_by", NULL),
-                   });
-}
-
-static int list_run(const struct cmd_call *call) {
-    struct output_column columns[] = {
-        { "HOST" }, { "STATE" }, { "RUNS", .right = true }, { "SINCE" }, { "FORGOTTEN" }, { "BY" },
-    };
-    return name_list_run(call, &(struct name_list){
-                                   .path = "/v1/hosts",
-                                   .none = "",
-                                   .columns = columns,
-                                   .column_count = ARRAY_SIZE(columns),
-                                   .add = add_row,
-                               });
-}
+static const struct name_list list = {
+    "/v1/hosts",
+    "",
+    { { "HOST", "name" },
+      { "STATE", .put = put_state },
+      { "RUNS", "runs", NAME_NUMBER },
+      { "SINCE", "unreachable_since", NAME_SPAN },
+      { "FORGOTTEN", "forgotten_at", NAME_SPAN },
+      { "BY", "forgotten_by" } },
+};
 
 static int forget_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -62,6 +45,6 @@ static int forget_run(const struct cmd_call *call) {
 static const struct cmd host_forget = { "host forget", .min_args = 1, .max_args = 1,
                                         .run = forget_run };
 
-static const struct cmd host_list = { "host list", .run = list_run };
+static const struct cmd host_list = { "host list", .run = name_list_run, .data = &list };
 
 const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, &host_list) };

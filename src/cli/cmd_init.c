@@ -10,9 +10,7 @@
 
 #include "agent/agent.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 #include "cli/preflight.h"
 #include "cli/program.h"
 #include "config/config.h"
@@ -210,13 +208,11 @@ static void tell(const struct cmd_call *call, const char *path, const struct pre
                  const struct found_agents *agents) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
-        json_t *answer = json_pack("{s:s, s:s}", "file", path, "preset", preset->name);
-        ask_dump(answer, &out);
-        json_decref(answer);
-    } else {
-        strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", path, preset->name);
-        print_hints(&out, preset, agents);
+        (void)ask_print_json(json_pack("{s:s, s:s}", "file", path, "preset", preset->name));
+        return;
     }
+    strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", path, preset->name);
+    print_hints(&out, preset, agents);
     output_rest(&out);
 }
 

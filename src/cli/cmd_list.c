@@ -7,8 +7,6 @@
 
 #include "base/nearest.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
 #include "core/model.h"
 #include "os/clock.h"
@@ -80,18 +78,14 @@ static int read_limit(struct listing *l) {
 }
 
 static void build_path(const struct listing *l, struct strbuf *path) {
-    static const char *const filters[][2] = {
-        { "project", "project" }, { "kind", "kind" },   { "group", "group" },
-        { "parent", "parent" },   { "agent", "agent" }, { "external-id", "external_id" },
-        { "order", "order" },
-    };
     strbuf_printf(path, "/v1/tasks?limit=%zu", l->left < PAGE_MAX ? l->left : PAGE_MAX);
     const char *states = cmd_value(l->call, "state");
     if (!states && cmd_has(l->call, "all"))
         states = "all";
     client_query(path, "state", states);
-    for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
-        client_query(path, filters[i][1], cmd_value(l->call, filters[i][0]));
+    for (const struct cmd_option *o = l->call->cmd->options; o->name; o++)
+        if (o->member)
+            client_query(path, o->member, cmd_value(l->call, o->name));
     if (l->next.length > 0)
         client_query(path, "cursor", strbuf_text(&l->next));
 }
@@ -219,13 +213,13 @@ static int cmd_list_run(const struct cmd_call *call) {
 
 static const struct cmd_option list_options[] = {
     { "state", 's', "STATE", "only in this state; a list with commas, open, or all" },
-    { "project", 'p', "NAME", "only of this project" },
-    { "kind", 'k', "KIND", "only of this kind" },
-    { "agent", 'a', "NAME", "only for this agent" },
-    { "group", 'g', "NAME", "only of this group" },
-    { "parent", 0, "ID", "only the children of this task" },
-    { "external-id", 0, "TEXT", "only those with this name elsewhere" },
-    { "order", 'o', "ORDER", "new (first), old or queue: as they would start" },
+    { "project", 'p', "NAME", "only of this project", "project" },
+    { "kind", 'k', "KIND", "only of this kind", "kind" },
+    { "agent", 'a', "NAME", "only for this agent", "agent" },
+    { "group", 'g', "NAME", "only of this group", "group" },
+    { "parent", 0, "ID", "only the children of this task", "parent" },
+    { "external-id", 0, "TEXT", "only those with this name elsewhere", "external_id" },
+    { "order", 'o', "ORDER", "new (first), old or queue: as they would start", "order" },
     { "limit", 'n', "N", "at most so many; 50 if not given" },
     { "all", 0, NULL, "every one, finished ones too" },
     { "by-project", 'b', NULL, "those of a project together, under its name" },

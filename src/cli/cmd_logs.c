@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/follow.h"
-#include "cli/output.h"
 #include "os/terminal.h"
 
 #define TAIL_FIRST 16384u
@@ -182,10 +180,8 @@ static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
         if (!follows)
             return no_run(l);
         int r = follow_wait(&l->follow, &l->err);
-        if (r < 0) {
-            cmd_warn("%s", l->err.text);
-            return CMD_FAILED;
-        }
+        if (r < 0)
+            return cmd_fail(&l->err);
         if (r & FOLLOW_UNREAD)
             return CMD_OK; /* without an attempt */
     }
@@ -217,10 +213,8 @@ static int print_logs(struct logs *l, int64_t attempt) {
 static int follow_logs(struct logs *l) {
     for (;;) {
         int r = follow_wait(&l->follow, &l->err);
-        if (r < 0) {
-            cmd_warn("%s", l->err.text);
-            return CMD_FAILED;
-        }
+        if (r < 0)
+            return cmd_fail(&l->err);
         if (r & (FOLLOW_ENDED | FOLLOW_UNREAD))
             return CMD_OK;
     }
@@ -252,10 +246,8 @@ static bool was_removed(struct logs *l, int64_t attempt) {
 
 /* A log that is not here is not an empty one. */
 static int explain_gone(struct logs *l, int64_t attempt) {
-    if (was_removed(l, attempt)) {
-        cmd_warn("%s", l->ask.err.text);
-        return CMD_FAILED;
-    }
+    if (was_removed(l, attempt))
+        return cmd_fail(&l->ask.err);
     const char *message = message_of(l, attempt);
     cmd_warn("there is no log of attempt %lld of '%s' here%s%s", (long long)attempt,
              l->call->args[0], message ? ": " : "; it was removed, or is with the host that ran it",
@@ -269,7 +261,7 @@ static int print_json(struct logs *l, int64_t attempt) {
     int code = print_logs(l, attempt);
     if (code != CMD_OK || l->gone)
         return code != CMD_OK ? code : explain_gone(l, attempt);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, safe = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     const char *text = strbuf_text(&log->kept);
     json_t *value = json_stringn(text, log->kept.length);
     if (!value) { /* JSON is UTF-8, whatever was asked for */
@@ -278,13 +270,9 @@ static int print_json(struct logs *l, int64_t attempt) {
         sanitizer_finish(&sanitizer, &safe);
         value = json_stringn(strbuf_text(&safe), safe.length);
     }
-    json_t *answer = json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->call->args[0], "attempt",
-                               (json_int_t)attempt, "stream", log->name, "end",
-                               (json_int_t)log->offset, "text", value);
-    ask_dump(answer, &out);
-    json_decref(answer);
-    output_rest(&out);
-    return CMD_OK;
+    return ask_print_json(json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->call->args[0],
+                                    "attempt", (json_int_t)attempt, "stream", log->name, "end",
+                                    (json_int_t)log->offset, "text", value));
 }
 
 /* Did the attempt write anything there? */

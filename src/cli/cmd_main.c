@@ -13,8 +13,6 @@
 #include <sys/signalfd.h>
 
 #include "base/macros.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 
 #define OUTPUT_BUFFER (1u << 18) /* a million lines cost few writes */
 

@@ -1,15 +1,439 @@
 /* cmd_mcp.c: the MCP server that agents start, and how an agent is told to start it.
  *
  * Without an argument it serves until its input ends. `install` is an argument and no subcommand, because
- * `sluice mcp` alone is what stands in the configuration of every agent. */
-#include "cli/cmd.h"
-
+ * `sluice mcp` alone is what stands in the configuration of every agent. Nothing but messages is written to stdout, one a line.
+ *
+ * Questions are asked one after the other over the first connection: the daemon answers in a millisecond,
+ * and a client of an agent has few at once. What takes long, waiting for a task, is not a question but a
+ * stream of events over the second connection, which is open only while somebody waits or listens. It is
+ * never closed from inside its own callback: that is done when the callback has returned. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "cli/ask.h"
+#include "cli/daemon.h"
 #include "cli/mcp_install.h"
-#include "cli/mcp_stdio.h"
+#include "mcp/mcp.h"
+#include "os/clock.h"
+
+#define READ_SIZE  65536
+#define LOOK_AGAIN 500 /* ms, for a daemon that is away */
+
+/* A question whose answer comes later, over a connection of its own. */
+struct later {
+    struct mcp_ask *ask; /* NULL: free */
+    struct client *client;
+};
+
+#define LATER_MAX 16u
+
+struct stdio {
+    struct mcp *mcp;
+    struct later laters[LATER_MAX];
+    struct client *client; /* for questions; NULL: not connected */
+    struct client *events; /* the stream; NULL: none */
+    bool fresh;            /* it was just opened: events may have come with its head */
+    bool watching;
+    time_ms reconnect; /* when the stream is opened again; TIME_NEVER: it is open, or not wanted */
+    struct strbuf line;
+    bool skipping; /* the rest of a line that is too long */
+    bool unread;   /* nobody takes what is written */
+    unsigned questions;
+};
+
+/* --- out ------------------------------------------------------------------------------------- */
+
+static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size) {
+    struct stdio *s = ctx;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    (void)kind;
+    strbuf_add(&out, text, size);
+    strbuf_putc(&out, '\n');
+    output_rest(&out);
+    s->unread |= output_flush() < 0;
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+static const char *run_of_environment(void) {
+    const char *run = getenv("SLUICE_RUN");
+    return run && *run ? run : NULL;
+}
+
+static int connect_client(bool may_start, struct client **ret_client, struct error *err) {
+    int r = daemon_connect(may_start, ret_client, err);
+    if (r >= 0)
+        client_set_run(*ret_client, run_of_environment());
+    return r;
+}
+
+/* A number or a truth as the text of a query. */
+static void add_query(struct strbuf *path, const char *name, const json_t *value) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (json_is_string(value)) {
+        client_query(path, name, json_string_value(value));
+        return;
+    }
+    ask_dump(value, &text);
+    text.text[--text.length] = '\0'; /* the newline */
+    client_query(path, name, strbuf_text(&text));
+}
+
+/* "/v1/tasks/{id}/why" with what belongs there. */
+static int make_path(const struct mcp_ask *ask, struct strbuf *path, struct error *err) {
+    for (const char *at = ask->op->path; *at;) {
+        size_t plain = strcspn(at, "{");
+        strbuf_add(path, at, plain);
+        at += plain;
+        if (*at != '{')
+            break;
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        size_t size = strcspn(++at, "}");
+        strbuf_add(&name, at, size);
+        const char *value = json_string_value(json_object_get(ask->params, strbuf_text(&name)));
+        if (!value || !*value)
+            return error_set(err, -EINVAL, "parameter '%s' must be a text", strbuf_text(&name));
+        client_escape(path, value);
+        at += size + 1;
+    }
+    return 0;
+}
+
+/* Everything but what is in the path. *ret_body: the caller's. */
+static void place_params(const struct mcp_ask *ask, struct strbuf *path, json_t **ret_body) {
+    json_t *body = json_object(), *value;
+    const char *name;
+    json_object_foreach(ask->params, name, value) {
+        const struct mcp_param *param = mcp_param_find(ask->op->params, name);
+        if (!param || strcmp(param->place, "body") == 0)
+            (void)json_object_set(body, name, value);
+        else if (strcmp(param->place, "query") == 0)
+            add_query(path, name, value);
+    }
+    *ret_body = body;
+}
+
+static int take_bytes(void *ctx, const char *bytes, size_t size) {
+    struct strbuf *out = ctx;
+    size_t room = MCP_LOG_MAX - out->length;
+    strbuf_add(out, bytes, size < room ? size : room);
+    return 0;
+}
+
+/* One question: its key, and what came of it. */
+struct answer {
+    char key[96];
+    struct mcp_reply reply;
+    struct strbuf bytes;
+    struct error err;
+};
+
+/* `body` is taken. The status. */
+static int send_question(struct stdio *s, const struct mcp_op *op, const char *path, json_t *body,
+                         struct answer *a) {
+    bool is_post = strcmp(op->method, "POST") == 0;
+    if (!is_post)
+        json_decref(body);
+    if (is_post)
+        client_set_key(s->client, a->key);
+    if (op->bytes)
+        return client_stream_bytes(s->client, path, take_bytes, &a->bytes, &a->err);
+    return client_call(s->client, op->method, path, is_post ? body : NULL, &a->reply.value,
+                       &a->err);
+}
+
+/* The connection for questions. Only who changes something starts a daemon: one that a person has stopped
+ * is not started again because somebody waits. So the client itself never does, whoever uses it next. */
+static int connect_for(struct stdio *s, bool writes, struct error *err) {
+    int r = s->client ? 0 : connect_client(false, &s->client, err);
+    if (client_is_absent(r) && writes) {
+        r = connect_client(true, &s->client, err);
+        if (r >= 0) {
+            s->client = client_close(s->client);
+            r = connect_client(false, &s->client, err);
+        }
+    }
+    if (r < 0)
+        s->client = NULL;
+    return r;
+}
+
+/* The status, or <0 when there was no answer. */
+static int try_question(struct stdio *s, const struct mcp_ask *ask, const char *path,
+                        struct answer *a) {
+    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
+    json_t *body = NULL;
+    int r = connect_for(s, ask->op->writes, &a->err);
+    if (r < 0)
+        return r;
+    strbuf_puts(&full, path);
+    place_params(ask, &full, &body);
+    int status = send_question(s, ask->op, strbuf_text(&full), body, a);
+    if (status < 0)
+        s->client = client_close(s->client);
+    return status;
+}
+
+/* 0, or <0 with a sentence in a->err. */
+static int question(struct stdio *s, const struct mcp_ask *ask, struct answer *a) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int r = make_path(ask, &path, &a->err);
+    if (r < 0)
+        return r;
+    bool was_connected = s->client != NULL;
+    int status = try_question(s, ask, strbuf_text(&path), a);
+    /* The daemon of the last question is gone. The key stays the same: nothing is done twice. */
+    if (client_is_absent(status) && was_connected && ask->op->writes)
+        status = try_question(s, ask, strbuf_text(&path), a);
+    if (status >= 200 && status < 300)
+        return 0;
+    a->reply.absent = status < 0;
+    a->reply.index = ask_int(json_object_get(a->reply.value, "error"), "index", -1);
+    if (a->err.code >= 0)
+        (void)error_set(&a->err, status < 0 ? status : -EIO, "the daemon answered with status %d",
+                        status);
+    return a->err.code;
+}
+
+/* --- questions that are answered later ---------------------------------------------------------- */
+
+static void fail_ask(struct mcp_ask *ask, const struct error *err, bool absent) {
+    mcp_answer(ask,
+               &(struct mcp_reply){
+                   .code = err->code, .message = err->text, .index = -1, .absent = absent },
+               clock_read_steady());
+}
+
+/* task.wait: everything else goes on meanwhile. */
+static void ask_later(struct stdio *s, struct mcp_ask *ask) {
+    struct error err = { 0 };
+    struct later *later = s->laters;
+    while (later < s->laters + LATER_MAX && later->ask)
+        later++;
+    if (later == s->laters + LATER_MAX) {
+        error_set(&err, -EAGAIN, "%u waits are open: end one of them", LATER_MAX);
+        fail_ask(ask, &err, false);
+        return;
+    }
+    int r = connect_client(false, &later->client, &err);
+    if (r >= 0)
+        r = client_begin_call(later->client, ask->op->path, json_incref(ask->params), &err);
+    if (r < 0) {
+        later->client = client_close(later->client);
+        fail_ask(ask, &err, true);
+        return;
+    }
+    later->ask = ask;
+    ask->own = later;
+}
+
+static void take_later(struct later *later) {
+    struct error err = { 0 };
+    json_t *value = NULL;
+    struct mcp_ask *ask = later->ask;
+    int status = client_end_call(later->client, &value, &err);
+    later->client = client_close(later->client);
+    later->ask = NULL;
+    ask->own = NULL;
+    if (status >= 200 && status < 300)
+        mcp_answer(ask, &(struct mcp_reply){ .value = value, .index = -1 }, clock_read_steady());
+    else
+        fail_ask(ask, &err, status < 0 || err.code == -ESHUTDOWN);
+    json_decref(value);
+}
+
+static void on_ask(void *ctx, struct mcp_ask *ask) {
+    struct stdio *s = ctx;
+    if (strcmp(ask->op->name, "task.wait") == 0) {
+        ask_later(s, ask);
+        return;
+    }
+    struct answer a = { .reply.index = -1 };
+    struct mcp_reply *reply = &a.reply;
+    (void)snprintf(a.key, sizeof(a.key), "mcp-%d-%" PRId64 "-%" PRId64 "-%u", (int)getpid(),
+                   clock_read(), clock_read_steady_us(), ++s->questions);
+    reply->code = question(s, ask, &a);
+    reply->message = a.err.text;
+    json_t *value = reply->value;
+    if (reply->code < 0) {
+        reply->value = NULL;
+    } else if (ask->op->bytes) {
+        reply->bytes = strbuf_text(&a.bytes);
+        reply->size = a.bytes.length;
+    } else if (!value) {
+        reply->code = -EPROTO;
+        reply->message = "the daemon's answer is no JSON";
+    }
+    mcp_answer(ask, reply, clock_read_steady());
+    json_decref(value);
+    strbuf_finish(&a.bytes);
+}
+
+/* Every other question is answered before the next thing happens. */
+static void on_drop(void *ctx, struct mcp_ask *ask) {
+    struct later *later = ask->own;
+    (void)ctx;
+    if (!later)
+        return;
+    later->client = client_close(later->client); /* the daemon sees it, and the wait is over */
+    later->ask = NULL;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static int on_event(void *ctx, const struct client_event *event) {
+    struct stdio *s = ctx;
+    json_t *data = json_loads(event->data, 0, NULL);
+    const char *task = ask_text(data, "task", "");
+    bool missed = strcmp(event->kind, "reset") == 0 || strcmp(event->kind, "overflow") == 0;
+    mcp_event(s->mcp, missed ? NULL : task, clock_read_steady());
+    json_decref(data);
+    return 0;
+}
+
+static void close_events(struct stdio *s) {
+    if (s->events)
+        client_end(s->events);
+    s->events = client_close(s->events);
+}
+
+/* Opens the stream; what happened before it was open is looked at by whoever waits. */
+static void open_events(struct stdio *s) {
+    struct error err = { 0 };
+    s->reconnect = TIME_NEVER;
+    int r = connect_client(false, &s->events, &err);
+    if (r >= 0)
+        r = client_begin_events(s->events, "/v1/events", CLIENT_EVENTS_NEW, on_event, s, &err);
+    if (r == 200) {
+        s->fresh = true;
+        return;
+    }
+    s->reconnect = clock_read_steady() + LOOK_AGAIN;
+    s->events = client_close(s->events);
+}
+
+static void on_watch(void *ctx, bool wanted) {
+    struct stdio *s = ctx;
+    s->watching = wanted;
+    if (wanted && !s->events)
+        open_events(s);
+    /* An open one is closed by the loop: this may be inside its callback. */
+}
+
+static void pump_events(struct stdio *s) {
+    struct error err = { 0 };
+    s->fresh = false;
+    if (client_pump(s->events, &err) > 0)
+        return;
+    close_events(s);
+    s->reconnect = clock_read_steady() + LOOK_AGAIN;
+}
+
+static void reopen_events(struct stdio *s) {
+    open_events(s);
+    if (s->events)
+        mcp_event(s->mcp, NULL, clock_read_steady());
+}
+
+/* --- in -------------------------------------------------------------------------------------- */
+
+static void take_line(struct stdio *s) {
+    size_t size = s->line.length;
+    if (size > 0 && s->line.text[size - 1] == '\r')
+        size--;
+    if (s->skipping)
+        mcp_refuse_long(s->mcp);
+    else if (size > 0)
+        mcp_take(s->mcp, s->line.text, size, clock_read_steady());
+    s->skipping = false;
+    strbuf_clear(&s->line);
+}
+
+static void take_bytes_in(struct stdio *s, const char *bytes, size_t size) {
+    while (size > 0) {
+        const char *newline = memchr(bytes, '\n', size);
+        size_t part = newline ? (size_t)(newline - bytes) : size;
+        s->skipping |= part > MCP_MESSAGE_MAX - s->line.length;
+        if (!s->skipping)
+            strbuf_add(&s->line, bytes, part);
+        if (newline)
+            take_line(s);
+        part += newline != NULL;
+        bytes += part;
+        size -= part;
+    }
+}
+
+/* False: there is no more. */
+static bool read_in(struct stdio *s) {
+    char buffer[READ_SIZE];
+    ssize_t n = read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN;
+    take_bytes_in(s, buffer, (size_t)n);
+    if (n == 0 && (s->line.length > 0 || s->skipping)) /* the last line needs no newline */
+        take_line(s);
+    return n > 0;
+}
+
+/* How long nothing needs to be done, for poll. */
+static int time_left(const struct stdio *s) {
+    time_ms next = time_min(mcp_next(s->mcp), s->watching ? s->reconnect : TIME_NEVER);
+    time_ms left = next == TIME_NEVER ? -1 : next - clock_read_steady();
+    return next == TIME_NEVER ? -1 : left < 0 ? 0 : (int)time_min(left, MINUTES(1));
+}
+
+static bool turn(struct stdio *s) {
+    struct pollfd fds[2 + LATER_MAX] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
+    for (size_t i = 0; i < LATER_MAX; i++)
+        fds[2 + i] = (struct pollfd){ .fd = s->laters[i].ask ? client_fd(s->laters[i].client) : -1,
+                                      .events = POLLIN };
+    if (s->events && !s->watching)
+        close_events(s);
+    if (s->events)
+        fds[1] = (struct pollfd){ .fd = client_fd(s->events), .events = POLLIN };
+    bool look = s->events && s->fresh;
+    if (poll(fds, ARRAY_SIZE(fds), look ? 0 : time_left(s)) < 0 && errno != EINTR)
+        return false;
+    if (look || fds[1].revents)
+        pump_events(s);
+    else if (s->watching && !s->events && clock_read_steady() >= s->reconnect)
+        reopen_events(s);
+    for (size_t i = 0; i < LATER_MAX; i++)
+        if (fds[2 + i].revents && s->laters[i].ask) /* what came before may have dropped it */
+            take_later(&s->laters[i]);
+    mcp_tick(s->mcp, clock_read_steady());
+    return !fds[0].revents || read_in(s);
+}
+
+/* What an agent's configuration says of the home is for agents that people start: a run has a daemon of
+ * its own, and its token. */
+static void forget_home_in_run(void) {
+    const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
+    if (socket && *socket && token && *token)
+        (void)unsetenv("SLUICE_HOME");
+}
+
+static int mcp_stdio_run(void) {
+    forget_home_in_run();
+    struct stdio s = { .reconnect = TIME_NEVER };
+    const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, &s };
+    s.mcp = mcp_new(&backend, &(struct mcp_options){ .run = run_of_environment() });
+    while (!s.unread && turn(&s))
+        ;
+    s.watching = false;
+    s.mcp = mcp_free(s.mcp);
+    close_events(&s);
+    s.client = client_close(s.client);
+    strbuf_finish(&s.line);
+    return s.unread ? CMD_FAILED : CMD_OK;
+}
 
 static int install(const struct cmd_call *call) {
     const struct mcp_install what = {

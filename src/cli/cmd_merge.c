@@ -3,8 +3,6 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
 #include "cli/task_verb.h"
 
@@ -28,12 +26,7 @@ static json_t *body_of(const struct cmd_call *call) {
     for (unsigned i = 0; i < call->arg_count; i++)
         json_array_append_new(tasks, ask_string(call->args[i]));
     json_object_set_new(body, "tasks", tasks);
-    if (cmd_has(call, "into"))
-        json_object_set_new(body, "into", ask_string(cmd_value(call, "into")));
-    if (cmd_has(call, "dry-run"))
-        json_object_set_new(body, "dry_run", json_true());
-    if (cmd_has(call, "no-checks"))
-        json_object_set_new(body, "no_checks", json_true());
+    ask_take_members(call, body);
     return body;
 }
 
@@ -67,9 +60,10 @@ static int cmd_merge_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option merge_options[] = {
-    { "into", 0, "BRANCH", "merge into this branch instead of the one that the task came from" },
-    { "dry-run", 'n', NULL, "change nothing; say whether there would be conflicts" },
-    { "no-checks", 0, NULL, "do not run the checks of the task again after a rebase" },
+    { "into", 0, "BRANCH", "merge into this branch instead of the one that the task came from",
+      "into" },
+    { "dry-run", 'n', NULL, "change nothing; say whether there would be conflicts", "dry_run" },
+    { "no-checks", 0, NULL, "do not run the checks of the task again after a rebase", "no_checks" },
     { NULL },
 };
 

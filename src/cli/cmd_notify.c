@@ -1,10 +1,6 @@
 /* cmd_notify.c: do people hear of it? The daemon sends the sample, because its environment, its user and its
  * way to the network are those that count at night. */
-#include "cli/cmd.h"
-
 #include "cli/ask.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 
 #define TEST_TIMEOUT MINUTES(10) /* longer than any way may take by default */
 

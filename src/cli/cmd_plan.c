@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
+#include "cli/print_task.h"
 #include "cli/snapshot_file.h"
 #include "os/terminal.h"
 
@@ -24,6 +25,8 @@ struct plan {
     size_t order_count, start_count;
     size_t shown_max;
     struct strbuf out, code, sentence; /* scratch for one row */
+    const struct waiting *waiting;
+    struct output_span span;
 };
 
 /* A task that waits, and the group it is shown in. */
@@ -136,7 +139,7 @@ static void print_json(struct plan *p) {
 
 /* --- for people ------------------------------------------------------------------------------ */
 
-static void print_title(struct plan *p, const char *colour, const char *title) {
+static void put_title(struct plan *p, const char *colour, const char *title) {
     strbuf_printf(&p->out, "%s%s%s%s\n", output_style()->bold, colour, title,
                   output_style()->reset);
 }
@@ -153,32 +156,21 @@ static void print_starts(struct plan *p) {
     struct output_column columns[] = {
         { "#", .right = true }, { "TASK" }, { "PROJECT" }, { "AGENT" }, { "SCORE" },
     };
-    print_title(p, output_style()->green, "starts now");
-    for (int printing = 0; printing < 2; printing++) {
-        size_t number = 0;
-        if (printing)
-            output_head(columns, ARRAY_SIZE(columns), &p->out);
-        for (size_t i = 0; i < p->order_count && number < p->shown_max; i++) {
-            const struct order *o = &p->orders[i];
-            if (o->kind != ORDER_START)
-                continue;
-            char place[24], score[16];
-            (void)snprintf(place, sizeof(place), "%zu", ++number);
-            (void)snprintf(score, sizeof(score), "%d", o->score);
-            const char *cells[] = {
-                place,
-                snapshot_task_name(p->snapshot, o->task),
-                symbol_or_dash(p, o->project),
-                symbol_or_dash(p, o->agent),
-                score,
-            };
-            if (printing)
-                output_row(columns, ARRAY_SIZE(columns), cells, &p->out);
-            else
-                output_measure(columns, ARRAY_SIZE(columns), cells);
-            output_some(&p->out);
-        }
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    put_title(p, output_style()->green, "starts now");
+    size_t number = 0;
+    for (size_t i = 0; i < p->order_count && number < p->shown_max; i++) {
+        const struct order *o = &p->orders[i];
+        char place[24], score[16];
+        if (o->kind != ORDER_START)
+            continue;
+        (void)snprintf(place, sizeof(place), "%zu", ++number);
+        (void)snprintf(score, sizeof(score), "%d", o->score);
+        rows_add(&rows, (const char *[]){ place, snapshot_task_name(p->snapshot, o->task),
+                                          symbol_or_dash(p, o->project),
+                                          symbol_or_dash(p, o->agent), score });
     }
+    rows_print(&rows, &p->out);
     print_cut(p, p->start_count);
 }
 
@@ -206,43 +198,37 @@ static struct waiting *find_waiting(struct plan *p, size_t *ret_count) {
     return sorted;
 }
 
+static bool fill_waiting(void *ctx, size_t row, bool printing, const char **cells) {
+    struct plan *p = ctx;
+    struct verdict v;
+    if (!core_blocked(p->core, p->waiting[row].task, &v))
+        return false;
+    explain_code(p, &v);
+    strbuf_clear(&p->sentence);
+    if (printing)
+        verdict_sentence(&v, p->symbols, &p->names, &p->sentence);
+    p->span = (struct output_span){ "-" };
+    if (v.opens_at != TIME_NEVER)
+        p->span = output_span(v.opens_at - snapshot_now(p->snapshot));
+    cells[0] = snapshot_task_name(p->snapshot, p->waiting[row].task);
+    cells[1] = strbuf_text(&p->code);
+    cells[2] = p->span.text;
+    cells[3] = strbuf_text(&p->sentence);
+    return true;
+}
+
 static void print_waiting(struct plan *p, const struct waiting *waiting, size_t count) {
     if (count == 0)
         return;
     struct output_column columns[] = { { "TASK" }, { "GATE" }, { "OPENS IN" }, { "WHY" } };
-    time_ms now = snapshot_now(p->snapshot);
-    print_title(p, output_style()->yellow, "waits");
-    for (int printing = 0; printing < 2; printing++) {
-        if (printing)
-            output_head(columns, ARRAY_SIZE(columns), &p->out);
-        for (size_t i = 0; i < count && i < p->shown_max; i++) {
-            struct verdict v;
-            if (!core_blocked(p->core, waiting[i].task, &v))
-                continue;
-            if (printing)
-                explain(p, &v);
-            else
-                explain_code(p, &v); /* the last column has no width */
-            struct output_span span = { "-" };
-            if (v.opens_at != TIME_NEVER)
-                span = output_span(v.opens_at - now);
-            const char *cells[] = {
-                snapshot_task_name(p->snapshot, waiting[i].task),
-                strbuf_text(&p->code),
-                span.text,
-                strbuf_text(&p->sentence),
-            };
-            if (printing)
-                output_row(columns, ARRAY_SIZE(columns), cells, &p->out);
-            else
-                output_measure(columns, ARRAY_SIZE(columns), cells);
-            output_some(&p->out);
-        }
-    }
+    put_title(p, output_style()->yellow, "waits");
+    p->waiting = waiting;
+    output_table(&(struct output_table){ columns, ARRAY_SIZE(columns), fill_waiting, p },
+                 count < p->shown_max ? count : p->shown_max, &p->out);
     print_cut(p, count);
 }
 
-static void print_count(struct plan *p, size_t count, const char *what, bool *any) {
+static void put_count(struct plan *p, size_t count, const char *what, bool *any) {
     if (count > 0)
         strbuf_printf(&p->out, "%s%zu %s", *any ? ", " : "", count, what);
     *any |= count > 0;
@@ -261,8 +247,8 @@ static void print_closing(struct plan *p, const struct waiting *waiting, size_t 
             finished += counts.by_state[state];
     strbuf_printf(&p->out, "%zu task%s: ", tasks, tasks == 1 ? "" : "s");
     bool any = false;
-    print_count(p, p->start_count, "start", &any);
-    print_count(p, count, "wait", &any);
+    put_count(p, p->start_count, "start", &any);
+    put_count(p, count, "wait", &any);
     for (int gate = 0, first = 1; gate < GATE_MAX; gate++) {
         if (by_gate[gate] == 0)
             continue;
@@ -271,9 +257,9 @@ static void print_closing(struct plan *p, const struct waiting *waiting, size_t 
         first = 0;
     }
     strbuf_puts(&p->out, count > 0 ? ")" : "");
-    print_count(p, live, "running", &any);
-    print_count(p, counts.by_state[TASK_DRAFT], "draft", &any);
-    print_count(p, finished, "finished", &any);
+    put_count(p, live, "running", &any);
+    put_count(p, counts.by_state[TASK_DRAFT], "draft", &any);
+    put_count(p, finished, "finished", &any);
     strbuf_puts(&p->out, any ? "\n" : "nothing to do\n");
     time_ms next = core_next_wakeup(p->core);
     if (next != TIME_NEVER)

@@ -3,19 +3,15 @@
  * The settings of a project are checked by the daemon against the settings table; here only
  * KEY=VALUE is taken apart. */
 #include "base/money.h"
-#include "cli/cmd.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/cell.h"
 #include "cli/full_path.h"
-#include "cli/name_list.h"
-#include "cli/pause.h"
+#include "cli/names.h"
 #include "cli/print_task.h"
-#include "cli/sanitize.h"
 #include "os/clock.h"
 
 static const char *state_of(const json_t *project) {
@@ -26,35 +22,23 @@ static const char *state_of(const json_t *project) {
     return json_is_false(json_object_get(project, "active")) ? "inactive" : "active";
 }
 
-static void add_row(struct rows *rows, const json_t *item, time_ms now) {
-    (void)now;
-    rows_add(rows, (const char *[]){
-                       ask_text(item, "name", NULL),
-                       ask_text(item, "prefix", NULL),
-                       cell_number(item, "weight").text,
-                       cell_percent(item, "share").text,
-                       cell_percent(item, "target").text,
-                       cell_number(item, "tokens").text,
-                       cell_number(item, "ready").text,
-                       cell_number(item, "running").text,
-                       state_of(item),
-                   });
+static void put_state(const json_t *project, struct strbuf *out) {
+    strbuf_puts(out, state_of(project));
 }
 
-static int list_run(const struct cmd_call *call) {
-    struct output_column columns[] = {
-        { "NAME" },        { "PREFIX" },        { "WEIGHT", true },
-        { "SHARE", true }, { "TARGET", true },  { "TOKENS", true },
-        { "READY", true }, { "RUNNING", true }, { "STATE" },
-    };
-    return name_list_run(call, &(struct name_list){
-                                   .path = "/v1/projects",
-                                   .none = "no project yet; 'sluice project add NAME' makes one\n",
-                                   .columns = columns,
-                                   .column_count = ARRAY_SIZE(columns),
-                                   .add = add_row,
-                               });
-}
+static const struct name_list list = {
+    "/v1/projects",
+    "no project yet; 'sluice project add NAME' makes one\n",
+    { { "NAME", "name" },
+      { "PREFIX", "prefix" },
+      { "WEIGHT", "weight", NAME_NUMBER },
+      { "SHARE", "share", NAME_PERCENT },
+      { "TARGET", "target", NAME_PERCENT },
+      { "TOKENS", "tokens", NAME_NUMBER },
+      { "READY", "ready", NAME_NUMBER },
+      { "RUNNING", "running", NAME_NUMBER },
+      { "STATE", .put = put_state } },
+};
 
 static void show_line(struct strbuf *out, const char *name, const char *value) {
     strbuf_printf(out, "  %-12s ", name);
@@ -152,15 +136,11 @@ static int fix_path(json_t *body) {
 }
 
 static int add_run(const struct cmd_call *call) {
-    static const char *const members[][2] = {
-        { "prefix", "prefix" },           { "path", "path" },     { "weight", "weight" },
-        { "max-running", "max_running" }, { "budget", "budget" }, { NULL },
-    };
     int code = ask_name(call, call->args[0]);
     if (code != CMD_OK)
         return code;
     json_t *body = json_pack("{s:o}", "name", ask_string(call->args[0]));
-    ask_take_options(call, members, body);
+    ask_take_members(call, body);
     code = fix_path(body);
     if (code != CMD_OK) {
         json_decref(body);
@@ -210,14 +190,6 @@ static int set_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static int pause_project_run(const struct cmd_call *call) {
-    return pause_run(call, true);
-}
-
-static int resume_project_run(const struct cmd_call *call) {
-    return pause_run(call, false);
-}
-
 static int delete_run(const struct cmd_call *call) {
     int code = ask_name(call, call->args[0]);
     if (code != CMD_OK)
@@ -244,11 +216,11 @@ static const struct cmd_option delete_options[] = {
 };
 
 static const struct cmd_option add_options[] = {
-    { "prefix", 0, "PREFIX", "what its ids begin with; made from the name" },
-    { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there" },
-    { "weight", 'w', "N", "its share compared with the others'; 1" },
-    { "max-running", 'm', "N", "most runs at once; unlimited" },
-    { "budget", 'b', "TOKENS", "tokens in the window; unlimited" },
+    { "prefix", 0, "PREFIX", "what its ids begin with; made from the name", "prefix" },
+    { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there", "path" },
+    { "weight", 'w', "N", "its share compared with the others'; 1", "weight" },
+    { "max-running", 'm', "N", "most runs at once; unlimited", "max_running" },
+    { "budget", 'b', "TOKENS", "tokens in the window; unlimited", "budget" },
     { NULL },
 };
 
@@ -258,13 +230,13 @@ static const struct cmd project_add = { "project add", .options = add_options, .
 static const struct cmd project_delete = { "project delete", .options = delete_options,
                                            .min_args = 1, .max_args = 1, .run = delete_run };
 
-static const struct cmd project_list = { "project list", .run = list_run };
+static const struct cmd project_list = { "project list", .run = name_list_run, .data = &list };
 
 static const struct cmd project_pause = { "project pause", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                          .run = pause_project_run };
+                                          .run = pause_run };
 
 static const struct cmd project_resume = { "project resume", .min_args = 1,
-                                           .max_args = CMD_ANY_ARGS, .run = resume_project_run };
+                                           .max_args = CMD_ANY_ARGS, .run = pause_run };
 
 static const struct cmd project_set = { "project set", .min_args = 2, .max_args = CMD_ANY_ARGS,
                                         .run = set_run };

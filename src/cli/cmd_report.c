@@ -4,8 +4,6 @@
  * may be nobody to tell: the DONE marker is then made by hand, because it is only a file and the
  * daemon looks for it when it is back; the numbers cannot be kept, and the exit code says so. No
  * daemon is ever started from here: a run must not become its parent. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +12,6 @@
 
 #include "base/number.h"
 #include "cli/ask.h"
-#include "cli/output.h"
 #include "os/outside.h"
 
 #define TOKENS_MAX  1000000000000
@@ -68,7 +65,7 @@ static int make_body(const struct cmd_call *call, json_t *body) {
     if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
         return cmd_usage_error(
             call->cmd, "'--tokens' is the total: give it, or '--tokens-in' and '--tokens-out'");
-    ask_take_options(call, (const char *const[][2]){ { "done", "done" }, { NULL } }, body);
+    ask_take_members(call, body);
     return json_object_size(body) > 0
                ? CMD_OK
                : cmd_usage_error(call->cmd, "nothing to report: give at least one option");
@@ -143,7 +140,7 @@ static const struct cmd_option report_options[] = {
     { "tokens-in", 0, "N", "tokens read so far" },
     { "tokens-out", 0, "N", "tokens written so far" },
     { "cost", 'c', "USD", "what it cost so far, in dollars" },
-    { "done", 'd', NULL, "the task is finished: make its DONE marker" },
+    { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
     { "rate-limited", 0, "SECS", "the account is limited; how long to wait, 0 if not known" },
     { NULL },
 };

@@ -3,13 +3,9 @@
  * The command line does not know the database; `sluiced --restore` does the work: it checks the
  * file, keeps the old state beside the new one, and refuses while a daemon has the home. That a
  * daemon runs is looked at here as well, because the sentence can then say what to do. */
-#include "cli/cmd.h"
-
-#include "base/json_write.h"
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/full_path.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "os/files.h"
 
@@ -27,20 +23,6 @@ static int check_no_daemon(void) {
     return code;
 }
 
-static void print_restored(const struct cmd_call *call, const char *path) {
-    if (!call->json)
-        return; /* sluiced has told */
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &out, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "restored");
-    json_write_string(&w, path);
-    json_write_object_end(&w);
-    strbuf_putc(&out, '\n');
-    output_rest(&out);
-}
-
 static int cmd_restore_run(const struct cmd_call *call) {
     if (!cmd_has(call, "yes"))
         return cmd_usage_error(call->cmd, "'restore' replaces every task by those of the backup: "
@@ -54,21 +36,18 @@ static int cmd_restore_run(const struct cmd_call *call) {
     int code = check_no_daemon();
     if (code != CMD_OK)
         return code;
-    if (daemon_find_program("sluiced", &program, &err) < 0) {
-        cmd_warn("%s", err.text);
-        return CMD_FAILED;
-    }
+    if (daemon_find_program("sluiced", &program, &err) < 0)
+        return cmd_fail(&err);
     const char *const argv[] = { "sluiced", "--restore", strbuf_text(&path), NULL };
     int status;
     _cleanup_(strbuf_finish) struct strbuf told = STRBUF_INIT;
     enum program_take take = call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING;
-    if (program_run(strbuf_text(&program), argv, take, &told, &status, &err) < 0) {
-        cmd_warn("%s", err.text);
-        return CMD_FAILED;
-    }
+    if (program_run(strbuf_text(&program), argv, take, &told, &status, &err) < 0)
+        return cmd_fail(&err);
     if (status != 0)
         return status == SLUICED_BUSY ? CMD_REFUSED : CMD_FAILED; /* it has said why */
-    print_restored(call, strbuf_text(&path));
+    if (call->json)                                               /* else sluiced has printed it */
+        return ask_print_json(json_pack("{s:o}", "restored", ask_string(strbuf_text(&path))));
     return CMD_OK;
 }
 

@@ -11,10 +11,8 @@
 #include "base/alloc.h"
 #include "cli/agent_warning.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/daemon.h"
 #include "cli/follow.h"
-#include "cli/output.h"
 #include "cli/submit.h"
 #include "os/terminal.h"
 

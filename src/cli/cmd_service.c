@@ -2,8 +2,6 @@
  *
  * A daemon that runs without the service is stopped first, and the service starts the next one: runs outlive both, and
  * the queue is on disk. Every step can be repeated. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +9,8 @@
 
 #include "cli/ask.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 #include "cli/program.h"
-#include "cli/service_manager.h"
-#include "cli/service_unit.h"
+#include "cli/service.h"
 #include "config/config.h"
 #include "os/files.h"
 
@@ -210,14 +206,11 @@ static json_t *describe(const struct service *s) {
 }
 
 static void print_json(const struct service *s, bool with_text) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_t *answer = describe(s);
     json_object_set(answer, "actions", s->actions);
     if (with_text)
         json_object_set_new(answer, "text", ask_string(strbuf_text(&s->text)));
-    ask_dump(answer, &out);
-    json_decref(answer);
-    output_rest(&out);
+    (void)ask_print_json(answer);
 }
 
 static void print_actions(const struct service *s, struct strbuf *out) {

@@ -2,10 +2,7 @@
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
-#include "cli/rows.h"
 #include "os/clock.h"
 
 #define LABEL_WIDTH 12

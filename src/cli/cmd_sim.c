@@ -183,7 +183,7 @@ static int play_side(struct sim_call *sim, bool with, struct side *side, struct 
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-static struct gantt_style output_style(void) {
+static struct gantt_style chart_style(void) {
     bool known = terminal_is(stdout) || getenv("COLUMNS");
     unsigned width = known ? terminal_width(stdout) : WIDTH_PIPED;
     return (struct gantt_style){
@@ -207,7 +207,7 @@ static int print_all(const struct cmd_call *call, const struct sim_call *sim,
             return r;
         strbuf_clear(&out);
     }
-    const struct gantt_style style = output_style();
+    const struct gantt_style style = chart_style();
     if (call->json)
         report_json(&now->c, second, sim->overrides, &out);
     else if (second)
@@ -216,7 +216,7 @@ static int print_all(const struct cmd_call *call, const struct sim_call *sim,
         report_print(&now->c, &style, &out);
     if (svg && !call->json)
         strbuf_printf(&out, "\nchart written to %s\n", svg);
-    (void)fwrite(strbuf_text(&out), 1, out.length, stdout);
+    output_rest(&out);
     return 0;
 }
 

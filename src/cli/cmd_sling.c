@@ -5,8 +5,6 @@
  * group, a task, a task with drafts below it), the daemon finds out.
  *
  * With --on the steps of the formula come with the tasks in one question: all of it happens or nothing. */
-#include "cli/cmd.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -14,8 +12,6 @@
 #include "cli/agent_warning.h"
 #include "cli/ask.h"
 #include "cli/formula_find.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
 #include "cli/task_verb.h"
 
 static const struct task_verb verb = {
@@ -67,14 +63,8 @@ static int take_meta(const struct cmd_call *call, json_t *body) {
 }
 
 static int take_options(const struct cmd_call *call, json_t **ret_body) {
-    static const char *const members[][2] = {
-        { "agent", "agent" },       { "account", "limiter" },         { "limiter", "limiter" },
-        { "merge", "merge" },       { "base-branch", "base_branch" }, { "args", "args" },
-        { "force", "force" },       { "no-merge", "no_merge" },       { "owned", "owned" },
-        { "no-group", "no_group" }, { "dry-run", "dry_run" },         { NULL },
-    };
     json_t *body = json_object();
-    ask_take_options(call, members, body);
+    ask_take_members(call, body);
     int code = take_meta(call, body);
     if (code == CMD_OK)
         *ret_body = body;
@@ -169,11 +159,9 @@ static int tell(const struct cmd_call *call, const struct telling *t) {
             print_line(t, task, &out);
     }
     if (call->json) {
-        json_t *all =
-            json_pack("{s:O, s:O, s:b, s:I, s:O}", "tasks", t->tasks, "group", t->group, "dry_run",
-                      t->dry, "deferred", (json_int_t)deferred, "warning", t->warning);
-        ask_dump(all, &out);
-        json_decref(all);
+        (void)ask_print_json(json_pack("{s:O, s:O, s:b, s:I, s:O}", "tasks", t->tasks, "group",
+                                       t->group, "dry_run", t->dry, "deferred",
+                                       (json_int_t)deferred, "warning", t->warning));
     } else if (i == 0) {
         strbuf_puts(&out, "nothing to sling\n");
     }
@@ -366,18 +354,19 @@ static int cmd_sling_run(const struct cmd_call *call) {
 static const struct cmd_option sling_options[] = {
     { "on", 0, "FORMULA", "let the steps of this formula do the work of each task" },
     FORMULA_VAR_OPTION,
-    { "force", 'f', NULL, "although a guard says no: another project, another group, at work" },
-    { "dry-run", 'n', NULL, "only say what would be slung" },
+    { "force", 'f', NULL, "although a guard says no: another project, another group, at work",
+      "force" },
+    { "dry-run", 'n', NULL, "only say what would be slung", "dry_run" },
     { "group", 'g', "GROUP", "the group that follows them; with --all: only drafts of it" },
-    { "owned", 'o', NULL, "the group that is made is closed by hand only" },
-    { "no-group", 0, NULL, "make no group for them" },
-    { "agent", 0, "NAME", "who runs them, instead of the agent they name" },
-    { "account", 0, "NAME", "the provider account they use; the same as --limiter" },
-    { "limiter", 0, "NAME", "the provider account they use" },
-    { "merge", 'm', "none|local|direct|mr", "what is done with their good work" },
-    { "base-branch", 'b', "BRANCH", "the branch they start from" },
-    { "no-merge", 0, NULL, "leave their work on its branch; the same as --merge none" },
-    { "args", 0, "TEXT", "put this behind the prompt of each" },
+    { "owned", 'o', NULL, "the group that is made is closed by hand only", "owned" },
+    { "no-group", 0, NULL, "make no group for them", "no_group" },
+    { "agent", 0, "NAME", "who runs them, instead of the agent they name", "agent" },
+    { "account", 0, "NAME", "the provider account they use; the same as --limiter", "limiter" },
+    { "limiter", 0, "NAME", "the provider account they use", "limiter" },
+    { "merge", 'm', "none|local|direct|mr", "what is done with their good work", "merge" },
+    { "base-branch", 'b', "BRANCH", "the branch they start from", "base_branch" },
+    { "no-merge", 0, NULL, "leave their work on its branch; the same as --merge none", "no_merge" },
+    { "args", 0, "TEXT", "put this behind the prompt of each", "args" },
     { "meta", 0, "KEY=VALUE", "anything to keep with them; repeatable" },
     { "all", 'a', NULL, "every draft, instead of IDs; makes no group" },
     { "project", 'p', "PROJECT", "the project they are for; with --all only its drafts" },

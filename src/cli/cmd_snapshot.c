@@ -5,8 +5,6 @@
 #include <errno.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 
 static int take_bytes(void *ctx, const char *bytes, size_t size) {
     strbuf_add(ctx, bytes, size);

@@ -13,15 +13,112 @@
 #include "base/alloc.h"
 #include "base/money.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
-#include "cli/rows.h"
-#include "cli/status_budget.h"
-#include "cli/status_queue.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "sim/text.h"
+
+/* --- budgets: "######.... 62%, 10k reserved" ----------------------------------------------------- */
+
+#define WIDTH 10 /* of a bar */
+
+/* Dollars as millionths; -1: none. */
+static int64_t status_micro(const json_t *item, const char *member) {
+    double dollars = ask_real(item, member, -1);
+    return dollars < 0 ? -1 : (int64_t)(dollars * (double)MONEY_DOLLAR + 0.5);
+}
+
+static void put_bar(const json_t *item, time_ms now, double used, double cap, struct strbuf *out) {
+    time_ms opens_at = ask_int(item, "opens_at", 0);
+    double part = cap > 0 ? used / cap : 1;
+    if (cap < 0)
+        return;
+    for (int i = 0; i < WIDTH; i++)
+        strbuf_putc(out, (i + 0.5) / WIDTH < part ? '#' : '.');
+    if (cap > 0)
+        strbuf_printf(out, " %.0f%%", part * 100);
+    if (used >= cap && opens_at > now)
+        strbuf_printf(out, ", opens %s", print_when(opens_at, now).text);
+}
+
+static void put_comma(struct strbuf *out) {
+    if (out->length > 0)
+        strbuf_puts(out, ", ");
+}
+
+static void status_tokens(const json_t *item, time_ms now, struct strbuf *out) {
+    int64_t reserved = ask_int(item, "reserved", 0);
+    put_bar(item, now, (double)ask_int(item, "used", 0), (double)ask_int(item, "cap", -1), out);
+    if (reserved <= 0)
+        return;
+    put_comma(out);
+    strbuf_printf(out, "%s reserved", print_short(reserved).text);
+}
+
+static void status_money(const json_t *item, time_ms now, struct strbuf *out) {
+    int64_t reserved = status_micro(item, "usd_reserved");
+    int64_t unknown = ask_int(item, "unknown_cost_runs", 0);
+    put_bar(item, now, (double)status_micro(item, "usd_used"),
+            (double)status_micro(item, "usd_cap"), out);
+    if (reserved > 0) {
+        put_comma(out);
+        money_put(out, reserved);
+        strbuf_puts(out, " reserved");
+    }
+    if (unknown > 0) {
+        put_comma(out);
+        strbuf_printf(out, "%lld run%s of unknown cost", (long long)unknown,
+                      unknown == 1 ? "" : "s");
+    }
+}
+
+/* --- the queue: "queue: implement 9, review 1; soft limit 8; hard limit 16" --------------------------- */
+
+static void put_depths(const json_t *queue, struct strbuf *out) {
+    const char *kind;
+    json_t *depth;
+    int64_t rest = ask_int(queue, "depth", 0);
+    const char *comma = "";
+    json_object_foreach(json_object_get(queue, "depths"), kind, depth) {
+        strbuf_puts(out, comma);
+        sanitize_line(kind, out);
+        strbuf_printf(out, " %lld", (long long)json_integer_value(depth));
+        rest -= json_integer_value(depth);
+        comma = ", ";
+    }
+    if (rest > 0)
+        strbuf_printf(out, "%sof no kind %lld", comma, (long long)rest);
+}
+
+static size_t put_warning(const char *warning, struct strbuf *out) {
+    const struct output_style *style = output_style();
+    if (!warning)
+        return 0;
+    strbuf_puts(out, style->yellow);
+    sanitize_line(warning, out);
+    strbuf_printf(out, "%s\n", style->reset);
+    return 1;
+}
+
+/* One line, or none: if no kind of task waits and the queue is not too long. Returns how many. */
+static size_t status_queue(const json_t *status, struct strbuf *out) {
+    size_t lines = put_warning(ask_text(status, "warning", NULL), out);
+    const json_t *queue = json_object_get(status, "queue");
+    const char *warning = ask_text(queue, "warning", NULL);
+    int64_t soft = ask_int(queue, "soft", -1), hard = ask_int(queue, "hard", -1);
+    if (warning)
+        return lines + put_warning(warning, out);
+    if (json_object_size(json_object_get(queue, "depths")) == 0)
+        return lines;
+    strbuf_puts(out, "queue: ");
+    put_depths(queue, out);
+    if (soft >= 0)
+        strbuf_printf(out, "; soft limit %lld", (long long)soft);
+    if (hard >= 0)
+        strbuf_printf(out, "; hard limit %lld", (long long)hard);
+    strbuf_putc(out, '\n');
+    return lines + 1;
+}
 
 #define HEAD_LINES   3 /* who it is, and the counts */
 #define LIMITS_MAX   256
@@ -427,18 +524,6 @@ static void share_lines(struct screen *s, size_t lines) {
     }
 }
 
-/* What the last column may have. */
-static size_t room_left(const struct screen *s, const struct section *section) {
-    size_t used = 2, last = section->rows.column_count - 1;
-    if (s->width == 0)
-        return 0;
-    for (size_t i = 0; i < last; i++) {
-        size_t title = strlen(section->columns[i].title);
-        used += (section->columns[i].width > title ? section->columns[i].width : title) + 2;
-    }
-    return s->width > used + 8 ? s->width - used : 8;
-}
-
 /* No blanks before the last newline. */
 static void cut_blanks(struct strbuf *out) {
     while (out->length > 1 && out->text[out->length - 2] == ' ') {
@@ -470,15 +555,9 @@ static void put_section(struct screen *s, struct section *section) {
         output_measure(section->columns, columns, (const char *const *)&rows->cells[i * columns]);
     strbuf_puts(&s->out, s->tight ? "" : "\n");
     put_titles(s, section);
-    size_t room = room_left(s, section);
+    size_t room = rows_room(rows, 8);
     for (size_t i = 0; i < section->given; i++) {
-        const char *cells[ARRAY_SIZE(section->columns)];
-        for (size_t k = 0; k < columns; k++)
-            cells[k] = rows->cells[i * columns + k];
-        _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
-        print_line(&last, cells[columns - 1], room);
-        cells[columns - 1] = strbuf_text(&last);
-        output_row(section->columns, columns, cells, &s->out);
+        rows_print_cut(rows, i * columns, room, NULL, &s->out);
         cut_blanks(&s->out);
     }
 }

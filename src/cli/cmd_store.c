@@ -2,17 +2,13 @@
  *
  * The command line does not know the database: sluiced does the work, tells on stderr how far it is or why
  * not, and prints one JSON value. A daemon that has one of the stores open keeps everybody else out. */
-#include "cli/cmd.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/ask.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 #include "cli/program.h"
-#include "cli/sanitize.h"
 
 /* CMD_OK and the answer, which the caller gives back, or the exit code: sluiced has said why. */
 static int ask_sluiced(const char *const *argv, json_t **ret_answer) {
@@ -20,11 +16,8 @@ static int ask_sluiced(const char *const *argv, json_t **ret_answer) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, told = STRBUF_INIT;
     int status;
     if (daemon_find_program("sluiced", &program, &err) < 0
-        || program_run(strbuf_text(&program), argv, PROGRAM_TAKE_OUTPUT, &told, &status, &err)
-               < 0) {
-        cmd_warn("%s", err.text);
-        return CMD_FAILED;
-    }
+        || program_run(strbuf_text(&program), argv, PROGRAM_TAKE_OUTPUT, &told, &status, &err) < 0)
+        return cmd_fail(&err);
     if (status == CMD_USAGE || status == CMD_REFUSED)
         return status;
     json_t *answer = status == 0 ? json_loadb(strbuf_text(&told), told.length, 0, NULL) : NULL;
@@ -43,11 +36,10 @@ static int ask_and_print(const struct cmd_call *call, const char *const *argv,
     int code = ask_sluiced(argv, &answer);
     if (code != CMD_OK)
         return code;
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json)
-        ask_dump(answer, &out);
-    else
-        print(answer, &out);
+        return ask_print_json(answer);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    print(answer, &out);
     output_rest(&out);
     json_decref(answer);
     return CMD_OK;

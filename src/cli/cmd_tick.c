@@ -2,13 +2,10 @@
  *
  * The daemon decides whenever something changes, so a tick is only needed where `pace.tick_s` makes
  * it wait, and for looking ahead. */
-#include "cli/cmd.h"
-
 #include <inttypes.h>
 
 #include "cli/ask.h"
 #include "cli/print_task.h"
-#include "cli/rows.h"
 #include "os/clock.h"
 
 static void print_starts(const json_t *starts, bool dry, struct strbuf *out) {

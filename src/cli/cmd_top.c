@@ -12,8 +12,6 @@
 
 #include "base/nearest.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
 #include "cli/top.h"
 #include "cli/top_daemon.h"
@@ -212,13 +210,8 @@ static int run_once(struct session *s) {
 }
 
 static int run_json(struct session *s) {
-    _cleanup_(client_answer_freep) json_t *all = top_daemon_all(&s->daemon, &s->top);
-    if (!all)
-        return say_message(s);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ask_dump(all, &out);
-    output_rest(&out);
-    return CMD_OK;
+    json_t *all = top_daemon_all(&s->daemon, &s->top);
+    return all ? ask_print_json(all) : say_message(s);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */

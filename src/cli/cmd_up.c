@@ -3,21 +3,8 @@
 #include <jansson.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/daemon.h"
-#include "cli/output.h"
 #include "os/home.h"
-
-static int print_json(const struct daemon_found *found, const struct home *home) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_t *answer = json_pack("{s:i, s:b, s:s, s:s, s:s, s:s}", "pid", (int)found->pid, "already",
-                               found->already, "role", found->standby ? "standby" : "active",
-                               "home", home->data, "socket", home->socket, "log", home->log);
-    ask_dump(answer, &out);
-    json_decref(answer);
-    output_rest(&out);
-    return CMD_OK;
-}
 
 static int cmd_up_run(const struct cmd_call *call) {
     struct error err = { 0 };
@@ -25,17 +12,17 @@ static int cmd_up_run(const struct cmd_call *call) {
         if (cmd_has(call, "detach"))
             return cmd_usage_error(call->cmd, "'--foreground' and '--detach' exclude each other");
         (void)daemon_exec(&err);
-        cmd_warn("%s", err.text);
-        return CMD_FAILED;
+        return cmd_fail(&err);
     }
     _cleanup_(home_finish) struct home home = { 0 };
     struct daemon_found found;
-    if (home_find(&home, &err) < 0 || daemon_start(&found, &err) < 0) {
-        cmd_warn("%s", err.text);
-        return CMD_FAILED;
-    }
+    if (home_find(&home, &err) < 0 || daemon_start(&found, &err) < 0)
+        return cmd_fail(&err);
     if (call->json)
-        return print_json(&found, &home);
+        return ask_print_json(json_pack("{s:i, s:b, s:s, s:s, s:s, s:s}", "pid", (int)found.pid,
+                                        "already", found.already, "role",
+                                        found.standby ? "standby" : "active", "home", home.data,
+                                        "socket", home.socket, "log", home.log));
     const char *as = found.standby ? ", as a standby" : "";
     if (found.already)
         cmd_warn("the daemon runs already (pid %d)%s", (int)found.pid, as);

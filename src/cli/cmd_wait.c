@@ -3,14 +3,11 @@
  * The daemon holds the answer back until then. It takes an hour at the most, so a longer wait is several
  * questions; and a daemon that goes away is asked again when it is back, because the work goes on
  * without it. Inside a run this is what lets its children have its place. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
 #include "os/clock.h"
 

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/cmd.h"
-#include "cli/output.h"
 #include "cli/print_task.h"
 #include "os/clock.h"
 #include "os/terminal.h"

@@ -20,8 +20,7 @@
 
 #include "base/alloc.h"
 #include "cli/cmd.h"
-#include "cli/service_manager.h"
-#include "cli/service_unit.h"
+#include "cli/service.h"
 #include "config/config.h"
 #include "os/clock.h"
 #include "os/files.h"

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/cell.h"
-#include "cli/sanitize.h"
+#include "base/safe_text.h"
+#include "cli/print_task.h"
 
 #define PAGE 1000
 

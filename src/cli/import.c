@@ -1,12 +1,9 @@
 /* import.c: see import.h. */
-#include "cli/import.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/output.h"
-#include "cli/sanitize.h"
+#include "cli/import.h"
 #include "cli/submit.h"
 #include "os/terminal.h"
 
@@ -320,14 +317,18 @@ int import_send(struct import *im) {
             json_object_set(all, "settings", im->settings);
             json_object_set(all, "projects", im->new_projects);
         }
-        ask_dump(all, &out);
-        json_decref(all);
+        (void)ask_print_json(all);
     } else {
         print_text(im, &out);
+        output_rest(&out);
     }
-    output_rest(&out);
     warn(im);
     if (code == CMD_OK && (im->damaged || json_array_size(im->refused) > 0))
         return CMD_USAGE;
     return code == CMD_OK && json_array_size(im->deferred) > 0 ? CMD_REFUSED : code;
 }
+
+const struct cmd cmd_import = {
+    "import", .subs = CMD_LIST(&import_agency, &import_agent_queue, &import_beads, &import_cards,
+                               &import_conductor, &import_gastown, &import_loopr)
+};

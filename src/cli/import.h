@@ -43,6 +43,10 @@ void import_progress(size_t done, size_t count);
 
 int import_send(struct import *import);
 
+/* Each is a command of its own below `import`. */
+extern const struct cmd import_cards, import_beads, import_agency, import_agent_queue,
+    import_conductor, import_gastown, import_loopr;
+
 #define IMPORT_OPTIONS                                                                             \
     { "project", 'p', "NAME", "the project they belong to" },                                      \
         { "agent", 'a', "NAME", "the agent that is told them" },                                   \

@@ -10,7 +10,6 @@
 
 #include "cli/ask.h"
 #include "cli/import_state.h"
-#include "cli/import_subs.h"
 
 #define RETRIES 5 /* after a failure, as there */
 

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "cli/import_state.h"
-#include "cli/import_subs.h"
 #include "foreign/foreign_db.h"
 
 struct agent_queue {

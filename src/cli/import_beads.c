@@ -10,9 +10,7 @@
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "cli/import.h"
-#include "cli/import_subs.h"
 #include "cli/program.h"
-#include "cli/sanitize.h"
 #include "os/files.h"
 
 #define BEADS_MAX (16u << 20)

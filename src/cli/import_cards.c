@@ -2,8 +2,6 @@
  *
  * DIR/phase-…/{in-progress,backlog}/NAME.md; cards in done/ are over. A card is the same one in whatever column
  * it stands: its external id is phase and file, so moving it by hand starts no second run. */
-#include "cli/import_subs.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +13,6 @@
 #include "card/card.h"
 #include "cli/ask.h"
 #include "cli/import.h"
-#include "cli/sanitize.h"
 #include "os/files.h"
 
 struct cards {

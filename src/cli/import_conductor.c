@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "cli/import_state.h"
-#include "cli/import_subs.h"
 
 struct conductor {
     struct state s;

@@ -9,7 +9,6 @@
 
 #include "cli/ask.h"
 #include "cli/import_state.h"
-#include "cli/import_subs.h"
 
 #define TOWN "hq" /* the project of beads that coordinate */
 

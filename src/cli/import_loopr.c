@@ -11,7 +11,6 @@
 #include "cli/ask.h"
 #include "cli/full_path.h"
 #include "cli/import_state.h"
-#include "cli/import_subs.h"
 
 struct loopr {
     struct state s;

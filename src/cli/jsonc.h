@@ -23,21 +23,3 @@ int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
 /* Appends the text with that value. -EINVAL as above, and nothing is appended. */
 int jsonc_set(const struct strbuf *text, const char *outer, const char *inner, const json_t *value,
               struct strbuf *ret_text, struct error *err);
-
-/* --- private to jsonc.c and jsonc_edit.c -------------------------------------------------------- */
-
-/* An object, and one member of it that was looked for. */
-struct jsonc_object {
-    struct jsonc_span all;   /* with its braces */
-    struct jsonc_span value; /* of that member; empty: it is not there */
-    size_t key;              /* where its name begins, or that of the last one there is; */
-    bool has_members;
-    size_t last_end; /* behind the value of the last one, */
-    bool has_comma;  /* and behind that there is a comma */
-};
-/* The object that begins at `from`, behind blanks and comments. */
-int jsonc_look(const struct strbuf *text, size_t from, const char *name, struct jsonc_object *ret,
-               struct error *err);
-bool jsonc_is_blank(char c); /* newlines too */
-/* Nothing but blanks and comments: where they end. */
-size_t jsonc_skip(const struct strbuf *text, size_t from);

@@ -15,9 +15,9 @@
 
 #include "agent/transcript.h"
 #include "base/error.h"
+#include "base/safe_text.h"
 #include "base/strbuf.h"
 #include "cli/client.h"
-#include "cli/sanitize.h"
 
 struct log_stream {
     const char *task; /* its id; borrowed */

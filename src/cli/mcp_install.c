@@ -16,7 +16,6 @@
 #include "cli/daemon.h"
 #include "cli/full_path.h"
 #include "cli/jsonc.h"
-#include "cli/output.h"
 #include "os/files.h"
 
 #define FILE_MAX   ((size_t)64 * 1024 * 1024)
@@ -257,11 +256,9 @@ static void print_lines(struct strbuf *out, char mark, const char *text) {
 static void tell(const struct mcp_install *what, const struct change *change, bool written) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (what->json) {
-        json_t *value = json_pack(
+        (void)ask_print_json(json_pack(
             "{s:o, s:b, s:b, s:o}", "file", ask_string(strbuf_text(&change->file)), "already",
-            change->already, "written", written, "adds", ask_string(strbuf_text(&change->added)));
-        ask_dump(value, &out);
-        json_decref(value);
+            change->already, "written", written, "adds", ask_string(strbuf_text(&change->added))));
     } else if (change->already) {
         strbuf_printf(&out, "%s has it already\n", strbuf_text(&change->file));
     } else {

@@ -123,3 +123,20 @@ void output_head(const struct output_column *columns, size_t count, struct strbu
         strbuf_printf(out, "%s\n", style->reset);
     }
 }
+
+void output_table(const struct output_table *table, size_t count, struct strbuf *out) {
+    const char *cells[16];
+    for (int printing = 0; printing < 2; printing++) {
+        if (printing)
+            output_head(table->columns, table->column_count, out);
+        for (size_t row = 0; row < count; row++) {
+            if (!table->fill(table->ctx, row, printing, cells))
+                continue;
+            if (printing)
+                output_row(table->columns, table->column_count, cells, out);
+            else
+                output_measure(table->columns, table->column_count, cells);
+            output_some(out);
+        }
+    }
+}

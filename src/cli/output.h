@@ -40,6 +40,16 @@ struct output_column {
  * column is never padded; a cell wider than OUTPUT_WIDTH_MAX makes its own row wider only. */
 #define OUTPUT_WIDTH_MAX 48
 
+/* A table of `count` rows in two passes: `fill` gives the cells of a row, which are used before its next call; false: there is no
+ * such row. `printing`: the second time; in the first the last column has no width yet. */
+struct output_table {
+    struct output_column *columns;
+    size_t column_count;
+    bool (*fill)(void *ctx, size_t row, bool printing, const char **cells);
+    void *ctx;
+};
+void output_table(const struct output_table *table, size_t count, struct strbuf *out);
+
 void output_measure(struct output_column *columns, size_t count, const char *const *cells);
 void output_head(const struct output_column *columns, size_t count, struct strbuf *out);
 void output_row(const struct output_column *columns, size_t count, const char *const *cells,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cli/sanitize.h"
+#include "base/safe_text.h"
 
 static const char style[] =
     ":root{color-scheme:light "

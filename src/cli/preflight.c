@@ -14,7 +14,6 @@
 #include "cli/daemon.h"
 #include "cli/mcp_install.h"
 #include "cli/program.h"
-#include "cli/sanitize.h"
 #include "os/files.h"
 
 #define SETTINGS_MAX    ((size_t)4 * 1024 * 1024)

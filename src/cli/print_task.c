@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/sanitize.h"
 #include "os/terminal.h"
 #include "sim/text.h"
 
@@ -219,101 +219,180 @@ const char *print_title(const json_t *task) {
     return json_string_value(json_array_get(json_object_get(spec, "argv"), 0));
 }
 
-/* --- a table of tasks ------------------------------------------------------------------------ */
+/* --- members of an answer ---------------------------------------------------------------------- */
 
-static void add_cell(struct print_tasks *list, const char *text) {
-    struct strbuf cell = STRBUF_INIT;
-    if (text)
-        print_line(&cell, text, 0);
-    if (cell.length == 0)
-        strbuf_putc(&cell, '-');
-    list->cells = xgrow(list->cells, &list->capacity, list->count + 1, sizeof(*list->cells));
-    list->cells[list->count++] = strbuf_take(&cell);
+static struct print_text text_of(const char *text) {
+    struct print_text ret;
+    (void)snprintf(ret.text, sizeof(ret.text), "%s", text);
+    return ret;
 }
 
-static void name_columns(struct print_tasks *list) {
+struct print_text cell_number(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    struct print_text ret = { "-" };
+    if (json_is_integer(value))
+        (void)snprintf(ret.text, sizeof(ret.text), "%" JSON_INTEGER_FORMAT,
+                       json_integer_value(value));
+    else if (json_is_real(value))
+        (void)snprintf(ret.text, sizeof(ret.text), "%.12g",
+                       (double)(int64_t)(json_real_value(value) * 1000 + 0.5) / 1000);
+    return ret;
+}
+
+struct print_text cell_percent(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    struct print_text ret = { "-" };
+    if (json_is_number(value))
+        (void)snprintf(ret.text, sizeof(ret.text), "%.0f%%", json_number_value(value) * 100);
+    return ret;
+}
+
+struct print_text cell_cap(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? cell_number(object, key)
+                                 : text_of(ask_text(object, key, "unlimited"));
+}
+
+struct print_text cell_span(const json_t *object, const char *key, time_ms now) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? print_when(json_integer_value(value), now) : text_of("-");
+}
+
+struct print_text cell_time(time_ms at) {
+    time_t seconds = at / 1000;
+    struct tm tm;
+    struct print_text ret = { "-" };
+    if (localtime_r(&seconds, &tm))
+        (void)strftime(ret.text, sizeof(ret.text), "%Y-%m-%d %H:%M:%S", &tm);
+    return ret;
+}
+
+/* --- tables -------------------------------------------------------------------------------------- */
+
+void rows_add(struct rows *rows, const char *const *cells) {
+    rows->cells =
+        xgrow(rows->cells, &rows->capacity, rows->count + rows->column_count, sizeof(*rows->cells));
+    for (size_t i = 0; i < rows->column_count; i++) {
+        struct strbuf cell = STRBUF_INIT;
+        if (cells[i])
+            sanitize_line(cells[i], &cell);
+        if (cell.length == 0)
+            strbuf_putc(&cell, '-');
+        rows->cells[rows->count++] = strbuf_take(&cell);
+    }
+}
+
+static void rows_measure(const struct rows *rows) {
+    for (size_t at = 0; at < rows->count; at += rows->column_count)
+        output_measure(rows->columns, rows->column_count, (const char *const *)&rows->cells[at]);
+}
+
+void rows_print(struct rows *rows, struct strbuf *out) {
+    rows_measure(rows);
+    if (rows->count > 0)
+        output_head(rows->columns, rows->column_count, out);
+    for (size_t at = 0; at < rows->count; at += rows->column_count) {
+        output_row(rows->columns, rows->column_count, (const char *const *)&rows->cells[at], out);
+        output_some(out);
+    }
+}
+
+size_t rows_room(const struct rows *rows, size_t least) {
+    size_t width = print_width(), used = 2;
+    if (width == 0)
+        return 0;
+    for (size_t i = 0; i + 1 < rows->column_count; i++) {
+        size_t title = strlen(rows->columns[i].title);
+        used += (rows->columns[i].width > title ? rows->columns[i].width : title) + 2;
+    }
+    return width > used + least ? width - used : least;
+}
+
+void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char *const *colours,
+                    struct strbuf *out) {
+    const char *cells[16];
+    size_t count = rows->column_count < ARRAY_SIZE(cells) ? rows->column_count : ARRAY_SIZE(cells);
+    _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
+    for (size_t i = 0; i < count; i++)
+        cells[i] = rows->cells[at + i];
+    print_line(&last, cells[count - 1], room);
+    cells[count - 1] = strbuf_text(&last);
+    output_row_in(rows->columns, count, cells, colours, out);
+}
+
+void rows_clear(struct rows *rows) {
+    for (size_t i = 0; i < rows->count; i++)
+        free(rows->cells[i]);
+    rows->count = 0;
+}
+
+void rows_finish(struct rows *rows) {
+    rows_clear(rows);
+    free(rows->cells);
+    rows->cells = NULL;
+    rows->capacity = 0;
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+static void begin_tasks(struct print_tasks *list) {
     static const char *const titles[PRINT_TASKS_COLUMNS] = {
         "ID", "STATE", "PROJECT", "AGENT", "AGE", "GATE", "TITLE",
     };
     for (size_t i = 0; i < PRINT_TASKS_COLUMNS; i++)
         list->columns[i].title = titles[i];
     list->columns[4].right = true;
+    list->rows.columns = list->columns;
+    list->rows.column_count = PRINT_TASKS_COLUMNS;
 }
 
 void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) {
-    if (!list->columns[0].title)
-        name_columns(list);
+    if (!list->rows.columns)
+        begin_tasks(list);
     time_ms since = ask_int(task, "changed_at", ask_int(task, "created_at", 0));
-    add_cell(list, ask_text(task, "id", NULL));
-    add_cell(list, print_state(task).text);
-    add_cell(list, ask_text(task, "project", NULL));
-    add_cell(list, print_agent(task).text);
-    add_cell(list, since > 0 ? print_span(now - since).text : NULL);
     const char *lends = ask_text(json_object_get(task, "run"), "lends_to", NULL);
     const char *host = ask_text(json_object_get(task, "run"), "unreachable_host", NULL);
-    _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT, title = STRBUF_INIT;
     if (host)
         strbuf_printf(&gate, "host %s unreachable", host);
     else if (lends)
         strbuf_printf(&gate, "lends to %s", lends);
     else if (print_is_empty(task) && !ask_text(task, "gate", NULL))
         strbuf_puts(&gate, "no changes");
-    add_cell(list, gate.length > 0 ? strbuf_text(&gate) : ask_text(task, "gate", NULL));
-    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
     const char *external_id = ask_text(task, "external_id", NULL), *text = print_title(task);
     if (external_id)
         strbuf_printf(&title, "[%s] ", external_id);
     strbuf_puts(&title, text ? text : "");
-    add_cell(list, title.length > 0 ? strbuf_text(&title) : NULL);
-}
-
-/* What the last column may have. */
-static size_t room_for_title(const struct print_tasks *list) {
-    size_t width = print_width(), used = 2;
-    if (width == 0)
-        return 0;
-    for (size_t i = 0; i + 1 < PRINT_TASKS_COLUMNS; i++) {
-        size_t title = strlen(list->columns[i].title);
-        used += (list->columns[i].width > title ? list->columns[i].width : title) + 2;
-    }
-    return width > used + 12 ? width - used : 12;
-}
-
-static void print_row(const struct print_tasks *list, size_t at, size_t room, struct strbuf *out) {
-    const char *cells[PRINT_TASKS_COLUMNS];
-    const char *colours[PRINT_TASKS_COLUMNS] = { NULL };
-    for (size_t i = 0; i < PRINT_TASKS_COLUMNS; i++)
-        cells[i] = list->cells[at + i];
-    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
-    print_line(&title, cells[PRINT_TASKS_COLUMNS - 1], room);
-    cells[PRINT_TASKS_COLUMNS - 1] = strbuf_text(&title);
-    char state[32];
-    (void)snprintf(state, sizeof(state), "%.*s", (int)strcspn(cells[1], ":"), cells[1]);
-    colours[1] = print_state_colour(state);
-    output_row_in(list->columns, PRINT_TASKS_COLUMNS, cells, colours, out);
+    rows_add(&list->rows, (const char *[]){
+                              ask_text(task, "id", NULL),
+                              print_state(task).text,
+                              ask_text(task, "project", NULL),
+                              print_agent(task).text,
+                              since > 0 ? print_span(now - since).text : NULL,
+                              gate.length > 0 ? strbuf_text(&gate) : ask_text(task, "gate", NULL),
+                              strbuf_text(&title),
+                          });
 }
 
 void print_tasks_flush(struct print_tasks *list, struct strbuf *out) {
-    if (list->count == 0)
+    if (list->rows.count == 0)
         return; /* the columns have no titles yet */
-    for (size_t at = 0; at < list->count; at += PRINT_TASKS_COLUMNS)
-        output_measure(list->columns, PRINT_TASKS_COLUMNS, (const char *const *)&list->cells[at]);
-    if (list->count > 0 && !list->headed)
+    rows_measure(&list->rows);
+    if (!list->headed)
         output_head(list->columns, PRINT_TASKS_COLUMNS, out);
-    list->headed |= list->count > 0;
-    size_t room = room_for_title(list);
-    for (size_t at = 0; at < list->count; at += PRINT_TASKS_COLUMNS) {
-        print_row(list, at, room, out);
+    list->headed = true;
+    size_t room = rows_room(&list->rows, 12);
+    for (size_t at = 0; at < list->rows.count; at += PRINT_TASKS_COLUMNS) {
+        const char *colours[PRINT_TASKS_COLUMNS] = { NULL }, *state = list->rows.cells[at + 1];
+        char word[32];
+        (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(state, ":"), state);
+        colours[1] = print_state_colour(word);
+        rows_print_cut(&list->rows, at, room, colours, out);
         output_some(out);
     }
-    for (size_t i = 0; i < list->count; i++)
-        free(list->cells[i]);
-    list->count = 0;
+    rows_clear(&list->rows);
 }
 
 void print_tasks_finish(struct print_tasks *list) {
-    for (size_t i = 0; i < list->count; i++)
-        free(list->cells[i]);
-    free(list->cells);
-    *list = (struct print_tasks){ 0 };
+    rows_finish(&list->rows);
 }

@@ -21,9 +21,9 @@ struct print_text {
 struct print_text print_span(time_ms span);
 /* "in 27 s", "3 m ago", "now"; "-" for 0, which is no moment. */
 struct print_text print_when(time_ms at, time_ms now);
-/* The same of what has happened: "3 m ago", "just now". */
 /* "in 2 h, ", "now, " or "": what goes before the text of a forecast. */
 struct print_text print_start(const json_t *forecast, time_ms now);
+/* As print_when, of what has happened: "3 m ago", "just now". */
 struct print_text print_since(time_ms at, time_ms now);
 /* " by ann 2 h ago": who paused it and when, as far as `object` says so. */
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now);
@@ -55,16 +55,56 @@ size_t print_width(void);
 /* What it was asked to do: its title, else its prompt or its command. NULL: nothing of these. */
 const char *print_title(const json_t *task);
 
-/* --- a table of tasks ------------------------------------------------------------------------ */
+/* --- members of an answer ---------------------------------------------------------------------- */
 
-/* Filled and printed in pieces, so that a long list costs no memory; the head comes with the first
+/* A number as it is, reals with up to three decimals; "-" when there is none. */
+struct print_text cell_number(const json_t *object, const char *key);
+/* 0 … 1 as per cent, whole. */
+struct print_text cell_percent(const json_t *object, const char *key);
+/* A number, or "unlimited" when there is none. */
+struct print_text cell_cap(const json_t *object, const char *key);
+/* A point in time seen from `now`, as print_when: "3 m ago", "in 27 s"; "-" when there is none. */
+struct print_text cell_span(const json_t *object, const char *key, time_ms now);
+/* A point in time on this machine's clock: 2027-01-31 18:30:05. */
+struct print_text cell_time(time_ms at);
+
+/* --- tables -------------------------------------------------------------------------------------- */
+
+/* A small table that is gathered first and printed when it is complete.
+ *
+ *     struct output_column columns[] = { { "NAME" }, { "USED", true } };
+ *     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+ *     rows_add(&rows, (const char *[]){ name, used });
+ *     rows_print(&rows, &out);
+ *
+ * Cells are copied, made safe for a terminal. For tables that fit on a few screens; what can be a
+ * million lines measures and prints in two passes instead (output_table). */
+struct rows {
+    struct output_column *columns;
+    size_t column_count;
+    char **cells;           /* row after row */
+    size_t count, capacity; /* of cells */
+};
+
+/* One text per column; NULL and "" are shown as "-". */
+void rows_add(struct rows *rows, const char *const *cells);
+/* Head and rows; nothing when there are none. */
+void rows_print(struct rows *rows, struct strbuf *out);
+/* What the last column may have on this terminal, at least `least`; 0: any. The others have been measured. */
+size_t rows_room(const struct rows *rows, size_t least);
+/* The row whose cells begin at `at`, the last one cut to `room`; `colours` as output_row_in. */
+void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char *const *colours,
+                    struct strbuf *out);
+void rows_clear(struct rows *rows);
+void rows_finish(struct rows *rows); /* usable with _cleanup_ */
+
+/* Tasks, filled and printed in pieces, so that a long list costs no memory; the head comes with the first
  * piece. Zeroed at first; end with print_tasks_finish. */
 enum { PRINT_TASKS_COLUMNS = 7 };
 
 struct print_tasks {
     struct output_column columns[PRINT_TASKS_COLUMNS];
-    char **cells; /* row after row */
-    size_t count, capacity;
+    struct rows rows;
     bool headed;
 };
 

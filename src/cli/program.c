@@ -1,15 +1,21 @@
 /* program.c: posix_spawn, read until the end, wait. */
-#include "cli/program.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/program.h"
+#include "os/clock.h"
 
 extern char **environ;
 
@@ -89,4 +95,145 @@ int program_leave(const char *path, const char *const *argv, struct error *err) 
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return r == 0 ? 0 : cannot_run(path, r, err);
+}
+
+extern char **environ;
+
+struct running {
+    struct program_job *job;
+    pid_t pid;
+    int pidfd, pipe; /* -1: over */
+};
+
+static int spawn_quiet(const struct program_job *job, int out, pid_t *ret_pid) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none;
+    sigemptyset(&none);
+    int r = posix_spawn_file_actions_init(&files);
+    if (r != 0)
+        return r;
+    r = posix_spawnattr_init(&how);
+    if (r == 0)
+        r = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    if (r == 0)
+        r = posix_spawnattr_setsigmask(&how, &none);
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    if (r == 0)
+        r = job->drop_errors
+                ? posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+                : posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
+    if (r == 0)
+        r = posix_spawn(ret_pid, job->path, &files, &how, (char *const *)(uintptr_t)job->argv,
+                        environ);
+    (void)posix_spawnattr_destroy(&how);
+    (void)posix_spawn_file_actions_destroy(&files);
+    return r;
+}
+
+static void begin(struct running *one, struct program_job *job) {
+    int ends[2];
+    *one = (struct running){ .job = job, .pidfd = -1, .pipe = -1 };
+    job->status = 0;
+    if (!job->path)
+        return;
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        job->status = -errno;
+        return;
+    }
+    int r = spawn_quiet(job, ends[1], &one->pid);
+    (void)close(ends[1]);
+    if (r != 0) {
+        job->status = -r;
+        (void)close(ends[0]);
+        return;
+    }
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    one->pipe = ends[0];
+    one->pidfd = (int)syscall(SYS_pidfd_open, one->pid, 0);
+}
+
+/* Reads what is there now, of a flood no more than fits. */
+static void drain(struct running *one) {
+    char piece[4096];
+    for (size_t taken = 0; taken < PROGRAM_OUTPUT_MAX; taken += sizeof(piece)) {
+        ssize_t n = read(one->pipe, piece, sizeof(piece));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            (void)close(one->pipe);
+            one->pipe = -1;
+            return;
+        }
+        if (one->job->out.length < PROGRAM_OUTPUT_MAX)
+            strbuf_add(&one->job->out, piece, (size_t)n);
+    }
+}
+
+static void end(struct running *one, bool late) {
+    int status = 0;
+    if (one->pid <= 0)
+        return;
+    (void)kill(-one->pid, SIGKILL); /* what it left behind, and itself when it is late */
+    if (late)
+        (void)kill(one->pid, SIGKILL);
+    while (waitpid(one->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (one->pipe >= 0)
+        drain(one);
+    if (one->pipe >= 0)
+        (void)close(one->pipe);
+    if (one->pidfd >= 0)
+        (void)close(one->pidfd);
+    one->job->status = late                ? -ETIMEDOUT
+                       : WIFEXITED(status) ? WEXITSTATUS(status)
+                                           : 128 + WTERMSIG(status);
+    one->pid = 0;
+    one->pipe = one->pidfd = -1;
+}
+
+/* Waits for the next event of any of them. false: nothing runs, or the time is over. */
+static bool turn(struct running *all, struct pollfd *fds, size_t count, time_ms deadline) {
+    bool alive = false;
+    for (size_t i = 0; i < count; i++) {
+        fds[2 * i] = (struct pollfd){ .fd = all[i].pidfd, .events = POLLIN };
+        fds[2 * i + 1] = (struct pollfd){ .fd = all[i].pipe, .events = POLLIN };
+        alive |= all[i].pid > 0 && all[i].pidfd >= 0;
+    }
+    time_ms left = deadline - clock_read_steady();
+    if (!alive || left <= 0)
+        return false;
+    int r = poll(fds, 2 * count, (int)left);
+    if (r <= 0)
+        return r < 0 && errno == EINTR;
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].pipe >= 0 && fds[2 * i + 1].revents)
+            drain(&all[i]);
+        if (all[i].pidfd >= 0 && fds[2 * i].revents)
+            end(&all[i], false);
+        else if (all[i].job->out.length >= PROGRAM_OUTPUT_MAX)
+            end(&all[i], true);
+    }
+    return true;
+}
+
+void program_run_all(struct program_job *jobs, size_t count, time_ms timeout) {
+    if (count == 0)
+        return;
+    time_ms deadline = clock_read_steady() + timeout;
+    struct running *all = xcalloc(count, sizeof(*all));
+    struct pollfd *fds = xcalloc(2 * count, sizeof(*fds));
+    for (size_t i = 0; i < count; i++)
+        begin(&all[i], &jobs[i]);
+    while (turn(all, fds, count, deadline))
+        continue;
+    for (size_t i = 0; i < count; i++)
+        end(&all[i], true);
+    free(fds);
+    free(all);
 }

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/safe_text.h"
 #include "cli/daemon.h"
 #include "cli/print_task.h"
-#include "cli/sanitize.h"
 #include "os/clock.h"
 
 #define TIMEOUT       SECONDS(5)

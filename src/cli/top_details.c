@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/cell.h"
 #include "cli/print_task.h"
 #include "cli/top.h"
 

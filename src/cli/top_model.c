@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/safe_text.h"
 #include "base/strbuf.h"
 #include "cli/ask.h"
 #include "cli/print_task.h"
-#include "cli/sanitize.h"
 
 #define TEXT_MOST 2000 /* bytes of a title or sentence that are looked at: ten lines */
 

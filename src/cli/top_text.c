@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/sanitize.h"
+#include "base/safe_text.h"
 
 void top_text_clear(struct top_text *text) {
     arena_reset(&text->arena);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/safe_text.h"
 #include "base/strbuf.h"
-#include "cli/sanitize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cli/cell.h"
 #include "cli/event_list.h"
+#include "cli/print_task.h"
 
 static int in_utc(void **state) {
     (void)state;

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/macros.h"
-#include "cli/sanitize.h"
+#include "base/safe_text.h"
 
 struct row {
     const char *dirty, *clean;

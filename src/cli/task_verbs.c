@@ -1,4 +1,4 @@
-/* task_verb.c: ids in, one line per task out.
+/* task_verbs.c: the commands that do one thing to some tasks: ids in, one line per task out.
  *
  * With --all the tasks are first listed and then named in pieces. Between the two some may have
  * changed, and a piece with one such task is refused as a whole; so a refused piece is cut in two
@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "cli/ask.h"
-#include "cli/output.h"
+#include "os/clock.h"
+#include "os/moment.h"
 
 #define PIECE        500     /* tasks in one question */
 #define LIST_MOST    2000000 /* more than a queue can hold */
@@ -167,9 +168,7 @@ static void print_done(const struct cmd_call *call, const struct work *w) {
     if (call->json && call->arg_count > 0) {
         (void)ask_print(&w->ask); /* one question: its answer as it is */
     } else if (call->json) {
-        json_t *all = json_pack("{s:O}", "tasks", w->done);
-        ask_dump(all, &out);
-        json_decref(all);
+        (void)ask_print_json(json_pack("{s:O}", "tasks", w->done));
     } else if (json_array_size(w->done) == 0) {
         strbuf_printf(&out, "nothing to %s\n", cmd_name(call->cmd));
     }
@@ -218,24 +217,111 @@ int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, jso
     return code == CMD_OK && w.deferred ? CMD_REFUSED : code;
 }
 
-int task_verb_run_reason(const struct cmd_call *call, const struct task_verb *verb) {
+/* --- the commands ---------------------------------------------------------------------------- */
+
+/* Those whose options are members of the question. */
+static int plain_run(const struct cmd_call *call) {
     const char *reason = cmd_value(call, "reason");
-    if (!reason)
-        return task_verb_run(call, verb, NULL);
-    if (!*reason)
+    if (reason && !*reason)
         return cmd_usage_error(call->cmd, "option '--reason' is empty");
     json_t *body = json_object();
-    json_object_set_new(body, "reason", ask_string(reason));
-    return task_verb_run(call, verb, body);
+    ask_take_members(call, body);
+    return task_verb_run(call, call->cmd->data, body);
 }
 
-int task_verb_run_priority(const struct cmd_call *call, const struct task_verb *verb,
-                           const char *to) {
+/* With --priority N that number; else to the front or the back of the queue. */
+static int priority_run(const struct cmd_call *call) {
+    bool first = strcmp(cmd_name(call->cmd), "promote") == 0;
     int64_t priority = 0;
-    if (!cmd_has(call, "priority"))
-        return task_verb_run(call, verb, json_pack("{s:s}", "to", to));
     int code = cmd_number(call, "priority", -PRIORITY_MAX, PRIORITY_MAX, &priority);
     if (code != CMD_OK)
         return code;
-    return task_verb_run(call, verb, json_pack("{s:I}", "priority", (json_int_t)priority));
+    return task_verb_run(call, call->cmd->data,
+                         cmd_has(call, "priority")
+                             ? json_pack("{s:I}", "priority", (json_int_t)priority)
+                             : json_pack("{s:s}", "to", first ? "front" : "back"));
 }
+
+static int hold_run(const struct cmd_call *call) {
+    const char *until = cmd_value(call, "until");
+    if (!until)
+        return task_verb_run(call, call->cmd->data, NULL);
+    time_ms now = clock_read(), at;
+    struct error err = { 0 };
+    if (moment_parse(until, now, &at, &err) < 0)
+        return cmd_usage_error(call->cmd, "option '--until': %s", err.text);
+    if (at <= now)
+        return cmd_usage_error(call->cmd, "option '--until': '%s' has passed", until);
+    return task_verb_run(call, call->cmd->data, json_pack("{s:I}", "until", (json_int_t)at));
+}
+
+static int retry_run(const struct cmd_call *call) {
+    json_t *rules = json_array(), *body = json_object();
+    const char *rule;
+    for (size_t i = 0; (rule = cmd_value_at(call, "allow", i)); i++)
+        json_array_append_new(rules, ask_string(rule));
+    if (json_array_size(rules) > 0)
+        json_object_set(body, "allow", rules);
+    json_decref(rules);
+    return task_verb_run(call, call->cmd->data, body);
+}
+
+/* The options of a verb with --all. */
+#define ALL_OPTIONS                                                                                \
+    { "all", 'a', NULL, "every task that this can be done to, instead of IDs" },                   \
+        { "project", 'p', "PROJECT", "with --all: only those of this project" },                   \
+        { "group", 'g', "GROUP", "with --all: only those of this group" }, {                       \
+        "state", 0, "STATE", "with --all: only those in this state; may be a list with commas"     \
+    }
+
+static const struct cmd_option all_options[] = { ALL_OPTIONS, { NULL } };
+static const struct cmd_option cancel_options[] = {
+    { "now", 0, NULL, "kill the runs at once, without grace", "now" },
+    ALL_OPTIONS,
+    { NULL },
+};
+static const struct cmd_option retry_options[] = {
+    { "allow", 0, "RULE",
+      "let the agent do this from now on, in these tasks alone; may be repeated" },
+    ALL_OPTIONS,
+    { NULL },
+};
+static const struct cmd_option release_options[] = {
+    { "all", 'a', NULL, "every held task, instead of IDs" },
+    { "project", 'p', "PROJECT", "with --all: only those of this project" },
+    { "group", 'g', "GROUP", "with --all: only those of this group" },
+    { NULL },
+};
+static const struct cmd_option reason_options[] = {
+    { "reason", 'm', "TEXT", "why, for the history and for the next iteration", "reason" },
+    { NULL },
+};
+static const struct cmd_option priority_options[] = {
+    { "priority", 'p', "N", "give them this priority instead; lower goes first" },
+    { NULL },
+};
+static const struct cmd_option hold_options[] = {
+    { "until", 'u', "WHEN", "let them go by themselves at this time" },
+    { NULL },
+};
+
+/* clang-format off */
+#define VERB(name, options, run_, least, ...) \
+    const struct cmd cmd_##name = { #name, options, .min_args = least, .max_args = CMD_ANY_ARGS, .run = run_, \
+                                    .data = &(const struct task_verb){ __VA_ARGS__ } };
+
+VERB(again, NULL, plain_run, 1, .op = "again", .did = "again")
+VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = TASK_VERB_MERGE_TIMEOUT)
+VERB(cancel, cancel_options, plain_run, 0, .op = "cancel", .did = "canceled", .pending = "is being stopped",
+     .all = "waiting,ready,starting,running,held", .may = "draft,waiting,ready,starting,running,held")
+VERB(clear, all_options, plain_run, 0, .op = "clear", .did = "cleared", .all = "waiting,ready,held", .may = "waiting,ready,held")
+VERB(close, reason_options, plain_run, 1, .op = "close", .did = "closed", .timeout = TASK_VERB_MERGE_TIMEOUT)
+VERB(delete, all_options, plain_run, 0, .op = "delete", .did = "deleted",
+     .all = "done,failed,canceled,invalidated", .may = "draft,done,failed,canceled,invalidated")
+VERB(demote, priority_options, priority_run, 1, .op = "priority", .did = "demoted", .already = "is at the back already")
+VERB(hold, hold_options, hold_run, 1, .op = "hold", .did = "held")
+VERB(promote, priority_options, priority_run, 1, .op = "priority", .did = "promoted", .already = "is at the front already")
+VERB(reject, reason_options, plain_run, 1, .op = "reject", .did = "rejected")
+VERB(release, release_options, plain_run, 0, .op = "release", .did = "released", .all = "held", .may = "held")
+VERB(retry, retry_options, retry_run, 0, .op = "retry", .did = "retried", .all = "failed", .may = "failed,canceled")
+/* clang-format on */

@@ -1,4 +1,4 @@
-/* service_unit.h: the systemd user unit of this home: its name, its file and its text.
+/* service.h: the systemd user unit of this home: its name, its file and its text, and what the manager says of it.
  *
  * One home has one unit: sluice.service without SLUICE_HOME, else sluice-HASH.service. The unit names the `sluiced` beside
  * this program, so it works from an installation and from a build tree.
@@ -6,6 +6,9 @@
  * The unit has those variables of the environment that say where things are (PATH, locale, folders), and no others: a
  * unit file is readable, and an API key must not be in it. More can be set in `environment_file`, which is the user's own. */
 #pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -28,3 +31,26 @@ int service_unit_print(const struct service_unit *unit, const struct home *home,
                        struct strbuf *out, struct error *err);
 /* The variables that the unit takes from the environment; NULL at the end. */
 extern const char *const service_unit_variables[];
+
+/* --- the manager ------------------------------------------------------------------------------- */
+
+/* Can the manager be reached? *ret_version: of systemd. -ENOTSUP: there is none, with a message. */
+int service_manager_find(int *ret_version, struct error *err);
+
+/* `systemctl --user WORDS...`; NULL ends the words (at most 6). A failure has what systemctl says. */
+int service_manager_call(const char *const *words, struct error *err);
+
+struct service_state {
+    bool enabled;
+    char active[32]; /* "active" "activating" "inactive" "failed"; "" : unknown */
+    char sub[32];    /* "running" "auto-restart" */
+    pid_t pid;       /* 0: no process */
+    int exit_code;   /* of the last process that has ended */
+    long restarts;   /* after failures, since it was started */
+};
+int service_manager_look(const char *unit, struct service_state *ret_state, struct error *err);
+
+/* Does the manager of this user start at boot, and stay after logout? */
+bool service_linger_is_on(const char *user);
+/* Turns it on; refused where this needs more rights. */
+int service_linger_enable(const char *user, struct error *err);
