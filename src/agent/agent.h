@@ -225,7 +225,8 @@ void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_
 const char *agent_usage_file_name(const struct agent_adapter *adapter);
 
 /* Most keep their sessions in files, which also say what was used: by a run that was killed, or by agents that it has started.
- * Where the file of a session is, below the home directory: {cwd} as in agent_path, {session} its id, and "*" any name. NULL: the
+ * Where the file of a session is, below the home directory: {cwd} as in agent_path, {session} its id, {session:8} the first 8 characters of it,
+ * and "*" any name. NULL: the
  * files are of no use. */
 const struct agent_path *agent_session_file(const struct agent_adapter *adapter);
 

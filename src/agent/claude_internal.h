@@ -18,6 +18,7 @@ enum claude_want {
     ERROR,
     RETRY_STATUS,
     RESULT,
+    RESULT_ID,
     RESULT_INDEX,
     ERRORS,
     COST,

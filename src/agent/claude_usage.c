@@ -34,6 +34,7 @@ const struct json_want claude_wants[CLAUDE_WANTS] = {
     [ERROR] = { "error", 48 },
     [RETRY_STATUS] = { "error_status", 32 },
     [RESULT] = { "result", 1024 },
+    [RESULT_ID] = { "uuid", 64 },
     [RESULT_INDEX] = { "result_index", 32 },
     [ERRORS] = { "errors/*", 512 },
     [COST] = { "total_cost_usd", 32 },
@@ -200,6 +201,8 @@ void claude_count_result(struct agent_seen *seen, const struct json_value *value
     struct claude_notes *notes = claude_notes(seen);
     struct agent_usage turn = tokens_at(values, TURN_NEW), all, share;
     bool has_share = models_at(values, SINCE, &share);
+    if (!usage_count_is_new(&seen->count, agent_session(seen), values[RESULT_ID].text))
+        return;
     (void)models_at(values, MODEL_USAGE, &all);
     if (json_value_sum_micro(&values[COST]) >= 0)
         all.cost_micro_usd = json_value_sum_micro(&values[COST]);

@@ -8,7 +8,7 @@
  *
  * The tokens of turn.completed are those of the whole thread, also after a resume; input_tokens has the
  * cached ones in it and output_tokens the reasoning. It tells no money. A turn that fails or is stopped has none, and agents that it
- * starts are threads of their own, which are in none of its numbers. The file of a thread (rollout) has them after each call, and the
+ * starts are threads of their own, which are in none of its numbers; they may start others. The file of a thread (rollout) has them after each call, and the
  * model, which the output lacks, too.
  *
  * It hangs on a standard input that stays open; the prompt is given there and closed. SIGTERM would leave
@@ -31,6 +31,8 @@ enum want {
     ITEM_TOOL,
     ITEM_THREADS,
     FILE_TYPE,
+    FILE_TOOL,
+    FILE_THREADS,
     FILE_MODEL,
     FILE_IN,
     FILE_CACHED,
@@ -50,6 +52,8 @@ static const struct json_want wants[] = {
     [ITEM_TOOL] = { "item/tool", 32 },
     [ITEM_THREADS] = { "item/receiver_thread_ids/*", 64 },
     [FILE_TYPE] = { "payload/type", 32 },
+    [FILE_TOOL] = { "payload/item/tool", 32 },
+    [FILE_THREADS] = { "payload/item/receiver_thread_ids/*", 64 },
     [FILE_MODEL] = { "payload/model", 128 },
     [FILE_IN] = { FILE_TOTAL "input_tokens", 32 },
     [FILE_CACHED] = { FILE_TOTAL "cached_input_tokens", 32 },
@@ -146,6 +150,9 @@ static void on_file(struct agent_seen *seen, const struct json_value *values) {
                                  .cost_micro_usd = -1 };
     if (is_own && json_value_is(&values[TYPE], "turn_context"))
         agent_set_model(seen, &values[FILE_MODEL]);
+    /* Its own file also has those of earlier runs; the output names those of this one. */
+    if (!is_own && json_value_is(&values[FILE_TOOL], "spawn_agent"))
+        agent_add_other(seen, &values[FILE_THREADS]);
     if (!json_value_is(&values[FILE_TYPE], "token_count") || total.in < 0)
         return;
     if (usage_count_file(&seen->count, seen->file_session, &total) && is_own && seen->has_ended)

@@ -6,7 +6,7 @@
  *
  * The output has no tokens. It writes them, when it ends, to the file of --usage-output-file, for each model
  * and for the whole session, also after a resume. It counts in credits, not in money. When it is stopped it writes no such file; that of
- * the session has the tokens of each call.
+ * the session has the tokens of each call. What compaction has used is in that file alone.
  *
  * Agents that it starts itself report in the same stream, with their agentId; what they say and how they fail
  * is not the last word of this one. */
@@ -39,8 +39,12 @@ enum want {
     CALL_IN,
     CALL_OUT,
     CALL_CACHED,
+    COMPACTION_IN,
+    COMPACTION_OUT,
+    COMPACTION_CACHED,
 };
 #define USAGE_OF_MODELS "modelMetrics/*/usage/"
+#define COMPACTION      "data/compactionTokensUsed/"
 static const struct json_want wants[] = {
     [TYPE] = { "type", 64 },
     [AGENT] = { "agentId", 64 },
@@ -65,6 +69,9 @@ static const struct json_want wants[] = {
     [CALL_IN] = { "data/usage/inputTokens", 32 },
     [CALL_OUT] = { "data/usage/outputTokens", 32 },
     [CALL_CACHED] = { "data/usage/cacheReadTokens", 32 },
+    [COMPACTION_IN] = { COMPACTION "inputTokens", 32 },
+    [COMPACTION_OUT] = { COMPACTION "outputTokens", 32 },
+    [COMPACTION_CACHED] = { COMPACTION "cacheReadTokens", 32 },
 };
 
 static const struct error_phrase error_types[] = {
@@ -91,7 +98,8 @@ struct notes {
     bool is_denied; /* something was not permitted, and it went on */
     bool
         is_broke; /* the last call failed for want of money: its session.error calls that a limit */
-    struct agent_usage calls; /* of the session's file, so far */
+    struct agent_usage reported;           /* of the usage file */
+    struct agent_usage calls, compactions; /* of the session's file, so far */
 };
 _Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of copilot");
 
@@ -154,23 +162,38 @@ static void on_usage_file(struct agent_seen *seen, const struct json_value *valu
                                  .out = json_value_sum(&values[TOKENS_OUT]),
                                  .cached = json_value_sum(&values[TOKENS_CACHED]),
                                  .cost_micro_usd = -1 };
+    notes_of(seen)->reported = total;
     usage_count_total(&seen->count, agent_session(seen), &total);
     seen->is_short = false;
 }
 
-/* All calls of the session, those of runs before and of agents that it has started among them. */
+static void add_three(struct agent_usage *sum, const struct json_value *first) {
+    agent_add_count(&sum->in, json_value_sum(&first[0]));
+    agent_add_count(&sum->out, json_value_sum(&first[1]));
+    agent_add_count(&sum->cached, json_value_sum(&first[2]));
+}
+
+/* All calls of the session, those of runs before and of agents that it has started among them. Of a long file only the end is read:
+ * then the usage file knows more calls. */
 static void on_session_file(struct agent_seen *seen, const struct json_value *values) {
-    struct agent_usage *calls = &notes_of(seen)->calls;
-    if (!json_value_is(&values[TYPE], "session.usage_record"))
+    struct notes *notes = notes_of(seen);
+    if (json_value_is(&values[TYPE], "session.usage_record"))
+        add_three(&notes->calls, &values[CALL_IN]);
+    else if (json_value_is(&values[TYPE], "session.compaction_complete"))
+        add_three(&notes->compactions, &values[COMPACTION_IN]);
+    else
         return;
-    agent_add_count(&calls->in, json_value_sum(&values[CALL_IN]));
-    agent_add_count(&calls->out, json_value_sum(&values[CALL_OUT]));
-    agent_add_count(&calls->cached, json_value_sum(&values[CALL_CACHED]));
-    (void)usage_count_file(&seen->count, agent_session(seen), calls);
+    struct agent_usage total =
+        notes->reported.in > notes->calls.in ? notes->reported : notes->calls;
+    agent_add_count(&total.in, notes->compactions.in);
+    agent_add_count(&total.out, notes->compactions.out);
+    agent_add_count(&total.cached, notes->compactions.cached);
+    (void)usage_count_file(&seen->count, agent_session(seen), &total);
 }
 
 static void copilot_start(struct agent_seen *seen) {
-    notes_of(seen)->calls = USAGE_NONE;
+    struct notes *notes = notes_of(seen);
+    notes->reported = notes->calls = notes->compactions = USAGE_NONE;
 }
 
 /* What the answer that follows is about: it is named here alone. */
@@ -319,6 +342,7 @@ const struct agent_adapter agent_copilot = {
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .session_file = &session_file,
+    .session_file_has_more = true,
     .start = copilot_start,
     .event = copilot_event,
     .text = copilot_text,

@@ -10,6 +10,9 @@
  * A tool that its approval mode does not permit is not offered to the model; a call of it is a tool_result with the error
  * "tool_not_registered", and the turn goes on. One that a policy forbids has "policy_violation".
  *
+ * A run that was stopped prints no tokens. The file of its session has them for each of its answers, some of which it has more than
+ * once; not those of agents that it has started, which have files of their own.
+ *
  * Tokens are those of this run. What it thinks is in none of the counters of `result` but the total, and
  * beside the answer's ("candidates") in the json object. A prompt counts with what came from the cache. */
 #include <string.h>
@@ -21,6 +24,8 @@
 
 enum want {
     TYPE,
+    ID,
+    TIMESTAMP,
     SESSION,
     MODEL,
     ROLE,
@@ -41,9 +46,16 @@ enum want {
     JSON_THOUGHTS,
     JSON_TOOL,
     JSON_CACHED,
+    FILE_IN,
+    FILE_OUT,
+    FILE_THOUGHTS,
+    FILE_TOOL,
+    FILE_CACHED,
 };
 static const struct json_want wants[] = {
     [TYPE] = { "type", 32 },
+    [ID] = { "id", 64 },
+    [TIMESTAMP] = { "timestamp", 64 },
     [SESSION] = { "session_id", 128 },
     [MODEL] = { "model", 128 },
     [ROLE] = { "role", 32 },
@@ -64,6 +76,11 @@ static const struct json_want wants[] = {
     [JSON_THOUGHTS] = { "stats/models/*/tokens/thoughts", 32 },
     [JSON_TOOL] = { "stats/models/*/tokens/tool", 32 },
     [JSON_CACHED] = { "stats/models/*/tokens/cached", 32 },
+    [FILE_IN] = { "tokens/input", 32 },
+    [FILE_OUT] = { "tokens/output", 32 },
+    [FILE_THOUGHTS] = { "tokens/thoughts", 32 },
+    [FILE_TOOL] = { "tokens/tool", 32 },
+    [FILE_CACHED] = { "tokens/cached", 32 },
 };
 
 static const struct error_phrase sentences[] = {
@@ -116,10 +133,18 @@ struct notes {
     bool is_spaced;  /* …which ended with a blank */
     bool is_denied;  /* something was not permitted, and it went on */
 };
-_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of gemini");
+struct own {
+    struct notes notes;
+    struct agent_usage answers; /* of the session's file, so far */
+};
+_Static_assert(sizeof(struct own) <= AGENT_STATE_SIZE, "notes of gemini");
 
 static struct notes *notes_of(struct agent_seen *seen) {
-    return (struct notes *)&seen->own;
+    return &((struct own *)&seen->own)->notes;
+}
+
+static struct agent_usage *answers_of(struct agent_seen *seen) {
+    return &((struct own *)&seen->own)->answers;
 }
 
 static void note_error(struct agent_seen *seen, const char *text) {
@@ -199,7 +224,8 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
                                 .cost_micro_usd = -1 };
     if (used.in >= 0 && used.out >= 0 && total - used.in > used.out)
         used.out = total - used.in;
-    count_share(seen, &used);
+    if (usage_count_is_new(&seen->count, agent_session(seen), values[TIMESTAMP].text))
+        count_share(seen, &used);
     if (json_value_is(&values[STATUS], "success"))
         on_answered(seen);
     else
@@ -231,10 +257,30 @@ static void on_object(struct agent_seen *seen, const struct json_value *values,
         agent_set_message(seen, values[RESPONSE].text);
 }
 
+/* All answers of the session, those of runs before among them. */
+static void on_file(struct agent_seen *seen, const struct json_value *values) {
+    struct agent_usage *answers = answers_of(seen);
+    if (!json_value_is(&values[TYPE], "gemini") || json_value_sum(&values[FILE_IN]) < 0
+        || !usage_count_is_new(&seen->count, seen->file_session, values[ID].text))
+        return;
+    agent_add_count(&answers->in, json_value_sum(&values[FILE_IN]));
+    agent_add_count(&answers->in, json_value_sum(&values[FILE_TOOL]));
+    agent_add_count(&answers->out, json_value_sum(&values[FILE_OUT]));
+    agent_add_count(&answers->out, json_value_sum(&values[FILE_THOUGHTS]));
+    agent_add_count(&answers->cached, json_value_sum(&values[FILE_CACHED]));
+    (void)usage_count_file(&seen->count, seen->file_session, answers);
+}
+
+static void gemini_start(struct agent_seen *seen) {
+    *answers_of(seen) = USAGE_NONE;
+}
+
 static void gemini_event(struct agent_seen *seen, const struct json_value *values,
                          enum agent_stream from) {
     const struct json_value *type = &values[TYPE];
-    if (type->kind == SCAN_NONE) {
+    if (from == AGENT_STREAM_SESSION) {
+        on_file(seen, values);
+    } else if (type->kind == SCAN_NONE) {
         on_object(seen, values, from);
     } else if (from != AGENT_STREAM_OUT) {
         return;
@@ -378,6 +424,8 @@ static const struct agent_mcp mcp = {
     .project_file = ".gemini/settings.json",
     .member = "mcpServers",
 };
+static const struct agent_path session_file = { ".gemini/tmp/*/chats/session-*-{session:8}.jsonl",
+                                                AGENT_PATH_READ };
 
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
@@ -397,6 +445,8 @@ const struct agent_adapter agent_gemini = {
     .session_option = "--session-id",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
+    .session_file = &session_file,
+    .start = gemini_start,
     .event = gemini_event,
     .text = gemini_text,
     .transcript = &transcript_gemini,

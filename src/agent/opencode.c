@@ -18,6 +18,7 @@ enum want {
     TYPE,
     SESSION,
     TIMESTAMP,
+    PART_ID,
     PART_TEXT,
     REASON,
     TOKENS_TOTAL,
@@ -39,6 +40,7 @@ static const struct json_want wants[] = {
     [TYPE] = { "type", 32 },
     [SESSION] = { "sessionID", 128 },
     [TIMESTAMP] = { "timestamp", 32 },
+    [PART_ID] = { "part/id", 64 },
     [PART_TEXT] = { "part/text", 512 },
     [REASON] = { "part/reason", 32 },
     [TOKENS_TOTAL] = { "part/tokens/total", 32 },
@@ -104,7 +106,8 @@ static void on_step_finish(struct agent_seen *seen, const struct json_value *val
     struct agent_usage step = { in, all, cached, -1 };
     if (json_value_sum_micro(&values[COST]) > 0)
         step.cost_micro_usd = json_value_sum_micro(&values[COST]);
-    usage_count_share(&seen->count, agent_session(seen), &step, true);
+    if (usage_count_is_new(&seen->count, agent_session(seen), values[PART_ID].text))
+        usage_count_share(&seen->count, agent_session(seen), &step, true);
     seen->is_short = false;
 
     const struct error_phrase *reason = named(last_reasons, &values[REASON]);
@@ -208,8 +211,26 @@ static const char *const environment[] = {
 
 static const char *const flags[] = { "--auto", "-c", "--continue", "--fork", NULL };
 
+/* Not the folder itself: it writes a file there when it starts, and ends if it cannot. */
 static const struct agent_path paths[] = {
-    { ".config/opencode", AGENT_PATH_READ },
+    { ".config/opencode/opencode.json", AGENT_PATH_READ },
+    { ".config/opencode/opencode.jsonc", AGENT_PATH_READ },
+    { ".config/opencode/config.json", AGENT_PATH_READ },
+    { ".config/opencode/AGENTS.md", AGENT_PATH_READ },
+    { ".config/opencode/agent", AGENT_PATH_READ },
+    { ".config/opencode/agents", AGENT_PATH_READ },
+    { ".config/opencode/command", AGENT_PATH_READ },
+    { ".config/opencode/commands", AGENT_PATH_READ },
+    { ".config/opencode/mode", AGENT_PATH_READ },
+    { ".config/opencode/modes", AGENT_PATH_READ },
+    { ".config/opencode/plugin", AGENT_PATH_READ },
+    { ".config/opencode/plugins", AGENT_PATH_READ },
+    { ".config/opencode/skill", AGENT_PATH_READ },
+    { ".config/opencode/skills", AGENT_PATH_READ },
+    { ".config/opencode/tool", AGENT_PATH_READ },
+    { ".config/opencode/tools", AGENT_PATH_READ },
+    { ".config/opencode/package.json", AGENT_PATH_READ },
+    { ".config/opencode/node_modules", AGENT_PATH_READ },
     { ".local/share/opencode/auth.json", AGENT_PATH_WRITE },
     { ".local/share/opencode", AGENT_PATH_KEEP },
     { NULL, AGENT_PATH_READ },

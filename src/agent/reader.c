@@ -100,7 +100,8 @@ void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t s
 const char *agent_reader_wants_file(const struct agent_reader *reader, size_t index) {
     const struct agent_seen *seen = &reader->seen;
     const char *own = agent_session(seen);
-    bool wants_own = (seen->is_short || !seen->model[0]) && *own;
+    bool wants_own =
+        (seen->is_short || !seen->model[0] || reader->adapter->session_file_has_more) && *own;
     if (!reader->adapter->session_file)
         return NULL;
     if (wants_own && index == 0)

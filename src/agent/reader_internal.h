@@ -107,6 +107,7 @@ struct agent_adapter {
     const char *usage_option; /* NULL: everything is in the output */
     const char *usage_file_name;
     const struct agent_path *session_file; /* or NULL */
+    bool session_file_has_more;            /* than a whole output and the usage file */
     const char *const *environment;        /* KEY=VALUE, NULL at the end; or NULL */
     /* The words of %usual, left out when the configuration has one of the options `instead`: given twice they
      * are an error. Both end with NULL; or NULL. */

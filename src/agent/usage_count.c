@@ -59,6 +59,18 @@ static struct usage_session *find_or_make(struct usage_count *count, uint64_t ke
     return s;
 }
 
+bool usage_count_is_new(struct usage_count *count, const char *session, const char *id) {
+    uint64_t key = hash_mix(key_of(session), key_of(id));
+    size_t kept = count->report_count < USAGE_REPORTS ? count->report_count : USAGE_REPORTS;
+    if (!*id)
+        return true;
+    for (size_t i = 0; i < kept; i++)
+        if (count->reports[i] == key)
+            return false;
+    count->reports[count->report_count++ % USAGE_REPORTS] = key;
+    return true;
+}
+
 static bool is_reported(const struct agent_usage *usage) {
     return usage->in >= 0 || usage->out >= 0 || usage->cached >= 0 || usage->cost_micro_usd >= 0;
 }

@@ -21,6 +21,7 @@
 #include "agent/agent.h"
 
 #define USAGE_SESSIONS 32
+#define USAGE_REPORTS  256
 
 #define USAGE_NONE ((struct agent_usage){ -1, -1, -1, -1 })
 
@@ -36,10 +37,15 @@ struct usage_session {
 struct usage_count {
     struct usage_session sessions[USAGE_SESSIONS];
     size_t session_count;
-    uint64_t resumed; /* the session that this run was told to go on with, */
-    bool resumes;     /* if any */
+    uint64_t resumed;                /* the session that this run was told to go on with, */
+    bool resumes;                    /* if any */
+    uint64_t reports[USAGE_REPORTS]; /* the last ones, by their ids */
+    size_t report_count;
 };
 
+/* False: this report came before, as in a log that was copied together from several, or in a file that has each change of a message.
+ * `id`: what the agent calls it; one without a name is new. The last USAGE_REPORTS are remembered. */
+bool usage_count_is_new(struct usage_count *count, const char *session, const char *id);
 void usage_count_before(struct usage_count *count, const struct agent_before *before);
 /* `is_exact`: it leaves nothing out. Then the total does not count: it may have what others have used in that session. */
 void usage_count_share(struct usage_count *count, const char *session,

@@ -14,6 +14,7 @@
 #include "os/outside.h"
 
 #define SESSION     "{session}"
+#define SESSION_8   "{session:8}"
 #define NAMES_MAX   10000u /* of one folder */
 #define FOLDERS_MAX 1000u  /* that are looked into for one file */
 #define FILES_MAX   17u    /* sessions of one run */
@@ -107,10 +108,11 @@ static const char *variable_of(void *ctx, const char *name) {
 }
 
 static void put_session(const char *pattern, const char *session, struct strbuf *out) {
-    const char *at = strstr(pattern, SESSION);
+    const char *whole = strstr(pattern, SESSION), *begin = strstr(pattern, SESSION_8);
+    const char *at = whole ? whole : begin;
     strbuf_add(out, pattern, (size_t)(at - pattern));
-    strbuf_puts(out, session);
-    strbuf_puts(out, at + strlen(SESSION));
+    strbuf_add(out, session, whole ? strlen(session) : strnlen(session, 8));
+    strbuf_puts(out, at + strlen(whole ? SESSION : SESSION_8));
 }
 
 static void read_one(const char *pattern, const char *session, struct agent_reader *reader) {
@@ -122,6 +124,29 @@ static void read_one(const char *pattern, const char *session, struct agent_read
     if (bytes.length > 0)
         agent_reader_session_file(reader, session, strbuf_text(&bytes), bytes.length);
     strbuf_finish(&search.path);
+}
+
+static const char *next_wanted(const struct agent_reader *reader, const name_list *done) {
+    for (size_t index = 0;; index++) {
+        const char *id = agent_reader_wants_file(reader, index);
+        bool is_done = false;
+        for (size_t i = 0; id && i < done->count; i++)
+            is_done = is_done || strcmp(done->items[i], id) == 0;
+        if (!is_done)
+            return id;
+    }
+}
+
+/* What is read may change what is wanted: a session may name others. */
+static void read_all(const char *pattern, struct agent_reader *reader) {
+    name_list done = { 0 };
+    for (const char *id; done.count < FILES_MAX && (id = next_wanted(reader, &done));) {
+        *LIST_ADD(&done) = xstrdup(id);
+        read_one(pattern, done.items[done.count - 1], reader);
+    }
+    for (size_t i = 0; i < done.count; i++)
+        free(done.items[i]);
+    free(done.items);
 }
 
 void session_files_read(struct engine *e, const struct live_run *run,
@@ -138,16 +163,7 @@ void session_files_read(struct engine *e, const struct live_run *run,
         return;
     struct agent_place place = { home, cwd, variable_of, &read->spec };
     agent_path_resolve(adapter, file, &place, &pattern);
-    if (!strstr(strbuf_text(&pattern), SESSION))
-        return;                        /* a folder whose name is too long for it */
-    struct strbuf sessions[FILES_MAX]; /* what is read may change what is wanted */
-    size_t count = 0;
-    for (const char *id; count < FILES_MAX && (id = agent_reader_wants_file(reader, count));) {
-        sessions[count] = (struct strbuf)STRBUF_INIT;
-        strbuf_puts(&sessions[count++], id);
-    }
-    for (size_t i = 0; i < count; i++) {
-        read_one(strbuf_text(&pattern), strbuf_text(&sessions[i]), reader);
-        strbuf_finish(&sessions[i]);
-    }
+    if (!strstr(strbuf_text(&pattern), SESSION) && !strstr(strbuf_text(&pattern), SESSION_8))
+        return; /* a folder whose name is too long for it */
+    read_all(strbuf_text(&pattern), reader);
 }

@@ -16,6 +16,7 @@
 #define FOLDER SOURCE_ROOT "/tests/fixtures/agents"
 #define RUNS   200
 #define CHAIN  8
+#define OTHERS 4
 
 struct run {
     char agent[32], scenario[64], after[64];
@@ -23,8 +24,11 @@ struct run {
     int64_t booked_in, booked_out; /* -1: not known */
     bool has_why;
     struct strbuf stdout_bytes, stderr_bytes, usage_bytes, file_bytes;
-    char other[64]; /* an agent that it has started */
-    struct strbuf other_bytes;
+    struct {
+        char id[64];
+        struct strbuf bytes;
+    } others[OTHERS]; /* agents that it has started */
+    size_t other_count;
     int code;
 };
 
@@ -44,16 +48,18 @@ static bool read_part(const struct run *r, const char *part, struct strbuf *out)
     return true;
 }
 
-/* The file session-ID of an agent that it has started. */
-static void read_other(struct run *r) {
+/* The files session-ID of agents that it has started. */
+static void read_others(struct run *r) {
     char path[512];
     (void)snprintf(path, sizeof(path), "%s/%s/%s", FOLDER, r->agent, r->scenario);
     DIR *folder = opendir(path);
     assert_non_null(folder);
     for (struct dirent *entry; (entry = readdir(folder));)
         if (strncmp(entry->d_name, "session-", 8) == 0) {
-            (void)snprintf(r->other, sizeof(r->other), "%.63s", entry->d_name + 8);
-            (void)read_part(r, entry->d_name, &r->other_bytes);
+            assert_true(r->other_count < OTHERS);
+            (void)snprintf(r->others[r->other_count].id, sizeof(r->others[0].id), "%.63s",
+                           entry->d_name + 8);
+            (void)read_part(r, entry->d_name, &r->others[r->other_count++].bytes);
         }
     (void)closedir(folder);
 }
@@ -83,7 +89,7 @@ static void run_read(const char *line) {
     (void)read_part(r, "session", &r->file_bytes);
     assert_true(read_part(r, "exit", &code));
     r->code = (int)strtol(strbuf_text(&code), NULL, 10);
-    read_other(r);
+    read_others(r);
 }
 
 static int read_table(void **state) {
@@ -109,7 +115,8 @@ static int free_table(void **state) {
         strbuf_finish(&runs[i].stderr_bytes);
         strbuf_finish(&runs[i].usage_bytes);
         strbuf_finish(&runs[i].file_bytes);
-        strbuf_finish(&runs[i].other_bytes);
+        for (size_t n = 0; n < runs[i].other_count; n++)
+            strbuf_finish(&runs[i].others[n].bytes);
     }
     return 0;
 }
@@ -137,15 +144,30 @@ static void session_of(const struct run *r, char ret[128]) {
     memcpy(ret, o.session[0] ? o.session : "given", 128);
 }
 
+static const struct strbuf *file_of(const struct run *r, const char *session) {
+    for (size_t i = 0; i < r->other_count; i++)
+        if (strcmp(session, r->others[i].id) == 0)
+            return &r->others[i].bytes;
+    return &r->file_bytes;
+}
+
+/* Its own first; those of others may name more of them. */
 static void read_files(const struct run *r, struct agent_reader *reader) {
-    char ids[CHAIN][128];
+    char done[CHAIN][128];
     size_t count = 0;
-    for (const char *id; count < CHAIN && (id = agent_reader_wants_file(reader, count));)
-        (void)snprintf(ids[count++], sizeof(ids[0]), "%s", id);
-    for (size_t i = 0; i < count; i++) {
-        const struct strbuf *bytes =
-            strcmp(ids[i], r->other) == 0 ? &r->other_bytes : &r->file_bytes;
-        agent_reader_session_file(reader, ids[i], strbuf_text(bytes), bytes->length);
+    for (size_t index = 0; count < CHAIN;) {
+        const char *id = agent_reader_wants_file(reader, index++);
+        bool is_done = false;
+        for (size_t i = 0; id && i < count; i++)
+            is_done = is_done || strcmp(done[i], id) == 0;
+        if (!id)
+            break;
+        if (is_done)
+            continue;
+        (void)snprintf(done[count++], sizeof(done[0]), "%s", id);
+        const struct strbuf *bytes = file_of(r, done[count - 1]);
+        agent_reader_session_file(reader, done[count - 1], strbuf_text(bytes), bytes->length);
+        index = 0;
     }
 }
 
@@ -351,6 +373,21 @@ static void runs_of_one_session_add_up_in_any_order(void **state) {
     }
 }
 
+/* A log that was copied together, or tailed from its beginning once more: each report has a name, and counts once. */
+static void what_is_reported_twice_counts_once(void **state) {
+    (void)state;
+    for (size_t i = 0; i < run_count; i++) {
+        const struct run *r = &runs[i];
+        /* One object over many lines, without a name. */
+        if (!is_plain(r) || strncmp(strbuf_text(&r->stdout_bytes), "{\n", 2) == 0)
+            continue;
+        const struct run *twice[] = { r, r };
+        struct agent_usage used = play_log(twice, 2);
+        expect_number(r, "in of a log that is there twice", r->in, known(used.in));
+        expect_number(r, "out of a log that is there twice", r->out, known(used.out));
+    }
+}
+
 static void every_recording_is_in_the_table(void **state) {
     (void)state;
     static const char *const agents[] = { "claude", "codex", "copilot", "gemini", "opencode" };
@@ -373,6 +410,7 @@ int main(void) {
         cmocka_unit_test(without_files_a_session_catches_up),
         cmocka_unit_test(runs_of_several_sessions_add_up),
         cmocka_unit_test(runs_of_one_session_add_up_in_any_order),
+        cmocka_unit_test(what_is_reported_twice_counts_once),
         cmocka_unit_test(every_recording_is_in_the_table),
     };
     return cmocka_run_group_tests(tests, read_table, free_table);
