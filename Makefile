@@ -43,7 +43,7 @@ test-env: ## all tests in a clone: with an empty /tmp and HOME, another locale, 
 	@scripts/setup --env
 	@scripts/test-env $(T)
 
-test-agents: ## the real Claude Code and Codex, fetched once from npm, through the daemon; T=name for one
+test-agents: ## the real agents, fetched once from npm, through the daemon; T=name for one
 	@scripts/setup --agents
 	@scripts/build $(BUILD)
 	@scripts/test-agents $(BUILD) $(T)

@@ -42,8 +42,7 @@ service() {
     port=$(cat "$stub/port")
     mkdir -p "$HOME/.claude" "$HOME/.codex"
     cat >"$HOME/.claude/settings.json" <<END
-{"permissions": {"allow": ["Bash"]},
- "env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:$port", "CLAUDE_CODE_OAUTH_TOKEN": "not-a-token",
+{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:$port", "CLAUDE_CODE_OAUTH_TOKEN": "not-a-token",
          "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1"}}
 END
     cat >"$HOME/.codex/config.toml" <<END
@@ -57,6 +56,25 @@ wire_api = "responses"
 request_max_retries = 1
 stream_max_retries = 1
 END
+    mkdir -p "$HOME/.gemini" "$HOME/.config/opencode" "$HOME/.copilot"
+    cat >"$HOME/.gemini/.env" <<END
+GEMINI_API_KEY=not-a-key
+GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:$port
+END
+    cat >"$HOME/.gemini/settings.json" <<END
+{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": true},
+ "privacy": {"usageStatisticsEnabled": false}}
+END
+    cat >"$HOME/.config/opencode/opencode.json" <<END
+{"model": "stub/stub-model", "autoupdate": false, "share": "disabled",
+ "provider": {"stub": {"npm": "@ai-sdk/openai-compatible", "name": "stub",
+                       "options": {"baseURL": "http://127.0.0.1:$port/v1", "apiKey": "not-a-key"},
+                       "models": {"stub-model": {"name": "stub-model", "limit": {"context": 200000, "output": 8000},
+                                                 "cost": {"input": 2, "cache_read": 1, "output": 8}}}}}}
+END
+    # Copilot has variables alone.
+    copilot_env="[COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:$port/v1, COPILOT_PROVIDER_API_KEY=not-a-key"
+    copilot_env="$copilot_env, COPILOT_MODEL=stub-model, COPILOT_OFFLINE=true, COPILOT_PROVIDER_MAX_PROMPT_TOKENS=200000]"
 }
 
 scenes() {

@@ -3,8 +3,8 @@
 
 usage: stub.py FOLDER
 
-Speaks as much of two protocols as the clients need: POST /v1/messages (Claude Code) and POST /v1/responses
-(Codex). The files of FOLDER:
+Speaks as much of four protocols as the clients need: POST /v1/messages (Claude Code), /v1/responses (Codex),
+/v1/chat/completions (opencode, Copilot) and …:streamGenerateContent (Gemini). The files of FOLDER:
 
   port      written when it listens
   script    read at each request: one scene per line; a request takes the first one, the last one stays
@@ -21,14 +21,18 @@ Scenes:
   minute           the same until the clock shows the next minute: one of the agents tells no seconds
   hang             begins an answer and never ends it
   fail             the service has a problem (500)
+  bad              the request is refused as wrong (400): it is not tried again
   spend TOKENS     an answer that is charged that many tokens in, of which none came from a cache
+  spend TOKENS COMMAND  the same, and the agent is asked to run a command
   agent            the agent is asked to start another one, whose prompt has the word CHILD in it
   await            and to wait for it; only where it does not do so by itself
+  nest             the agent is asked to start one that starts another
 
-A request whose prompt has the word CHILD in it takes no scene: it gets an answer.
+A request whose prompt has the word CHILD in it takes no scene: it gets an answer. So does one that is not part of
+the conversation, because it offers no tools: for a title, or for a summary of what was said so far.
 
 Each answer is charged the same: 4312 tokens in, of which 4000 came from a cache, and 25 out. It ends by itself
-after ten minutes.
+after a quarter of an hour.
 """
 import json
 import os
@@ -40,7 +44,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 IN, CACHED, OUT = 4312, 4000, 25
 CHILD = "CHILD: look around."
-MOST_SECONDS = 600
+NEST = "NEST: let another one look around."
+MOST_SECONDS = 900
 
 
 class Scenes:
@@ -130,6 +135,12 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, {"input_tokens": 10})
         if path.endswith("/v1/responses"):
             return Responses(self, asked).serve()
+        if path.endswith("/chat/completions"):
+            return Chat(self, asked).serve()
+        if path.lower().endswith("generatecontent"):
+            return Generate(self, asked).serve()
+        if path.lower().endswith(":counttokens"):
+            return self.answer(200, {"totalTokens": 10})
         return self.refuse_path()
 
     def given_key(self):
@@ -196,19 +207,26 @@ class Turn:
             Handler.scenes.note(scene="aside", model=self.asked.get("model"), tokens_in=self.tokens_in, tokens_out=OUT)
             return self.say("aside")
         is_child = CHILD in self.prompt()
-        name, rest, reset_at = ("child", "I have looked around.", 0) if is_child else Handler.scenes.take()
-        charged = name in ("ok", "child", "tool", "mcp", "hang", "spend", "agent", "await")
+        is_nest = NEST in self.prompt()
+        if is_child:
+            name, rest, reset_at = "child", "I have looked around.", 0
+        elif is_nest:
+            name, rest, reset_at = ("agent", "await", "child")[min(self.turns(), 2)], "It has looked around.", 0
+        else:
+            name, rest, reset_at = Handler.scenes.take()
+        charged = name in ("ok", "child", "tool", "mcp", "hang", "spend", "agent", "nest", "await")
         if name == "spend":
-            self.tokens_in, self.cached = int(rest), 0
+            tokens, _, command = rest.partition(" ")
+            self.tokens_in, self.cached = int(tokens), 0
         Handler.scenes.note(scene=name, rest=rest, turns=self.turns(), prompt=self.prompt()[-2000:],
                             reset_at=reset_at or None, tokens_in=self.tokens_in if charged else 0,
                             tokens_out=OUT if charged else 0)
         if name in ("ok", "child"):
             return self.say(rest or "Hello from the stub.")
         if name == "spend":
-            return self.say("That was much.")
-        if name == "agent":
-            return self.start_child()
+            return self.call(command) if command else self.say("That was much.")
+        if name in ("agent", "nest"):
+            return self.start_child(CHILD if name == "agent" else NEST)
         if name == "await":
             return self.await_child()
         if name == "tool":
@@ -220,6 +238,9 @@ class Turn:
             return self.refuse(rest)
         if name == "limit":
             return self.refuse_plan(reset_at)
+        if name == "bad":
+            return self.http.answer(400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "type": "invalid_request_error",
+                                                    "message": "This request is not valid."}})
         if name == "hang":
             self.begin()
             return self.http.hang()
@@ -278,8 +299,8 @@ class Messages(Turn):
     def call_mcp(self, tool, arguments):
         self.use("mcp__sluice__" + tool, arguments)
 
-    def start_child(self):
-        self.use("Agent", json.dumps({"description": "look", "prompt": CHILD, "subagent_type": "general-purpose"}))
+    def start_child(self, prompt=CHILD):
+        self.use("Agent", json.dumps({"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}))
 
     await_child = start_child
 
@@ -360,8 +381,8 @@ class Responses(Turn):
     def call_mcp(self, tool, arguments):
         self.use("mcp__sluice", tool, arguments)
 
-    def start_child(self):
-        self.use("multi_agent_v1", "spawn_agent", json.dumps({"message": CHILD}))
+    def start_child(self, prompt=CHILD):
+        self.use("multi_agent_v1", "spawn_agent", json.dumps({"message": prompt}))
 
     def await_child(self):
         """Its id is in the answer of the tool that has started it."""
@@ -382,6 +403,142 @@ class Responses(Turn):
         headers = {"x-codex-primary-used-percent": "100", "x-codex-primary-window-minutes": "300",
                    "x-codex-primary-reset-at": str(reset_at), "x-codex-primary-reset-after-seconds": str(left)}
         self.http.answer(429, {"error": error}, headers)
+
+
+class Chat(Turn):
+    """POST /v1/chat/completions, as opencode and Copilot use it."""
+
+    def is_main(self):
+        return bool(self.asked.get("tools"))
+
+    def said(self, role):
+        return [one for one in self.asked.get("messages", []) if one.get("role") == role]
+
+    def turns(self):
+        return len(self.said("assistant"))
+
+    def prompt(self):
+        return " | ".join(texts(one.get("content")) for one in self.said("user"))
+
+    def chunk(self, **more):
+        chunk = {"id": f"chatcmpl-{self.number}", "object": "chat.completion.chunk", "created": int(time.time()),
+                 "model": self.asked.get("model"), "choices": [], **more}
+        self.http.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.http.wfile.flush()
+
+    def delta(self, delta, reason=None):
+        self.chunk(choices=[{"index": 0, "delta": delta, "finish_reason": reason}])
+
+    def begin(self):
+        self.http.begin_stream()
+        self.delta({"role": "assistant", "content": ""})
+
+    def usage(self):
+        return {"prompt_tokens": self.tokens_in, "completion_tokens": OUT, "total_tokens": self.tokens_in + OUT,
+                "prompt_tokens_details": {"cached_tokens": self.cached}}
+
+    def end(self, reason):
+        self.delta({}, reason)
+        self.chunk(usage=self.usage())
+        self.http.wfile.write(b"data: [DONE]\n\n")
+
+    def say(self, text):
+        if not self.asked.get("stream"):
+            message = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            return self.http.answer(200, {"id": f"chatcmpl-{self.number}", "object": "chat.completion",
+                                          "created": int(time.time()), "model": self.asked.get("model"),
+                                          "choices": [message], "usage": self.usage()})
+        self.begin()
+        self.delta({"content": text})
+        return self.end("stop")
+
+    def use(self, tool, arguments):
+        self.begin()
+        self.delta({"tool_calls": [{"index": 0, "id": f"call_{self.number}", "type": "function",
+                                    "function": {"name": tool, "arguments": arguments}}]})
+        self.end("tool_calls")
+
+    def call(self, command):
+        self.use("bash", json.dumps({"command": command, "description": "a step of the work"}))
+
+    def call_mcp(self, tool, arguments):
+        self.use("sluice-" + tool, arguments)
+
+    def start_child(self, prompt=CHILD):
+        """Both call the tool `task`; each has members that the other does not read."""
+        self.use("task", json.dumps({"description": "look", "prompt": prompt, "subagent_type": "general",
+                                     "agent_type": "general-purpose", "name": "child", "mode": "sync"}))
+
+    await_child = start_child
+
+    def refuse(self, seconds):
+        error = {"message": f"Rate limit reached. Please try again in {seconds}s.", "type": "tokens",
+                 "code": "rate_limit_exceeded"}
+        self.http.answer(429, {"error": error}, {"retry-after": seconds})
+
+    def refuse_plan(self, reset_at):
+        self.refuse(str(max(1, int(reset_at - time.time()) + 1)))
+
+
+class Generate(Turn):
+    """POST …:generateContent and …:streamGenerateContent, as Gemini uses them."""
+
+    def is_main(self):
+        return bool(self.asked.get("tools"))
+
+    def said(self, role):
+        return [one for one in self.asked.get("contents", []) if one.get("role") == role]
+
+    def turns(self):
+        return len(self.said("model"))
+
+    def prompt(self):
+        return " | ".join(texts(one.get("parts")) for one in self.said("user"))
+
+    def begin(self):
+        self.http.begin_stream()
+
+    def send(self, part):
+        """What it thinks is charged with the rest, and reported beside it."""
+        answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+                  "usageMetadata": {"promptTokenCount": self.tokens_in, "cachedContentTokenCount": self.cached,
+                                    "candidatesTokenCount": OUT - 7, "thoughtsTokenCount": 7,
+                                    "totalTokenCount": self.tokens_in + OUT},
+                  "modelVersion": "stub-model", "responseId": f"r{self.number}"}
+        if "stream" not in self.http.path:
+            return self.http.answer(200, answer)
+        self.begin()
+        return self.http.wfile.write(f"data: {json.dumps(answer)}\r\n\r\n".encode())
+
+    def say(self, text):
+        self.send({"text": text})
+
+    def use(self, tool, arguments):
+        self.send({"functionCall": {"id": f"call_{self.number}", "name": tool, "args": arguments}})
+
+    def call(self, command):
+        self.use("run_shell_command", {"command": command, "description": "a step of the work"})
+
+    def call_mcp(self, tool, arguments):
+        self.use("mcp_sluice_" + tool, json.loads(arguments))
+
+    def start_child(self, prompt=CHILD):
+        self.use("invoke_agent", {"agent_name": "generalist", "prompt": prompt})
+
+    await_child = start_child
+
+    def refuse(self, seconds):
+        """Of a day: it tries those of a minute again by itself, for as long as it is let."""
+        google = "type.googleapis.com/google.rpc."
+        quota = {"quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+                 "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "25"}
+        details = [{"@type": google + "QuotaFailure", "violations": [quota]},
+                   {"@type": google + "RetryInfo", "retryDelay": f"{seconds}s"}]
+        self.http.answer(429, {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": details,
+                                         "message": "You exceeded your current quota."}})
+
+    def refuse_plan(self, reset_at):
+        self.refuse(str(max(1, int(reset_at - time.time()))))
 
 
 class Server(ThreadingHTTPServer):

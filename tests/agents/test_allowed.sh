@@ -3,8 +3,6 @@
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
 . "$(dirname "$0")/kit.sh"
 service ok
-# As after a login: no permissions.
-sed -i 's/"permissions": {"allow": \["Bash"\]},//' "$HOME/.claude/settings.json"
 config "$accounts"
 start
 cd "$work" || exit 1

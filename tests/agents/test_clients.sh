@@ -9,7 +9,7 @@ service ok
 talk() { # AGENT
     case $1 in
     claude)
-        set -- claude -p --output-format stream-json --verbose --permission-mode acceptEdits
+        set -- claude -p --output-format stream-json --verbose --permission-mode acceptEdits --allowedTools=Bash
         export CLAUDE_CODE_MAX_RETRIES=1
         ;;
     codex) set -- codex exec --json --skip-git-repo-check --sandbox workspace-write - ;;

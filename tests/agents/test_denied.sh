@@ -4,10 +4,8 @@
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
 . "$(dirname "$0")/kit.sh"
 service ok
-sed -i 's/"permissions": {"allow": \["Bash"\]},//' "$HOME/.claude/settings.json"
-# In a sandbox it may run commands.
 config "$accounts
-tasks: {sandbox: none}"
+tasks.sandbox: none" # a sandbox permits commands by itself
 start
 
 held() { # HOLD

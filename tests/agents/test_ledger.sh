@@ -3,48 +3,9 @@
 # session, a turn that fails, a run that is stopped or ended by a signal; with telemetry and without.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, home, work, accounts
 . "$(dirname "$0")/kit.sh"
+. "$(dirname "$0")/ledger.sh"
 service ok
-config "$accounts
-prices: {stub-model: {in: 2, cached: 1, out: 8}}"
-start
-: >"$work/$wait_for"
-begun() { [ -n "$(tools)" ]; }
-heard() { [ "$(booked "$id" out)" = 25 ]; }
-
-# One line for each scene: what was charged, and what is booked.
-agrees() { # NAME
-    ledger="$(charged in) $(charged out)"
-    account="$(booked "$id" in) $(booked "$id" out)"
-    echo "# ledger: $1: charged $ledger, booked $account"
-    rule "$1: booked is what was charged" [ "$account" = "$ledger" ]
-}
-
-scene() { # NAME AGENT SCENE...
-    name=$1 agent=$2
-    shift 2
-    : >"$stub/requests"
-    scenes "$@"
-}
-
-asks() { # [OPTION...]
-    add --agent "$agent" --cwd "$work" "$@" "Do what $name says."
-}
-
-succeeds() {
-    asks --retries 0
-    becomes "$id" 'done'
-    report $? "$name: done"
-    agrees "$name"
-}
-
-# Ended by a signal from elsewhere in the middle of a tool: it goes on with its session.
-signal_agent() { # SIGNAL
-    for environ in $(left_of "$id" | grep environ); do
-        case $(readlink "${environ%environ}exe") in
-        */"$agent") kill "-$1" "$(basename "$(dirname "$environ")")" 2>/dev/null ;;
-        esac
-    done
-}
+books
 
 everything() { # SUFFIX
     scene "claude, two calls$1" claude 'tool echo one' 'ok The end.'
@@ -54,18 +15,16 @@ everything() { # SUFFIX
     rule "$name: the subagent has asked" [ "$(answered child)" = 1 ]
     scene "claude, a limit between two subagents$1" claude agent 'ok So far.' 'limit 3' agent 'ok The end.'
     succeeds
+    scene "claude, a conversation that is compacted$1" claude 'tool echo one' 'spend 990000 echo two' 'ok A summary.' 'ok The end.'
+    succeeds
+    rule "$name: it was" [ "$(asked "len(r)")" -ge 4 ]
     scene "claude, a budget that ends its first call$1" claude 'spend 102000'
     asks --retries 0 --run-usd 0.05
     ends "$id"
     agrees "$name"
     rule "$name: money and tokens are of the same call" [ "$(of "$id" "t['runs'][0]['cost_usd'] > 0.1")" = True ]
     scene "claude, a turn that fails$1" claude 'tool echo one' fail
-    asks --retries 0
-    has_run() { [ "$(of "$id" "bool(t['runs'] and t['runs'][0]['ended_at'])")" = True ]; }
-    soon has_run
-    "$SLUICE" cancel "$id" >/dev/null
-    agrees "$name"
-    "$SLUICE" limiter clear claude >/dev/null 2>&1
+    fails
     scene "claude, canceled$1" claude "tool tail -f $wait_for" ok
     asks --retries 0
     soon begun
@@ -91,20 +50,20 @@ rule 'codex: it has a price without agents.codex.model' [ "$(of "$id" "round(t['
 scene 'codex, a subagent' codex agent await 'ok The end.'
 succeeds
 rule "$name: the subagent has asked" [ "$(answered child)" = 1 ]
+printf '[agents]\nmax_depth = 2\n' >>"$HOME/.codex/config.toml" # its usual depth is 1
+scene 'codex, a subagent of a subagent' codex nest await 'ok The end.'
+succeeds
 scene 'codex, a limit after a subagent' codex agent await 'limit 3' 'tool echo two' 'ok The end.'
 succeeds
 scene 'codex, a turn that fails' codex 'tool echo one' fail
-asks --retries 0
-soon has_run
-"$SLUICE" cancel "$id" >/dev/null
-agrees "$name"
-"$SLUICE" limiter clear codex >/dev/null 2>&1
+fails
 scene 'codex, canceled' codex "tool tail -f $wait_for" ok
-asks --retries 0
-soon begun
-"$SLUICE" cancel "$id" >/dev/null
-becomes "$id" canceled
-agrees "$name"
+canceled
+
+sed -i '1i model_auto_compact_token_limit = 100000' "$HOME/.codex/config.toml"
+scene 'codex, a conversation that is compacted' codex 'tool echo one' 'spend 150000 echo two' 'ok A summary.' 'ok The end.'
+succeeds
+rule "$name: it was" [ "$(asked "len(r)")" = 4 ]
 
 "$SLUICE" config set otel.listen=127.0.0.1:0 >/dev/null
 everything ', with telemetry'
