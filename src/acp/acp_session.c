@@ -21,13 +21,7 @@
 static void log_begin(struct acp_session *s, struct json_writer *w, const char *event) {
     json_write_init(w, &s->log, false);
     json_write_object_begin(w);
-    json_write_key(w, "acp");
-    json_write_string(w, event);
-}
-
-static void log_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
+    json_put_string(w, "acp", event);
 }
 
 static void log_end(struct acp_session *s, struct json_writer *w) {
@@ -36,8 +30,8 @@ static void log_end(struct acp_session *s, struct json_writer *w) {
 }
 
 static void log_wish(struct json_writer *w, const struct acp_wish *wish) {
-    log_text(w, "tool", wish->kind[0] ? wish->kind : "other");
-    log_text(w, "argument", wish->argument[0] ? wish->argument : wish->title);
+    json_put_string(w, "tool", wish->kind[0] ? wish->kind : "other");
+    json_put_string(w, "argument", wish->argument[0] ? wish->argument : wish->title);
 }
 
 static void end(struct acp_session *s, int exit_code) {
@@ -48,10 +42,9 @@ static void end(struct acp_session *s, int exit_code) {
 static void fail(struct acp_session *s, int64_t code, const char *message) {
     struct json_writer w;
     log_begin(s, &w, "error");
-    log_text(&w, "during", s->method);
-    json_write_key(&w, "code");
-    json_write_int(&w, code);
-    log_text(&w, "message", message);
+    json_put_string(&w, "during", s->method);
+    json_put_int(&w, "code", code);
+    json_put_string(&w, "message", message);
     log_end(s, &w);
     end(s, 1);
 }
@@ -66,9 +59,8 @@ void acp_session_gone(struct acp_session *s, int code) {
     if (s->phase == ACP_OVER)
         return;
     log_begin(s, &w, "gone");
-    log_text(&w, "during", s->method);
-    json_write_key(&w, "code");
-    json_write_int(&w, code);
+    json_put_string(&w, "during", s->method);
+    json_put_int(&w, "code", code);
     log_end(s, &w);
     end(s, code ? code : 1);
 }
@@ -81,7 +73,7 @@ static void log_stray(struct acp_session *s, const char *line, size_t size) {
     if (text.length == 0)
         return;
     log_begin(s, &w, "stray");
-    log_text(&w, "text", strbuf_text(&text));
+    json_put_string(&w, "text", strbuf_text(&text));
     log_end(s, &w);
 }
 
@@ -90,8 +82,8 @@ static void log_stray(struct acp_session *s, const char *line, size_t size) {
 static void send_begin(struct acp_session *s, struct json_writer *w, const char *method) {
     json_write_init(w, &s->to_agent, false);
     json_write_object_begin(w);
-    log_text(w, "jsonrpc", "2.0");
-    log_text(w, "method", method);
+    json_put_string(w, "jsonrpc", "2.0");
+    json_put_string(w, "method", method);
 }
 
 static void send_end(struct acp_session *s, struct json_writer *w) {
@@ -101,8 +93,7 @@ static void send_end(struct acp_session *s, struct json_writer *w) {
 }
 
 static void params_begin(struct json_writer *w) {
-    json_write_key(w, "params");
-    json_write_object_begin(w);
+    json_put_object(w, "params");
 }
 
 static void request(struct acp_session *s, struct json_writer *w, enum acp_phase phase,
@@ -110,33 +101,25 @@ static void request(struct acp_session *s, struct json_writer *w, enum acp_phase
     s->phase = phase;
     s->method = method;
     send_begin(s, w, method);
-    json_write_key(w, "id");
-    json_write_int(w, ++s->request);
+    json_put_int(w, "id", ++s->request);
     params_begin(w);
 }
 
 static void send_initialize(struct acp_session *s) {
     struct json_writer w;
     request(s, &w, ACP_INITIALIZE, "initialize");
-    json_write_key(&w, "protocolVersion");
-    json_write_int(&w, ACP_PROTOCOL);
-    json_write_key(&w, "clientCapabilities");
-    json_write_object_begin(&w);
-    json_write_key(&w, "fs");
-    json_write_object_begin(&w);
-    json_write_key(&w, "readTextFile");
-    json_write_bool(&w, false);
-    json_write_key(&w, "writeTextFile");
-    json_write_bool(&w, false);
+    json_put_int(&w, "protocolVersion", ACP_PROTOCOL);
+    json_put_object(&w, "clientCapabilities");
+    json_put_object(&w, "fs");
+    json_put_bool(&w, "readTextFile", false);
+    json_put_bool(&w, "writeTextFile", false);
     json_write_object_end(&w);
-    json_write_key(&w, "terminal");
-    json_write_bool(&w, false);
+    json_put_bool(&w, "terminal", false);
     json_write_object_end(&w);
-    json_write_key(&w, "clientInfo");
-    json_write_object_begin(&w);
-    log_text(&w, "name", "sluice");
-    log_text(&w, "title", "Sluice");
-    log_text(&w, "version", ACP_CLIENT_VERSION);
+    json_put_object(&w, "clientInfo");
+    json_put_string(&w, "name", "sluice");
+    json_put_string(&w, "title", "Sluice");
+    json_put_string(&w, "version", ACP_CLIENT_VERSION);
     json_write_object_end(&w);
     send_end(s, &w);
 }
@@ -144,15 +127,15 @@ static void send_initialize(struct acp_session *s) {
 static void send_authenticate(struct acp_session *s) {
     struct json_writer w;
     request(s, &w, ACP_AUTHENTICATE, "authenticate");
-    log_text(&w, "methodId", s->options->auth_method);
+    json_put_string(&w, "methodId", s->options->auth_method);
     send_end(s, &w);
 }
 
 static void log_lost(struct acp_session *s, const char *message) {
     struct json_writer w;
     log_begin(s, &w, "lost");
-    log_text(&w, "session", s->options->resume);
-    log_text(&w, "message", message);
+    json_put_string(&w, "session", s->options->resume);
+    json_put_string(&w, "message", message);
     log_end(s, &w);
     end(s, 1);
 }
@@ -169,10 +152,9 @@ static void send_open(struct acp_session *s) {
             : s->can_resume ? "session/resume"
                             : "session/load");
     if (resume)
-        log_text(&w, "sessionId", resume);
-    log_text(&w, "cwd", s->options->cwd);
-    json_write_key(&w, "mcpServers");
-    json_write_array_begin(&w);
+        json_put_string(&w, "sessionId", resume);
+    json_put_string(&w, "cwd", s->options->cwd);
+    json_put_array(&w, "mcpServers");
     json_write_array_end(&w);
     send_end(s, &w);
 }
@@ -180,12 +162,11 @@ static void send_open(struct acp_session *s) {
 static void send_prompt(struct acp_session *s) {
     struct json_writer w;
     request(s, &w, ACP_PROMPTED, "session/prompt");
-    log_text(&w, "sessionId", s->id);
-    json_write_key(&w, "prompt");
-    json_write_array_begin(&w);
+    json_put_string(&w, "sessionId", s->id);
+    json_put_array(&w, "prompt");
     json_write_object_begin(&w);
-    log_text(&w, "type", "text");
-    log_text(&w, "text", s->options->prompt);
+    json_put_string(&w, "type", "text");
+    json_put_string(&w, "text", s->options->prompt);
     json_write_object_end(&w);
     json_write_array_end(&w);
     send_end(s, &w);
@@ -198,14 +179,14 @@ void acp_session_cancel(struct acp_session *s) {
     s->is_cancelled = true;
     if (s->phase != ACP_PROMPTED) { /* nothing to save yet */
         log_begin(s, &w, "end");
-        log_text(&w, "reason", "cancelled");
+        json_put_string(&w, "reason", "cancelled");
         log_end(s, &w);
         end(s, 1);
         return;
     }
     send_begin(s, &w, "session/cancel");
     params_begin(&w);
-    log_text(&w, "sessionId", s->id);
+    json_put_string(&w, "sessionId", s->id);
     send_end(s, &w);
 }
 
@@ -242,9 +223,9 @@ static void send_option(struct acp_session *s, enum acp_phase phase, struct acp_
     _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
     (void)acp_json_text(acp_json_member(option, "id"), 256, &id);
     request(s, &w, phase, "session/set_config_option");
-    log_text(&w, "sessionId", s->id);
-    log_text(&w, "configId", strbuf_text(&id));
-    log_text(&w, "value", value);
+    json_put_string(&w, "sessionId", s->id);
+    json_put_string(&w, "configId", strbuf_text(&id));
+    json_put_string(&w, "value", value);
     send_end(s, &w);
 }
 
@@ -282,8 +263,8 @@ static void send_mode(struct acp_session *s) {
     struct acp_json option = config_option(result, "mode");
     if (list_ids(list, "id", mode, &modes)) {
         request(s, &w, ACP_MODE, "session/set_mode");
-        log_text(&w, "sessionId", s->id);
-        log_text(&w, "modeId", mode);
+        json_put_string(&w, "sessionId", s->id);
+        json_put_string(&w, "modeId", mode);
         send_end(s, &w);
     } else if (option.at && modes.length == 0) {
         send_option(s, ACP_MODE, option, mode);
@@ -301,11 +282,10 @@ static void log_open(struct acp_session *s) {
     (void)acp_json_text(acp_json_member(config_option(result, "model"), "currentValue"), 100,
                         &model);
     log_begin(s, &w, "open");
-    log_text(&w, "session", s->id);
-    json_write_key(&w, "resumed");
-    json_write_bool(&w, s->options->resume != NULL);
+    json_put_string(&w, "session", s->id);
+    json_put_bool(&w, "resumed", s->options->resume != NULL);
     if (s->options->model || model.length)
-        log_text(&w, "model", s->options->model ? s->options->model : strbuf_text(&model));
+        json_put_string(&w, "model", s->options->model ? s->options->model : strbuf_text(&model));
     log_end(s, &w);
 }
 
@@ -356,14 +336,11 @@ static void on_prompted(struct acp_session *s, struct acp_json result) {
     struct acp_json told = acp_json_member(result, "stopReason");
     (void)acp_json_text(told, 64, &reason);
     log_begin(s, &w, "end");
-    log_text(&w, "reason", strbuf_text(&reason));
-    if (s->is_cancelled) {
-        json_write_key(&w, "stopped");
-        json_write_bool(&w, true);
-    }
+    json_put_string(&w, "reason", strbuf_text(&reason));
+    if (s->is_cancelled)
+        json_put_bool(&w, "stopped", true);
     if (s->denied > 0) { /* once more: a long log loses its middle */
-        json_write_key(&w, "denied");
-        json_write_int(&w, s->denied);
+        json_put_int(&w, "denied", s->denied);
         log_wish(&w, &s->last_denied);
     }
     log_end(s, &w);

@@ -210,3 +210,38 @@ void json_write_null(struct json_writer *w) {
     write_before_value(w);
     strbuf_puts(w->out, "null");
 }
+
+void json_put_string(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+void json_put_int(struct json_writer *w, const char *key, int64_t value) {
+    json_write_key(w, key);
+    json_write_int(w, value);
+}
+
+void json_put_double(struct json_writer *w, const char *key, double value, int decimals) {
+    json_write_key(w, key);
+    json_write_double(w, value, decimals);
+}
+
+void json_put_bool(struct json_writer *w, const char *key, bool value) {
+    json_write_key(w, key);
+    json_write_bool(w, value);
+}
+
+void json_put_null(struct json_writer *w, const char *key) {
+    json_write_key(w, key);
+    json_write_null(w);
+}
+
+void json_put_object(struct json_writer *w, const char *key) {
+    json_write_key(w, key);
+    json_write_object_begin(w);
+}
+
+void json_put_array(struct json_writer *w, const char *key) {
+    json_write_key(w, key);
+    json_write_array_begin(w);
+}

@@ -32,5 +32,15 @@ void json_write_int(struct json_writer *w, int64_t value);
 void json_write_double(struct json_writer *w, double value, int decimals);
 void json_write_bool(struct json_writer *w, bool value);
 void json_write_null(struct json_writer *w);
+
+/* A member: its key and its value, or the beginning of it. */
+void json_put_string(struct json_writer *w, const char *key, const char *text);
+void json_put_int(struct json_writer *w, const char *key, int64_t value);
+void json_put_double(struct json_writer *w, const char *key, double value, int decimals);
+void json_put_bool(struct json_writer *w, const char *key, bool value);
+void json_put_null(struct json_writer *w, const char *key);
+void json_put_object(struct json_writer *w, const char *key);
+void json_put_array(struct json_writer *w, const char *key);
+
 /* JSON that another program has printed, with its controls escaped. */
 void json_escape_controls(const char *json, size_t size, struct strbuf *out);

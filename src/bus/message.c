@@ -204,15 +204,9 @@ void bus_message_print(const struct bus_message *m, struct strbuf *out) {
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void json_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
-}
-
 /* A value that is JSON already. */
 static void json_raw(struct json_writer *w, const char *key, const char *json) {
-    json_write_key(w, key);
-    json_write_null(w);
+    json_put_null(w, key);
     if (!json)
         return;
     w->out->length -= strlen("null");
@@ -221,17 +215,16 @@ static void json_raw(struct json_writer *w, const char *key, const char *json) {
 
 void bus_message_print_json(const struct bus_message *m, struct json_writer *w) {
     json_write_object_begin(w);
-    json_text(w, "msg_id", m->id);
-    json_write_key(w, "at");
-    json_write_int(w, m->at);
-    json_text(w, "type", m->type);
-    json_text(w, "project", m->project);
-    json_text(w, "task", m->task);
-    json_text(w, "run", m->run);
-    json_text(w, "issue", m->issue);
+    json_put_string(w, "msg_id", m->id);
+    json_put_int(w, "at", m->at);
+    json_put_string(w, "type", m->type);
+    json_put_string(w, "project", m->project);
+    json_put_string(w, "task", m->task);
+    json_put_string(w, "run", m->run);
+    json_put_string(w, "issue", m->issue);
     json_raw(w, "parents", m->parents);
     json_raw(w, "links", m->links);
     json_raw(w, "meta", m->meta);
-    json_text(w, "body", m->body);
+    json_put_string(w, "body", m->body);
     json_write_object_end(w);
 }

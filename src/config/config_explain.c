@@ -101,8 +101,7 @@ static void explain_lines(const struct config *config, const struct subject *s,
 }
 
 static void write_text(struct json_writer *w, const char *key, struct strbuf *text) {
-    json_write_key(w, key);
-    json_write_string(w, strbuf_text(text));
+    json_put_string(w, key, strbuf_text(text));
     strbuf_clear(text);
 }
 
@@ -124,11 +123,9 @@ static void explain_json(const struct config *config, const struct subject *s, s
         int64_t value = config_effective(config, s->setting, s->name, &origin);
         json_write_key(&w, "value");
         show_json_value(&w, config, s->setting, value);
-        json_write_key(&w, "origin");
-        json_write_string(&w, origin);
+        json_put_string(&w, "origin", origin);
     }
-    json_write_key(&w, "presets");
-    json_write_object_begin(&w);
+    json_put_object(&w, "presets");
     for (size_t i = 0; i < presets_count; i++) {
         struct config *preset = show_preset(presets[i].name);
         show_preset_value(preset, s->setting, s->name, &text);

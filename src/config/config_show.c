@@ -141,8 +141,7 @@ static void show_json(struct show *show, const struct setting *setting, const ch
     int64_t value = config_effective(show->config, setting, name, &origin);
     config_print_key(setting, name, &key);
     json_write_object_begin(show->writer);
-    json_write_key(show->writer, "key");
-    json_write_string(show->writer, strbuf_text(&key));
+    json_put_string(show->writer, "key", strbuf_text(&key));
     json_write_key(show->writer, "value");
     show_json_value(show->writer, show->config, setting, value);
     if (is_auto(setting, value)) {
@@ -150,8 +149,7 @@ static void show_json(struct show *show, const struct setting *setting, const ch
         show_json_value(show->writer, show->config, setting,
                         setting_load(setting, config_policy(show->config)));
     }
-    json_write_key(show->writer, "origin");
-    json_write_string(show->writer, origin);
+    json_put_string(show->writer, "origin", origin);
     json_write_object_end(show->writer);
 }
 
@@ -166,10 +164,8 @@ void config_show(const struct config *config, bool json, struct strbuf *out) {
     show.writer = &w;
     json_write_init(&w, out, true);
     json_write_object_begin(&w);
-    json_write_key(&w, "preset");
-    json_write_string(&w, config_preset(config));
-    json_write_key(&w, "settings");
-    json_write_array_begin(&w);
+    json_put_string(&w, "preset", config_preset(config));
+    json_put_array(&w, "settings");
     each_value(&show, show_json);
     json_write_array_end(&w);
     json_write_object_end(&w);
@@ -184,10 +180,8 @@ static void write_keys(struct strbuf *out) {
     json_write_array_begin(&w);
     for (size_t i = 0; i < settings_count; i++) {
         json_write_object_begin(&w);
-        json_write_key(&w, "key");
-        json_write_string(&w, settings[i].key);
-        json_write_key(&w, "text");
-        json_write_string(&w, settings[i].text);
+        json_put_string(&w, "key", settings[i].key);
+        json_put_string(&w, "text", settings[i].text);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);

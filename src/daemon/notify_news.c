@@ -351,11 +351,6 @@ void news_complete(struct engine *engine, struct news *n, news_completed done, v
 
 /* --- the body -------------------------------------------------------------------------------- */
 
-static void put_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
-}
-
 static void put_number(struct json_writer *w, const char *key, int64_t value, bool there) {
     json_write_key(w, key);
     if (there)
@@ -371,7 +366,7 @@ static void put_group(struct json_writer *w, const struct news *n) {
         return;
     }
     json_write_object_begin(w);
-    put_text(w, "name", n->group);
+    json_put_string(w, "name", n->group);
     put_number(w, "total", n->total, true);
     put_number(w, "done", n->total - n->open - n->failed, true);
     put_number(w, "failed", n->failed, true);
@@ -384,20 +379,20 @@ void news_print(const struct news *n, struct strbuf *out) {
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
     put_number(&w, "schema_version", NEWS_SCHEMA_VERSION, true);
-    put_text(&w, "id", n->id);
+    json_put_string(&w, "id", n->id);
     put_number(&w, "seq", (int64_t)n->seq, true);
     put_number(&w, "at", n->at, true);
-    put_text(&w, "kind", kind_names[n->kind]);
-    put_text(&w, "text", n->text);
-    put_text(&w, "task", n->task);
-    put_text(&w, "project", n->project);
-    put_text(&w, "title", n->title);
+    json_put_string(&w, "kind", kind_names[n->kind]);
+    json_put_string(&w, "text", n->text);
+    json_put_string(&w, "task", n->task);
+    json_put_string(&w, "project", n->project);
+    json_put_string(&w, "title", n->title);
     put_number(&w, "attempt", n->attempt, n->attempt > 0);
-    put_text(&w, "reason", n->reason);
-    put_text(&w, "message", n->message);
-    put_text(&w, "account", n->account);
+    json_put_string(&w, "reason", n->reason);
+    json_put_string(&w, "message", n->message);
+    json_put_string(&w, "account", n->account);
     put_number(&w, "until", n->until, n->until > 0);
-    put_text(&w, "alert", n->alert);
+    json_put_string(&w, "alert", n->alert);
     put_group(&w, n);
     json_write_object_end(&w);
 }

@@ -49,12 +49,9 @@ static void print_results(const struct notify_test *t, struct strbuf *out) {
         if (!trial->tried)
             continue;
         json_write_object_begin(&w);
-        json_write_key(&w, "way");
-        json_write_string(&w, name_of(i));
-        json_write_key(&w, "ok");
-        json_write_bool(&w, trial->ok);
-        json_write_key(&w, "text");
-        json_write_string(&w, strbuf_text(&trial->text));
+        json_put_string(&w, "way", name_of(i));
+        json_put_bool(&w, "ok", trial->ok);
+        json_put_string(&w, "text", strbuf_text(&trial->text));
         json_write_object_end(&w);
     }
     json_write_array_end(&w);

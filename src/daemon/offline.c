@@ -59,12 +59,9 @@ static void print_check(struct json_writer *w, const char *name, const char *lev
         { "name", name }, { "level", level }, { "text", text }, { "fix", fix }
     };
     json_write_object_begin(w);
-    json_write_key(w, "ok");
-    json_write_bool(w, strcmp(level, "bad") != 0);
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        json_write_key(w, members[i][0]);
-        json_write_string(w, members[i][1]);
-    }
+    json_put_bool(w, "ok", strcmp(level, "bad") != 0);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put_string(w, members[i][0], members[i][1]);
     json_write_object_end(w);
 }
 

@@ -196,11 +196,6 @@ static void print_addresses(const struct standby *s, struct json_writer *w) {
     json_write_array_end(w);
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
-}
-
 static void print_status(struct standby *s) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, host = STRBUF_INIT;
     struct json_writer w;
@@ -209,22 +204,18 @@ static void print_status(struct standby *s) {
     print_host(s->config, &host);
     json_write_init(&w, &s->status, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "ok");
-    json_write_bool(&w, true);
-    put_text(&w, "role", "standby");
-    put_text(&w, "version", SLUICE_VERSION);
-    json_write_key(&w, "pid");
-    json_write_int(&w, getpid());
-    put_text(&w, "host", strbuf_text(&host));
-    json_write_key(&w, "since");
-    json_write_int(&w, s->since);
-    json_write_key(&w, "active");
-    json_write_object_begin(&w);
-    put_text(&w, "who", name.length > 0 ? strbuf_text(&name) : NULL);
+    json_put_bool(&w, "ok", true);
+    json_put_string(&w, "role", "standby");
+    json_put_string(&w, "version", SLUICE_VERSION);
+    json_put_int(&w, "pid", getpid());
+    json_put_string(&w, "host", strbuf_text(&host));
+    json_put_int(&w, "since", s->since);
+    json_put_object(&w, "active");
+    json_put_string(&w, "who", name.length > 0 ? strbuf_text(&name) : NULL);
     json_write_key(&w, "addresses");
     print_addresses(s, &w);
     json_write_object_end(&w);
-    put_text(&w, "problem", s->problem.code ? s->problem.text : NULL);
+    json_put_string(&w, "problem", s->problem.code ? s->problem.text : NULL);
     json_write_object_end(&w);
 }
 

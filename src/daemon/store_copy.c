@@ -92,27 +92,11 @@ static void end_telling(const struct telling *telling) {
 
 /* --- results -------------------------------------------------------------------------------------- */
 
-static void print_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
-}
-
-static void print_number(struct json_writer *w, const char *key, uint64_t number) {
-    json_write_key(w, key);
-    json_write_int(w, (int64_t)number);
-}
-
-static void print_flag(struct json_writer *w, const char *key, bool flag) {
-    json_write_key(w, key);
-    json_write_bool(w, flag);
-}
-
 static void print_rows(struct json_writer *w, const struct store_digest *digest) {
-    json_write_key(w, "rows");
-    json_write_object_begin(w);
+    json_put_object(w, "rows");
     for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
         if (table != STORE_TOTALS)
-            print_number(w, store_table_name(table), digest->rows[table]);
+            json_put_int(w, store_table_name(table), digest->rows[table]);
     json_write_object_end(w);
 }
 
@@ -148,13 +132,13 @@ int daemon_store_copy(const struct home *home, const char *from, const char *to)
     struct json_writer w;
     json_write_init(&w, &out, false);
     json_write_object_begin(&w);
-    print_text(&w, "from", report.from);
-    print_text(&w, "to", report.to);
-    print_flag(&w, "resumed", report.resumed);
-    print_number(&w, "written", report.written);
+    json_put_string(&w, "from", report.from);
+    json_put_string(&w, "to", report.to);
+    json_put_bool(&w, "resumed", report.resumed);
+    json_put_int(&w, "written", report.written);
     print_rows(&w, &report.digest);
-    print_flag(&w, "is_current", configured);
-    print_number(&w, "took_ms", (uint64_t)(clock_read_steady_us() - began) / 1000);
+    json_put_bool(&w, "is_current", configured);
+    json_put_int(&w, "took_ms", (uint64_t)(clock_read_steady_us() - began) / 1000);
     json_write_object_end(&w);
     return print_out(&out);
 }
@@ -199,23 +183,22 @@ static int count_rows(const char *url, struct shown *shown, struct error *err) {
 static void print_shown(struct json_writer *w, const struct shown *shown) {
     bool there = shown->look.there;
     json_write_object_begin(w);
-    print_flag(w, "there", there);
-    print_text(w, "store", shown->place);
+    json_put_bool(w, "there", there);
+    json_put_string(w, "store", shown->place);
     if (there) {
-        print_number(w, "version", shown->look.version);
-        print_flag(w, "was_unclean", shown->look.was_unclean);
-        print_number(w, "tasks", shown->look.tasks);
-        print_number(w, "last_event", shown->look.last_event);
-        print_flag(w, "unfinished_copy", shown->unfinished);
+        json_put_int(w, "version", (int64_t)shown->look.version);
+        json_put_bool(w, "was_unclean", shown->look.was_unclean);
+        json_put_int(w, "tasks", (int64_t)shown->look.tasks);
+        json_put_int(w, "last_event", (int64_t)shown->look.last_event);
+        json_put_bool(w, "unfinished_copy", shown->unfinished);
     }
     if (shown->backend[0]) {
-        print_text(w, "backend", shown->backend);
-        print_number(w, "epoch", shown->report.epoch);
-        json_write_key(w, "bytes");
-        json_write_int(w, shown->info.bytes);
+        json_put_string(w, "backend", shown->backend);
+        json_put_int(w, "epoch", (int64_t)shown->report.epoch);
+        json_put_int(w, "bytes", shown->info.bytes);
     }
     if (shown->counted) {
-        print_number(w, "live_runs", shown->live);
+        json_put_int(w, "live_runs", (int64_t)shown->live);
         print_rows(w, &shown->digest);
     }
     json_write_object_end(w);

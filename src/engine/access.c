@@ -15,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/sha256.h"
 #include "engine/engine_internal.h"
+#include "engine/note.h"
 #include "os/random.h"
 
 #define NOTE         "access:"
@@ -101,15 +102,13 @@ time_ms access_now(const struct engine *e) {
 
 static void write_note(struct engine *e, struct token *token) {
     const struct engine_access *view = &token->view;
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     char hash[SHA256_HEX_SIZE];
     sha256_hex(token->hash, hash);
-    strbuf_printf(&name, NOTE "%s", view->id);
     strbuf_printf(&text, "%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %s",
                   access_scope_name(view->scope), view->session ? "session" : "token", hash,
                   view->created_at, view->expires_at, view->used_at, view->name);
-    store_put_note(e->turn.batch,
-                   &(struct note_row){ .name = strbuf_text(&name), .text = strbuf_text(&text) });
+    note_put(e, NOTE, view->id, strbuf_text(&text));
     token->used_stored = view->used_at;
     turn_wrote(e);
 }
@@ -130,10 +129,10 @@ static bool read_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
 /* A row that cannot be read is no token: nobody gets in by it. */
 void access_load(struct engine *e, const struct note_row *row) {
     char scope[16], what[16], hash[SHA256_HEX_SIZE], name[ACCESS_NAME_MAX + 1];
-    const char *id = row->name + strlen(NOTE);
+    const char *id = note_key(row, NOTE);
     struct token token = { 0 };
     struct engine_access *view = &token.view;
-    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text || strlen(id) >= ACCESS_ID_SIZE
+    if (!id || strlen(id) >= ACCESS_ID_SIZE
         || sscanf(row->text, "%15s %15s %64s %" SCNd64 " %" SCNd64 " %" SCNd64 " %64s", scope, what,
                   hash, &view->created_at, &view->expires_at, &view->used_at, name)
                != 7)
@@ -150,10 +149,8 @@ void access_load(struct engine *e, const struct note_row *row) {
 
 static void remove_token(struct engine *e, size_t at) {
     struct accesses *a = e->access;
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
     struct token *token = &a->tokens.items[at];
-    strbuf_printf(&name, NOTE "%s", token->view.id);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = NULL });
+    note_put(e, NOTE, token->view.id, NULL);
     turn_wrote(e);
     free(token->view.name);
     memmove(token, token + 1, (a->tokens.count - at - 1) * sizeof(*token));
@@ -278,18 +275,12 @@ static void tell_event(struct engine *e, const char *kind, const struct engine_a
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "id");
-    json_write_string(&w, view->id);
-    json_write_key(&w, "name");
-    json_write_string(&w, view->name);
-    json_write_key(&w, "scope");
-    json_write_string(&w, access_scope_name(view->scope));
-    json_write_key(&w, "session");
-    json_write_bool(&w, view->session);
-    if (by) {
-        json_write_key(&w, "by");
-        json_write_string(&w, by);
-    }
+    json_put_string(&w, "id", view->id);
+    json_put_string(&w, "name", view->name);
+    json_put_string(&w, "scope", access_scope_name(view->scope));
+    json_put_bool(&w, "session", view->session);
+    if (by)
+        json_put_string(&w, "by", by);
     json_write_object_end(&w);
     engine_event(e, kind, 0, 0, strbuf_text(&data));
 }

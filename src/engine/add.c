@@ -69,12 +69,9 @@ static void write_added(struct engine *e, const struct engine_draft *draft, task
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "project");
-    json_write_string(&w, draft->project);
-    if (draft->external_id) {
-        json_write_key(&w, "external_id");
-        json_write_string(&w, draft->external_id);
-    }
+    json_put_string(&w, "project", draft->project);
+    if (draft->external_id)
+        json_put_string(&w, "external_id", draft->external_id);
     json_write_object_end(&w);
     engine_event(e, "task.added", id, 0, strbuf_text(&data));
     strbuf_finish(&data);

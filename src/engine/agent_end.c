@@ -20,6 +20,7 @@
 #include "config/settings.h"
 #include "engine/budget.h"
 #include "engine/denied.h"
+#include "engine/note.h"
 #include "engine/plausible.h"
 #include "engine/session.h"
 #include "engine/telemetry_internal.h"
@@ -263,8 +264,9 @@ void limits_free(struct engine *e) {
 
 void limits_load(struct engine *e, const struct note_row *row) {
     int64_t at = 0;
-    if (strncmp(row->name, NOTE, strlen(NOTE)) == 0 && number_parse_int(row->text, &at, NULL) == 0)
-        find_since(e, row->name + strlen(NOTE))->at = at;
+    const char *limiter = note_number(row, NOTE, &at);
+    if (limiter)
+        find_since(e, limiter)->at = at;
 }
 
 /* When the account was limited first, of all the times since it last worked. */
@@ -272,11 +274,8 @@ static time_ms limited_since(struct engine *e, const char *limiter, bool is_firs
     struct limited_since *since = find_since(e, limiter);
     if (since->at && !is_first)
         return since->at;
-    char name[NAME_BYTES_MAX + sizeof(NOTE)], text[24];
     since->at = e->now;
-    snprintf(name, sizeof(name), NOTE "%s", limiter);
-    snprintf(text, sizeof(text), "%" PRId64, since->at);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = name, .text = text });
+    note_put_number(e, NOTE, limiter, since->at);
     turn_wrote(e);
     return since->at;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "engine/alert_internal.h"
+#include "engine/note.h"
 #include "os/log.h"
 
 #define NOTE_PREFIX "alert:"
@@ -74,39 +75,29 @@ bool alert_is_open(const struct engine *e, const char *key) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void put_note(struct engine *e, const char *key, const char *text) {
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    strbuf_printf(&name, NOTE_PREFIX "%s", key);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = text });
-}
-
 static void write_note(struct engine *e, const struct alert *alert) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &text, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "since");
-    json_write_int(&w, alert->view.since);
-    json_write_key(&w, "task");
-    json_write_int(&w, (int64_t)alert->view.task);
-    json_write_key(&w, "attempt");
-    json_write_int(&w, alert->attempt);
-    json_write_key(&w, "text");
-    json_write_string(&w, alert->view.text);
+    json_put_int(&w, "since", alert->view.since);
+    json_put_int(&w, "task", (int64_t)alert->view.task);
+    json_put_int(&w, "attempt", alert->attempt);
+    json_put_string(&w, "text", alert->view.text);
     json_write_object_end(&w);
-    put_note(e, alert->view.key, strbuf_text(&text));
+    note_put(e, NOTE_PREFIX, alert->view.key, strbuf_text(&text));
 }
 
 /* One that cannot be read was not written by us: the cause will be told again. */
 void alerts_load_note(struct engine *e, const struct note_row *row) {
-    size_t prefix = strlen(NOTE_PREFIX);
-    if (strncmp(row->name, NOTE_PREFIX, prefix) != 0)
+    const char *key = note_key(row, NOTE_PREFIX);
+    if (!key)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     const char *text = json_string_value(json_object_get(note, "text"));
     if (text)
         *LIST_ADD(&e->alerts->open) = (struct alert){
-            .view = { .key = xstrdup(row->name + prefix),
+            .view = { .key = xstrdup(key),
                       .text = xstrdup(text),
                       .since = json_integer_value(json_object_get(note, "since")),
                       .task = (task_id)json_integer_value(json_object_get(note, "task")) },
@@ -122,10 +113,8 @@ static void write_event(struct engine *e, const char *kind, const struct alert *
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "key");
-    json_write_string(&w, alert->view.key);
-    json_write_key(&w, "text");
-    json_write_string(&w, alert->view.text);
+    json_put_string(&w, "key", alert->view.key);
+    json_put_string(&w, "text", alert->view.text);
     json_write_object_end(&w);
     engine_event(e, kind, alert->view.task, alert->attempt, strbuf_text(&data));
 }
@@ -168,7 +157,7 @@ void alert_clear(struct engine *e, const char *key) {
     size_t left = e->alerts->open.count - (size_t)(alert - e->alerts->open.items) - 1;
     memmove(alert, alert + 1, left * sizeof(*alert));
     e->alerts->open.count--;
-    put_note(e, gone.view.key, NULL);
+    note_put(e, NOTE_PREFIX, gone.view.key, NULL);
     write_event(e, "alert.cleared", &gone);
     log_info("alert %s is over", gone.view.key);
     free((char *)gone.view.key);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "engine/budget.h"
 #include "engine/engine_internal.h"
+#include "engine/note.h"
 
 #define NOTE   "tokens:"
 #define FORMAT "2" /* what the text of a note begins with; before: how many are left, and whose */
@@ -59,8 +60,10 @@ struct allowance *allowance_get(struct engine *e, task_id task) {
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
-static void name_note(task_id task, char ret[48]) {
-    (void)snprintf(ret, 48, NOTE "%" PRIu64, task);
+static void put(struct engine *e, task_id task, const char *text) {
+    char key[24];
+    (void)snprintf(key, sizeof(key), "%" PRIu64, task);
+    note_put(e, NOTE, key, text);
 }
 
 static void put_amounts(struct strbuf *out, struct engine_amounts amounts) {
@@ -69,8 +72,6 @@ static void put_amounts(struct strbuf *out, struct engine_amounts amounts) {
 
 void allowance_write(struct engine *e, const struct allowance *a) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    char name[48];
-    name_note(a->task, name);
     strbuf_puts(&text, FORMAT);
     put_amounts(&text, a->limit);
     put_amounts(&text, a->run_limit);
@@ -82,7 +83,7 @@ void allowance_write(struct engine *e, const struct allowance *a) {
     put_amounts(&text, a->lent);
     strbuf_printf(&text, " %" PRIu32 " %" PRId32 " %d %d %" PRIu32 " %d", a->unknown, a->on_budget,
                   a->is_over, a->by_agent, a->stopping, a->by_window);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = name, .text = strbuf_text(&text) });
+    put(e, a->task, strbuf_text(&text));
     turn_wrote(e);
 }
 
@@ -93,10 +94,11 @@ static struct engine_amounts read_amounts(char **at) {
 
 /* Notes come in the order of their names, which is not that of the numbers: sorted once, behind the last. */
 void allowance_load(struct engine *e, const struct note_row *row) {
-    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text)
+    const char *task = note_key(row, NOTE);
+    if (!task)
         return;
     struct allowance *a = LIST_ADD(&e->allowances);
-    *a = allowance_of(strtoull(row->name + strlen(NOTE), NULL, 10));
+    *a = allowance_of(strtoull(task, NULL, 10));
     char *at = (char *)row->text + strlen(FORMAT);
     if (strncmp(row->text, FORMAT " ", strlen(FORMAT " ")) != 0 || strstr(row->text, "own")
         || strstr(row->text, "lent")) {
@@ -139,11 +141,9 @@ void allowance_free(struct engine *e) {
 
 void allowance_forget(struct engine *e, task_id task) {
     struct allowance *a = allowance_find(e, task);
-    char name[48];
     if (!a)
         return;
-    name_note(task, name);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = name, .text = NULL });
+    put(e, task, NULL);
     size_t behind = e->allowances.count - 1 - (size_t)(a - e->allowances.items);
     memmove(a, a + 1, behind * sizeof(*a));
     e->allowances.count--;

@@ -15,6 +15,7 @@
 #include "base/json_write.h"
 #include "engine/alert_internal.h"
 #include "engine/away_internal.h"
+#include "engine/note.h"
 #include "engine/session.h"
 #include "os/log.h"
 
@@ -56,45 +57,35 @@ static uint32_t count_runs(const struct engine *e, const char *host) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void put_note(struct engine *e, const char *host, const char *text) {
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    strbuf_printf(&name, NOTE "%s", host);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = text });
-    turn_wrote(e);
-}
-
 static void write_note(struct engine *e, const struct away_host *host) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &text, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "since");
-    json_write_int(&w, host->since);
-    json_write_key(&w, "forgotten_at");
-    json_write_int(&w, host->forgotten_at);
-    json_write_key(&w, "by");
-    json_write_string(&w, host->forgotten_by);
-    json_write_key(&w, "runs");
-    json_write_array_begin(&w);
+    json_put_int(&w, "since", host->since);
+    json_put_int(&w, "forgotten_at", host->forgotten_at);
+    json_put_string(&w, "by", host->forgotten_by);
+    json_put_array(&w, "runs");
     for (size_t i = 0; i < host->forgotten.count; i++) {
         json_write_int(&w, (int64_t)host->forgotten.items[i].task);
         json_write_int(&w, host->forgotten.items[i].attempt);
     }
     json_write_array_end(&w);
     json_write_object_end(&w);
-    put_note(e, host->name, strbuf_text(&text));
+    note_put(e, NOTE, host->name, strbuf_text(&text));
+    turn_wrote(e);
 }
 
 void away_load(struct engine *e, const struct note_row *row) {
-    size_t prefix = strlen(NOTE);
-    if (strncmp(row->name, NOTE, prefix) != 0)
+    const char *name = note_key(row, NOTE);
+    if (!name)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     const json_t *runs = json_object_get(note, "runs");
     const char *by = json_string_value(json_object_get(note, "by"));
     struct away_host *host = LIST_ADD(&e->away);
     *host = (struct away_host){
-        .name = xstrdup(row->name + prefix),
+        .name = xstrdup(name),
         .since = json_integer_value(json_object_get(note, "since")),
         .forgotten_at = json_integer_value(json_object_get(note, "forgotten_at")),
         .forgotten_by = by ? xstrdup(by) : NULL,
@@ -130,7 +121,8 @@ void away_loaded(struct engine *e) {
     }
     if (!find(e, ours(e)))
         return;
-    put_note(e, ours(e), NULL);
+    note_put(e, NOTE, ours(e), NULL);
+    turn_wrote(e);
     if (e->started)
         drop_ours(e);
 }
@@ -294,12 +286,9 @@ static void write_event(struct engine *e, const struct away_host *host, uint32_t
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "host");
-    json_write_string(&w, host->name);
-    json_write_key(&w, "runs");
-    json_write_int(&w, runs);
-    json_write_key(&w, "by");
-    json_write_string(&w, host->forgotten_by);
+    json_put_string(&w, "host", host->name);
+    json_put_int(&w, "runs", runs);
+    json_put_string(&w, "by", host->forgotten_by);
     json_write_object_end(&w);
     engine_event(e, "host.forgotten", 0, 0, strbuf_text(&data));
 }

@@ -34,13 +34,11 @@ static void tell(struct engine *e, task_id task, const task_id *blockers, size_t
     char id[ENGINE_ID_MAX];
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "blockers");
-    json_write_array_begin(&w);
+    json_put_array(&w, "blockers");
     for (size_t i = 0; i < count && i < NAMED_MAX; i++)
         json_write_string(&w, engine_task_id(e, blockers[i], id));
     json_write_array_end(&w);
-    json_write_key(&w, "count");
-    json_write_int(&w, (int64_t)count);
+    json_put_int(&w, "count", (int64_t)count);
     json_write_object_end(&w);
     engine_event(e, "task.blocked", task, 0, strbuf_text(&data));
     strbuf_finish(&data);

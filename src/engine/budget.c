@@ -169,16 +169,11 @@ static void write_event(struct engine *e, const struct live_run *run, const stru
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "of");
-    json_write_string(&w, whole ? "task" : "run");
-    json_write_key(&w, "currency");
-    json_write_string(&w, is_money(p->bound) ? "micro_usd" : "tokens");
-    json_write_key(&w, "used");
-    json_write_int(&w, p->used);
-    json_write_key(&w, "budget");
-    json_write_int(&w, p->limit);
-    json_write_key(&w, "stops");
-    json_write_bool(&w, stops);
+    json_put_string(&w, "of", whole ? "task" : "run");
+    json_put_string(&w, "currency", is_money(p->bound) ? "micro_usd" : "tokens");
+    json_put_int(&w, "used", p->used);
+    json_put_int(&w, "budget", p->limit);
+    json_put_bool(&w, "stops", stops);
     json_write_object_end(&w);
     engine_event(e, "task.budget", run->task, run->view.attempt, strbuf_text(&data));
 }

@@ -132,8 +132,7 @@ static void write_found(struct engine *e, const struct claim *claim) {
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "alive");
-    json_write_bool(&w, claim->what == ADOPTED_ALIVE);
+    json_put_bool(&w, "alive", claim->what == ADOPTED_ALIVE);
     json_write_object_end(&w);
     engine_event(e, "run.found", claim->task, claim->attempt, strbuf_text(&data));
     strbuf_finish(&data);

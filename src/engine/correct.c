@@ -135,8 +135,7 @@ static void correct_rows(struct engine *e, const struct run_row *row, const stru
 }
 
 static void put_pair(struct json_writer *w, const char *key, int64_t old, int64_t now) {
-    json_write_key(w, key);
-    json_write_array_begin(w);
+    json_put_array(w, key);
     for (int i = 0; i < 2; i++) {
         int64_t number = i == 0 ? old : now;
         if (number < 0)
@@ -155,10 +154,8 @@ static void write_event(struct engine *e, const struct run_row *row, const struc
     json_write_object_begin(&w);
     put_pair(&w, "tokens", tokens_of(old), tokens_of(now));
     put_pair(&w, "micro_usd", old->usd, now->usd);
-    if (by) {
-        json_write_key(&w, "by");
-        json_write_string(&w, by);
-    }
+    if (by)
+        json_put_string(&w, "by", by);
     json_write_object_end(&w);
     engine_event(e, "run.corrected", row->task, row->attempt, strbuf_text(&data));
 }

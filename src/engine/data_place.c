@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
+#include "engine/note.h"
 #include "engine/runs_internal.h"
 #include "rundir/rundir.h"
 
@@ -37,10 +38,11 @@ void data_place_loading(struct engine *e) {
 }
 
 void data_place_load(struct engine *e, const struct note_row *row) {
-    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text)
+    const char *host = note_key(row, NOTE);
+    if (!host)
         return;
     struct data_place *place = xcalloc(1, sizeof(*place));
-    place->host = xstrdup(row->name + strlen(NOTE));
+    place->host = xstrdup(host);
     place->runs = xstrdup(row->text);
     place->next = e->places;
     e->places = place;
@@ -62,10 +64,7 @@ void data_place_loaded(struct engine *e) {
     const char *host = executor_host(e->executor), *noted = place_of(e, host);
     if (noted && strcmp(noted, e->runs_folder) == 0)
         return;
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    strbuf_printf(&name, NOTE "%s", host);
-    store_put_note(e->turn.batch,
-                   &(struct note_row){ .name = strbuf_text(&name), .text = e->runs_folder });
+    note_put(e, NOTE, host, e->runs_folder);
 }
 
 static bool has_folder(const char *root, const char *folder) {

@@ -112,12 +112,9 @@ static void put_changes(struct json_writer *w, const struct delivery_changes *ch
         { "insertions", changes->insertions },
         { "deletions", changes->deletions },
     };
-    json_write_key(w, "changes");
-    json_write_object_begin(w);
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        json_write_key(w, numbers[i].name);
-        json_write_int(w, numbers[i].value);
-    }
+    json_put_object(w, "changes");
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        json_put_int(w, numbers[i].name, numbers[i].value);
     json_write_object_end(w);
 }
 
@@ -132,10 +129,8 @@ static void write_event(struct job *job) {
     };
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        json_write_key(&w, members[i][0]);
-        json_write_string(&w, members[i][1]);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put_string(&w, members[i][0], members[i][1]);
     if (job->changes.known)
         put_changes(&w, &job->changes);
     json_write_object_end(&w);

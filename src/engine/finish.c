@@ -238,10 +238,8 @@ enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct
 }
 
 static void put_text(struct json_writer *w, const char *key, const char *text) {
-    if (!text)
-        return;
-    json_write_key(w, key);
-    json_write_string(w, text);
+    if (text)
+        json_put_string(w, key, text);
 }
 
 static void write_end_event(struct engine *e, const struct live_run *run, const struct run_end *end,
@@ -250,20 +248,14 @@ static void write_end_event(struct engine *e, const struct live_run *run, const 
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "outcome");
-    json_write_string(&w, outcome_name(outcome));
-    json_write_key(&w, "how");
-    json_write_string(&w, run_end_kind_name(end->kind));
-    if (end->code >= 0) {
-        json_write_key(&w, "exit_code");
-        json_write_int(&w, end->code);
-    }
+    json_put_string(&w, "outcome", outcome_name(outcome));
+    json_put_string(&w, "how", run_end_kind_name(end->kind));
+    if (end->code >= 0)
+        json_put_int(&w, "exit_code", end->code);
     if (outcome == OUTCOME_LAUNCH)
         put_text(&w, "cause", launch_cause_name(end->cause));
-    if (end->signal) {
-        json_write_key(&w, "signal");
-        json_write_int(&w, end->signal);
-    }
+    if (end->signal)
+        json_put_int(&w, "signal", end->signal);
     put_text(&w, "message", end->message[0] ? end->message : NULL);
     put_text(&w, "said", run->said);
     put_text(&w, "session", run->session);

@@ -20,6 +20,7 @@
 #include "base/number.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
+#include "engine/note.h"
 #include "os/log.h"
 
 #define NOTE_PREFIX "follow."
@@ -70,14 +71,13 @@ void follow_free(struct engine *e) {
 /* --- the start ------------------------------------------------------------------------------- */
 
 void follow_load(struct engine *e, const struct note_row *row) {
-    const size_t size = strlen(NOTE_PREFIX);
     int64_t seq = 0;
-    if (e->started || strncmp(row->name, NOTE_PREFIX, size) != 0
-        || number_parse_int(row->text, &seq, NULL) < 0 || seq < 0)
+    const char *name = note_number(row, NOTE_PREFIX, &seq);
+    if (e->started || !name || seq < 0)
         return;
     for (size_t i = 0; i < e->followers.count; i++) {
         struct follower *f = e->followers.items[i];
-        if (strcmp(f->name, row->name + size) == 0) {
+        if (strcmp(f->name, name) == 0) {
             f->cursor = f->written = (uint64_t)seq;
             f->known = true;
         }
@@ -238,13 +238,7 @@ void follow_write(struct engine *e) {
             continue;
         if (!all && f->known && f->cursor - f->written < ALONG)
             continue;
-        struct strbuf name = STRBUF_INIT;
-        char text[24];
-        strbuf_printf(&name, NOTE_PREFIX "%s", f->name);
-        snprintf(text, sizeof(text), "%" PRIu64, f->cursor);
-        struct note_row row = { .name = strbuf_text(&name), .text = text };
-        store_put_note(e->turn.batch, &row);
-        strbuf_finish(&name);
+        note_put_number(e, NOTE_PREFIX, f->name, (int64_t)f->cursor);
         f->writing = f->cursor;
         f->is_writing = true;
     }

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "engine/iteration.h"
+#include "engine/note.h"
 #include "engine/workspace.h"
 
 #define NOTE "gone"
@@ -37,15 +38,12 @@ static void forget(struct engine *e, const char *id) {
 }
 
 void gone_write(struct engine *e) {
-    struct note_row row = { .name = NOTE };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (e->turn.gone.count == 0 && (!e->gone_is_noted || store_batch_count(e->turn.batch) == 0))
         return;
     for (size_t i = 0; i < e->turn.gone.count; i++)
         strbuf_printf(&text, "%s%s", i ? " " : "", e->turn.gone.items[i]);
-    if (e->turn.gone.count > 0)
-        row.text = strbuf_text(&text);
-    store_put_note(e->turn.batch, &row);
+    note_put(e, NOTE, "", e->turn.gone.count > 0 ? strbuf_text(&text) : NULL);
     e->gone_is_noting = true;
 }
 

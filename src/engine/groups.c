@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "engine/engine_internal.h"
 #include "engine/groups.h"
+#include "engine/note.h"
 
 size_t engine_group_count(const struct engine *e) {
     return e->groups.count;
@@ -105,21 +106,19 @@ static uint32_t take_place(struct engine *e) {
 }
 
 static const char *make_name(struct engine *e, char ret_name[32]) {
-    char text[24];
     uint64_t number = e->last_group > e->groups.count ? e->last_group : e->groups.count;
     do /* somebody may have called his own so */
         snprintf(ret_name, 32, "group-%" PRIu64, ++number);
     while (group_find(e, ret_name));
     e->last_group = number;
-    snprintf(text, sizeof(text), "%" PRIu64, number);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = text });
+    note_put_number(e, NOTE, "", (int64_t)number);
     return ret_name;
 }
 
 void groups_load_note(struct engine *e, const struct note_row *row) {
     int64_t number = 0;
-    if (strcmp(row->name, NOTE) == 0 && number_parse_int(row->text, &number, NULL) == 0
-        && number > 0)
+    const char *key = note_number(row, NOTE, &number);
+    if (key && !*key && number > 0)
         e->last_group = (uint64_t)number;
 }
 
@@ -187,15 +186,11 @@ static void set_closed(struct engine *e, struct group *group, bool closed) {
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "group");
-    json_write_string(&w, group->view.name);
+    json_put_string(&w, "group", group->view.name);
     (void)with_counts(e, group);
-    json_write_key(&w, "total");
-    json_write_int(&w, group->view.total);
-    json_write_key(&w, "open");
-    json_write_int(&w, group->view.open);
-    json_write_key(&w, "failed");
-    json_write_int(&w, group->view.failed);
+    json_put_int(&w, "total", group->view.total);
+    json_put_int(&w, "open", group->view.open);
+    json_put_int(&w, "failed", group->view.failed);
     json_write_object_end(&w);
     engine_event(e, closed ? "group.closed" : "group.opened", 0, 0, strbuf_text(&data));
     strbuf_finish(&data);

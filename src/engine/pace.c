@@ -2,6 +2,7 @@
  *
  * Else whoever starts the daemon again gets a tick for it: a daemon that crashes every minute would start
  * three times as much as one tick of three minutes allows. Written when it changes and only while a pace is in force. */
+#include "engine/note.h"
 #include "engine/pace_internal.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ void pace_write(void *ctx, const struct pace_spec *pace) {
              ",\"started\":%s,\"last_start\":%" PRId64 "}",
              pace->ticking ? "true" : "false", pace->tick_began, pace->tick_starts,
              pace->started ? "true" : "false", pace->last_start);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = PACE_NOTE, .text = text });
+    note_put(e, PACE_NOTE, "", text);
 }
 
 /* One that cannot be read was not written by us: the first decision begins a tick. */

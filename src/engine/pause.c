@@ -49,16 +49,11 @@ void pause_write_event(struct engine *e, const char *kind, const char *project, 
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    if (project) {
-        json_write_key(&w, "project");
-        json_write_string(&w, project);
-    }
-    json_write_key(&w, "by");
-    json_write_string(&w, by);
-    if (reason) {
-        json_write_key(&w, "reason");
-        json_write_string(&w, reason);
-    }
+    if (project)
+        json_put_string(&w, "project", project);
+    json_put_string(&w, "by", by);
+    if (reason)
+        json_put_string(&w, "reason", reason);
     json_write_object_end(&w);
     engine_event(e, kind, 0, 0, strbuf_text(&data));
 }

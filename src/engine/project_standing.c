@@ -15,6 +15,7 @@
 
 #include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/note.h"
 #include "engine/projects_internal.h"
 #include "os/log.h"
 
@@ -41,23 +42,20 @@ bool project_is_stopped(const struct config *config, const struct engine_project
 void project_set_standing(struct engine *e, struct project *project,
                           enum project_standing standing) {
     bool is_dated = standing == PROJECT_ORPHANED || standing == PROJECT_DELETED;
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     project->view.standing = standing;
     project->view.standing_since = is_dated ? e->now : 0;
-    strbuf_printf(&name, NOTE_PREFIX "%s", project->view.name);
     if (standing != PROJECT_PLAIN)
         strbuf_printf(&text, "%s %" PRId64, words[standing], project->view.standing_since);
-    store_put_note(e->turn.batch,
-                   &(struct note_row){ .name = strbuf_text(&name),
-                                       .text = text.length > 0 ? strbuf_text(&text) : NULL });
+    note_put(e, NOTE_PREFIX, project->view.name, text.length > 0 ? strbuf_text(&text) : NULL);
     turn_wrote(e);
 }
 
 void project_standing_load(struct engine *e, const struct note_row *row) {
-    size_t prefix = strlen(NOTE_PREFIX);
-    if (!row->text || strncmp(row->name, NOTE_PREFIX, prefix) != 0)
+    const char *name = note_key(row, NOTE_PREFIX);
+    if (!name)
         return;
-    struct project *project = project_find(e, row->name + prefix);
+    struct project *project = project_find(e, name);
     for (size_t i = PROJECT_CONFIGURED; project && i < ARRAY_SIZE(words); i++) {
         size_t length = strlen(words[i]);
         if (strncmp(row->text, words[i], length) != 0 || row->text[length] != ' ')

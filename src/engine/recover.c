@@ -270,10 +270,8 @@ void recover_write_report(struct engine *e) {
         { "found", e->report.found },     { "swept", e->report.swept },
         { "away", e->report.away },       { "killed", e->report.killed },
     };
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        json_write_key(&w, members[i].name);
-        json_write_int(&w, (int64_t)members[i].value);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put_int(&w, members[i].name, (int64_t)members[i].value);
     json_write_object_end(&w);
     engine_event(e, "daemon.started", 0, 0, strbuf_text(&data));
     strbuf_finish(&data);

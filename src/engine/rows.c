@@ -116,12 +116,9 @@ static void tell_limited(struct engine *e, const struct limiter_row *row) {
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "limiter");
-    json_write_string(&w, row->name);
-    json_write_key(&w, "until");
-    json_write_int(&w, row->told.backoff_until);
-    json_write_key(&w, "hits");
-    json_write_int(&w, row->told.hits);
+    json_put_string(&w, "limiter", row->name);
+    json_put_int(&w, "until", row->told.backoff_until);
+    json_put_int(&w, "hits", row->told.hits);
     json_write_object_end(&w);
     engine_event(e, "limiter.limited", 0, 0, strbuf_text(&data));
 }

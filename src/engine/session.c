@@ -19,6 +19,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/loops.h"
+#include "engine/note.h"
 
 #define NOTE "session."
 
@@ -125,17 +126,13 @@ static struct memory *find_or_make(struct engine *e, task_id task) {
 /* --- notes ----------------------------------------------------------------------------------- */
 
 static void put_text(struct json_writer *w, const char *key, const char *text) {
-    if (!text)
-        return;
-    json_write_key(w, key);
-    json_write_string(w, text);
+    if (text)
+        json_put_string(w, key, text);
 }
 
 static void put_number(struct json_writer *w, const char *key, int64_t number) {
-    if (number < 0)
-        return;
-    json_write_key(w, key);
-    json_write_int(w, number);
+    if (number >= 0)
+        json_put_int(w, key, number);
 }
 
 static void write_talk(struct json_writer *w, const struct talk *t) {
@@ -150,8 +147,7 @@ static void write_talk(struct json_writer *w, const struct talk *t) {
 }
 
 static void write_denial(struct json_writer *w, const struct agent_denial *denial) {
-    json_write_key(w, "denied");
-    json_write_object_begin(w);
+    json_put_object(w, "denied");
     put_number(w, "count", denial->count);
     put_text(w, "tool", denial->tool);
     put_text(w, "argument", denial->argument);
@@ -159,22 +155,20 @@ static void write_denial(struct json_writer *w, const struct agent_denial *denia
     json_write_object_end(w);
 }
 
-static const char *note_name(task_id task, char buf[48]) {
-    snprintf(buf, 48, NOTE "%" PRIu64, task);
-    return buf;
+static void put(struct engine *e, task_id task, const char *text) {
+    char key[24];
+    snprintf(key, sizeof(key), "%" PRIu64, task);
+    note_put(e, NOTE, key, text);
 }
 
 static void write_note(struct engine *e, const struct memory *m) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct json_writer w;
-    char name[48];
     json_write_init(&w, &text, false);
     json_write_object_begin(&w);
     for (size_t i = 0; i < m->talks.count; i++) {
-        if (i == 1) {
-            json_write_key(&w, "others");
-            json_write_array_begin(&w);
-        }
+        if (i == 1)
+            json_put_array(&w, "others");
         if (i > 0)
             json_write_object_begin(&w);
         write_talk(&w, &m->talks.items[i]);
@@ -191,8 +185,7 @@ static void write_note(struct engine *e, const struct memory *m) {
     if (m->denial)
         write_denial(&w, m->denial);
     json_write_object_end(&w);
-    struct note_row row = { .name = note_name(m->task, name), .text = strbuf_text(&text) };
-    store_put_note(e->turn.batch, &row);
+    put(e, m->task, strbuf_text(&text));
     turn_wrote(e);
 }
 
@@ -238,8 +231,8 @@ static struct agent_denial *load_denial(const json_t *note) {
 /* One that cannot be read was not written by us: the next attempt starts afresh. */
 void sessions_load(struct engine *e, const struct note_row *row) {
     int64_t task = 0;
-    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0
-        || number_parse_int(row->name + strlen(NOTE), &task, NULL) < 0 || task < 1)
+    const char *key = note_key(row, NOTE);
+    if (!key || number_parse_int(key, &task, NULL) < 0 || task < 1)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     if (!json_is_object(note)) {
@@ -459,7 +452,6 @@ uint32_t engine_quick_ends(const struct engine *e, task_id task) {
 void session_drop(struct engine *e, task_id task) {
     struct sessions *s = e->sessions;
     uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
-    char name[48];
     if (!handle)
         return;
     struct memory *m = memory_at(s, handle);
@@ -469,7 +461,6 @@ void session_drop(struct engine *e, task_id task) {
     id_map_remove(&s->of_task, hash_u64(task), &task);
     free_texts(m);
     slab_free(&s->slab, handle);
-    struct note_row gone = { .name = note_name(task, name) };
-    store_put_note(e->turn.batch, &gone);
+    put(e, task, NULL);
     turn_wrote(e);
 }

@@ -83,10 +83,8 @@ static void write_event(struct engine *e, const struct live_run *run, int count)
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "children");
-    json_write_int(&w, count);
-    json_write_key(&w, "iteration");
-    json_write_int(&w, run->iteration);
+    json_put_int(&w, "children", count);
+    json_put_int(&w, "iteration", run->iteration);
     json_write_object_end(&w);
     engine_event(e, "task.spawned", run->task, run->view.attempt, strbuf_text(&data));
     strbuf_finish(&data);

@@ -10,6 +10,7 @@
 
 #include "base/macros.h"
 #include "engine/engine_internal.h"
+#include "engine/note.h"
 #include "os/random.h"
 
 /* Where it is; what comes later counts more. There were two names once, each in its note: one on the mark of the data
@@ -57,6 +58,5 @@ void store_name_loaded(struct engine *e) {
         (void)snprintf(name->text, sizeof(name->text), "%016" PRIx64, number);
     }
     name->rank = ARRAY_SIZE(notes);
-    store_put_note(e->turn.batch,
-                   &(struct note_row){ .name = notes[name->rank - 1], .text = name->text });
+    note_put(e, notes[name->rank - 1], "", name->text);
 }

@@ -10,6 +10,7 @@
 #include "engine/agent_end.h"
 #include "engine/engine_internal.h"
 #include "engine/listen.h"
+#include "engine/note.h"
 
 #define NOTE "trouble."
 
@@ -70,7 +71,8 @@ void trouble_free(struct engine *e) {
 }
 
 void trouble_load(struct engine *e, const struct note_row *row) {
-    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0)
+    const char *key = note_key(row, NOTE);
+    if (!key)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     struct engine_trouble told = {
@@ -78,23 +80,22 @@ void trouble_load(struct engine *e, const struct note_row *row) {
         .message = json_string_value(json_object_get(note, "message")),
         .fix = json_string_value(json_object_get(note, "fix")),
     };
-    (void)set(e, row->name + strlen(NOTE), &told);
+    (void)set(e, key, &told);
     json_decref(note);
 }
 
 static void keep(struct engine *e, enum trouble_kind kind, const char *name,
                  const struct engine_trouble *told) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, note = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     put_key(&key, kind, name);
     (void)set(e, strbuf_text(&key), told);
-    strbuf_printf(&note, NOTE "%s", strbuf_text(&key));
     json_t *json = json_pack("{s:s, s:s, s:s}", "agent", told->agent, "message", told->message,
                              "fix", told->fix);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
     if (!text)
         return;
-    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&note), .text = text });
+    note_put(e, NOTE, strbuf_text(&key), text);
     turn_wrote(e);
     free(text);
 }

@@ -244,10 +244,8 @@ void engine_remember(struct engine *e, const char *key, int status, const char *
 /* Another agent takes it over, and until when. */
 static void put_instead(const struct engine *e, const struct order *o, struct json_writer *w) {
     const struct symbol_table *symbols = core_symbols(e->core);
-    json_write_key(w, "agent");
-    json_write_string(w, symbol_name(symbols, o->agent));
-    json_write_key(w, "instead_of");
-    json_write_string(w, symbol_name(symbols, o->instead_of));
+    json_put_string(w, "agent", symbol_name(symbols, o->agent));
+    json_put_string(w, "instead_of", symbol_name(symbols, o->instead_of));
     json_write_key(w, "instead_until");
     if (o->instead_until == TIME_NEVER)
         json_write_null(w);
@@ -263,19 +261,13 @@ void turn_write_state(struct engine *e, const struct order *o) {
     struct json_writer w;
     json_write_init(&w, &data, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "from");
-    json_write_string(&w, task_state_name(o->from));
-    json_write_key(&w, "to");
-    json_write_string(&w, task_state_name(o->to));
-    json_write_key(&w, "reason");
-    json_write_string(&w, reason_name(o->reason));
+    json_put_string(&w, "from", task_state_name(o->from));
+    json_put_string(&w, "to", task_state_name(o->to));
+    json_put_string(&w, "reason", reason_name(o->reason));
     if (o->to == TASK_HELD) {
-        json_write_key(&w, "hold");
-        json_write_string(&w, hold_name(o->hold));
-        if (o->until) {
-            json_write_key(&w, "until");
-            json_write_int(&w, o->until);
-        }
+        json_put_string(&w, "hold", hold_name(o->hold));
+        if (o->until)
+            json_put_int(&w, "until", o->until);
     }
     if (o->instead_of)
         put_instead(e, o, &w);

@@ -51,16 +51,11 @@ _printf_(2, 0) static void write_line(enum log_level level, const char *format, 
     struct json_writer w;
     json_write_init(&w, &line, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "at");
-    json_write_string(&w, at);
-    json_write_key(&w, "level");
-    json_write_string(&w, level_names[level]);
-    json_write_key(&w, "text");
-    json_write_string(&w, strbuf_text(&text));
-    if (dropped > 0) {
-        json_write_key(&w, "dropped");
-        json_write_int(&w, dropped);
-    }
+    json_put_string(&w, "at", at);
+    json_put_string(&w, "level", level_names[level]);
+    json_put_string(&w, "text", strbuf_text(&text));
+    if (dropped > 0)
+        json_put_int(&w, "dropped", dropped);
     json_write_object_end(&w);
     strbuf_putc(&line, '\n');
     dropped = put_out(&line) ? 0 : dropped + 1;

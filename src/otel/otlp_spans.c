@@ -45,8 +45,7 @@ void otlp_print_parent(const struct otlp_ids *ids, struct strbuf *out) {
 }
 
 static void put_attributes(struct json_writer *w, const struct otlp_run *run) {
-    json_write_key(w, "attributes");
-    json_write_array_begin(w);
+    json_put_array(w, "attributes");
     if (run->agent) {
         otlp_put_text(w, "gen_ai.operation.name", "invoke_agent");
         otlp_put_text(w, "gen_ai.provider.name", run->provider);
@@ -75,25 +74,18 @@ static void put_span(struct json_writer *w, const struct otlp_run *run) {
     strbuf_puts(&name, run->agent ? run->agent : "");
     json_write_object_begin(w);
     print_hex(run->ids.trace, sizeof(run->ids.trace), hex);
-    json_write_key(w, "traceId");
-    json_write_string(w, hex);
+    json_put_string(w, "traceId", hex);
     print_hex(run->ids.span, sizeof(run->ids.span), hex);
-    json_write_key(w, "spanId");
-    json_write_string(w, hex);
-    json_write_key(w, "name");
-    json_write_string(w, strbuf_text(&name));
-    json_write_key(w, "kind");
-    json_write_int(w, KIND_INTERNAL);
+    json_put_string(w, "spanId", hex);
+    json_put_string(w, "name", strbuf_text(&name));
+    json_put_int(w, "kind", KIND_INTERNAL);
     otlp_put_time(w, "startTimeUnixNano", run->started_at);
     otlp_put_time(w, "endTimeUnixNano", run->ended_at);
     put_attributes(w, run);
-    json_write_key(w, "status");
-    json_write_object_begin(w);
+    json_put_object(w, "status");
     if (run->error_type) {
-        json_write_key(w, "code");
-        json_write_int(w, STATUS_ERROR);
-        json_write_key(w, "message");
-        json_write_string(w, run->message ? run->message : "");
+        json_put_int(w, "code", STATUS_ERROR);
+        json_put_string(w, "message", run->message ? run->message : "");
     }
     json_write_object_end(w);
     json_write_object_end(w);

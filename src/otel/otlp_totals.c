@@ -111,8 +111,7 @@ static void begin_point(struct json_writer *w, const struct otlp_totals *totals,
     json_write_object_begin(w);
     otlp_put_time(w, "startTimeUnixNano", totals->since);
     otlp_put_time(w, "timeUnixNano", now);
-    json_write_key(w, "attributes");
-    json_write_array_begin(w);
+    json_put_array(w, "attributes");
     if (is_overflow(t))
         otlp_put_true(w, "otel.metric.overflow");
     otlp_put_text(w, "gen_ai.agent.name", t->agent);
@@ -123,19 +122,14 @@ static void begin_point(struct json_writer *w, const struct otlp_totals *totals,
 static void begin_metric(struct json_writer *w, const char *name, const char *unit,
                          const char *text) {
     json_write_object_begin(w);
-    json_write_key(w, "name");
-    json_write_string(w, name);
-    json_write_key(w, "description");
-    json_write_string(w, text);
-    json_write_key(w, "unit");
-    json_write_string(w, unit);
+    json_put_string(w, "name", name);
+    json_put_string(w, "description", text);
+    json_put_string(w, "unit", unit);
 }
 
 static void begin_data(struct json_writer *w, const char *kind) {
-    json_write_key(w, kind);
-    json_write_object_begin(w);
-    json_write_key(w, "aggregationTemporality");
-    json_write_int(w, 2);
+    json_put_object(w, kind);
+    json_put_int(w, "aggregationTemporality", 2);
 }
 
 struct counter {
@@ -160,10 +154,8 @@ static void put_counter(struct json_writer *w, const struct otlp_totals *totals,
                         const struct counter *counter, time_ms now) {
     begin_metric(w, counter->name, "{token}", counter->text);
     begin_data(w, "sum");
-    json_write_key(w, "isMonotonic");
-    json_write_bool(w, true);
-    json_write_key(w, "dataPoints");
-    json_write_array_begin(w);
+    json_put_bool(w, "isMonotonic", true);
+    json_put_array(w, "dataPoints");
     for (size_t i = 0; i < totals->count; i++) {
         const struct total *t = &totals->items[i];
         int64_t value = value_of(t, counter);
@@ -184,15 +176,13 @@ static void put_counter(struct json_writer *w, const struct otlp_totals *totals,
 
 static void put_buckets(struct json_writer *w, const struct total *t) {
     char text[24];
-    json_write_key(w, "bucketCounts");
-    json_write_array_begin(w);
+    json_put_array(w, "bucketCounts");
     for (size_t i = 0; i <= BOUNDS; i++) {
         (void)snprintf(text, sizeof(text), "%" PRIu64, t->by_bound[i]);
         json_write_string(w, text);
     }
     json_write_array_end(w);
-    json_write_key(w, "explicitBounds");
-    json_write_array_begin(w);
+    json_put_array(w, "explicitBounds");
     for (size_t i = 0; i < BOUNDS; i++)
         json_write_double(w, bounds[i], 1);
     json_write_array_end(w);
@@ -201,19 +191,15 @@ static void put_buckets(struct json_writer *w, const struct total *t) {
 static void put_durations(struct json_writer *w, const struct otlp_totals *totals, time_ms now) {
     begin_metric(w, "gen_ai.invoke_agent.duration", "s", "How long runs of agents took.");
     begin_data(w, "histogram");
-    json_write_key(w, "dataPoints");
-    json_write_array_begin(w);
+    json_put_array(w, "dataPoints");
     for (size_t i = 0; i < totals->count; i++) {
         const struct total *t = &totals->items[i];
         begin_point(w, totals, t, now);
         json_write_array_end(w);
         otlp_put_u64(w, "count", t->runs);
-        json_write_key(w, "sum");
-        json_write_double(w, t->seconds, 3);
-        json_write_key(w, "min");
-        json_write_double(w, t->shortest, 3);
-        json_write_key(w, "max");
-        json_write_double(w, t->longest, 3);
+        json_put_double(w, "sum", t->seconds, 3);
+        json_put_double(w, "min", t->shortest, 3);
+        json_put_double(w, "max", t->longest, 3);
         put_buckets(w, t);
         json_write_object_end(w);
     }

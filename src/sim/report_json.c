@@ -9,16 +9,6 @@
 
 #include "base/json_write.h"
 
-static void put_int(struct json_writer *w, const char *key, int64_t value) {
-    json_write_key(w, key);
-    json_write_int(w, value);
-}
-
-static void put_string(struct json_writer *w, const char *key, const char *value) {
-    json_write_key(w, key);
-    json_write_string(w, value);
-}
-
 static void put_part(struct json_writer *w, const char *key, double value) {
     json_write_key(w, key);
     if (value < 0)
@@ -28,7 +18,7 @@ static void put_part(struct json_writer *w, const char *key, double value) {
 }
 
 static void put_mean(struct json_writer *w, const char *key, double value) {
-    put_int(w, key, (int64_t)(value + 0.5));
+    json_put_int(w, key, (int64_t)(value + 0.5));
 }
 
 static void put_groups(struct json_writer *w, const struct sim_group_result *groups, size_t count,
@@ -37,7 +27,7 @@ static void put_groups(struct json_writer *w, const struct sim_group_result *gro
     for (size_t i = 0; i < count; i++) {
         const struct sim_group_result *g = &groups[i];
         json_write_object_begin(w);
-        put_string(w, projects ? "project" : "kind", g->name);
+        json_put_string(w, projects ? "project" : "kind", g->name);
         if (projects) {
             json_write_key(w, "weight");
             if (g->weight < 0)
@@ -45,13 +35,13 @@ static void put_groups(struct json_writer *w, const struct sim_group_result *gro
             else
                 json_write_double(w, (double)g->weight / 1000, 3);
         }
-        put_int(w, "tasks", g->tasks);
-        put_int(w, "done", g->done);
-        put_int(w, "failed", g->failed);
-        put_int(w, "runs", g->runs);
-        put_int(w, "peak", g->peak);
-        put_int(w, "tokens", g->tokens);
-        put_int(w, "busy_ms", g->busy);
+        json_put_int(w, "tasks", g->tasks);
+        json_put_int(w, "done", g->done);
+        json_put_int(w, "failed", g->failed);
+        json_put_int(w, "runs", g->runs);
+        json_put_int(w, "peak", g->peak);
+        json_put_int(w, "tokens", g->tokens);
+        json_put_int(w, "busy_ms", g->busy);
         put_part(w, "share", g->share);
         if (projects) {
             put_part(w, "target_share", g->target);
@@ -70,10 +60,10 @@ static void put_left(struct json_writer *w, const struct sim_case *c) {
     for (size_t i = 0; i < c->result->left_count; i++) {
         const struct sim_left *left = &c->result->left[i];
         json_write_object_begin(w);
-        put_string(w, "gate", left->code);
-        put_int(w, "tasks", left->count);
-        put_string(w, "example", c->world->name(c->world->ctx, left->example));
-        put_string(w, "reason", left->sentence);
+        json_put_string(w, "gate", left->code);
+        json_put_int(w, "tasks", left->count);
+        json_put_string(w, "example", c->world->name(c->world->ctx, left->example));
+        json_put_string(w, "reason", left->sentence);
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -87,14 +77,14 @@ static void put_runs(struct json_writer *w, const struct sim_case *c) {
         const struct sim_run *run = &play->runs[i];
         const struct sim_task *task = &play->tasks[run->task];
         json_write_object_begin(w);
-        put_string(w, "task", c->world->name(c->world->ctx, run->task));
-        put_string(w, "project", symbol_name(symbols, play->projects[task->project].id));
+        json_put_string(w, "task", c->world->name(c->world->ctx, run->task));
+        json_put_string(w, "project", symbol_name(symbols, play->projects[task->project].id));
         sym kind = play->kinds[task->kind].id;
-        put_string(w, "kind", kind ? symbol_name(symbols, kind) : NULL);
-        put_int(w, "attempt", run->attempt);
-        put_int(w, "start_ms", run->start - play->begin);
-        put_int(w, "end_ms", run->end - play->begin);
-        put_string(w, "outcome", run->live ? "running" : outcome_name(run->outcome));
+        json_put_string(w, "kind", kind ? symbol_name(symbols, kind) : NULL);
+        json_put_int(w, "attempt", run->attempt);
+        json_put_int(w, "start_ms", run->start - play->begin);
+        json_put_int(w, "end_ms", run->end - play->begin);
+        json_put_string(w, "outcome", run->live ? "running" : outcome_name(run->outcome));
         json_write_key(w, "tokens");
         if (run->live || run->tokens < 0)
             json_write_null(w);
@@ -106,37 +96,35 @@ static void put_runs(struct json_writer *w, const struct sim_case *c) {
 }
 
 static void put_numbers(struct json_writer *w, const struct sim_result *r) {
-    put_int(w, "makespan_ms", r->makespan);
-    put_string(w, "end", sim_end_name(r->how));
+    json_put_int(w, "makespan_ms", r->makespan);
+    json_put_string(w, "end", sim_end_name(r->how));
     put_part(w, "utilisation", r->utilisation);
-    put_int(w, "peak", r->peak);
+    json_put_int(w, "peak", r->peak);
     json_write_key(w, "runs_cap");
     if (r->runs_cap == UNLIMITED)
         json_write_null(w);
     else
         json_write_int(w, r->runs_cap);
-    put_int(w, "busy_ms", r->busy);
-    json_write_key(w, "wait_ms");
-    json_write_object_begin(w);
+    json_put_int(w, "busy_ms", r->busy);
+    json_put_object(w, "wait_ms");
     put_mean(w, "mean", r->waits.mean);
-    put_int(w, "p50", r->waits.p50);
-    put_int(w, "p95", r->waits.p95);
-    put_int(w, "max", r->waits.max);
-    put_int(w, "count", (int64_t)r->waits.count);
+    json_put_int(w, "p50", r->waits.p50);
+    json_put_int(w, "p95", r->waits.p95);
+    json_put_int(w, "max", r->waits.max);
+    json_put_int(w, "count", (int64_t)r->waits.count);
     json_write_object_end(w);
-    json_write_key(w, "tasks");
-    json_write_object_begin(w);
-    put_int(w, "total", r->tasks);
+    json_put_object(w, "tasks");
+    json_put_int(w, "total", r->tasks);
     for (int state = TASK_DRAFT; state < TASK_STATE_MAX; state++)
-        put_int(w, task_state_name((enum task_state)state), r->by_state[state]);
+        json_put_int(w, task_state_name((enum task_state)state), r->by_state[state]);
     json_write_object_end(w);
-    put_int(w, "attempts", r->attempts);
-    put_int(w, "retries", r->retries);
-    put_int(w, "failed_attempts", r->failed_attempts);
-    put_int(w, "limited", r->limited);
-    put_int(w, "stopped", r->stopped);
-    put_int(w, "tokens", r->tokens);
-    put_int(w, "steps", (int64_t)r->steps);
+    json_put_int(w, "attempts", r->attempts);
+    json_put_int(w, "retries", r->retries);
+    json_put_int(w, "failed_attempts", r->failed_attempts);
+    json_put_int(w, "limited", r->limited);
+    json_put_int(w, "stopped", r->stopped);
+    json_put_int(w, "tokens", r->tokens);
+    json_put_int(w, "steps", (int64_t)r->steps);
 }
 
 static void put_case(struct json_writer *w, const struct sim_case *c) {
@@ -156,17 +144,16 @@ static void put_case(struct json_writer *w, const struct sim_case *c) {
 static void put_change(struct json_writer *w, const struct sim_result *now,
                        const struct sim_result *with) {
     json_write_object_begin(w);
-    put_int(w, "makespan_ms", with->makespan - now->makespan);
-    json_write_key(w, "utilisation");
-    json_write_double(w, with->utilisation - now->utilisation, 4);
-    put_int(w, "wait_mean_ms",
-            (int64_t)(with->waits.mean + 0.5) - (int64_t)(now->waits.mean + 0.5));
-    put_int(w, "wait_p95_ms", with->waits.p95 - now->waits.p95);
-    put_int(w, "wait_max_ms", with->waits.max - now->waits.max);
-    put_int(w, "done", (int64_t)with->by_state[TASK_DONE] - now->by_state[TASK_DONE]);
-    put_int(w, "failed", (int64_t)with->by_state[TASK_FAILED] - now->by_state[TASK_FAILED]);
-    put_int(w, "attempts", (int64_t)with->attempts - now->attempts);
-    put_int(w, "tokens", with->tokens - now->tokens);
+    json_put_int(w, "makespan_ms", with->makespan - now->makespan);
+    json_put_double(w, "utilisation", with->utilisation - now->utilisation, 4);
+    json_put_int(w, "wait_mean_ms",
+                 (int64_t)(with->waits.mean + 0.5) - (int64_t)(now->waits.mean + 0.5));
+    json_put_int(w, "wait_p95_ms", with->waits.p95 - now->waits.p95);
+    json_put_int(w, "wait_max_ms", with->waits.max - now->waits.max);
+    json_put_int(w, "done", (int64_t)with->by_state[TASK_DONE] - now->by_state[TASK_DONE]);
+    json_put_int(w, "failed", (int64_t)with->by_state[TASK_FAILED] - now->by_state[TASK_FAILED]);
+    json_put_int(w, "attempts", (int64_t)with->attempts - now->attempts);
+    json_put_int(w, "tokens", with->tokens - now->tokens);
     json_write_object_end(w);
 }
 
@@ -175,12 +162,11 @@ void report_json(const struct sim_case *now, const struct sim_case *with,
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
-    put_int(&w, "seed", (int64_t)now->result->seed);
+    json_put_int(&w, "seed", (int64_t)now->result->seed);
     json_write_key(&w, "result");
     put_case(&w, now);
     if (with) {
-        json_write_key(&w, "overrides");
-        json_write_array_begin(&w);
+        json_put_array(&w, "overrides");
         for (; overrides && *overrides; overrides++)
             json_write_string(&w, *overrides);
         json_write_array_end(&w);

@@ -69,8 +69,7 @@ static const char *id_of(struct writer *w, task_id task) {
 /* --- members --------------------------------------------------------------------------------- */
 
 static void put_int(struct writer *w, const char *key, int64_t value) {
-    json_write_key(&w->json, key);
-    json_write_int(&w->json, value > NUMBER_MOST ? NUMBER_MOST : value);
+    json_put_int(&w->json, key, value > NUMBER_MOST ? NUMBER_MOST : value);
 }
 
 /* What is 0 is left out: that is its default. */
@@ -80,10 +79,8 @@ static void put_some(struct writer *w, const char *key, int64_t value) {
 }
 
 static void put_text(struct writer *w, const char *key, const char *text) {
-    if (!text)
-        return;
-    json_write_key(&w->json, key);
-    json_write_string(&w->json, text);
+    if (text)
+        json_put_string(&w->json, key, text);
 }
 
 static void put_name(struct writer *w, const char *key, enum name_role role, sym symbol) {
@@ -96,29 +93,24 @@ static void put_id(struct writer *w, const char *key, task_id task) {
 }
 
 static void put_true(struct writer *w, const char *key, bool value) {
-    if (!value)
-        return;
-    json_write_key(&w->json, key);
-    json_write_bool(&w->json, true);
+    if (value)
+        json_put_bool(&w->json, key, true);
 }
 
 static void put_bool(struct writer *w, const char *key, bool value) {
-    json_write_key(&w->json, key);
-    json_write_bool(&w->json, value);
+    json_put_bool(&w->json, key, value);
 }
 
 /* A number with so many decimals. */
 static void put_decimal(struct writer *w, const char *key, int64_t value, int64_t unit,
                         int decimals) {
-    json_write_key(&w->json, key);
-    json_write_int(&w->json, value / unit);
+    json_put_int(&w->json, key, value / unit);
     if (value % unit)
         strbuf_printf(&w->out, ".%0*" PRId64, decimals, value % unit);
 }
 
 static void put_usd(struct writer *w, const char *key, int64_t micro) {
-    json_write_key(&w->json, key);
-    json_write_int(&w->json, 0); /* commas and state; the digits follow */
+    json_put_int(&w->json, key, 0); /* commas and state; the digits follow */
     w->out.length--;
     money_put_number(&w->out, micro);
 }
@@ -127,8 +119,7 @@ static void put_words(struct writer *w, const char *key, unsigned bits,
                       const char *(*word)(int number)) {
     if (bits == 0)
         return;
-    json_write_key(&w->json, key);
-    json_write_array_begin(&w->json);
+    json_put_array(&w->json, key);
     for (int i = 0; bits >> i; i++)
         if (bits >> i & 1u)
             json_write_string(&w->json, word(i));
@@ -227,10 +218,8 @@ static void write_list(struct writer *w, const char *key, enum fact_kind kind,
     for (size_t i = 0; i < w->world_count; i++) {
         if (w->world[i].kind != kind)
             continue;
-        if (!any) {
-            json_write_key(&w->json, key);
-            json_write_array_begin(&w->json);
-        }
+        if (!any)
+            json_put_array(&w->json, key);
         any = true;
         json_write_object_begin(&w->json);
         each(w, &w->world[i]);
@@ -246,10 +235,8 @@ static void write_workspaces(struct writer *w) {
         const struct fact *f = &w->world[i];
         if (f->kind != FACT_WORKSPACE)
             continue;
-        if (!any) {
-            json_write_key(&w->json, "workspaces");
-            json_write_object_begin(&w->json);
-        }
+        if (!any)
+            json_put_object(&w->json, "workspaces");
         any = true;
         const char *name = writer_name(w, NAME_WORKSPACE, f->workspace.id);
         if (f->workspace.locked_by)
@@ -262,8 +249,7 @@ static void write_workspaces(struct writer *w) {
 }
 
 static void write_pace(struct writer *w, const struct pace_spec *pace) {
-    json_write_key(&w->json, "pace");
-    json_write_object_begin(&w->json);
+    json_put_object(&w->json, "pace");
     put_true(w, "ticking", pace->ticking);
     put_some(w, "tick_began", pace->tick_began);
     put_some(w, "tick_starts", pace->tick_starts);
@@ -273,13 +259,11 @@ static void write_pace(struct writer *w, const struct pace_spec *pace) {
 }
 
 static void write_claim(struct writer *w, const struct claim_spec *claim) {
-    json_write_key(&w->json, "claim");
-    json_write_object_begin(&w->json);
+    json_put_object(&w->json, "claim");
     put_id(w, "task", claim->task);
     put_words(w, "leases", claim->leases, lease_word);
     if (claim->resource_count > 0) {
-        json_write_key(&w->json, "resources");
-        json_write_array_begin(&w->json);
+        json_put_array(&w->json, "resources");
         for (unsigned i = 0; i < claim->resource_count; i++)
             json_write_string(&w->json, writer_name(w, NAME_RESOURCE, claim->resources[i]));
         json_write_array_end(&w->json);
@@ -338,15 +322,13 @@ static int write_world(struct writer *w) {
 
 static void write_lists(struct writer *w, const struct task_spec *t) {
     if (t->depends_on_count > 0) {
-        json_write_key(&w->json, "depends_on");
-        json_write_array_begin(&w->json);
+        json_put_array(&w->json, "depends_on");
         for (size_t i = 0; i < t->depends_on_count; i++)
             json_write_string(&w->json, id_of(w, t->depends_on[i]));
         json_write_array_end(&w->json);
     }
     if (t->resource_count > 0) {
-        json_write_key(&w->json, "resources");
-        json_write_array_begin(&w->json);
+        json_put_array(&w->json, "resources");
         for (size_t i = 0; i < t->resource_count; i++)
             json_write_string(&w->json, writer_name(w, NAME_RESOURCE, t->resources[i]));
         json_write_array_end(&w->json);

@@ -43,8 +43,7 @@ static int put_text(struct writer *w, const char *pattern, const char *name, con
     print_key(pattern, name, &key);
     if (config_set(w->config, strbuf_text(&key), text, "snapshot", w->err) < 0)
         return cannot_write(w, pattern, name);
-    json_write_key(&w->json, strbuf_text(&key));
-    json_write_string(&w->json, text);
+    json_put_string(&w->json, strbuf_text(&key), text);
     return 0;
 }
 
@@ -103,8 +102,7 @@ static int write_policy(struct writer *w) {
             continue;
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         setting_print(&settings[first + i], setting_load(&settings[first + i], &w->policy), &text);
-        json_write_key(&w->json, settings[first + i].key);
-        json_write_string(&w->json, strbuf_text(&text));
+        json_put_string(&w->json, settings[first + i].key, strbuf_text(&text));
     }
     free(marks);
     return r;
@@ -168,8 +166,7 @@ static int write_failover(struct writer *w, const struct agent_spec *spec, const
         return 0;
     if (config_set(w->config, strbuf_text(&key), strbuf_text(&words), "snapshot", w->err) < 0)
         return cannot_write(w, "agents.A.failover", name);
-    json_write_key(&w->json, strbuf_text(&key));
-    json_write_array_begin(&w->json);
+    json_put_array(&w->json, strbuf_text(&key));
     for (unsigned i = 0; i < spec->failover_count; i++)
         if (core_agent_spec(w->source->core, spec->failover[i], &(struct agent_spec){ 0 }))
             json_write_string(&w->json, writer_name(w, NAME_AGENT, spec->failover[i]));
@@ -223,8 +220,7 @@ static int write_fact(struct writer *w, const struct fact *fact) {
 }
 
 int write_config(struct writer *w) {
-    json_write_key(&w->json, "config");
-    json_write_object_begin(&w->json);
+    json_put_object(&w->json, "config");
     int r = put_text(w, "preset", NULL, w->source->preset);
     if (r == 0)
         r = write_policy(w);

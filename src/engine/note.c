@@ -1,0 +1,30 @@
+/* note.c: see note.h. */
+#include "engine/note.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+
+void note_put(struct engine *e, const char *prefix, const char *key, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    strbuf_printf(&name, "%s%s", prefix, key);
+    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = text });
+}
+
+void note_put_number(struct engine *e, const char *prefix, const char *key, int64_t number) {
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%" PRId64, number);
+    note_put(e, prefix, key, text);
+}
+
+const char *note_key(const struct note_row *row, const char *prefix) {
+    size_t size = strlen(prefix);
+    return row->text && strncmp(row->name, prefix, size) == 0 ? row->name + size : NULL;
+}
+
+const char *note_number(const struct note_row *row, const char *prefix, int64_t *ret) {
+    const char *key = note_key(row, prefix);
+    return key && number_parse_int(row->text, ret, NULL) == 0 ? key : NULL;
+}
