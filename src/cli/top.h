@@ -94,7 +94,7 @@ struct top {
     enum top_mode mode;
     struct top_text text;
     char *text_id; /* whose details it is; NULL: of none */
-    enum task_state text_state;
+    bool text_can_release;
     struct top_log log;
     struct strbuf search;
 

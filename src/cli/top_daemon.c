@@ -204,7 +204,7 @@ static void fill_details(struct top_daemon *d, struct top *top) {
     _cleanup_(client_answer_freep) json_t *task = TAKE_PTR(d->ask.answer);
     strbuf_puts(&path, "/why");
     bool known = get(d, top, strbuf_text(&path)) == 0;
-    top->text_state = top_state_find(ask_text(task, "state", ""));
+    top->text_can_release = top_offers(task, "release");
     top_details_fill(&top->text, task, known ? d->ask.answer : NULL, top->now, top->unicode);
 }
 

@@ -173,10 +173,10 @@ static bool take_verb(struct top *top, int key) {
     }
     if (key == 'h') {
         const char *id = target(top);
-        bool held = top->mode == TOP_MODE_TEXT ? top->text_state == TASK_HELD
-                                               : task && task->state == TASK_HELD;
+        bool release =
+            top->mode == TOP_MODE_TEXT ? top->text_can_release : task && task->can_release;
         if (id)
-            change(top, held ? &verb_release : &verb_hold, id);
+            change(top, release ? &verb_release : &verb_hold, id);
         return true;
     }
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {

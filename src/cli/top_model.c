@@ -214,6 +214,7 @@ static struct top_task task_of(struct arena *arena, const json_t *item) {
         .doing = member(arena, run,
                         json_is_string(json_object_get(run, "doing")) ? "doing" : "last_line"),
         .state = top_state_find(ask_text(item, "state", "")),
+        .can_release = top_offers(item, "release"),
         .since = ask_int(run, "started_at", ask_int(item, "changed_at", 0)),
         .not_before = ask_int(item, "not_before", 0),
         .tokens = sum_tokens(run),
@@ -221,6 +222,14 @@ static struct top_task task_of(struct arena *arena, const json_t *item) {
         .attempt = ask_int(item, "attempt", 0),
     };
     return task;
+}
+
+bool top_offers(const json_t *task, const char *action) {
+    const json_t *actions = json_object_get(task, "actions");
+    for (size_t i = 0; i < json_array_size(actions); i++)
+        if (strcmp(json_string_value(json_array_get(actions, i)), action) == 0)
+            return true;
+    return false;
 }
 
 size_t top_page_read(struct top_page *page, const json_t *answer, const char *filter, size_t most) {

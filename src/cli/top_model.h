@@ -27,7 +27,8 @@ struct top_task {
     const char *why;       /* what that means */
     const char *doing;     /* what its run does besides working, or the last line that it printed */
     enum task_state state; /* TASK_ABSENT: one that this program does not know */
-    time_ms since;         /* the run, or the state */
+    bool can_release;
+    time_ms since; /* the run, or the state */
     time_ms not_before;
     int64_t tokens, priority, attempt;
 };
@@ -93,6 +94,8 @@ struct top_page {
 size_t top_page_read(struct top_page *page, const json_t *answer, const char *filter, size_t most);
 void top_page_finish(struct top_page *page); /* safe on a zeroed one */
 enum task_state top_state_find(const char *name);
+/* Does the daemon offer this for the task? */
+bool top_offers(const json_t *task, const char *action);
 /* Does every word of the filter occur in one of its texts? Letters of ASCII in any case. A word
  * gate:NAME is the gate that stops it, whole. */
 bool top_task_matches(const struct top_task *task, const char *filter);

@@ -173,8 +173,12 @@ int daemon_print_api(const char *format) {
         op_print_markdown(&out);
     else if (strcmp(format, "members") == 0)
         op_print_members(&out);
+    else if (strcmp(format, "typescript") == 0)
+        op_print_typescript(&out);
     else {
-        fprintf(stderr, "sluiced: '%s' is not a format: markdown, openapi or members\n", format);
+        fprintf(stderr,
+                "sluiced: unknown format '%s': use markdown, openapi, members or typescript\n",
+                format);
         return DAEMON_USAGE;
     }
     fputs(strbuf_text(&out), stdout);

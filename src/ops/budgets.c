@@ -35,14 +35,12 @@ void print_window(struct json_writer *w, const struct engine *engine,
     struct budgets_view v = { 0 };
     (void)core_budgets(engine_core(engine), project ? project->symbol : 0, &v);
     json_write_object_begin(w);
-    json_write_key(w, "tokens");
-    json_write_object_begin(w);
+    print_object(w, "tokens");
     print_int(w, "used", v.tokens.used);
     print_int(w, "reserved", v.tokens.reserved);
     print_amount(w, "budget", v.tokens.budget);
     json_write_object_end(w);
-    json_write_key(w, "usd");
-    json_write_object_begin(w);
+    print_object(w, "usd");
     print_usd(w, "used", v.money.used);
     print_usd(w, "reserved", v.money.reserved);
     print_usd(w, "budget", v.money.budget);
@@ -64,15 +62,12 @@ struct part {
 };
 
 static void print_part(struct json_writer *w, const struct part *part) {
-    json_write_key(w, part->key);
-    json_write_object_begin(w);
-    json_write_key(w, "tokens");
-    json_write_object_begin(w);
+    print_object(w, part->key);
+    print_object(w, "tokens");
     print_count(w, "used", part->used.tokens);
     print_amount(w, "budget", part->limit.tokens);
     json_write_object_end(w);
-    json_write_key(w, "usd");
-    json_write_object_begin(w);
+    print_object(w, "usd");
     print_usd(w, "used", part->used.usd);
     print_usd(w, "budget", part->limit.usd);
     json_write_object_end(w);
@@ -93,12 +88,10 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
     struct part whole = { "task",
                           { b.used.tokens + known(b.live.tokens), b.used.usd + known(b.live.usd) },
                           b.limit };
-    json_write_key(w, "budget");
-    json_write_object_begin(w);
+    print_object(w, "budget");
     print_part(w, &run);
     print_part(w, &whole);
-    json_write_key(w, "handed");
-    json_write_object_begin(w);
+    print_object(w, "handed");
     print_int(w, "tokens", b.handed.tokens);
     print_usd(w, "usd", b.handed.usd);
     json_write_object_end(w);

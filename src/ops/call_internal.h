@@ -3,9 +3,6 @@
 
 #include "ops/op_internal.h"
 
-/* What a step returns that waits for something. */
-#define CALL_GO_ON 1
-
 enum call_place {
     CALL_NOWHERE, /* not submitted, or already answered */
     CALL_QUEUED,  /* the engine has its request */
@@ -24,14 +21,10 @@ struct op_private {
     bool abandoned;
     struct store_question question;
     op_taken take;
-    op_outlook_taken take_outlook;
-    op_diff_taken take_diff;
-    op_snapshot_taken take_snapshot;
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;
     struct strbuf more;          /* members beside "error" */
-    const char *posted;          /* op_wait_post */
     struct merge_answer *merged; /* op_wait_merge; in the arena */
     struct engine_await *await;  /* op_wait_tasks: what it waits for; NULL: nothing */
     /* --- op_keys.c */

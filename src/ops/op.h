@@ -5,12 +5,14 @@
  * its own parameters before its function is called.
  *
  * Adding an operation
- *   1. src/ops/op_NAME.c        exports `const struct op op_NAME`; a small family shares a file
- *   2. src/ops/op_table.c       its extern and one line, by name
+ *   1. src/ops/op_NAME.c        exports `const struct op op_NAME`, with the shape of its answer (shape.h); a small
+ *                               family shares a file
+ *   2. src/ops/op_table.c       one line, by name
  *   3. src/ops/meson.build      the file
- *   4. `make docs`              writes docs/api.md and docs/openapi.json again
- *   5. tests/ops/               a good call, and a bad one per parameter
- * A test compares the documents with the table and tries bad input on every operation. */
+ *   4. tests/ops/               a good call, and a bad one per parameter
+ *   5. `make docs`              writes docs/api.md, docs/openapi.json and web/src/types.ts again
+ * Tests compare the documents with the table, try bad input on every operation, compare every answer with its shape,
+ * and ask for one good answer of each. */
 #pragma once
 
 #include <jansson.h>
@@ -19,6 +21,7 @@
 #include "base/error.h"
 #include "engine/access.h"
 #include "engine/engine.h"
+#include "ops/shape.h"
 
 enum op_type {
     OP_TEXT,
@@ -77,7 +80,7 @@ struct op {
     const char *summary; /* one line, lower case, no full stop */
     const char *text;    /* more, or NULL */
     const struct op_param *params;
-    const char *result; /* an example of the answer, JSON */
+    const struct shape *answers; /* NULL: the answer is not JSON of ours */
     enum op_right right;
     enum op_reach reach;
     bool writes; /* takes an idempotency key */
@@ -200,8 +203,12 @@ void op_print_event(const struct engine *engine, const struct event_row *event, 
  * `folder`, which need not be there. Leaves nothing behind. */
 void op_print_kernel(const char *folder, struct strbuf *out);
 
-/* docs/api.md and docs/openapi.json. */
+/* From now on every answer is compared with its shape, and a line is written to this file (shape_report). */
+void op_check_answers(int fd);
+
+/* docs/api.md, docs/openapi.json and web/src/types.ts. */
 void op_print_markdown(struct strbuf *out);
+void op_print_typescript(struct strbuf *out);
 /* docs/members.md. */
 void op_print_members(struct strbuf *out);
 void op_print_openapi(struct strbuf *out, const char *version);

@@ -1,50 +1,18 @@
 /* op_actions.c: the verbs that move tasks from one state to another.
  *
  * All of a list or none: every task is looked at before the first is told. The states that allow a verb
- * are those of the core (docs/rules.md §4), which has the last word; here they are needed to say so before
- * anything has happened. A task that is already where the verb would bring it is no error: `already`. */
+ * are in core/action.h, and are asked here to say so before anything has happened. A task that is already where the verb would bring it is no error: `already`. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/action.h"
 #include "engine/alert.h"
 #include "engine/below.h"
 #include "engine/denied.h"
 #include "engine/loops.h"
 #include "engine/merges.h"
 #include "ops/print.h"
-
-#define IN(state) (1u << TASK_##state)
-#define FINAL     (IN(DONE) | IN(FAILED) | IN(CANCELED) | IN(INVALIDATED))
-#define ANY       (IN(DRAFT) | IN(WAITING) | IN(READY) | IN(STARTING) | IN(RUNNING) | IN(HELD))
-
-struct action {
-    const struct op *op;
-    enum fact_kind fact;
-    unsigned from;         /* states that allow it */
-    unsigned already;      /* states in which there is nothing to do */
-    const char *otherwise; /* what to do instead */
-};
-
-static const struct action actions[] = {
-    { &op_task_again, FACT_AGAIN, IN(DONE), 0, "only what is done can be done again" },
-    { &op_task_approve, FACT_APPROVE, IN(HELD), IN(DONE),
-      "only what waits for review or to be closed can be approved" },
-    { &op_task_cancel, FACT_CANCEL, ANY, FINAL, "" },
-    { &op_task_clear, FACT_CLEAR, IN(WAITING) | IN(READY) | IN(HELD), IN(DRAFT),
-      "only what waits can become a draft again" },
-    { &op_task_close, FACT_APPROVE, IN(HELD), IN(DONE),
-      "only what waits for review or to be closed can be closed" },
-    { &op_task_delete, FACT_DELETE, FINAL | IN(DRAFT), 0, "cancel it first" },
-    { &op_task_hold, FACT_HOLD, IN(WAITING) | IN(READY) | IN(HELD), 0,
-      "only what waits can be held" },
-    { &op_task_reject, FACT_REJECT, IN(HELD), 0,
-      "only what waits for review or to be closed can be rejected" },
-    { &op_task_release, FACT_RELEASE, IN(HELD), IN(WAITING) | IN(READY),
-      "only what is held can be released" },
-    { &op_task_retry, FACT_RETRY, IN(FAILED) | IN(CANCELED) | IN(HELD), 0,
-      "only what has failed, was canceled or waits for its next attempt can be retried" },
-};
 
 struct acting {
     task_id *tasks;
@@ -61,9 +29,9 @@ static void acting_finish(void *state) {
         json_decref(s->contexts[i]);
 }
 
-static const struct action *action_of(const struct op_call *call) {
-    const struct action *a = actions;
-    while (a->op != call->op)
+static const struct task_action *action_of(const struct op_call *call) {
+    const struct task_action *a = task_actions;
+    while (strcmp(a->name, call->op->name + strlen("task.")) != 0)
         a++;
     return a;
 }
@@ -90,44 +58,36 @@ static bool waits_for_verdict(const struct task_view *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
 }
 
-/* It would go on by itself, later. */
-static bool waits_for_attempt(const struct task_view *t) {
-    return t->hold == HOLD_BACKOFF || t->hold == HOLD_BREAKER || t->hold == HOLD_RESTART
-           || t->hold == HOLD_BUDGET || t->hold == HOLD_MARKER || t->hold == HOLD_DENIED;
-}
-
 static bool is_held_so(const struct task_view *t, time_ms until) {
     return t->state == TASK_HELD && t->hold == HOLD_PERSON && t->not_before == until;
 }
 
-static int look(struct op_call *call, const struct action *a, struct acting *s, size_t i) {
+static int look(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct task_view t;
     task_id task = s->tasks[i];
     (void)core_task(engine_core(call->engine), task, &t);
-    bool verdict = a->fact == FACT_APPROVE || a->fact == FACT_REJECT;
-    s->already[i] = ((a->already >> t.state) & 1u)
-                    || (a->fact == FACT_HOLD && is_held_so(&t, op_number(call, "until", 0)));
+    uint32_t in = task_situation(t.state, t.hold);
+    s->already[i] =
+        (a->already & in) || (a->fact == FACT_HOLD && is_held_so(&t, op_number(call, "until", 0)));
     if (s->already[i])
         return 0;
-    if (!((a->from >> t.state) & 1u))
-        return refuse(call, task, &t, a->otherwise);
+    if (!(a->from & in)) /* of a task that is held it depends on why */
+        return refuse(call, task, &t,
+                      t.state != TASK_HELD || !(a->from >> 16) ? a->otherwise
+                      : waits_for_verdict(&t) ? "it waits for a verdict: approve or reject it"
+                      : a->fact == FACT_RETRY
+                          ? "release it to go on"
+                          : "it does not wait for a verdict; release it to go on");
     uint32_t living = engine_external_attempt(call->engine, task);
     if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY))
         return refuse_beside(call, task, living);
-    if (verdict && !waits_for_verdict(&t))
-        return refuse(call, task, &t, "it does not wait for a verdict; release it to go on");
-    if (a->fact == FACT_RETRY && t.state == TASK_HELD && !waits_for_attempt(&t))
-        return refuse(call, task, &t,
-                      waits_for_verdict(&t) ? "approve or reject it" : "release it to go on");
-    if ((a->fact == FACT_HOLD || a->fact == FACT_RELEASE) && waits_for_verdict(&t))
-        return refuse(call, task, &t, "it waits for a verdict: approve or reject it");
     if (a->fact == FACT_RETRY && op_json(call, "allow"))
         return engine_check_allow(call->engine, task, &call->err);
     return 0;
 }
 
 /* Who judged, and why: the next iteration is told the reason. */
-static void tell_verdict(struct op_call *call, const struct action *a, task_id task) {
+static void tell_verdict(struct op_call *call, const struct task_action *a, task_id task) {
     const char *reason = op_text(call, "reason");
     json_t *data = json_pack("{s:s*, s:s*}", "by", op_actor(call), "reason", reason);
     char *text = json_dumps(data, JSON_COMPACT);
@@ -143,7 +103,7 @@ static void tell_verdict(struct op_call *call, const struct action *a, task_id t
 
 /* What is done again, or taken out of the queue, concerns the steps that do its work (ops/sling_steps.h). Only a task that
  * depends on others can have some. */
-static bool concerns_steps(const struct op_call *call, const struct action *a, task_id task) {
+static bool concerns_steps(const struct op_call *call, const struct task_action *a, task_id task) {
     return (a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
            && core_task_depends(engine_core(call->engine), task, NULL, 0) > 0;
 }
@@ -178,7 +138,7 @@ static void allow(struct op_call *call, struct acting *s, size_t i) {
 }
 
 /* All of them are done again with their task: one that is missing would be left out silently. */
-static int check_steps(struct op_call *call, const struct action *a, const struct acting *s,
+static int check_steps(struct op_call *call, const struct task_action *a, const struct acting *s,
                        size_t i) {
     const json_t *steps = steps_of(s, i);
     struct task_view t;
@@ -236,7 +196,7 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
 }
 
 /* One may change the next: what the first has done to it counts, and nothing more is done. */
-static void tell(struct op_call *call, const struct action *a, struct acting *s, size_t i) {
+static void tell(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
     if (a->fact == FACT_HOLD)
         fact.until = op_number(call, "until", 0);
@@ -263,7 +223,7 @@ static void tell(struct op_call *call, const struct action *a, struct acting *s,
 }
 
 static int act(struct op_call *call) {
-    const struct action *a = action_of(call);
+    const struct task_action *a = action_of(call);
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     int r = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -337,7 +297,7 @@ static void take_contexts(struct op_call *call, const struct store_answer *answe
 }
 
 static int run(struct op_call *call) {
-    const struct action *a = action_of(call);
+    const struct task_action *a = action_of(call);
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     int64_t until = op_number(call, "until", 0);
     if (op_json(call, "allow") && call->access.remote && call->access.scope < ACCESS_ADMIN)
@@ -401,7 +361,7 @@ static const struct op_param verdict_params[] = {
     { .name = NULL }
 };
 
-#define ACTION_OF(verb, params_, summary_, text_, state_, reach_)                                  \
+#define ACTION_OF(verb, params_, summary_, text_, reach_)                                          \
     const struct op op_task_##verb = {                                                             \
         .name = "task." #verb,                                                                     \
         .method = "POST",                                                                          \
@@ -409,24 +369,24 @@ static const struct op_param verdict_params[] = {
         .summary = (summary_),                                                                     \
         .text = (text_),                                                                           \
         .params = (params_),                                                                       \
-        .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":" state_ ",\"already\":false}]}",      \
+        .answers = &shape_changed,                                                                 \
         .right = OP_SUBMIT,                                                                        \
         .reach = (reach_),                                                                         \
         .writes = true,                                                                            \
         .run = run,                                                                                \
     }
-#define ACTION(verb, params_, summary_, text_, state_)                                             \
-    ACTION_OF(verb, params_, summary_, text_, state_, OP_REACH_NONE)
+#define ACTION(verb, params_, summary_, text_)                                                     \
+    ACTION_OF(verb, params_, summary_, text_, OP_REACH_NONE)
 
 ACTION(again, tasks_only, "do finished tasks once more",
-       "A new iteration: what came from the last one is invalidated.", "\"waiting\"");
+       "A new iteration: what came from the last one is invalidated.");
 #define APPROVED                                                                                   \
     "The event is `task.approved`, with who did it and why. With `merge: direct` the branch of "   \
     "the "                                                                                         \
     "task is merged first, and the answer waits for that; if it cannot be merged, this is 409 "    \
     "with "                                                                                        \
     "the reason, and the task still waits."
-ACTION(approve, verdict_params, "approve what waits for review", APPROVED, "\"done\"");
+ACTION(approve, verdict_params, "approve what waits for review", APPROVED);
 ACTION_OF(
     cancel, cancel_params, "cancel tasks",
     "A task that runs is told to stop and is canceled when it has ended; a success that comes "
@@ -434,21 +394,18 @@ ACTION_OF(
     "whose run is on a host that is unreachable (`host.list`) has a `note` that says when it will "
     "be "
     "stopped.",
-    "\"canceled\"", OP_REACH_BELOW);
-ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.",
-       "\"draft\"");
-ACTION(close, verdict_params, "close what is finished from outside", APPROVED, "\"done\"");
+    OP_REACH_BELOW);
+ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.");
+ACTION(close, verdict_params, "close what is finished from outside", APPROVED);
 ACTION(delete, tasks_only, "delete drafts and finished tasks",
-       "Their children fail as orphans, and so does what waits for one that was not done.", "null");
-ACTION(hold, hold_params, "hold tasks that wait", NULL, "\"held\"");
+       "Their children fail as orphans, and so does what waits for one that was not done.");
+ACTION(hold, hold_params, "hold tasks that wait", NULL);
 ACTION(
     reject, verdict_params, "reject what waits for review",
-    "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.",
-    "\"waiting\"");
-ACTION(release, tasks_only, "let held tasks go on", NULL, "\"waiting\"");
+    "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.");
+ACTION(release, tasks_only, "let held tasks go on", NULL);
 ACTION(
     retry, retry_params, "queue failed, denied or canceled tasks again",
     "Their counters begin again. One that waits for its next attempt gets it now. `allow` is for a "
     "task that is held because its agent was not permitted to do something (`denied`): its next "
-    "attempt goes on in the same session, with these rules. It needs the scope `admin`.",
-    "\"waiting\"");
+    "attempt goes on in the same session, with these rules. It needs the scope `admin`.");

@@ -1,7 +1,6 @@
 /* op_agent_clear.c: opens an agent that is closed because it could not be launched. */
 #include <errno.h>
 
-#include "ops/names.h"
 #include "ops/world.h"
 
 static int run(struct op_call *call) {
@@ -15,9 +14,7 @@ static int run(struct op_call *call) {
     int r = already ? 0 : engine_tell(call->engine, &fact, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "name", name);
     print_text(&w, "state", "open");
     print_bool(&w, "already", already);
@@ -35,7 +32,8 @@ const struct op op_agent_clear = {
         "closed (login, bill, limit), see `limiter.clear`.",
     .params = PARAMS(
         PARAM(TEXT, PATH, "name", .text = "the agent", .required = true, .min = 1, .max = 128)),
-    .result = "{\"name\":\"claude\",\"state\":\"open\",\"already\":false}",
+    .answers = ANSWERS({ "name", T_TEXT, "the agent", "claude" },
+                       { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),
     .right = OP_ADMIN,
     .writes = true,
     .run = run,

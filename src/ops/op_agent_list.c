@@ -6,16 +6,7 @@
 
 #include "agent/agent.h"
 #include "engine/agents.h"
-#include "ops/names.h"
-
-static void print_words(struct json_writer *w, const char *key, const char *const *words,
-                        size_t count) {
-    json_write_key(w, key);
-    json_write_array_begin(w);
-    for (size_t i = 0; i < count; i++)
-        json_write_string(w, words[i]);
-    json_write_array_end(w);
-}
+#include "ops/print.h"
 
 static void print_program(struct json_writer *w, struct op_call *call, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
@@ -80,26 +71,31 @@ static int run(struct op_call *call) {
     return names_list(call, config_agent_count(config) + unnamed, print_agent);
 }
 
+/* clang-format off */
+static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "its name", "claude" },
+    { "named", T_BOOL, "it is configured, or a task has named it" },
+    { "command", T_TEXT | T_LIST, "its command, if it has one of its own", "claude" },
+    { "program", T_TEXT | T_NULL, "what a run would start", "claude" },
+    { "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude" },
+    { "failover", T_TEXT | T_LIST, "agents that take over while it is closed", "codex" },
+    { "adapter", T_TEXT | T_NULL, "how its output is read", "claude" },
+    { "roster", T_BOOL, "it is a worker, which takes tasks that name no agent" },
+    { "slots", T_INT | T_NULL, "most runs at once; null: no limit" },
+    { "used", T_INT, "live runs" },
+    { "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic" },
+    { "closed_until", T_TIME | T_NULL, "several launches in a row failed: nothing is given to it before" }) };
+/* clang-format on */
+
 const struct op op_agent_list = {
     .name = "agent.list",
     .method = "GET",
     .path = "/v1/agents",
     .summary = "list the agents",
-    .text =
-        "Those that are configured or that a task has named, then those that need no configuration "
-        "and that are not `named` yet. `program` is what a run would start, `found` where it is in "
-        "the PATH of "
-        "runs. "
-        "`roster`: it is a worker, which takes tasks that name no agent. "
-        "`closed_until`: launches of it failed several times in a row, and nothing is given to it "
-        "before.",
+    .text = "Those that are configured or that a task has named, then those that need no "
+            "configuration.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result =
-        "{\"items\":[{\"name\":\"claude\",\"named\":true,\"command\":[\"claude\",\"-p\"],"
-        "\"program\":"
-        "\"claude\",\"found\":\"/usr/bin/claude\",\"failover\":[\"codex\"],"
-        "\"adapter\":\"claude\",\"roster\":false,\"slots\":4,\"used\":1,\"limiter\":\"anthropic\","
-        "\"closed_until\":null}],\"next\":null}",
+    .answers = ANSWERS(SHAPE_PAGE(&agent_shape)),
     .right = OP_READ,
     .run = run,
 };

@@ -10,15 +10,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "bus/poster.h"
-#include "engine/diff.h"
 #include "engine/failing.h"
-#include "engine/live_snapshot.h"
 #include "engine/merges.h"
-#include "engine/notifier.h"
-#include "engine/outlook.h"
 #include "engine/redaction.h"
-#include "engine/slurm_look.h"
 #include "ops/access.h"
 #include "ops/call_internal.h"
 #include "ops/capability.h"
@@ -120,6 +114,22 @@ static void redact(struct op_call *call) {
     call->answer = shown;
 }
 
+static void check_shape(const struct op_call *call) {
+    if (call->own->abandoned)
+        return;
+    if (call->err.code != 0)
+        shape_report(&shape_error, "error", &call->answer);
+    else if (call->op->answers && !call->replayed)
+        shape_report(call->op->answers, call->op->name, &call->answer);
+}
+
+struct json_writer op_begin(struct op_call *call) {
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    return w;
+}
+
 static void answer(struct op_call *call) {
     struct op_private *p = call->own;
     p->place = CALL_NOWHERE;
@@ -134,6 +144,7 @@ static void answer(struct op_call *call) {
     } else if (call->status == 0) {
         call->status = 200;
     }
+    check_shape(call);
     redact(call);
     keys_end(call);
     if (p->abandoned || !call->answered)
@@ -169,6 +180,7 @@ static void go_on(struct op_call *call) {
         return;
     p->over = true;
     if (r < 0) {
+        p->asking = false;
         fail_with(call, r, NULL);
         return;
     }
@@ -193,15 +205,9 @@ static void resume(struct op_call *call) {
 static void store_answered_call(void *ctx, const struct store_answer *answer_,
                                 const struct error *err) {
     struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (err) {
-        p->over = true;
-        fail_with(call, -EIO, err);
-    } else {
-        p->take(call, answer_);
-    }
-    resume(call);
+    if (!err)
+        call->own->take(call, answer_);
+    op_wake(call, err ? -EIO : 0, err);
 }
 
 int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
@@ -209,232 +215,78 @@ int op_ask(struct op_call *call, const struct store_question *question, op_taken
     struct op_private *p = call->own;
     p->question = *question;
     p->take = take;
-    p->step = then;
-    p->asking = true;
+    int r = op_wait(call, then);
     store_ask(engine_store(call->engine), &p->question, store_answered_call, call);
+    return r;
+}
+
+int op_wait(struct op_call *call, op_step then) {
+    call->own->step = then;
+    call->own->asking = true;
     return CALL_GO_ON;
 }
 
-static void backup_is_over(void *ctx, const struct error *err) {
-    struct op_call *call = ctx;
+void op_wake(struct op_call *call, int code, const struct error *why) {
     struct op_private *p = call->own;
     p->asking = false;
-    if (err) {
-        p->over = true;
-        fail_with(call, err->code, err);
-    }
+    p->over = p->over || code < 0;
+    if (code == -ESHUTDOWN && !why)
+        (void)op_fail(call, code, "the daemon is ending");
+    else if (code < 0)
+        fail_with(call, code, why);
     resume(call);
 }
 
-int op_wait_backup(struct op_call *call, const char *path, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = true;
-    engine_backup(call->engine, path, backup_is_over, call);
+static void is_ready(void *ctx) {
+    op_wake(ctx, 0, NULL);
+}
+
+int op_wait_ready(struct op_call *call, op_start start, op_step then) {
+    call->own->step = then;
+    call->own->asking = !start(call->engine, is_ready, call);
     return CALL_GO_ON;
 }
 
-static void post_is_over(void *ctx, int result, const char *id, const struct error *err) {
-    struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (result < 0) {
-        p->over = true;
-        fail_with(call, result, err);
-        if (result == -ETIMEDOUT)
-            call->err.code = -EBUSY; /* somebody else has the file */
-    } else {
-        p->posted = arena_strdup(&p->arena, id ? id : "");
-    }
-    resume(call);
-}
-
-int op_wait_post(struct op_call *call, const struct bus_message *message, op_step then) {
-    struct op_private *p = call->own;
-    struct bus_poster *bus = engine_bus(call->engine);
-    if (!bus)
-        return op_fail(call, -ENOTSUP, "this daemon has no message bus");
-    p->step = then;
-    p->asking = true;
-    bus_post(bus, message, false, post_is_over, call);
-    return CALL_GO_ON;
-}
-
-const char *op_posted(const struct op_call *call) {
-    return call->own->posted;
-}
-
-static void notify_is_tested(void *ctx, const char *json) {
-    struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (json) {
-        p->posted = arena_strdup(&p->arena, json);
-    } else {
-        p->over = true;
-        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending");
-    }
-    resume(call);
-}
-
-int op_wait_notify(struct op_call *call, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = true;
-    int r = engine_test_notify(call->engine, notify_is_tested, call, &call->err);
-    if (r < 0)
-        p->asking = false;
-    return r < 0 ? r : CALL_GO_ON;
-}
-
-static void forecast_is_ready(void *ctx) {
-    struct op_call *call = ctx;
-    call->own->asking = false;
-    resume(call);
-}
-
-int op_wait_forecast(struct op_call *call, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = !engine_forecast(call->engine, forecast_is_ready, call);
-    return CALL_GO_ON;
-}
-
-int op_wait_order(struct op_call *call, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = !engine_order(call->engine, forecast_is_ready, call);
-    return CALL_GO_ON;
-}
-
-int op_wait_slurm(struct op_call *call, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = !engine_look_at_slurm(call->engine, forecast_is_ready, call);
-    return CALL_GO_ON;
+int op_done(struct op_call *call) {
+    (void)call;
+    return 0;
 }
 
 static void tasks_are_settled(void *ctx) {
     struct op_call *call = ctx;
     call->own->await = NULL;
-    call->own->asking = false;
-    resume(call);
+    op_wake(call, 0, NULL);
 }
 
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = true;
-    p->await = engine_await_begin(call->engine, spec, tasks_are_settled, call);
-    return CALL_GO_ON;
-}
-
-static void outlook_is_ready(void *ctx, const struct outlook *now, const struct outlook *then) {
-    struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (now) {
-        p->take_outlook(call, now, then);
-    } else {
-        p->over = true;
-        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending");
-    }
-    resume(call);
-}
-
-int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_taken take,
-                    op_step then) {
-    struct op_private *p = call->own;
-    int r = engine_whatif(call->engine, config, outlook_is_ready, call, &call->err);
-    if (r < 0)
-        return r;
-    p->take_outlook = take;
-    p->step = then;
-    p->asking = true;
-    return CALL_GO_ON;
-}
-
-static void diff_is_ready(void *ctx, const struct diff *diff, const struct error *err) {
-    struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (diff) {
-        p->take_diff(call, diff);
-    } else {
-        p->over = true;
-        fail_with(call, err->code, err);
-    }
-    resume(call);
-}
-
-int op_wait_diff(struct op_call *call, const struct diff_question *question, op_diff_taken take,
-                 op_step then) {
-    struct op_private *p = call->own;
-    p->take_diff = take;
-    p->step = then;
-    p->asking = true;
-    int r = engine_diff(call->engine, question, diff_is_ready, call, &call->err);
-    if (r < 0)
-        p->asking = false;
-    return r < 0 ? r : CALL_GO_ON;
-}
-
-static void snapshot_is_ready(void *ctx, const char *path, const struct error *err) {
-    struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (path) {
-        p->take_snapshot(call, path);
-    } else {
-        p->over = true;
-        fail_with(call, err->code, err);
-    }
-    resume(call);
-}
-
-int op_wait_snapshot(struct op_call *call, bool anonymous, op_snapshot_taken take, op_step then) {
-    struct op_private *p = call->own;
-    int r = engine_snapshot(call->engine, anonymous, snapshot_is_ready, call, &call->err);
-    if (r < 0)
-        return r;
-    p->take_snapshot = take;
-    p->step = then;
-    p->asking = true;
-    return CALL_GO_ON;
+    int r = op_wait(call, then);
+    call->own->await = engine_await_begin(call->engine, spec, tasks_are_settled, call);
+    return r;
 }
 
 static const char *keep(struct op_private *p, const char *text) {
     return text ? arena_strdup(&p->arena, text) : NULL;
 }
 
-static void merge_is_over(void *ctx, const struct merge_answer *answer) {
-    struct op_call *call = ctx;
-    struct op_private *p = call->own;
-    p->asking = false;
-    if (answer) {
+static void merge_is_over(void *ctx, const struct merge_answer *answer_) {
+    struct op_private *p = ((struct op_call *)ctx)->own;
+    if (answer_) {
         p->merged = arena_alloc(&p->arena, sizeof(*p->merged));
-        *p->merged = (struct merge_answer){
-            .result = answer->result,
-            .branch = keep(p, answer->branch),
-            .into = keep(p, answer->into),
-            .message = keep(p, answer->message),
-            .commit = keep(p, answer->commit),
-        };
-    } else {
-        p->over = true;
-        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending");
+        *p->merged = (struct merge_answer){ .result = answer_->result,
+                                            .branch = keep(p, answer_->branch),
+                                            .into = keep(p, answer_->into),
+                                            .message = keep(p, answer_->message),
+                                            .commit = keep(p, answer_->commit) };
     }
-    resume(call);
+    op_wake(ctx, answer_ ? 0 : -ESHUTDOWN, NULL);
 }
 
 int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then) {
-    struct op_private *p = call->own;
-    p->step = then;
-    p->asking = true;
+    int waits = op_wait(call, then);
     int r = engine_merge(call->engine, question, merge_is_over, call, &call->err);
     if (r < 0)
-        p->asking = false;
-    return r < 0 ? r : CALL_GO_ON;
+        call->own->asking = false;
+    return r < 0 ? r : waits;
 }
 
 const struct merge_answer *op_merged(const struct op_call *call) {

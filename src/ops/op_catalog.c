@@ -33,48 +33,10 @@ static void print_type(struct json_writer *w, const char *type) {
 
 static void print_items(struct json_writer *w, const char *type) {
     print_type(w, "array");
-    json_write_key(w, "items");
-    json_write_object_begin(w);
+    print_object(w, "items");
     if (type)
         print_type(w, type);
     json_write_object_end(w);
-}
-
-static void print_range(struct json_writer *w, const struct op_param *p, const char *low,
-                        const char *high) {
-    if (p->min != 0 || p->type == OP_NUMBER || p->type == OP_DECIMAL)
-        print_int(w, low, p->min);
-    if (p->max != 0)
-        print_int(w, high, p->max);
-}
-
-static void print_param_type(struct json_writer *w, const struct op_param *p) {
-    switch (p->type) {
-    case OP_TEXT:
-        print_type(w, "string");
-        print_range(w, p, "minLength", "maxLength");
-        break;
-    case OP_NUMBER:
-    case OP_DECIMAL:
-        print_type(w, p->type == OP_NUMBER ? "integer" : "number");
-        print_range(w, p, "minimum", "maximum");
-        break;
-    case OP_BOOLEAN:
-        print_type(w, "boolean");
-        break;
-    case OP_LIST:
-    case OP_ARRAY:
-        print_items(w, p->type == OP_LIST ? "string" : "object");
-        print_range(w, p, "minItems", "maxItems");
-        break;
-    case OP_OBJECT:
-        print_type(w, "object");
-        break;
-    case OP_VALUE:
-    case OP_SETTINGS:
-    case OP_TYPE_MAX:
-        break; /* anything */
-    }
 }
 
 static void print_enum(struct json_writer *w, const char *const *choices) {
@@ -91,8 +53,7 @@ static void print_param_schema(const struct op_param *p, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
-    print_param_type(&w, p);
-    print_enum(&w, p->choices);
+    print_param_type(&w, p, "{\"type\":\"object\"}");
     print_text(&w, "description", p->text);
     json_write_object_end(&w);
 }

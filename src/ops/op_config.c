@@ -37,9 +37,7 @@ static int run_list(struct op_call *call) {
         (void)json_array_append(items, item);
     }
     char *printed = json_dumps(items, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "preset", config_preset(engine_config(call->engine)));
     print_text(&w, "file", engine_config_file(call->engine));
     print_json(&w, "items", printed);
@@ -65,9 +63,7 @@ static int run_get(struct op_call *call) {
     json_t *shown = json_loadb(text.text, text.length, 0, NULL);
     if (access_hides(call, key))
         (void)json_object_set_new(shown, "value", json_string(HIDDEN));
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     static const char *const members[] = {
         "key", "value", "origin", "text", "expected", "default"
     };
@@ -91,11 +87,8 @@ static int run_set(struct op_call *call) {
         r = change_apply(call, &change);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "changed");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "changed");
     bool same =
         change.before.length == change.after.length
         && memcmp(strbuf_text(&change.before), strbuf_text(&change.after), change.after.length)
@@ -119,9 +112,7 @@ static int run_reload(struct op_call *call) {
         (void)config_free(config);
         return r;
     }
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "file", path);
     print_text(&w, "preset", config_preset(engine_config(call->engine)));
     json_write_object_end(&w);
@@ -130,6 +121,14 @@ static int run_reload(struct op_call *call) {
 
 /* --- the operations -------------------------------------------------------------------------- */
 
+/* clang-format off */
+static const struct shape setting_shape = { "Setting", "a setting", .members = SHAPE_ROWS(
+    { "key", T_TEXT, "its name", "limits.runs" },
+    { "value", T_JSON | T_NULL, "its value in force" },
+    { "resolved", T_JSON | T_MAYBE, "what `auto` stands for" },
+    { "origin", T_TEXT | T_NULL, "where the value comes from", "sluice.yaml:3" }) };
+/* clang-format on */
+
 const struct op op_config_list = {
     .name = "config.list",
     .method = "GET",
@@ -137,8 +136,10 @@ const struct op op_config_list = {
     .summary = "show the settings in force and where they come from",
     .params = PARAMS(
         PARAM(BOOLEAN, QUERY, "all", .text = "every setting, not only those that were chosen")),
-    .result = "{\"preset\":\"sluice\",\"file\":\"/home/me/.config/sluice/sluice.yaml\","
-              "\"items\":[{\"key\":\"limits.runs\",\"value\":4,\"origin\":\"sluice.yaml:3\"}]}",
+    .answers = ANSWERS({ "preset", T_TEXT, "the preset in force", "sluice" },
+                       { "file", T_TEXT | T_NULL, "the configuration file",
+                         "/home/me/.config/sluice/sluice.yaml" },
+                       { "items", T_OBJECT | T_LIST, "the settings", &setting_shape }),
     .right = OP_READ,
     .run = run_list,
 };
@@ -151,10 +152,13 @@ const struct op op_config_get = {
     .params =
         PARAMS(PARAM(TEXT, PATH, "key", .text = "the setting: `limits.runs`, `agents.claude.slots`",
                      .required = true, .min = 1, .max = 256)),
-    .result =
-        "{\"key\":\"limits.runs\",\"value\":4,\"origin\":\"sluice.yaml:3\",\"text\":\"Most runs "
-        "at once.\",\"expected\":\"a whole number from 0 to 1000000000 or unlimited\","
-        "\"default\":\"8\"}",
+    .answers = ANSWERS({ "key", T_TEXT, "its name", "limits.runs" },
+                       { "value", T_JSON | T_NULL, "its value in force" },
+                       { "origin", T_TEXT | T_NULL, "where the value comes from", "sluice.yaml:3" },
+                       { "text", T_TEXT, "what it does", "Most runs at once." },
+                       { "expected", T_TEXT | T_NULL, "what it may be",
+                         "a whole number from 0 to 1000000000 or unlimited" },
+                       { "default", T_JSON | T_NULL, "its default" }),
     .right = OP_READ,
     .run = run_get,
 };
@@ -170,7 +174,8 @@ const struct op op_config_set = {
     .params = PARAMS(
         PARAM(OBJECT, BODY, "set", .text = "settings and their new values", .max = 1000),
         PARAM(LIST, BODY, "unset", .text = "settings that get their default again", .max = 1000)),
-    .result = "{\"changed\":[\"limits.runs\"]}",
+    .answers = ANSWERS(
+        { "changed", T_TEXT | T_LIST, "the settings that have another value now", "limits.runs" }),
     .right = OP_ADMIN,
     .writes = true,
     .counts = true,
@@ -182,7 +187,9 @@ const struct op op_config_reload = {
     .method = "POST",
     .path = "/v1/config/reload",
     .summary = "read the configuration file again",
-    .result = "{\"file\":\"/home/me/.config/sluice/sluice.yaml\",\"preset\":\"sluice\"}",
+    .answers =
+        ANSWERS({ "file", T_TEXT, "the file that was read", "/home/me/.config/sluice/sluice.yaml" },
+                { "preset", T_TEXT, "the preset in force", "sluice" }),
     .right = OP_ADMIN,
     .writes = true,
     .counts = true,

@@ -18,8 +18,7 @@ static void print_more_health(struct op_call *call, struct json_writer *w) {
     print_int(w, "uptime_s", (engine_now(e) - engine_started_at(e)) / 1000);
     print_bool(w, "paused", engine_is_paused(e));
     print_text(w, "store", store.backend);
-    json_write_key(w, "degraded");
-    json_write_array_begin(w);
+    print_list(w, "degraded");
     for (size_t i = 0; i < count; i++)
         if (!features[i].there)
             json_write_string(w, features[i].name);
@@ -28,10 +27,8 @@ static void print_more_health(struct op_call *call, struct json_writer *w) {
 
 static int run_health(struct op_call *call) {
     struct store_info store;
-    struct json_writer w;
     store_info(engine_store(call->engine), &store);
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_bool(&w, "ok", !store.broken);
     if (!call->access.remote || call->access.scope != ACCESS_NONE) /* not for anybody */
         print_more_health(call, &w);
@@ -46,12 +43,17 @@ const struct op op_daemon_health = {
     .method = "GET",
     .path = "/healthz",
     .summary = "say whether the daemon works",
-    .text =
-        "Status 503 when it does not. `degraded` names what the kernel does not let it do; see "
-        "`GET /v1/doctor`. By TCP without a token only `ok` is told. A standby says so in `role`.",
-    .result = "{\"ok\":true,\"role\":\"active\",\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":60,"
-              "\"paused\":false,"
-              "\"store\":\"sqlite\",\"degraded\":[]}",
+    .text = "Status 503 when it does not. Over TCP without a token only `ok` is told.",
+    .answers =
+        ANSWERS({ "ok", T_BOOL, "it works" },
+                { "role", T_TEXT | T_MAYBE, "`active` or `standby`", "active" },
+                { "version", T_TEXT | T_MAYBE, "its version", "0.1.0" },
+                { "pid", T_INT | T_MAYBE, "its process" },
+                { "uptime_s", T_INT | T_MAYBE, "since when, in seconds" },
+                { "paused", T_BOOL | T_MAYBE, "nothing starts" },
+                { "store", T_TEXT | T_MAYBE, "what keeps its state", "sqlite" },
+                { "degraded", T_TEXT | T_LIST | T_MAYBE,
+                  "what the kernel does not let it do; see `GET /v1/doctor`", "cgroup.kill" }),
     .right = OP_READ,
     .open = true,
     .reach = OP_REACH_ALL,
@@ -70,9 +72,7 @@ static int set_paused(struct op_call *call, bool paused) {
                     : engine_pause(e, paused, by, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_bool(&w, "paused", paused);
     print_bool(&w, "already", r == 1);
     if (paused)
@@ -104,8 +104,9 @@ const struct op op_daemon_pause = {
         "What runs goes on. The pause outlives the daemon, and keeps who asked for it: the run of "
         "the header `X-Sluice-Run`, else the user at the other end of the socket.",
     .params = pause_params,
-    .result = "{\"paused\":true,\"already\":false,\"paused_by\":\"ann\","
-              "\"paused_at\":1760000000000}",
+    .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY,
+                       { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
+                       { "paused_at", T_TIME | T_NULL, "when" }),
     .right = OP_ADMIN,
     .writes = true,
     .run = run_pause,
@@ -117,7 +118,7 @@ const struct op op_daemon_resume = {
     .path = "/v1/resume",
     .summary = "start again what may start",
     .params = pause_params,
-    .result = "{\"paused\":false,\"already\":false}",
+    .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY),
     .right = OP_ADMIN,
     .writes = true,
     .run = run_resume,
@@ -149,8 +150,7 @@ static void begin_starts(struct op_call *call, struct ticking *t) {
     strbuf_clear(&call->answer);
     json_write_init(&t->w, &call->answer, false);
     json_write_object_begin(&t->w);
-    json_write_key(&t->w, "start");
-    json_write_array_begin(&t->w);
+    print_list(&t->w, "start");
 }
 
 static void end_starts(struct ticking *t) {
@@ -208,19 +208,23 @@ static void finish_tick(struct op_call *call) {
     end_starts(t);
 }
 
+/* clang-format off */
+static const struct shape start_shape = { "Start", "a start", .members = SHAPE_ROWS(
+    { "id", T_ID, "the task" },
+    { "project", T_TEXT, "its project", "web" },
+    { "agent", T_TEXT | T_NULL, "its agent", "claude" },
+    { "score", T_INT, "its place in the order" },
+    { "at", T_TIME, "when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then" }) };
+/* clang-format on */
+
 const struct op op_daemon_tick = {
     .name = "daemon.tick",
     .method = "POST",
     .path = "/v1/tick",
     .summary = "decide now, whatever the pace says",
-    .text = "`start` has what starts in this tick. `at`: when; later than now for those that "
-            "follow after "
-            "`pace.spawn_delay_s`, if nothing changes until then. A tick in which nothing can "
-            "start has no "
-            "effect.",
+    .text = "A tick in which nothing can start has no effect.",
     .params = PARAMS(PARAM(BOOLEAN, BODY, "dry_run", .text = "only say what would start")),
-    .result = "{\"start\":[{\"id\":\"web-17\",\"project\":\"web\",\"agent\":\"claude\",\"score\":"
-              "135,\"at\":1760000000000}]}",
+    .answers = ANSWERS({ "start", T_OBJECT | T_LIST, "what starts in this tick", &start_shape }),
     .right = OP_ADMIN,
     .writes = true,
     .run = run_tick,
@@ -241,7 +245,7 @@ const struct op op_daemon_stop = {
     .path = "/v1/shutdown",
     .summary = "end the daemon",
     .text = "Runs go on without it, and are found again by the next one.",
-    .result = "{\"ok\":true}",
+    .answers = ANSWERS({ "ok", T_BOOL, "it ends" }),
     .right = OP_ADMIN,
     .run = run_stop,
 };

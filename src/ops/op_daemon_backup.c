@@ -10,14 +10,16 @@ static int print(struct op_call *call) {
     time_ms began = *(const time_ms *)op_state(call, sizeof(time_ms), NULL);
     struct stat st = { 0 };
     (void)stat(path, &st);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "path", path);
     print_int(&w, "bytes", st.st_size);
     print_int(&w, "took_ms", clock_read_steady() - began);
     json_write_object_end(&w);
     return 0;
+}
+
+static void backup_is_over(void *ctx, const struct error *err) {
+    op_wake(ctx, err ? err->code : 0, err);
 }
 
 static int run(struct op_call *call) {
@@ -28,7 +30,9 @@ static int run(struct op_call *call) {
                        op_quote(path).text);
     time_ms *began = op_state(call, sizeof(*began), NULL);
     *began = clock_read_steady();
-    return op_wait_backup(call, path, print);
+    int r = op_wait(call, print);
+    engine_backup(call->engine, path, backup_is_over, call);
+    return r;
 }
 
 /* It changes nothing that a repetition could do twice: it takes no key, and runs after the turn's commit. */
@@ -44,7 +48,8 @@ const struct op op_daemon_backup = {
     .params =
         PARAMS(PARAM(TEXT, BODY, "path", .text = "where the copy goes, on the daemon's machine",
                      .required = true, .min = 1, .max = 4096)),
-    .result = "{\"path\":\"/backup/sluice.db\",\"bytes\":65536,\"took_ms\":12}",
+    .answers = ANSWERS({ "path", T_TEXT, "the copy", "/backup/sluice.db" },
+                       { "bytes", T_INT, "its size" }, { "took_ms", T_SPAN, "how long it took" }),
     .right = OP_ADMIN,
     .local = true, /* it writes a file, where the client says */
     .run = run,

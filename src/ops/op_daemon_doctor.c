@@ -352,14 +352,11 @@ static void print_slurm(struct json_writer *w, const struct engine *engine) {
 static int print_all(struct op_call *call) {
     const struct executor_feature *features = NULL;
     size_t count = executor_features(engine_executor(call->engine), &features);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
     print_features(features, count, &list);
     print_json(&w, "features", strbuf_text(&list));
-    json_write_key(&w, "checks");
-    json_write_array_begin(&w);
+    print_list(&w, "checks");
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
         struct check c = { 0 };
         checks[i](call, &c);
@@ -372,23 +369,36 @@ static int print_all(struct op_call *call) {
 }
 
 static int run(struct op_call *call) {
-    return op_wait_slurm(call, print_all);
+    return op_wait_ready(call, engine_look_at_slurm, print_all);
 }
+
+static const struct words words_level = { "Level",
+                                          (const char *const[]){ "ok", "warning", "bad", NULL } };
+
+/* clang-format off */
+static const struct shape check_shape = { "Check", "a check", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "its name", "disk" },
+    { "ok", T_BOOL, "nothing has to be put right" },
+    { "level", T_WORD, "`warning`: to be known; `bad`: to be put right", &words_level },
+    { "text", T_TEXT, "what was found", "90000 MB free; below 256 MB no new tasks are taken" },
+    { "fix", T_TEXT | T_NULL, "what to do" }) };
+
+static const struct shape feature_shape = { "Feature", "something that a kernel may allow", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "its name", "cgroup.kill" },
+    { "there", T_BOOL, "it is allowed" },
+    { "instead", T_TEXT | T_NULL, "what the daemon does without it" },
+    { "fix", T_TEXT | T_NULL, "how to get it" }) };
+/* clang-format on */
 
 const struct op op_daemon_doctor = {
     .name = "daemon.doctor",
     .method = "GET",
     .path = "/v1/doctor",
     .summary = "say what is wrong with this machine",
-    .text =
-        "`features`: what the kernel lets the daemon do, and what it does without; `checks`: what "
-        "a person should look at. `level` is `ok`, `warning` (to be known) or `bad` (to be put "
-        "right); only the last is not `ok`. Where Slurm is used, it is asked, too.",
-    .result =
-        "{\"features\":[{\"name\":\"cgroup.kill\",\"there\":true,\"instead\":null,\"fix\":null}],"
-        "\"checks\":[{\"name\":\"disk\",\"ok\":true,\"level\":\"ok\",\"text\":\"90000 MB free; "
-        "below 256 MB no new "
-        "tasks are taken\",\"fix\":null}]}",
+    .text = "Where Slurm is used, it is asked, too.",
+    .answers = ANSWERS(
+        { "features", T_OBJECT | T_LIST, "what the kernel lets the daemon do", &feature_shape },
+        { "checks", T_OBJECT | T_LIST, "what a person should look at", &check_shape }),
     .right = OP_READ,
     .run = run,
 };

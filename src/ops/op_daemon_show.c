@@ -9,9 +9,7 @@ static int run_show(struct op_call *call) {
     const struct engine *e = call->engine;
     const char *const *addresses = NULL;
     size_t count = config_words(engine_config(e), "daemon.addresses", NULL, &addresses);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_bool(&w, "ok", true);
     print_text(&w, "role", "active");
     print_text(&w, "version", engine_version(e));
@@ -19,8 +17,7 @@ static int run_show(struct op_call *call) {
     print_text(&w, "host", executor_host(engine_executor(call->engine)));
     print_int(&w, "since", engine_started_at(e));
     print_bool(&w, "standby", config_number(engine_config(e), "daemon.standby", NULL) != 0);
-    json_write_key(&w, "addresses");
-    json_write_array_begin(&w);
+    print_list(&w, "addresses");
     for (size_t i = 0; i < count; i++)
         json_write_string(&w, addresses[i]);
     json_write_array_end(&w);
@@ -28,23 +25,30 @@ static int run_show(struct op_call *call) {
     return 0;
 }
 
+/* clang-format off */
+static const struct shape active_daemon_shape = { "ActiveDaemon", "the active daemon", .members = SHAPE_ROWS(
+    { "who", T_TEXT | T_NULL, "host and process", "host/4711" },
+    { "addresses", T_TEXT | T_LIST, "where it can be reached", "https://b.example:7878" }) };
+/* clang-format on */
+
 const struct op op_daemon_show = {
     .name = "daemon.show",
     .method = "GET",
     .path = "/v1/daemon",
     .summary = "say which daemon answers, and whether it is the active one",
-    .text =
-        "Of several daemons of one store one is active. A standby answers this too, with `\"role\":"
-        "\"standby\"`, since when, and who is active: "
-        "`\"active\":{\"who\":\"host/4711\",\"addresses\":"
-        "[\"unix:/…\"]}`. Everything else it answers with 503, the code `standby` and those "
-        "addresses as `active`. `standby` here: whether this one would wait again if it lost the "
-        "store. See "
-        "[high-availability.md](high-availability.md).",
-    .result =
-        "{\"ok\":true,\"role\":\"active\",\"version\":\"0.1.0\",\"pid\":4711,\"host\":\"a\","
-        "\"since\":1760000000000,\"standby\":true,\"addresses\":[\"unix:/home/ann/.local/share/"
-        "sluice/sluice.sock\",\"https://b.example:7878\"]}",
+    .text = "Of several daemons of one store one is active. A standby answers this too. Everything "
+            "else it answers with 503, the code `standby` and the addresses of the active one as "
+            "`active`. See [high-availability.md](high-availability.md).",
+    .answers = ANSWERS(
+        { "ok", T_BOOL, "it works" }, { "role", T_TEXT, "`active` or `standby`", "active" },
+        { "version", T_TEXT, "its version", "0.1.0" }, { "pid", T_INT, "its process" },
+        { "host", T_TEXT, "its host", "a" }, { "since", T_TIME, "since when it is in this role" },
+        { "standby", T_BOOL | T_MAYBE,
+          "of the active one: it would wait again if it lost the store" },
+        { "addresses", T_TEXT | T_LIST | T_MAYBE, "of the active one: where it can be reached",
+          "https://b.example:7878" },
+        { "active", T_OBJECT | T_MAYBE, "of a standby: the active one", &active_daemon_shape },
+        { "problem", T_TEXT | T_NULL | T_MAYBE, "of a standby: why it cannot use the store" }),
     .right = OP_READ,
     .run = run_show,
 };

@@ -132,8 +132,7 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
     json_write_object_begin(w);
     print_text(w, "gate", gate->code);
     print_int(w, "count", gate->count);
-    json_write_key(w, "examples");
-    json_write_array_begin(w);
+    print_list(w, "examples");
     for (size_t i = 0; i < gate->example_count; i++) {
         char id[ENGINE_ID_MAX];
         json_write_string(w, engine_task_id(call->engine, gate->examples[i], id));
@@ -155,8 +154,7 @@ static void print_waiting(struct op_call *call, struct json_writer *w) {
     id_map_finish(&c.map);
     strbuf_finish(&c.code);
     qsort(c.gates, c.count, sizeof(*c.gates), compare_counts);
-    json_write_key(w, "waiting_by_gate");
-    json_write_array_begin(w);
+    print_list(w, "waiting_by_gate");
     for (size_t i = 0; i < c.count && c.gates[i].count > 0; i++)
         print_gate(call, w, &c.gates[i]);
     json_write_array_end(w);
@@ -168,8 +166,7 @@ static void print_waiting(struct op_call *call, struct json_writer *w) {
 static void print_counts(struct op_call *call, struct json_writer *w) {
     struct core_counts counts;
     core_count(engine_core(call->engine), &counts);
-    json_write_key(w, "counts");
-    json_write_object_begin(w);
+    print_object(w, "counts");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
         print_int(w, task_state_name((enum task_state)s), counts.by_state[s]);
     json_write_object_end(w);
@@ -180,8 +177,7 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
 static void print_names(struct op_call *call, struct json_writer *w) {
     json_write_key(w, "limits");
     world_print_limits(w, call->engine);
-    json_write_key(w, "limiters");
-    json_write_array_begin(w);
+    print_list(w, "limiters");
     const char *name;
     for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++)
         world_print_limiter(w, call->engine, name);
@@ -190,8 +186,7 @@ static void print_names(struct op_call *call, struct json_writer *w) {
     world_print_budgets(w, call->engine);
     struct world_sums sums;
     world_sum(call->engine, &sums);
-    json_write_key(w, "projects");
-    json_write_array_begin(w);
+    print_list(w, "projects");
     for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
         if (engine_project_at(call->engine, i)->standing != PROJECT_DELETED)
             world_print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
@@ -202,8 +197,7 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     bool shares = engine_shared_folder(call->engine, 0, &shared);
     print_text(w, "warning", shares ? strbuf_text(&shared) : NULL);
-    json_write_key(w, "alerts");
-    json_write_array_begin(w);
+    print_list(w, "alerts");
     for (size_t i = 0; i < engine_alert_count(call->engine) && i < ALERTS_SHOWN; i++) {
         const struct engine_alert *alert = engine_alert_at(call->engine, i);
         char id[ENGINE_ID_MAX];
@@ -221,8 +215,7 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
 static void print_host(struct op_call *call, struct json_writer *w) {
     struct engine_host_values host;
     engine_host(call->engine, &host);
-    json_write_key(w, "host");
-    json_write_object_begin(w);
+    print_object(w, "host");
     print_count(w, "disk_free_mb", host.disk_free_mb);
     print_count(w, "memory_free_mb", host.memory_free_mb);
     json_write_key(w, "load");
@@ -233,8 +226,7 @@ static void print_host(struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
     struct store_info store;
     store_info(engine_store(call->engine), &store);
-    json_write_key(w, "store");
-    json_write_object_begin(w);
+    print_object(w, "store");
     print_count(w, "bytes", store.bytes);
     print_count(w, "log_bytes", store.log_bytes);
     print_bool(w, "full", engine_is_full(call->engine));
@@ -261,8 +253,7 @@ static void print_running(struct op_call *call, struct json_writer *w, const str
 }
 
 static void print_entry(const struct op_call *call, struct json_writer *w) {
-    json_write_key(w, "http");
-    json_write_object_begin(w);
+    print_object(w, "http");
     print_text(w, "url", engine_entry_url(call->engine));
     print_text(w, "problem", engine_entry_problem(call->engine));
     json_write_object_end(w);
@@ -271,8 +262,7 @@ static void print_entry(const struct op_call *call, struct json_writer *w) {
 static void print_sandbox(const struct op_call *call, struct json_writer *w) {
     struct engine_sandboxes sandboxes;
     engine_sandboxes(call->engine, &sandboxes);
-    json_write_key(w, "sandbox");
-    json_write_object_begin(w);
+    print_object(w, "sandbox");
     print_text(w, "auto", sandboxes.automatic);
     print_text(w, "why", sandboxes.why);
     json_write_object_end(w);
@@ -280,9 +270,7 @@ static void print_sandbox(const struct op_call *call, struct json_writer *w) {
 
 static int print(struct op_call *call) {
     struct status *s = status_of(call);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "version", engine_version(call->engine));
     print_int(&w, "pid", getpid());
     print_time(&w, "started_at", engine_started_at(call->engine));
@@ -331,51 +319,103 @@ static int run(struct op_call *call) {
     return op_ask_titles(call, &s->running, ask_events);
 }
 
+/* clang-format off */
+static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
+    { "depth", T_INT, "how many wait" },
+    { "depths", T_INT | T_MAP, "by kind" },
+    { "soft", T_INT | T_NULL, "`queue.soft`; null: no limit" },
+    { "hard", T_INT | T_NULL, "`queue.hard`" },
+    { "warning", T_TEXT | T_NULL, "while more than `soft` wait" }) };
+
+static const struct shape waiting_shape = { "GateCount", "waiting tasks that the same gate stops first", .members = SHAPE_ROWS(
+    { "gate", T_TEXT, "the gate", "lease:runs" },
+    { "count", T_INT, "how many" },
+    { "examples", T_ID | T_LIST, "up to three from the front of the queue" },
+    { "why", T_TEXT | T_NULL, "the reason of the first of these", "all 8 places for runs are taken" }) };
+
+static const struct shape running_shape = { "RunningTask", "a task that runs", &shape_task, SHAPE_ROWS(
+    { "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, of its transcript (`task.log`, `format=text`)" }) };
+
+static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ROWS(
+    { "key", T_TEXT, "what it is about", "disk" },
+    { "text", T_TEXT, "what is wrong", "less than 256 MB are free" },
+    { "since", T_TIME | T_NULL, "since when" },
+    { "task", T_ID | T_NULL, "the task it is about" }) };
+
+static const struct shape limit_shape = { "Limit", "a limit that has a cap or is used", .members = SHAPE_ROWS(
+    { "key", T_TEXT, "which", "runs" },
+    { "used", T_INT, "slots in use" },
+    { "cap", T_INT | T_NULL, "slots; null: no limit" }) };
+
+static const struct shape budget_shape = { "Budget", "a budget, and what is used of it", .members = SHAPE_ROWS(
+    { "key", T_TEXT, "`global` or `project:NAME`", "global" },
+    { "used", T_INT, "tokens used" },
+    { "reserved", T_INT, "tokens reserved for live runs" },
+    { "cap", T_INT | T_NULL, "tokens; null: no budget" },
+    { "usd_used", T_USD | T_NULL, "dollars used" },
+    { "usd_reserved", T_USD | T_NULL, "dollars reserved" },
+    { "usd_cap", T_USD | T_NULL, "dollars; null: no budget" },
+    { "unknown_cost_runs", T_INT, "runs that reported no cost" },
+    { "open", T_BOOL, "something is left" },
+    { "opens_at", T_TIME | T_NULL, "when something is left again, if it is known" }) };
+
+static const struct shape host_shape = { "HostLoad", "the machine of the daemon", .members = SHAPE_ROWS(
+    { "disk_free_mb", T_INT | T_NULL, "free space, in MB" },
+    { "memory_free_mb", T_INT | T_NULL, "free memory, in MB" },
+    { "load", T_NUMBER | T_NULL, "load of the last minute" }) };
+
+static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ROWS(
+    { "bytes", T_INT | T_NULL, "its size" },
+    { "log_bytes", T_INT | T_NULL, "of its log" },
+    { "full", T_BOOL, "no new tasks are taken" }) };
+
+static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ROWS(
+    { "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878" },
+    { "problem", T_TEXT | T_NULL, "why there is none" }) };
+
+static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ROWS(
+    { "auto", T_TEXT, "what `auto` means", "bubblewrap" },
+    { "why", T_TEXT | T_NULL, "why it is none" }) };
+
+static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
+    { "version", T_TEXT, "of the daemon", "0.1.0" },
+    { "pid", T_INT, "its process" },
+    { "started_at", T_TIME, "when it started" },
+    { "now", T_TIME, "its clock, to which all times refer" },
+    { "home", T_TEXT, "its folder", "/home/me/.local/share/sluice" },
+    { "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs" },
+    { "host_name", T_TEXT, "the name of this host in the rows of its runs", "box" },
+    { "preset", T_TEXT, "the preset in force", "sluice" },
+    { "paused", T_BOOL, "nothing starts" },
+    { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
+    { "paused_at", T_TIME | T_NULL, "when" },
+    { "counts", T_INT | T_MAP, "tasks by state", &words_state },
+    { "ready", T_INT, "tasks that could start" },
+    { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
+    { "queue", T_OBJECT, "the queue", &queue_shape },
+    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
+    { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
+    { "running", T_OBJECT | T_LIST, "up to 50", &running_shape },
+    { "warning", T_TEXT | T_NULL, "two agents that work in the same folder" },
+    { "alerts", T_OBJECT | T_LIST, "up to 50, oldest first", &alert_shape },
+    { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
+    { "limits", T_OBJECT | T_LIST, "limits", &limit_shape },
+    { "limiters", T_OBJECT | T_LIST, "provider accounts", &shape_limiter },
+    { "budgets", T_OBJECT | T_LIST, "budgets", &budget_shape },
+    { "projects", T_OBJECT | T_LIST, "projects", &shape_project },
+    { "host", T_OBJECT, "the machine", &host_shape },
+    { "store", T_OBJECT, "the store", &store_shape },
+    { "http", T_OBJECT, "the TCP listener", &http_shape },
+    { "sandbox", T_OBJECT, "the sandbox", &sandbox_shape },
+    { "events", T_OBJECT | T_LIST, "the last 10", &shape_event }) };
+/* clang-format on */
+
 const struct op op_daemon_status = {
     .name = "daemon.status",
     .method = "GET",
     .path = "/v1/status",
     .summary = "show everything at a glance",
-    .text =
-        "`waiting_by_gate` counts waiting tasks by the first gate that stops them. Each gate has "
-        "up to three examples from the front of the queue, and `why`, the reason of the first. Up "
-        "to 10,000 kinds of tasks (project, kind, agent, limiter, priority, depth, locks and "
-        "resources) are counted; `partial` says that there are more. `running` has up to 50 tasks, "
-        "each with the `last_line` of its output; for an agent, of its transcript (`task.log`, "
-        "`format=text`). `queue`: how many tasks wait, by kind in `depths`, the limits "
-        "`queue.soft` and "
-        "`queue.hard`, and a `warning` while there are more than `soft`. `events` has the last 10 "
-        "events. `counts` of a project: its tasks by state. "
-        "`warning`: two agents that work in the same folder; null: none do. "
-        "`alerts`: up to 50 problems that need a person, oldest first. `external`: the task ids of "
-        "live runs that do not belong to this daemon and hold slots. `blocked_dependencies`: the "
-        "number of tasks that wait for a dependency or parent that failed or was canceled or "
-        "invalidated. `now`: the daemon's "
-        "clock, to which all times refer. `http`: the address of the TCP listener, or why there is "
-        "none. `sandbox`: what `auto` means on this machine, and why if it is none. `runs_folder`: "
-        "the folder with the run folders. `host_name`: the name of this host in the rows of its "
-        "runs.",
-    .result =
-        "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,\"now\":"
-        "1760000000000,\"home\":\"/home/me/.local/share/"
-        "sluice\",\"runs_folder\":\"/home/me/.local/share/sluice/runs\",\"host_name\":\"box\","
-        "\"preset\":\"sluice\",\"paused\":true,"
-        "\"paused_by\":\"ann\",\"paused_at\":1760000000000,"
-        "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,\"blocked_dependencies\":0,"
-        "\"queue\":{\"depth\":3,\"depths\":{\"implement\":3},\"soft\":100000,\"hard\":2000000,"
-        "\"warning\":null},"
-        "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"],"
-        "\"why\":\"all 8 places for runs are taken\"}],"
-        "\"partial\":false,\"running\":[],\"warning\":null,\"alerts\":[],\"external\":[],"
-        "\"limits\":[{\"key\":\"runs\",\"used\":1,\"cap\":8}],\"limiters\":[],"
-        "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null,\"usd_used\":"
-        "1.25,"
-        "\"usd_reserved\":0.5,\"usd_cap\":20.0,\"unknown_cost_runs\":0,\"open\":true,"
-        "\"opens_at\":null}],"
-        "\"projects\":[],\"host\":{\"disk_free_mb\":90000,\"memory_free_mb\":8000,\"load\":0.5},"
-        "\"store\":{\"bytes\":65536,\"log_bytes\":0,\"full\":false},"
-        "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null},"
-        "\"sandbox\":{\"auto\":\"bubblewrap\",\"why\":null},\"events\":[]}",
+    .answers = &status_shape,
     .right = OP_READ,
     .run = run,
 };

@@ -2,6 +2,7 @@
  *
  * A page that is written by hand is wrong after the next change; this one is compared with the table by a
  * test. The few sentences that hold for every operation stand here. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -191,6 +192,73 @@ static void print_params(const struct op *op, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
+/* --- answers --------------------------------------------------------------------------------- */
+
+static void print_value(const struct shape_member *m, struct strbuf *out) {
+    static const char *const plain[T_TYPE] = {
+        [T_TEXT] = "text",    [T_ID] = "task id",
+        [T_INT] = "number",   [T_NUMBER] = "decimal",
+        [T_BOOL] = "boolean", [T_TIME] = "time",
+        [T_SPAN] = "ms",      [T_USD] = "dollars",
+        [T_JSON] = "value",   [T_PAIR] = "[time, number]",
+    };
+    unsigned type = m->type & T_TYPE;
+    strbuf_puts(out, m->type & T_LIST ? "list of " : m->type & T_MAP ? "object of " : "");
+    if (type == T_OBJECT)
+        strbuf_printf(out, "`%s`", ((const struct shape *)m->of)->name);
+    else if (type == T_WORD)
+        strbuf_printf(out, "`%s`", ((const struct words *)m->of)->name);
+    else
+        strbuf_puts(out, plain[type]);
+    strbuf_puts(out, m->type & T_NULL ? " or null" : "");
+}
+
+static void print_members(const struct shape *shape, struct strbuf *out) {
+    if (shape->base)
+        strbuf_printf(out, "The members of `%s`, and these:\n\n", shape->base->name);
+    strbuf_puts(out, "| member | value | meaning |\n|---|---|---|\n");
+    for (const struct shape_member *m = shape->members; m->name; m++) {
+        strbuf_printf(out, "| `%s`%s | ", m->name, m->type & T_MAYBE ? "?" : "");
+        print_value(m, out);
+        strbuf_printf(out, " | %s |\n", m->text);
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void print_answer(const struct shape *shape, struct strbuf *out) {
+    if (!shape)
+        return;
+    if (shape->name)
+        strbuf_printf(out, "Answer: `%s`.\n\n", shape->name);
+    else
+        print_members(shape, out);
+    strbuf_puts(out, "```json\n");
+    shape_print_example(shape, out);
+    strbuf_puts(out, "\n```\n\n");
+}
+
+static void print_named_words(const struct words *words, void *ctx) {
+    const char *word;
+    strbuf_printf(ctx, "- `%s`:", words->name);
+    for (int i = 0; (word = words_at(words, i)); i++)
+        strbuf_printf(ctx, "%s `%s`", i ? "," : "", word);
+    strbuf_putc(ctx, '\n');
+}
+
+static void print_named_shape(const struct shape *shape, void *ctx) {
+    strbuf_printf(ctx, "### %s\n\n%c%s.\n\n", shape->name, toupper((unsigned char)*shape->text),
+                  shape->text + 1);
+    print_members(shape, ctx);
+}
+
+static void print_shapes(struct strbuf *out) {
+    strbuf_puts(out, "\n## Answers\n\nA member with ? may be missing. A later version may add "
+                     "members: ignore those that you do not know. The values of words:\n\n");
+    words_each(print_named_words, out);
+    strbuf_putc(out, '\n');
+    shape_each(print_named_shape, out);
+}
+
 static void print_op(const struct op *op, struct strbuf *out) {
     strbuf_printf(out, "### %s\n\n`%s %s`: ", op->name, op->method, op->path);
     strbuf_printf(out, "%s · *%s*%s%s\n\n", op->summary,
@@ -203,13 +271,14 @@ static void print_op(const struct op *op, struct strbuf *out) {
     if (op->text)
         strbuf_printf(out, "%s\n\n", op->text);
     print_params(op, out);
-    if (op->result)
-        strbuf_printf(out, "```json\n%s\n```\n\n", op->result);
+    print_answer(op->answers, out);
 }
 
 void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
-    strbuf_puts(out, "\n## Operations\n\nA parameter with * is required.\n\n");
+    strbuf_puts(out, "\n");
+    print_shapes(out);
+    strbuf_puts(out, "## Operations\n\nA parameter with * is required.\n\n");
     for (const struct op *const *op = op_table; *op; op++)
         print_op(*op, out);
     while (out->length > 1 && out->text[out->length - 2] == '\n')

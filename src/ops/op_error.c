@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "ops/op_internal.h"
+#include "ops/print.h"
 
 static const struct {
     int code, status;
@@ -54,12 +54,9 @@ void op_print_error(const struct error *err, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "error");
-    json_write_object_begin(&w);
-    json_write_key(&w, "code");
-    json_write_string(&w, op_error_word(err->code));
-    json_write_key(&w, "message");
-    json_write_string(&w, err->text);
+    print_object(&w, "error");
+    print_text(&w, "code", op_error_word(err->code));
+    print_text(&w, "message", err->text);
     json_write_object_end(&w);
     json_write_object_end(&w);
 }

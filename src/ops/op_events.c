@@ -26,11 +26,8 @@ static void take(struct op_call *call, const struct store_answer *answer) {
     const struct reading *s = reading_of(call);
     size_t limit = op_limit(call);
     size_t count = answer->count < limit ? answer->count : limit;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "items");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "items");
     for (size_t i = 0; i < count; i++) {
         const struct event_row *event = &answer->events[s->back ? count - 1 - i : i];
         if (capability_sees(call, event->task))
@@ -49,11 +46,6 @@ static void take(struct op_call *call, const struct store_answer *answer) {
     json_write_object_end(&w);
 }
 
-static int end(struct op_call *call) {
-    (void)call;
-    return 0; /* printed as it came */
-}
-
 static int ask(struct op_call *call) {
     const struct reading *s = reading_of(call);
     size_t limit = op_limit(call);
@@ -62,7 +54,7 @@ static int ask(struct op_call *call) {
                                        .after = s->back ? 0 : s->from,
                                        .before = s->back ? s->from : 0,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
-    return op_ask(call, &question, take, end);
+    return op_ask(call, &question, take, op_done);
 }
 
 static int run_of_task(struct op_call *call) {
@@ -91,17 +83,15 @@ static int run_all(struct op_call *call) {
     return ask(call);
 }
 
-#define EVENT_EXAMPLE                                                                              \
-    "{\"seq\":41,\"at\":1760000000000,\"kind\":\"task.state\",\"task\":\"web-17\",\"attempt\":1,"  \
-    "\"data\":{\"from\":\"ready\",\"to\":\"starting\",\"reason\":\"first-in-order\"}}"
-
 const struct op op_task_events = {
     .name = "task.events",
     .method = "GET",
     .path = "/v1/tasks/{id}/events",
     .summary = "list what happened to a task, oldest first",
     .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":\"e41\"}",
+    .answers = ANSWERS(SHAPE_PAGE(&shape_event),
+                       { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
+                       { "to", T_INT | T_MAYBE, "of a run: the last of those" }),
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run_of_task,
@@ -122,7 +112,11 @@ const struct op op_event_list = {
         PARAM(NUMBER, QUERY, "before", .text = "the last ones with a lower number", .min = 1),
         PARAM(TEXT, QUERY, "task", .text = "only about this task", .min = 1, .max = 160),
         OP_PARAM_LIMIT),
-    .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":null,\"first_seq\":1,\"last_seq\":41}",
+    .answers =
+        ANSWERS(SHAPE_PAGE(&shape_event), { "first_seq", T_INT, "the oldest event that is kept" },
+                { "last_seq", T_INT, "the newest" },
+                { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
+                { "to", T_INT | T_MAYBE, "of a run: the last of those" }),
     .right = OP_READ,
     .reach = OP_REACH_LIST,
     .answer = OP_ANSWER_EVENTS,

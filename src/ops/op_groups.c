@@ -4,7 +4,6 @@
 
 #include "base/utf8.h"
 #include "config/settings.h"
-#include "ops/names.h"
 #include "ops/world.h"
 
 #define TASKS_SHOWN 1000u
@@ -27,8 +26,7 @@ static void print_members(struct op_call *call, struct json_writer *w,
     const struct core *core = engine_core(call->engine);
     task_id *members = arena_alloc(op_arena(call), TASKS_SHOWN * sizeof(*members));
     size_t all = core_group_members(core, g->id, false, members, TASKS_SHOWN);
-    json_write_key(w, "tasks");
-    json_write_array_begin(w);
+    print_list(w, "tasks");
     for (size_t i = 0; i < all && i < TASKS_SHOWN; i++) {
         struct task_view view;
         (void)core_task(core, members[i], &view);
@@ -44,9 +42,7 @@ static int run_show(struct op_call *call) {
     const struct engine_group *group = op_group(call, op_text(call, "name"));
     if (!group)
         return call->err.code;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     world_print_group(&w, group);
     print_members(call, &w, group);
     json_write_object_end(&w);
@@ -72,9 +68,7 @@ static int run_add(struct op_call *call) {
         r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "name", op_group_name(call->engine, id));
     print_bool(&w, "already", already);
     json_write_object_end(&w);
@@ -88,9 +82,7 @@ static int run_close(struct op_call *call) {
     int r = engine_close_group(call->engine, group->name, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "name", op_text(call, "name"));
     print_bool(&w, "closed", true);
     print_bool(&w, "already", r == 1);
@@ -98,17 +90,13 @@ static int run_close(struct op_call *call) {
     return 0;
 }
 
-#define GROUP_EXAMPLE                                                                              \
-    "\"name\":\"night\",\"owned\":false,\"closed\":false,\"created_at\":1760000000000,"            \
-    "\"closed_at\":null,\"total\":12,\"open\":3,\"failed\":1"
-
 const struct op op_group_list = {
     .name = "group.list",
     .method = "GET",
     .path = "/v1/groups",
     .summary = "list the groups",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result = "{\"items\":[{" GROUP_EXAMPLE "}],\"next\":null}",
+    .answers = ANSWERS(SHAPE_PAGE(&shape_group)),
     .right = OP_READ,
     .run = run_list,
 };
@@ -117,14 +105,24 @@ static const struct op_param name_params[] = { PARAM(TEXT, PATH, "name", .text =
                                                      .required = true, .min = 1, .max = 128),
                                                { .name = NULL } };
 
+/* clang-format off */
+static const struct shape group_task_shape = { "GroupTask", "a task of a group", .members = SHAPE_ROWS(
+    { "id", T_ID, "its id" },
+    { "state", T_WORD, "its state", &words_state }) };
+/* clang-format on */
+
 const struct op op_group_show = {
     .name = "group.show",
     .method = "GET",
     .path = "/v1/groups/{name}",
     .summary = "show a group and its tasks",
-    .text = "Up to 1,000 of its tasks, newest first; `GET /v1/tasks?group=` lists all of them.",
+    .text = "`GET /v1/tasks?group=` lists all of its tasks.",
     .params = name_params,
-    .result = "{" GROUP_EXAMPLE ",\"tasks\":[{\"id\":\"web-17\",\"state\":\"done\"}]}",
+    .answers =
+        &(const struct shape){ .base = &shape_group,
+                               .members = SHAPE_ROWS({ "tasks", T_OBJECT | T_LIST,
+                                                       "up to 1,000 of its tasks, newest first",
+                                                       &group_task_shape }) },
     .right = OP_READ,
     .run = run_show,
 };
@@ -138,7 +136,7 @@ const struct op op_group_add = {
         PARAM(TEXT, BODY, "name", .text = "its name; made up when not given", .min = 1, .max = 128),
         PARAM(BOOLEAN, BODY, "owned",
               .text = "closed by hand only, not when all its tasks are final")),
-    .result = "{\"name\":\"night\",\"already\":false}",
+    .answers = ANSWERS({ "name", T_TEXT, "its name", "night" }, SHAPE_ALREADY),
     .right = OP_SUBMIT,
     .writes = true,
     .run = run_add,
@@ -151,7 +149,8 @@ const struct op op_group_close = {
     .summary = "close a group",
     .text = "Its tasks are left alone.",
     .params = name_params,
-    .result = "{\"name\":\"night\",\"closed\":true,\"already\":false}",
+    .answers = ANSWERS({ "name", T_TEXT, "its name", "night" },
+                       { "closed", T_BOOL, "it is closed" }, SHAPE_ALREADY),
     .right = OP_SUBMIT,
     .writes = true,
     .run = run_close,

@@ -11,9 +11,7 @@ static int run(struct op_call *call) {
     int r = engine_forget_host(call->engine, name, op_actor(call), &runs, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "name", name);
     print_int(&w, "runs", runs);
     print_bool(&w, "already", r == 1);
@@ -26,14 +24,15 @@ const struct op op_host_forget = {
     .method = "POST",
     .path = "/v1/hosts/{name}/forget",
     .summary = "say that a host is gone for good: its runs are lost",
-    .text = "Their tasks go on as after any lost run (`lost`, `retry.lost`), and their places are "
-            "free. `runs`: how many there were; `already`: it was said before, and there were "
-            "none. The host of this daemon is refused. If the host comes back all the same and its "
+    .text = "Their tasks go on as after any lost run (`lost`, `retry.lost`), and their slots are "
+            "free. The host of this daemon is refused. If the host comes back all the same and its "
             "daemon is the active one, what still lives there of these runs is killed. The event "
             "is `host.forgotten`, with who did it.",
     .params = PARAMS(PARAM(TEXT, PATH, "name", .text = "the host, as `host.list` names it",
                            .required = true, .min = 1, .max = 253)),
-    .result = "{\"name\":\"box1\",\"runs\":3,\"already\":false}",
+    .answers =
+        ANSWERS({ "name", T_TEXT, "the host", "box1" }, { "runs", T_INT, "how many runs it had" },
+                { "already", T_BOOL, "it was said before, and there were none" }),
     .right = OP_ADMIN,
     .writes = true,
     .run = run,

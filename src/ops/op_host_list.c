@@ -1,6 +1,5 @@
 /* op_host_list.c: which hosts have runs, and which of them can be seen? */
 #include "engine/away.h"
-#include "ops/names.h"
 #include "ops/print.h"
 
 static void print_at(struct json_writer *w, struct op_call *call, size_t index) {
@@ -20,21 +19,27 @@ static int run(struct op_call *call) {
     return names_list(call, engine_host_count(call->engine), print_at);
 }
 
+/* clang-format off */
+static const struct shape host_shape = { "Host", "a host that has runs", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "its name", "box1" },
+    { "active", T_BOOL, "that of this daemon" },
+    { "reachable", T_BOOL, "its daemon is the active one" },
+    { "runs", T_INT, "live runs" },
+    { "unreachable_since", T_TIME | T_NULL, "when another daemon took over" },
+    { "forgotten_at", T_TIME | T_NULL, "when it was forgotten" },
+    { "forgotten_by", T_TEXT | T_NULL, "by whom", "ann" }) };
+/* clang-format on */
+
 const struct op op_host_list = {
     .name = "host.list",
     .method = "GET",
     .path = "/v1/hosts",
     .summary = "list the hosts that have runs",
-    .text = "That of this daemon first (`active`). The others are those whose daemon is not the "
-            "active one: while `runs` live there, they keep their places and are not started a "
-            "second time. `unreachable_since`: when another daemon took over. One that was "
-            "forgotten is shown until its own daemon is active again.",
+    .text = "That of this daemon first. The others are those whose daemon is not the active one: "
+            "while runs live there, they keep their slots and are not started a second time. One "
+            "that was forgotten is shown until its own daemon is active again.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result = "{\"items\":[{\"name\":\"box2\",\"active\":true,\"reachable\":true,\"runs\":2,"
-              "\"unreachable_since\":null,\"forgotten_at\":null,\"forgotten_by\":null},"
-              "{\"name\":\"box1\",\"active\":false,\"reachable\":false,\"runs\":1,"
-              "\"unreachable_since\":1760000000000,\"forgotten_at\":null,\"forgotten_by\":null}],"
-              "\"next\":null}",
+    .answers = ANSWERS(SHAPE_PAGE(&host_shape)),
     .right = OP_READ,
     .run = run,
 };

@@ -44,6 +44,8 @@ struct op_quoted op_quote(const char *text);
 
 /* Who asks, as it is kept: the run, else the user; NULL: nobody knows. */
 const char *op_actor(const struct op_call *call);
+/* Begins the object that is the answer. */
+struct json_writer op_begin(struct op_call *call);
 /* Sets call->err and returns its code. */
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 
@@ -54,45 +56,24 @@ typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer
  * fails, and `take` and `then` are not called. */
 int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
            op_step then);
-/* Goes on with `then` when the copy is there. */
-int op_wait_backup(struct op_call *call, const char *path, op_step then);
-struct bus_message;
-/* Goes on with `then` when the message is in its file; op_posted is its id. It was checked. */
-int op_wait_post(struct op_call *call, const struct bus_message *message, op_step then);
-const char *op_posted(const struct op_call *call);
-/* Goes on with `then` when a sample went through every way of notification; op_posted is what became of them,
- * a JSON array. */
-int op_wait_notify(struct op_call *call, op_step then);
+/* What a step returns that waits for something. */
+#define CALL_GO_ON 1
+/* Goes on with `then` after op_wake. Called before that is started which will wake it; a step that fails waits for nothing. */
+int op_wait(struct op_call *call, op_step then);
+/* What was waited for is there; code < 0: it has failed, as `why` (or NULL) says. */
+void op_wake(struct op_call *call, int code, const struct error *why);
+/* `then` when what `start` begins is ready; `start` returns true if it is already. */
+typedef bool (*op_start)(struct engine *engine, void (*ready)(void *ctx), void *ctx);
+int op_wait_ready(struct op_call *call, op_start start, op_step then);
 /* Goes on with `then` when the tasks are settled, or the time is over; ends when the client goes. */
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
-/* Goes on with `then` when the engine's forecast is there, or there will be none. */
-int op_wait_forecast(struct op_call *call, op_step then);
-/* The same for the order of the queue (engine_order). */
-int op_wait_order(struct op_call *call, op_step then);
-/* `then` is called when Slurm was looked at (engine/slurm_look.h), if anybody uses it. */
-int op_wait_slurm(struct op_call *call, op_step then);
-
-struct outlook;
-typedef void (*op_outlook_taken)(struct op_call *call, const struct outlook *now,
-                                 const struct outlook *then);
-/* Goes on with `then` when the queue was played with this configuration, and `take` was told what came of
- * it. */
-int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_taken take,
-                    op_step then);
-typedef void (*op_snapshot_taken)(struct op_call *call, const char *path);
-/* Goes on with `then` when the queue is in a file, and `take` was told which; the file is then the call's. */
-int op_wait_snapshot(struct op_call *call, bool anonymous, op_snapshot_taken take, op_step then);
-struct diff;
-struct diff_question;
-typedef void (*op_diff_taken)(struct op_call *call, const struct diff *diff);
-/* Goes on with `then` when git has compared, and `take` was told what came of it. */
-int op_wait_diff(struct op_call *call, const struct diff_question *question, op_diff_taken take,
-                 op_step then);
 struct merge_question;
 struct merge_answer;
 /* Goes on with `then` when the branch of a task was merged, or could not be: op_merged says which. */
 int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then);
 const struct merge_answer *op_merged(const struct op_call *call);
+/* The last step, when the answer was printed as it came. */
+int op_done(struct op_call *call);
 /* Goes on with `then` in the next turn: what is long is done in pieces, and others come between. What was
  * looked at may have changed. */
 int op_rest(struct op_call *call, op_step then);
@@ -176,7 +157,4 @@ sym op_symbol(const struct engine *engine, const char *name);           /* 0: no
 const char *op_name_of(const struct engine *engine, sym symbol);        /* NULL for 0 */
 const char *op_group_name(const struct engine *engine, uint32_t group); /* NULL: none */
 
-/* --- the table's family of actions (op_actions.c) -------------------------------------------- */
-
-extern const struct op op_task_again, op_task_approve, op_task_cancel, op_task_clear, op_task_close,
-    op_task_delete, op_task_hold, op_task_reject, op_task_release, op_task_retry;
+extern const struct op op_task_cancel; /* op_actions.c: may have to say when it takes effect */

@@ -1,7 +1,6 @@
 /* op_limiters.c: the provider accounts and their rate limits. */
 #include <errno.h>
 
-#include "ops/names.h"
 #include "ops/world.h"
 
 static void print_limiter(struct json_writer *w, struct op_call *call, size_t index) {
@@ -24,9 +23,7 @@ static int run_clear(struct op_call *call) {
     int r = already ? 0 : engine_tell(call->engine, &fact, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "name", name);
     print_text(&w, "state", "open");
     print_bool(&w, "already", already);
@@ -39,15 +36,8 @@ const struct op op_limiter_list = {
     .method = "GET",
     .path = "/v1/limiters",
     .summary = "list the provider accounts and their state",
-    .text = "open: everything goes; backoff: the provider said wait; probing: one run goes first; "
-            "ramping: places come back step by step; closed: a person must act, then clear it. "
-            "`last_success`: when a run that used the account last ended well. Of one that is "
-            "closed because "
-            "a login or a bill was refused: `agent`, what it `said`, and the `fix`.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result =
-        "{\"items\":[{\"name\":\"anthropic\",\"state\":\"backoff\",\"opens_at\":1760000000000,"
-        "\"hits\":2,\"last_success\":1759999990000,\"used\":1,\"cap\":10}],\"next\":null}",
+    .answers = ANSWERS(SHAPE_PAGE(&shape_limiter)),
     .right = OP_READ,
     .run = run_list,
 };
@@ -59,7 +49,8 @@ const struct op op_limiter_clear = {
     .summary = "open a provider account again",
     .params = PARAMS(
         PARAM(TEXT, PATH, "name", .text = "the account", .required = true, .min = 1, .max = 128)),
-    .result = "{\"name\":\"anthropic\",\"state\":\"open\",\"already\":false}",
+    .answers = ANSWERS({ "name", T_TEXT, "the account", "anthropic" },
+                       { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),
     .right = OP_ADMIN,
     .writes = true,
     .run = run_clear,

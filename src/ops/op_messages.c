@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bus/bus.h"
+#include "bus/poster.h"
 #include "bus/reader.h"
 #include "engine/data_folder.h"
 #include "ops/print.h"
@@ -56,11 +57,8 @@ static int print_page(struct op_call *call, struct bus_reader *reader) {
     size_t count = 0, limit = op_limit(call);
     uint64_t begin = reader->at, end = reader->end;
     bool more = false;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "items");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "items");
     int r;
     while ((r = bus_reader_next(reader, &message, &call->err)) > 0) {
         more = count >= limit || reader->begin > begin + PAGE_BYTES;
@@ -116,13 +114,16 @@ static int run_read(struct op_call *call) {
 
 /* --- posting --------------------------------------------------------------------------------- */
 
-static int print_posted(struct op_call *call) {
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    print_text(&w, "msg_id", op_posted(call));
-    json_write_object_end(&w);
-    return 0;
+static void take_posted(void *ctx, int result, const char *id, const struct error *err) {
+    struct error why = err ? *err : (struct error){ 0 };
+    if (result >= 0) {
+        struct json_writer w = op_begin(ctx);
+        print_text(&w, "msg_id", id ? id : "");
+        json_write_object_end(&w);
+    }
+    if (result == -ETIMEDOUT)
+        why.code = -EBUSY; /* somebody else has the file */
+    op_wake(ctx, result, &why);
 }
 
 static const char *dump(struct op_call *call, const char *param) {
@@ -159,18 +160,15 @@ static int run_post(struct op_call *call) {
         .body = body_of(call),
     };
     r = bus_message_check(&message, &call->err);
-    return r < 0 ? r : op_wait_post(call, &message, print_posted);
+    struct bus_poster *poster = engine_bus(call->engine);
+    if (r < 0 || !poster)
+        return r < 0 ? r : op_fail(call, -ENOTSUP, "this daemon has no message bus");
+    int waits = op_wait(call, op_done);
+    bus_post(poster, &message, false, take_posted, call);
+    return waits;
 }
 
 /* --- the operations -------------------------------------------------------------------------- */
-
-#define MESSAGE_EXAMPLE                                                                            \
-    "{\"msg_id\":\"MSG-20260102-030405-678000000-PID01234-0001\",\"at\":1760000000000,"            \
-    "\"type\":\"FACT\",\"project\":\"web\",\"task\":\"web-17\",\"run\":\"web-17.2\","              \
-    "\"issue\":null,\"parents\":null,\"links\":null,\"meta\":{\"file\":\"a.c\"},"                  \
-    "\"body\":\"the build passes\"}"
-#define PAGE_EXAMPLE   "{\"items\":[" MESSAGE_EXAMPLE "],\"next\":null,\"end\":\"m4711\"}"
-#define POSTED_EXAMPLE "{\"msg_id\":\"MSG-20260102-030405-678000000-PID01234-0001\"}"
 
 #define READ_TEXT                                                                                  \
     "Oldest first; without a `cursor` the last ones. `end` is the cursor of what comes later, "    \
@@ -205,7 +203,7 @@ const struct op op_project_messages = {
     .summary = "list the messages on the bus of a project",
     .text = READ_TEXT,
     .params = READ_PARAMS(PARAM_NAME),
-    .result = PAGE_EXAMPLE,
+    .answers = &shape_message_page,
     .right = OP_READ,
     .reach = OP_REACH_PROJECT,
     .run = run_read,
@@ -218,7 +216,7 @@ const struct op op_project_post = {
     .summary = "post a message to the bus of a project",
     .text = POST_TEXT,
     .params = POST_PARAMS(PARAM_NAME),
-    .result = POSTED_EXAMPLE,
+    .answers = &shape_posted,
     .right = OP_SUBMIT,
     .reach = OP_REACH_PROJECT,
     .run = run_post,
@@ -231,7 +229,7 @@ const struct op op_task_messages = {
     .summary = "list the messages on the bus of a task",
     .text = READ_TEXT,
     .params = READ_PARAMS(OP_PARAM_ID),
-    .result = PAGE_EXAMPLE,
+    .answers = &shape_message_page,
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run_read,
@@ -244,7 +242,7 @@ const struct op op_task_post = {
     .summary = "post a message to the bus of a task",
     .text = POST_TEXT,
     .params = POST_PARAMS(OP_PARAM_ID),
-    .result = POSTED_EXAMPLE,
+    .answers = &shape_posted,
     .right = OP_SUBMIT,
     .reach = OP_REACH_SUBTREE,
     .run = run_post,

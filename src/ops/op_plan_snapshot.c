@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/live_snapshot.h"
 #include "ops/print.h"
 
 struct taken {
@@ -23,8 +24,10 @@ static struct taken *state_of(struct op_call *call) {
     return op_state(call, sizeof(struct taken), forget);
 }
 
-static void take(struct op_call *call, const char *path) {
-    state_of(call)->path = xstrdup(path);
+static void take(void *ctx, const char *path, const struct error *err) {
+    if (path)
+        state_of(ctx)->path = xstrdup(path);
+    op_wake(ctx, path ? 0 : err->code, err);
 }
 
 static int answer(struct op_call *call) {
@@ -33,7 +36,9 @@ static int answer(struct op_call *call) {
 }
 
 static int run(struct op_call *call) {
-    return op_wait_snapshot(call, op_flag(call, "anonymous"), take, answer);
+    int waits = op_wait(call, answer);
+    int r = engine_snapshot(call->engine, op_flag(call, "anonymous"), take, call, &call->err);
+    return r < 0 ? r : waits;
 }
 
 const struct op op_plan_snapshot = {
@@ -49,8 +54,6 @@ const struct op op_plan_snapshot = {
     .params = PARAMS(
         PARAM(BOOLEAN, QUERY, "anonymous",
               .text = "names and ids are replaced by neutral ones; the decisions stay the same")),
-    .result = "{\"live\":true,\"now\":1760000000000,\"config\":{\"preset\":\"sluice\"},"
-              "\"projects\":[{\"id\":\"web\"}],\"tasks\":[]}",
     .right = OP_ADMIN,
     .answer = OP_ANSWER_FILE,
     .run = run,

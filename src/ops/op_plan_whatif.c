@@ -2,6 +2,8 @@
  *
  * The settings are read as config.set would read them, and written nowhere. The queue is played forward
  * twice, beside the daemon's work (engine/outlook.h). */
+#include <errno.h>
+
 #include "engine/outlook.h"
 #include "ops/change.h"
 #include "ops/print.h"
@@ -13,8 +15,7 @@ static void print_outlook(struct json_writer *w, const struct outlook *outlook) 
     print_int(w, "tasks", outlook->tasks);
     print_int(w, "others", outlook->others);
     print_bool(w, "complete", outlook->complete);
-    json_write_key(w, "projects");
-    json_write_array_begin(w);
+    print_list(w, "projects");
     for (size_t i = 0; i < outlook->project_count; i++) {
         json_write_object_begin(w);
         print_text(w, "name", outlook->projects[i].name);
@@ -23,8 +24,7 @@ static void print_outlook(struct json_writer *w, const struct outlook *outlook) 
         json_write_object_end(w);
     }
     json_write_array_end(w);
-    json_write_key(w, "points");
-    json_write_array_begin(w);
+    print_list(w, "points");
     for (size_t i = 0; i < outlook->point_count; i++) {
         json_write_array_begin(w);
         json_write_int(w, outlook->points[i].at);
@@ -35,21 +35,20 @@ static void print_outlook(struct json_writer *w, const struct outlook *outlook) 
     json_write_object_end(w);
 }
 
-static void take(struct op_call *call, const struct outlook *now, const struct outlook *then) {
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+static void take(void *ctx, const struct outlook *now, const struct outlook *then) {
+    struct op_call *call = ctx;
+    if (!now) {
+        op_wake(call, -ESHUTDOWN, NULL);
+        return;
+    }
+    struct json_writer w = op_begin(call);
     print_int(&w, "at", now->at);
     json_write_key(&w, "now");
     print_outlook(&w, now);
     json_write_key(&w, "then");
     print_outlook(&w, then);
     json_write_object_end(&w);
-}
-
-static int end(struct op_call *call) {
-    (void)call;
-    return 0; /* printed as it came */
+    op_wake(call, 0, NULL);
 }
 
 static int run(struct op_call *call) {
@@ -59,33 +58,44 @@ static int run(struct op_call *call) {
     int r = change_collect(call, &items, &count);
     if (r == 0)
         r = change_prepare(call, items, count, &change);
-    return r < 0 ? r : op_wait_outlook(call, change.config, take, end);
+    int waits = op_wait(call, op_done);
+    if (r == 0)
+        r = engine_whatif(call->engine, change.config, take, call, &call->err);
+    return r < 0 ? r : waits;
 }
+
+/* clang-format off */
+static const struct shape outlook_project_shape = { "OutlookProject", "the tasks of a project in a forecast", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "the project", "web" },
+    { "tasks", T_INT, "how many of its tasks will be finished" },
+    { "finish_at", T_TIME, "when the last of them is" }) };
+
+static const struct shape outlook_shape = { "Outlook", "what would come of the queue", .members = SHAPE_ROWS(
+    { "finish_at", T_TIME, "when everything is finished" },
+    { "makespan_ms", T_SPAN, "how long that takes" },
+    { "tasks", T_INT, "how many tasks will be finished" },
+    { "others", T_INT, "those that will not, because they wait for a person" },
+    { "complete", T_BOOL, "false: it was ended after 60 days or 400,000 steps, and more would follow" },
+    { "projects", T_OBJECT | T_LIST, "by project", &outlook_project_shape },
+    { "points", T_PAIR | T_LIST, "times, and how many tasks are left then; at most 120" }) };
+/* clang-format on */
 
 const struct op op_plan_whatif = {
     .name = "plan.whatif",
     .method = "POST",
     .path = "/v1/whatif",
     .summary = "play the queue forward as it is and with other settings",
-    .text =
-        "Changes nothing. Each run takes as long as runs of its project and kind took on average "
-        "(five minutes when none has ended yet) and succeeds; nobody adds, approves or cancels. "
-        "`now` and `then`: with the settings in force and with those of `set`. `tasks`: how many "
-        "will be finished, `others`: those that will not, because they wait for somebody; "
-        "`complete` false: the play was ended after 60 days or 400,000 steps, and more would "
-        "follow. `points`: times and how many tasks are left then, at most 120. A queue that is "
-        "too large to be copied at once is refused with 413 (above 32 MB of scheduler state, about "
-        "100,000 tasks).",
+    .text = "Changes nothing. Each run takes as long as runs of its project and kind took on "
+            "average (five minutes when none has ended yet) and succeeds; nobody adds, approves or "
+            "cancels. A queue that is too large to be copied at once is refused with 413 (above 32 "
+            "MB of scheduler state, about 100,000 tasks).",
     .params = PARAMS(
         PARAM(OBJECT, BODY, "set", .text = "settings and the values that they would have",
               .max = 100),
         PARAM(LIST, BODY, "unset", .text = "settings that would have their default", .max = 100)),
-    .result =
-        "{\"at\":1760000000000,\"now\":{\"finish_at\":1760003600000,\"makespan_ms\":3600000,"
-        "\"tasks\":12,\"others\":1,\"complete\":true,\"projects\":[{\"name\":\"web\",\"tasks\":12,"
-        "\"finish_at\":1760003600000}],\"points\":[[1760000300000,11]]},\"then\":{"
-        "\"finish_at\":1760001800000,\"makespan_ms\":1800000,\"tasks\":12,\"others\":1,"
-        "\"complete\":true,\"projects\":[],\"points\":[]}}",
+    .answers = ANSWERS({ "at", T_TIME, "when it was played" },
+                       { "now", T_OBJECT, "with the settings in force", &outlook_shape },
+                       { "then", T_OBJECT, "with those of `set`", &outlook_shape }),
     .right = OP_READ,
     .run = run,
 };

@@ -11,7 +11,6 @@
 #include "config/settings.h"
 #include "engine/below.h"
 #include "ops/change.h"
-#include "ops/names.h"
 #include "ops/print.h"
 #include "ops/world.h"
 
@@ -207,9 +206,7 @@ static int run_delete(struct op_call *call) {
         return r;
     if (unfinished > 0)
         (void)each_unfinished(call, project, true);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "name", name);
     print_int(&w, "canceled", (int64_t)unfinished);
     json_write_object_end(&w);
@@ -218,25 +215,13 @@ static int run_delete(struct op_call *call) {
 
 /* --- the operations -------------------------------------------------------------------------- */
 
-#define PROJECT_EXAMPLE                                                                            \
-    "{\"name\":\"web\",\"prefix\":\"web\",\"path\":\"/home/me/web\",\"weight\":1.000,"             \
-    "\"max_running\":2,\"budget\":null,\"paused\":false,\"paused_by\":null,"                       \
-    "\"paused_at\":null,\"pause_reason\":null,\"active\":true,\"coordination\":false,\"tokens\":"  \
-    "1500,\"budget_usd\":20."                                                                      \
-    "0,\"usd\":1.25,\"unknown_cost_runs\":0,"                                                      \
-    "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"counts\":{\"ready\":3,"        \
-    "\"running\":1},\"external\":0}"
-
 const struct op op_project_list = {
     .name = "project.list",
     .method = "GET",
     .path = "/v1/projects",
     .summary = "list the projects",
-    .text =
-        "`share` is the part of all tokens in the window, live runs included; `target` what the "
-        "weight gives among the projects that are open.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result = "{\"items\":[" PROJECT_EXAMPLE "],\"next\":null}",
+    .answers = ANSWERS(SHAPE_PAGE(&shape_project)),
     .right = OP_READ,
     .run = run_list,
 };
@@ -255,7 +240,7 @@ const struct op op_project_show = {
     .path = "/v1/projects/{name}",
     .summary = "show a project",
     .params = PARAMS(PARAM_NAME(PATH)),
-    .result = PROJECT_EXAMPLE,
+    .answers = &shape_project,
     .right = OP_READ,
     .run = run_show,
 };
@@ -271,7 +256,7 @@ const struct op op_project_add = {
               .text = "what the ids of its tasks begin with; made from the name when not given",
               .min = 1, .max = 16),
         PARAM_SETTINGS),
-    .result = PROJECT_EXAMPLE,
+    .answers = &shape_project,
     .right = OP_ADMIN,
     .writes = true,
     .run = run_add,
@@ -284,7 +269,7 @@ const struct op op_project_set = {
     .summary = "change the settings of a project",
     .text = "The same as changing `projects.NAME.*` of the configuration.",
     .params = PARAMS(PARAM_NAME(PATH), PARAM_SETTINGS),
-    .result = PROJECT_EXAMPLE,
+    .answers = &shape_project,
     .right = OP_ADMIN,
     .writes = true,
     .run = run_set,
@@ -301,7 +286,8 @@ const struct op op_project_delete = {
     .params = PARAMS(PARAM_NAME(PATH),
                      PARAM(BOOLEAN, BODY, "cancel",
                            .text = "cancel its unfinished tasks; without it they are a conflict")),
-    .result = "{\"name\":\"web\",\"canceled\":2}",
+    .answers = ANSWERS({ "name", T_TEXT, "the project", "web" },
+                       { "canceled", T_INT, "how many of its tasks were canceled" }),
     .right = OP_ADMIN,
     .writes = true,
     .run = run_delete,

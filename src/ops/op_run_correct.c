@@ -42,9 +42,7 @@ static int correct(struct op_call *call) {
     int r = engine_correct_run(call->engine, s->row, &s->what, &call->err);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_id(&w, "id", call->engine, s->task);
     print_int(&w, "attempt", s->row->attempt);
     print_task_budget(&w, call->engine, s->task);
@@ -105,7 +103,8 @@ const struct op op_run_correct = {
                TOKENS("tokens", "tokens used, input and output together"),
                TOKENS("tokens_in", "input tokens"), TOKENS("tokens_out", "output tokens"),
                PARAM(DECIMAL, BODY, "cost_usd", .text = "cost in dollars", .max = 1000000000)),
-    .result = "{\"id\":\"web-17\",\"attempt\":2,\"budget\":{\"run\":{},\"task\":{}}}",
+    .answers = ANSWERS({ "id", T_ID, "the task" }, { "attempt", T_INT, "the run" },
+                       { "budget", T_OBJECT, "what the task has used now", &shape_task_budget }),
     .right = OP_ADMIN,
     .writes = true,
     .run = run,

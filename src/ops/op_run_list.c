@@ -190,28 +190,12 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t i) {
     struct task_view t = { 0 };
     bool there = core_task(engine_core(call->engine), run->task, &t);
     json_write_object_begin(w);
-    print_id(w, "task", call->engine, run->task);
+    print_run_members(w, call->engine, run,
+                      t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase));
     print_text(w, "title", l->titles[i]);
     print_text(w, "project", op_name_of(call->engine, t.project));
     print_text(w, "kind", op_name_of(call->engine, t.kind));
-    print_text(w, "agent", run->agent);
-    print_int(w, "attempt", run->attempt);
-    print_int(w, "iteration", run->iteration);
     print_text(w, "state", there ? task_state_name(t.state) : NULL);
-    const char *phase = t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase);
-    print_text(w, "phase", run->ended ? NULL : phase);
-    print_time(w, "ordered_at", run->ordered_at);
-    print_time(w, "started_at", run->started_at);
-    print_time(w, "ended_at", run->ended_at);
-    print_text(w, "outcome", run->ended ? outcome_name(run->outcome) : NULL);
-    print_text(w, "how", run->how);
-    print_count(w, "exit_code", run->ended ? run->exit_code : -1);
-    print_text(w, "message", run->message);
-    print_text(w, "model", run->model);
-    print_count(w, "tokens_in", run->tokens_in);
-    print_count(w, "tokens_out", run->tokens_out);
-    print_count(w, "tokens_cached", run->tokens_cached);
-    print_cost(w, "cost_usd", run->cost_micro_usd);
     json_write_object_end(w);
 }
 
@@ -227,11 +211,8 @@ static void print_next(struct json_writer *w, const struct listing *l) {
 
 static int print(struct op_call *call) {
     const struct listing *l = listing_of(call);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "items");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "items");
     for (size_t i = 0; i < l->count; i++)
         print_one(call, &w, i);
     json_write_array_end(&w);
@@ -318,13 +299,7 @@ const struct op op_run_list = {
         OP_PARAM_LIMIT,
         PARAM(TEXT, QUERY, "after", .text = "`next` of the answer before: goes on behind it",
               .min = 1, .max = 80)),
-    .result = "{\"items\":[{\"task\":\"web-17\",\"title\":\"write the parser\",\"project\":\"web\","
-              "\"kind\":null,\"agent\":\"claude\",\"attempt\":1,\"iteration\":1,\"state\":\"done\","
-              "\"phase\":null,\"ordered_at\":1760000000000,\"started_at\":1760000000100,"
-              "\"ended_at\":1760000060000,\"outcome\":\"ok\",\"how\":\"exit\",\"exit_code\":0,"
-              "\"message\":\"All tests pass.\",\"model\":\"sonnet-5\",\"tokens_in\":1200,"
-              "\"tokens_out\":300,\"tokens_cached\":1000,\"cost_usd\":0.012000}],"
-              "\"next\":\"e1760000060000.17.1\"}",
+    .answers = ANSWERS(SHAPE_PAGE(&shape_listed_run)),
     .right = OP_READ,
     .run = run,
 };

@@ -109,9 +109,7 @@ static int run(struct op_call *call) {
         r = report(call, &who, &refused);
     if (r < 0)
         return r;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_bool(&w, "ok", true);
     if (refused.length > 0)
         print_text(&w, "refused", strbuf_text(&refused));
@@ -126,9 +124,7 @@ const struct op op_run_report = {
     .method = "POST",
     .path = "/v1/report",
     .summary = "tell from inside a run what it used and how it goes",
-    .text =
-        "Numbers above the limits of `report.*` are not booked: `refused` says why, and the owner "
-        "gets an alert.",
+    .text = "Numbers above the limits of `report.*` are not booked, and the owner gets an alert.",
     .params = PARAMS(
         PARAM(TEXT, BODY, "task",
               .text = "who reports; the run of the header `X-Sluice-Run` when not given", .min = 1,
@@ -143,7 +139,8 @@ const struct op op_run_report = {
         PARAM(NUMBER, BODY, "rate_limited_s",
               .text = "its provider said wait; so many seconds, 0: not said how long",
               .max = 315360000)),
-    .result = "{\"ok\":true}",
+    .answers = ANSWERS({ "ok", T_BOOL, "it was taken" },
+                       { "refused", T_TEXT | T_MAYBE, "why numbers were not booked" }),
     .right = OP_RUN,
     .reach = OP_REACH_SELF,
     .writes = true,

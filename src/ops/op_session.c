@@ -43,9 +43,7 @@ static int run_code(struct op_call *call) {
     time_ms until = engine_make_code(call->engine, access_scope_find(scope), code);
     _cleanup_(strbuf_finish) struct strbuf link = STRBUF_INIT;
     strbuf_printf(&link, "%s/#t=%s", url ? url : "", code);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "link", strbuf_text(&link));
     print_text(&w, "url", url);
     print_text(&w, "code", code);
@@ -114,9 +112,7 @@ static int run_open(struct op_call *call) {
 
 static void finish_open(struct op_call *call) {
     const struct made *made = op_state(call, sizeof(*made), wipe);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "token", made->token);
     print_text(&w, "scope", access_scope_name(made->scope));
     print_time(&w, "expires_at", made->until);
@@ -135,11 +131,8 @@ const struct op op_session_code = {
     .method = "POST",
     .path = "/v1/session/code",
     .summary = "make a link that opens the dashboard once",
-    .text =
-        "Good for one use within a minute. If the daemon has no TCP listener (`http.listen`), it "
-        "listens on a loopback port from now on, until it ends: `opened`. `file` is the path of "
-        "the requested file, which has mode 0600 and is removed when the code is used or "
-        "expires. Only at the owner's socket.",
+    .text = "Good for one use within a minute. If the daemon has no TCP listener (`http.listen`), "
+            "it listens on a loopback port from now on, until it ends. Only at the owner's socket.",
     .params = PARAMS(
         PARAM(TEXT, BODY, "scope", .text = "what the page may do; `submit` when not given",
               .choices = scopes),
@@ -150,9 +143,16 @@ const struct op op_session_code = {
               .text =
                   "where to listen, if the daemon does not yet; 0, or not given: any that is free",
               .min = 0, .max = 65535)),
-    .result = "{\"link\":\"http://127.0.0.1:7878/#t=…\",\"url\":\"http://127.0.0.1:7878\","
-              "\"code\":\"…\",\"scope\":\"submit\",\"expires_at\":1760000060000,\"opened\":true,"
-              "\"file\":null}",
+    .answers =
+        ANSWERS({ "link", T_TEXT, "opens the dashboard", "http://127.0.0.1:7878/#t=…" },
+                { "url", T_TEXT | T_NULL, "where the daemon listens", "http://127.0.0.1:7878" },
+                { "code", T_TEXT, "the code in the link" },
+                { "scope", T_WORD, "what the page may do", &words_scope },
+                { "expires_at", T_TIME, "until when it is good" },
+                { "opened", T_BOOL, "the daemon began to listen for it" },
+                { "file", T_TEXT | T_NULL,
+                  "the path of the requested file, which has mode 0600 and is removed when the "
+                  "code is used or expires" }),
     .right = OP_ADMIN,
     .local = true,
     .run = run_code,
@@ -169,8 +169,9 @@ const struct op op_session_open = {
         "and the code becomes invalid.",
     .params = PARAMS(PARAM(TEXT, BODY, "code", .text = "what stands behind `#t=` in the link",
                            .required = true, .min = 1, .max = 128)),
-    .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"scope\":\"submit\","
-              "\"expires_at\":1760086400000}",
+    .answers = ANSWERS({ "token", T_TEXT, "for `Authorization: Bearer`", "sl_k3f9x2m7aq_…" },
+                       { "scope", T_WORD, "what it may do", &words_scope },
+                       { "expires_at", T_TIME, "until when it is good" }),
     .right = OP_READ,
     .writes = true,
     .open = true,

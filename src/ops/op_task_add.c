@@ -270,11 +270,8 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
 
 static void print_answer(struct op_call *call, size_t count) {
     const struct adding *a = adding_of(call);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "tasks");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "tasks");
     for (size_t i = 0; i < count; i++)
         print_one(call, &w, i, count <= POSITIONS_MAX);
     json_write_array_end(&w);
@@ -324,6 +321,16 @@ static int replay(struct op_call *call, const char *memo) {
     return 0;
 }
 
+/* clang-format off */
+static const struct shape added_task_shape = { "AddedTask", "a task that was to be added", .members = SHAPE_ROWS(
+    { "id", T_ID | T_NULL, "its id; null: it was not added" },
+    { "name", T_TEXT | T_MAYBE, "its `name` in the request", "build" },
+    { "result", T_TEXT, "`queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new`", "queued" },
+    SHAPE_ALREADY,
+    { "queue_position", T_INT | T_NULL, "how many start before it, and it" },
+    { "state", T_WORD | T_NULL, "its state; null: it is not there", &words_state }) };
+/* clang-format on */
+
 const struct op op_task_add = {
     .name = "task.add",
     .method = "POST",
@@ -350,9 +357,9 @@ const struct op op_task_add = {
                              "order; the others are `deferred`"),
                PARAM(BOOLEAN, BODY, "dry_run",
                      .text = "adds nothing; the result of each is `new`, `already` or `deferred`")),
-    .result = "{\"tasks\":[{\"id\":\"web-17\",\"name\":\"build\",\"result\":\"queued\","
-              "\"already\":false,\"queue_position\":3,\"state\":\"ready\"}],\"group\":\"night\","
-              "\"warning\":null}",
+    .answers =
+        ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &added_task_shape },
+                { "group", T_TEXT | T_NULL, "the group they belong to", "night" }, SHAPE_ROOM),
     .right = OP_SUBMIT,
     .reach = OP_REACH_CHILDREN,
     .writes = true,

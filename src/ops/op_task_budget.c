@@ -75,9 +75,7 @@ static int run(struct op_call *call) {
                        "'on_budget'");
     engine_set_limits(call->engine, task, &limits);
     (void)core_task(engine_core(call->engine), task, &view);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_id(&w, "id", call->engine, task);
     print_text(&w, "state", task_state_name(view.state));
     print_text(&w, "hold", view.state == TASK_HELD ? hold_name(view.hold) : NULL);
@@ -109,12 +107,9 @@ const struct op op_task_budget = {
                PARAM(TEXT, BODY, "on_budget",
                      .text = "a run that passes a budget goes on to its end, or is stopped",
                      .min = 1, .choices = modes)),
-    .result =
-        "{\"id\":\"web-17\",\"state\":\"ready\",\"hold\":null,\"budget\":{\"run\":{\"tokens\":{"
-        "\"used\":120000,\"budget\":null},\"usd\":{\"used\":1.20,\"budget\":null}},\"task\":{"
-        "\"tokens\":{\"used\":120000,\"budget\":200000},\"usd\":{\"used\":1.20,\"budget\":"
-        "null}},\"handed\":{\"tokens\":0,\"usd\":0.0},\"unknown_cost_runs\":0,\"on_budget\":"
-        "\"hold\",\"project\":null,\"all\":null}}",
+    .answers = ANSWERS({ "id", T_ID, "the task" }, { "state", T_WORD, "its state", &words_state },
+                       { "hold", T_WORD | T_NULL, "why it is held", &words_hold },
+                       { "budget", T_OBJECT, "its budget now", &shape_task_budget }),
     .right = OP_SUBMIT,
     .reach = OP_REACH_NONE,
     .writes = true,

@@ -127,7 +127,7 @@ const struct op op_task_depends = {
                      PARAM(LIST, BODY, "depends_on",
                            .text = "ids of all tasks that must be done first; an empty list: none",
                            .required = true, .max = 256)),
-    .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"waiting\",\"already\":false}]}",
+    .answers = &shape_changed,
     .right = OP_SUBMIT,
     .writes = true,
     .run = run,

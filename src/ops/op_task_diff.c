@@ -27,11 +27,9 @@ static void print_patch(struct json_writer *w, const struct diff *diff) {
     print_text(w, "patch", diff->patch ? strbuf_text(&text) : NULL);
 }
 
-static void take(struct op_call *call, const struct diff *diff) {
-    struct json_writer w;
+static void print(struct op_call *call, const struct diff *diff) {
     int64_t iteration = op_number(call, "iteration", 0);
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     json_write_key(&w, "iteration");
     if (iteration > 0)
         json_write_int(&w, iteration);
@@ -40,8 +38,7 @@ static void take(struct op_call *call, const struct diff *diff) {
     print_text(&w, "branch", diff->branch);
     print_text(&w, "base", diff->base);
     print_text(&w, "head", diff->head);
-    json_write_key(&w, "files");
-    json_write_array_begin(&w);
+    print_list(&w, "files");
     for (size_t i = 0; i < diff->file_count; i++)
         print_file(&w, &diff->files[i]);
     json_write_array_end(&w);
@@ -50,9 +47,10 @@ static void take(struct op_call *call, const struct diff *diff) {
     json_write_object_end(&w);
 }
 
-static int end(struct op_call *call) {
-    (void)call;
-    return 0; /* printed as it came */
+static void take(void *ctx, const struct diff *diff, const struct error *err) {
+    if (diff)
+        print(ctx, diff);
+    op_wake(ctx, diff ? 0 : err->code, err);
 }
 
 static int run(struct op_call *call) {
@@ -61,8 +59,21 @@ static int run(struct op_call *call) {
         .iteration = (uint32_t)op_number(call, "iteration", 0),
         .stat = op_flag(call, "stat"),
     };
-    return question.task ? op_wait_diff(call, &question, take, end) : call->err.code;
+    if (!question.task)
+        return call->err.code;
+    int waits = op_wait(call, op_done);
+    int r = engine_diff(call->engine, &question, take, call, &call->err);
+    return r < 0 ? r : waits;
 }
+
+/* clang-format off */
+static const struct shape diff_file_shape = { "DiffFile", "a file that differs", .members = SHAPE_ROWS(
+    { "path", T_TEXT, "its path", "src/new.c" },
+    { "old_path", T_TEXT | T_NULL, "what it was called before", "src/old.c" },
+    { "added", T_INT, "lines added" },
+    { "removed", T_INT, "lines removed" },
+    { "binary", T_BOOL, "it is no text" }) };
+/* clang-format on */
 
 const struct op op_task_diff = {
     .name = "task.diff",
@@ -73,25 +84,23 @@ const struct op op_task_diff = {
         "All of the task: the files of its worktree as they are now, committed or not, against "
         "where its branch left `branch`; after the worktree has gone, what was merged or was there "
         "at the end of its last run. With `iteration`: what that one changed, as it was recorded "
-        "at "
-        "its end, or so far. `base` and `head` are names of commits or trees, `head` null is the "
-        "worktree now. At most 1,000 files and 1 MiB of `patch`, a unified diff; `truncated` when "
-        "there is more. A task without a worktree, and what was not recorded or is no longer "
-        "there, "
-        "is 404 with a sentence that says which. No hook, filter or other program of the "
-        "repository "
-        "is run for it. More than 16 at once are refused with 429.",
+        "at its end, or so far. A task without a worktree, and what was not recorded or is no "
+        "longer there, is 404 with a sentence that says which. No hook, filter or other program of "
+        "the repository is run for it. More than 16 at once are refused with 429.",
     .params = PARAMS(OP_PARAM_ID,
                      PARAM(NUMBER, QUERY, "iteration",
                            .text = "what this one changed; all of the task when not given",
                            .min = 1, .max = UINT32_MAX - 1),
                      PARAM(BOOLEAN, QUERY, "stat", .text = "the files alone: `patch` is null")),
-    .result =
-        "{\"iteration\":null,\"branch\":\"main\","
-        "\"base\":\"1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c\",\"head\":null,"
-        "\"files\":[{\"path\":\"src/new.c\",\"old_path\":\"src/old.c\",\"added\":3,"
-        "\"removed\":1,\"binary\":false}],\"patch\":\"diff --git a/src/old.c b/src/new.c\\n\","
-        "\"truncated\":false}",
+    .answers = ANSWERS(
+        { "iteration", T_INT | T_NULL, "the one that was asked for; null: all of the task" },
+        { "branch", T_TEXT | T_NULL, "what it is compared with", "main" },
+        { "base", T_TEXT, "the commit or tree before", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c" },
+        { "head", T_TEXT | T_NULL, "that after; null: the worktree now" },
+        { "files", T_OBJECT | T_LIST, "at most 1,000", &diff_file_shape },
+        { "patch", T_TEXT | T_NULL, "a unified diff, at most 1 MiB",
+          "diff --git a/src/old.c b/src/new.c" },
+        { "truncated", T_BOOL, "there is more" }),
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run,

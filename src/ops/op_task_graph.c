@@ -185,7 +185,7 @@ static int connect(struct op_call *call) {
     d->buffer = arena_alloc(op_arena(call), (d->graph.count + 1) * sizeof(*d->buffer));
     for (size_t i = 0; i < d->graph.count; i++)
         d->buffer[i] = d->graph.nodes[i].task;
-    return op_wait_forecast(call, ask_titles);
+    return op_wait_ready(call, engine_forecast, ask_titles);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -292,8 +292,7 @@ static int print_nodes(struct op_call *call) {
     if (d->at < d->graph.count)
         return op_rest(call, print_nodes);
     json_write_array_end(&d->w);
-    json_write_key(&d->w, "edges");
-    json_write_array_begin(&d->w);
+    print_list(&d->w, "edges");
     d->at = 0;
     return op_rest(call, print_edges);
 }
@@ -303,8 +302,7 @@ static int begin_print(struct op_call *call) {
     d->at = 0;
     json_write_init(&d->w, &call->answer, false);
     json_write_object_begin(&d->w);
-    json_write_key(&d->w, "nodes");
-    json_write_array_begin(&d->w);
+    print_list(&d->w, "nodes");
     return print_nodes(call);
 }
 
@@ -352,19 +350,39 @@ static int run(struct op_call *call) {
 
 static const char *const states[] = { "open", "all", NULL };
 
+static const struct words words_edge = { "EdgeType",
+                                         (const char *const[]){ "dependency", "parent", NULL } };
+
+/* clang-format off */
+static const struct shape graph_edge_shape = { "GraphEdge", "an edge in a graph", .members = SHAPE_ROWS(
+    { "from", T_ID, "what comes first; of a `parent` the parent" },
+    { "to", T_ID, "what comes after it" },
+    { "type", T_WORD, "what it is", &words_edge },
+    { "critical", T_BOOL, "it is on that chain" }) };
+
+static const struct shape graph_node_shape = { "GraphNode", "a task in a graph", .members = SHAPE_ROWS(
+    { "id", T_ID, "its id" },
+    { "title", T_TEXT | T_NULL, "its title", "write the parser" },
+    { "project", T_TEXT, "its project", "web" },
+    { "kind", T_TEXT | T_NULL, "its kind", "implement" },
+    { "agent", T_TEXT | T_NULL, "its agent", "claude" },
+    { "state", T_WORD, "its state", &words_state },
+    { "hold", T_WORD | T_NULL, "why it is held", &words_hold },
+    { "gate", T_TEXT | T_NULL, "the first gate that stops it", "dependency" },
+    { "parent", T_ID | T_NULL, "the task that it is below" },
+    { "started_at", T_TIME | T_NULL, "when its run started" },
+    { "forecast", T_TIME | T_NULL, "when it would start if runs take as long as usual" },
+    { "left_ms", T_SPAN, "what is expected to be left of it" },
+    { "level", T_INT, "how many steps stand before it" },
+    { "critical", T_BOOL, "it is on the chain that takes longest, by `left_ms`, or by its length when all are final" }) };
+/* clang-format on */
+
 const struct op op_task_graph = {
     .name = "task.graph",
     .method = "GET",
     .path = "/v1/graph",
     .summary = "show what waits for what, as nodes and edges",
-    .text =
-        "Nodes by number; of a project, or of everything, the newest. `gate`: the first that stops "
-        "it; `forecast`: when it would start if runs take as long as usual; `left_ms`: what is "
-        "expected to be left of it. An edge leads from what comes first to what comes after; "
-        "`parent` is from a task to its child. `level`: how many steps stand before it. "
-        "`critical`: on the chain that takes longest, by `left_ms`, or by its length when all are "
-        "final; `critical_ms` is how long. `truncated`: there are more tasks, or more than five "
-        "edges for each of the nodes that were asked for.",
+    .text = "Of a project, or of everything, the newest tasks.",
     .params = PARAMS(
         OP_PARAM_FILTER("project", "tasks of this project"),
         OP_PARAM_FILTER("group", "the tasks of this group, finished or not"),
@@ -376,12 +394,12 @@ const struct op op_task_graph = {
               .choices = states),
         PARAM(NUMBER, QUERY, "limit", .text = "most nodes in the answer; 2,000 when not given",
               .min = 1, .max = NODES_MAX)),
-    .result = "{\"nodes\":[{\"id\":\"web-17\",\"title\":\"write the parser\",\"project\":\"web\","
-              "\"kind\":null,\"agent\":\"claude\",\"state\":\"waiting\",\"hold\":null,"
-              "\"gate\":\"dependency\",\"parent\":null,\"started_at\":null,"
-              "\"forecast\":1760000300000,\"left_ms\":300000,\"level\":1,\"critical\":true}],"
-              "\"edges\":[{\"from\":\"web-16\",\"to\":\"web-17\",\"type\":\"dependency\","
-              "\"critical\":true}],\"critical_ms\":600000,\"truncated\":false}",
+    .answers = ANSWERS(
+        { "nodes", T_OBJECT | T_LIST, "tasks, by number", &graph_node_shape },
+        { "edges", T_OBJECT | T_LIST, "what comes first, and what after it", &graph_edge_shape },
+        { "critical_ms", T_SPAN, "how long that chain is" },
+        { "truncated", T_BOOL,
+          "there are more tasks, or more than five edges for each node that was asked for" }),
     .right = OP_READ,
     .run = run,
 };

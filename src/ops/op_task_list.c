@@ -276,9 +276,7 @@ static void take_page(struct op_call *call, struct listing *l) {
 
 static int print(struct op_call *call) {
     const struct listing *l = op_state(call, sizeof(*l), NULL);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     json_write_key(&w, "items");
     print_tasks(&w, call->engine, &l->rows);
     op_print_next(&w, l->kind_of_cursor, l->next);
@@ -348,7 +346,7 @@ static int find(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
     /* The one that was awaited may have begun before the last change. */
     if (l->kind_of_cursor == 'q' && !engine_order_is_fresh(call->engine) && l->waits++ < WAITS_MAX)
-        return op_wait_order(call, find);
+        return op_wait_ready(call, engine_order, find);
     if (l->text)
         return search(call);
     take_page(call, l);
@@ -375,7 +373,7 @@ static int run(struct op_call *call) {
         return print(call);
     if (l->kind_of_cursor == 'q')
         l->states &= QUEUED;
-    return l->kind_of_cursor == 'q' ? op_wait_order(call, find) : find(call);
+    return l->kind_of_cursor == 'q' ? op_wait_ready(call, engine_order, find) : find(call);
 }
 
 static const char *const orders[] = { "new", "old", "queue", NULL };
@@ -417,14 +415,10 @@ const struct op op_task_list = {
               .text = "newest first (when not given), oldest first, or as they will start",
               .choices = orders),
         OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result =
-        "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "
-        "parser\",\"state\":\"ready\",\"hold\":null,\"reason\":\"prerequisites\",\"priority\":100,"
-        "\"agent\":\"claude\",\"parent\":null,\"group\":null,\"external_id\":null,\"created_at\":"
-        "1760000000000,"
-        "\"changed_at\":1760000000000,\"depth\":0,\"iteration\":1,\"attempt\":0,"
-        "\"not_before\":null,\"gate\":\"lease:runs\",\"why\":\"all 8 places for runs are taken\","
-        "\"score\":100,\"run\":null,\"changes\":null}],\"next\":\"n16\",\"external\":[]}",
+    .answers =
+        ANSWERS(SHAPE_PAGE(&shape_task),
+                { "external", T_TEXT | T_LIST | T_MAYBE,
+                  "tasks of live runs that do not belong to this daemon; at most 50", "web-17" }),
     .right = OP_READ,
     .reach = OP_REACH_LIST,
     .run = run,

@@ -73,20 +73,26 @@ static int run(struct op_call *call) {
     return r < 0 ? r : merge_next(call);
 }
 
+/* clang-format off */
+static const struct shape merged_task_shape = { "MergedTask", "a task that was to be merged", .members = SHAPE_ROWS(
+    { "id", T_ID, "its id" },
+    { "result", T_TEXT, "`merged`; `already`: the base branch had it; `empty`: it has changed nothing; `mergeable` (`dry_run`); `conflict`; `failed`", "merged" },
+    { "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17" },
+    { "into", T_TEXT | T_NULL, "the base branch", "main" },
+    { "commit", T_TEXT | T_NULL, "the new commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c" },
+    { "message", T_TEXT | T_NULL, "for people; of a conflict, the files", "merged into 'main' at 1f0c1e0a8c6c" }) };
+/* clang-format on */
+
 const struct op op_task_merge = {
     .name = "task.merge",
     .method = "POST",
     .path = "/v1/tasks/merge",
     .summary = "merge the branches of finished tasks",
-    .text =
-        "For tasks that are finished or wait for review, and have run in a worktree. What is left "
-        "in the worktree is committed, the branch is rebased onto the base branch, the checks of "
-        "the task run again if that changed anything, and the base branch moves forwards. One task "
-        "after the other; the answer waits for all. `result`: merged, already (the base branch had "
-        "it), empty (the task has changed nothing), mergeable (`dry_run`), conflict (`message` "
-        "names "
-        "the files), failed. After conflict and failed the base branch is as it was. The event is "
-        "`run.merge`.",
+    .text = "For tasks that are finished or wait for review, and have run in a worktree. What is "
+            "left in the worktree is committed, the branch is rebased onto the base branch, the "
+            "checks of the task run again if that changed anything, and the base branch moves "
+            "forwards. One task after the other; the answer waits for all. After `conflict` and "
+            "`failed` the base branch is as it was. The event is `run.merge`.",
     .params = PARAMS(
         OP_PARAM_TASKS,
         PARAM(TEXT, BODY, "into",
@@ -96,9 +102,8 @@ const struct op op_task_merge = {
               .text = "change nothing, and say whether there would be conflicts"),
         PARAM(BOOLEAN, BODY, "no_checks",
               .text = "do not run the checks of the task again after a rebase")),
-    .result = "{\"tasks\":[{\"id\":\"web-17\",\"result\":\"merged\",\"branch\":\"sluice/web-17\","
-              "\"into\":\"main\",\"commit\":\"1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c\","
-              "\"message\":\"merged into 'main' at 1f0c1e0a8c6c\"}]}",
+    .answers =
+        ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &merged_task_shape }),
     .right = OP_SUBMIT,
     .reach = OP_REACH_NONE,
     .writes = true,

@@ -86,16 +86,14 @@ const struct op op_task_priority = {
     .method = "POST",
     .path = "/v1/tasks/priority",
     .summary = "change the priority of tasks",
-    .text =
-        "Where the setting `order` does not name the priority, as under most presets, the number "
-        "is stored and changes nothing: the `result` of each task is `no_effect`, and `warning` "
-        "says so.",
+    .text = "Where the setting `order` does not name the priority, as under most presets, the "
+            "number is stored and changes nothing.",
     .params = PARAMS(
         OP_PARAM_TASKS,
         PARAM(NUMBER, BODY, "priority", .text = "lower starts first", .min = -PRIORITY_MAX,
               .max = PRIORITY_MAX),
         PARAM(TEXT, BODY, "to", .text = "before, or behind, all that wait", .choices = places)),
-    .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false}]}",
+    .answers = &shape_changed,
     .right = OP_SUBMIT,
     .writes = true,
     .run = run,

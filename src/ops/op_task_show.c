@@ -1,13 +1,20 @@
 /* op_task_show.c: everything about one task. */
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/deliveries.h"
 #include "engine/diff.h"
 #include "engine/executors.h"
+#include "engine/loops.h"
 #include "ops/budgets.h"
 #include "ops/json_span.h"
+#include "os/outside.h"
 
 #define RUNS_SHOWN 10
+/* Bounded in every direction: an agent decides how many artifacts there are. */
+#define ITERATIONS_SHOWN 10u
+#define ARTIFACTS_SHOWN  20u
+#define ARTIFACTS_SEEN   1000u /* those that are hidden included */
 
 struct showing {
     task_id task;
@@ -29,8 +36,7 @@ static void print_depends(struct op_call *call, struct json_writer *w, task_id t
     size_t count = core_task_depends(core, task, NULL, 0);
     task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
     (void)core_task_depends(core, task, tasks, count);
-    json_write_key(w, "depends_on");
-    json_write_array_begin(w);
+    print_list(w, "depends_on");
     for (size_t i = 0; i < count; i++) {
         char id[ENGINE_ID_MAX];
         json_write_string(w, engine_task_id(call->engine, tasks[i], id));
@@ -77,20 +83,57 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
     delivery_finish(&d);
 }
 
+static void print_artifacts(struct json_writer *w, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/artifacts", folder);
+    print_list(w, "artifacts");
+    struct outside_list list;
+    const char *name;
+    (void)outside_list_open(&list, strbuf_text(&path), ARTIFACTS_SEEN);
+    for (unsigned shown = 0; shown < ARTIFACTS_SHOWN && (name = outside_list_next(&list));) {
+        if (name[0] == '.')
+            continue;
+        json_write_string(w, op_quote(name).text);
+        shown++;
+    }
+    outside_list_close(&list);
+    json_write_array_end(w);
+}
+
+static void print_iteration(struct json_writer *w, uint32_t iteration, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf feedback = STRBUF_INIT;
+    strbuf_printf(&feedback, "%s/feedback.md", folder);
+    json_write_object_begin(w);
+    print_int(w, "iteration", iteration);
+    print_text(w, "folder", folder);
+    print_bool(w, "feedback", access(strbuf_text(&feedback), F_OK) == 0);
+    print_artifacts(w, folder);
+    json_write_object_end(w);
+}
+
+static void print_iterations(struct json_writer *w, const struct engine *engine,
+                             const struct task_view *task) {
+    print_list(w, "iterations");
+    for (uint32_t i = 0; i < ITERATIONS_SHOWN && i < task->iteration; i++) {
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        engine_iteration_folder(engine, task->id, task->iteration - i, &folder);
+        if (access(strbuf_text(&folder), F_OK) == 0)
+            print_iteration(w, task->iteration - i, strbuf_text(&folder));
+    }
+    json_write_array_end(w);
+}
+
 static int print(struct op_call *call) {
     struct showing *s = showing_of(call);
     struct task_view t;
     if (!core_task(engine_core(call->engine), s->task, &t))
         return op_task(call) ? 0 : call->err.code; /* deleted while the store was asked */
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     (void)print_task_members(&w, call->engine, s->task, s->title, s->changed_at);
     print_json(&w, "spec", s->json);
     print_json(&w, "context", s->context);
     print_depends(call, &w, s->task);
-    json_write_key(&w, "counters");
-    json_write_object_begin(&w);
+    print_object(&w, "counters");
     print_int(&w, "failures", t.failures);
     print_int(&w, "launch_failures", t.launch_failures);
     print_int(&w, "losses", t.losses);
@@ -178,31 +221,8 @@ const struct op op_task_show = {
     .method = "GET",
     .path = "/v1/tasks/{id}",
     .summary = "show one task",
-    .text = "The members of a list item, what was submitted (`spec`), what was said when "
-            "it was slung (`context`), what it depends on, its "
-            "counters, where it runs (`executor`, in Slurm with its `partition`; null: the default "
-            "one), "
-            "where it works (`works_in`), whether task.diff can tell what it changed "
-            "(`has_diff`), what became of its work (`delivery`: the branch, whether the base "
-            "branch has it, and what was removed; null: it has no worktree, or no run of it has "
-            "succeeded), what it has used of which `budget` (by ended "
-            "runs and the "
-            "live one; null: nobody knows, or there is none), its last 10 runs, and the folders of "
-            "its last "
-            "10 iterations with what is in "
-            "them.",
     .params = PARAMS(OP_PARAM_ID),
-    .result =
-        "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
-        "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
-        "\"counters\":{\"failures\":0,"
-        "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"executor\":\"local\",\"partition\":"
-        "null,\"has_diff\":true,\"delivery\":null,\"budget\":{"
-        "\"run\":{},\"task\":{"
-        "}},\"runs\":[{\"task\":\"web-17\","
-        "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
-        "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
-        "\"artifacts\":[\"plan.md\"]}]}",
+    .answers = &shape_task_full,
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run,

@@ -322,11 +322,8 @@ static void print_planned(struct json_writer *w, const struct slinging *s) {
 }
 
 static void print_answer(struct op_call *call, const struct slinging *s) {
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "tasks");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "tasks");
     for (size_t i = 0; i < s->count; i++)
         print_item(call, &w, &s->items[i]);
     if (op_flag(call, "dry_run"))
@@ -480,6 +477,17 @@ static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 #define FLAG_PARAM(name_, text_)                                                                   \
     { .name = name_, .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = text_ }
 
+/* clang-format off */
+static const struct shape slung_task_shape = { "SlungTask", "a task that was to be slung", .members = SHAPE_ROWS(
+    { "id", T_TEXT | T_NULL, "its id; of a step that would be added, its external id", "web-17" },
+    { "moved_from", T_TEXT | T_MAYBE, "its id before it moved to another project", "api-17" },
+    { "state", T_WORD, "its state", &words_state },
+    SHAPE_ALREADY,
+    { "result", T_TEXT, "`slung`, `already`, `skipped` or `deferred`", "slung" },
+    { "why", T_TEXT | T_MAYBE, "of one that is skipped or deferred" },
+    { "group", T_TEXT | T_NULL, "the group that follows it", "group-3" }) };
+/* clang-format on */
+
 const struct op op_task_sling = {
     .name = "task.sling",
     .method = "POST",
@@ -524,9 +532,10 @@ const struct op op_task_sling = {
                       "them, are added and slung with the task, all of the call or none; it waits "
                       "for them and runs nothing of its own",
               .max = 1000)),
-    .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false,"
-              "\"result\":\"slung\",\"group\":\"group-3\"}],\"group\":\"group-3\","
-              "\"dry_run\":false,\"warning\":null}",
+    .answers = ANSWERS(
+        { "tasks", T_OBJECT | T_LIST, "those that were named, and their steps", &slung_task_shape },
+        { "group", T_TEXT | T_NULL, "the group that was made or named", "group-3" },
+        { "dry_run", T_BOOL, "nothing was changed" }, SHAPE_ROOM),
     .right = OP_SUBMIT,
     .writes = true,
     .run = run,

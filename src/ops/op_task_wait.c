@@ -75,11 +75,8 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
 static int print_all(struct op_call *call) {
     const struct waiting *s = waiting_of(call);
     size_t settled = 0;
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "tasks");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "tasks");
     for (size_t i = 0; i < s->count; i++)
         settled += print_one(&w, call, i);
     json_write_array_end(&w);
@@ -150,17 +147,32 @@ static int run(struct op_call *call) {
     return op_wait_tasks(call, &spec, ask_runs);
 }
 
+/* clang-format off */
+static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ROWS(
+    { "outcome", T_WORD, "how", &words_outcome },
+    { "exit_code", T_INT | T_NULL, "of its command" },
+    { "signal", T_INT | T_NULL, "the signal that ended its command" },
+    { "message", T_TEXT | T_NULL, "its final message", "All tests pass." }) };
+
+static const struct shape waited_task_shape = { "WaitedTask", "a task that was waited for", .members = SHAPE_ROWS(
+    { "id", T_ID, "its id" },
+    { "state", T_TEXT, "its state, or `deleted`", "done" },
+    { "reason", T_TEXT | T_NULL, "why it is in this state", "succeeded" },
+    { "finished", T_BOOL, "it is final" },
+    { "needs_person", T_BOOL, "it is held without a time, a draft, or behind a closed account" },
+    { "why", T_TEXT | T_NULL, "what a person is needed for", "account 'claude' is closed" },
+    { "run", T_OBJECT | T_NULL, "how the last run that ended has ended", &last_run_shape }) };
+/* clang-format on */
+
 const struct op op_task_wait = {
     .name = "task.wait",
     .method = "POST",
     .path = "/v1/wait",
     .summary = "wait until tasks have ended",
-    .text = "Answers when all of them (`any`: one) are final, or stay as they are until a person "
-            "does something (`needs_person`: held without a time, a draft, or behind a closed "
-            "account; `why` says what for; `patient` goes on waiting), or the time is "
-            "over (`timed_out`). `run` is how the last run that ended has ended. A run that waits "
-            "for tasks below it lends them its places meanwhile, one at a time, and is answered "
-            "when they are its own again. Who closes the connection waits no more.",
+    .text = "Answers when all of them (`any`: one) are final, or need a person (`patient` goes on "
+            "waiting), or the time is over. A run that waits for tasks below it lends them its "
+            "slots meanwhile, one at a time, and is answered when they are its own again. Closing "
+            "the connection cancels the wait.",
     .params = PARAMS(
         PARAM(LIST, BODY, "tasks", .text = "task ids", .required = true, .min = 1,
               .max = ENGINE_AWAIT_MAX),
@@ -169,10 +181,10 @@ const struct op op_task_wait = {
         PARAM(NUMBER, BODY, "timeout_s",
               .text = "most seconds to wait; 0 only looks; 60 when not given",
               .max = TIMEOUT_MAX_S)),
-    .result = "{\"tasks\":[{\"id\":\"web-19\",\"state\":\"done\",\"reason\":\"succeeded\","
-              "\"finished\":true,\"needs_person\":false,\"why\":null,\"run\":{\"outcome\":\"ok\","
-              "\"exit_code\":0,\"signal\":null,\"message\":null}}],\"timed_out\":false,"
-              "\"waited_ms\":5120}",
+    .answers =
+        ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &waited_task_shape },
+                { "timed_out", T_BOOL, "the time was over first" },
+                { "waited_ms", T_SPAN, "how long it took" }),
     .right = OP_READ,
     .reach = OP_REACH_BELOW,
     .run = run,

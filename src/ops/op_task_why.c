@@ -11,7 +11,6 @@
 #include "engine/loops.h"
 #include "engine/partition.h"
 #include "engine/shared_folder.h"
-#include "ops/forecast.h"
 #include "ops/print.h"
 
 struct asking {
@@ -159,8 +158,7 @@ static const char *state_of(const struct agent_state *agent) {
 static void print_agents(struct json_writer *w, struct op_call *call, task_id task) {
     struct agent_state agents[FAILOVER_MAX + 1];
     size_t count = core_task_agents(engine_core(call->engine), task, agents);
-    json_write_key(w, "agents");
-    json_write_array_begin(w);
+    print_list(w, "agents");
     for (size_t i = 0; count > 1 && i < count; i++) {
         bool known = !agents[i].open && agents[i].opens_at != TIME_NEVER;
         json_write_object_begin(w);
@@ -173,6 +171,56 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
     json_write_array_end(w);
 }
 
+/* --- what can be said honestly about a start that has not happened ---------------------------- */
+
+/* The simulation says when it would start if everything went well (engine_forecast). What it cannot say (a
+ * person must act, the queue is too long to be played forward) is said by the place in the queue, or by
+ * the time at which the gate opens. */
+
+/* When its first closed gate opens; 0: nobody knows. */
+static time_ms gate_opens(const struct engine *engine, task_id task) {
+    struct verdict first;
+    if (!core_blocked(engine_core(engine), task, &first))
+        return engine_now(engine);
+    return first.opens_at == TIME_NEVER ? 0 : first.opens_at;
+}
+
+static void put_forecast(const struct engine *engine, task_id task, amount position,
+                         struct strbuf *out) {
+    struct verdict first;
+    if (!core_blocked(engine_core(engine), task, &first))
+        strbuf_puts(out, "with the next decision");
+    else if (engine_forecast_start(engine, task) != TIME_NEVER)
+        strbuf_puts(out, "if runs take as long as usual");
+    else if (position > 1)
+        strbuf_printf(out, "after about %" PRId64 " other%s", position - 1,
+                      position == 2 ? "" : "s");
+    else if (first.opens_at != TIME_NEVER)
+        strbuf_puts(out, "when its gate opens");
+    else
+        strbuf_puts(out, "as soon as its gate opens");
+}
+
+static void print_forecast(struct json_writer *w, const struct engine *engine, task_id task,
+                           amount position) {
+    struct task_view t;
+    bool held = core_task(engine_core(engine), task, &t) && t.state == TASK_HELD;
+    if (position <= 0 && !held) {
+        json_write_null(w);
+        return;
+    }
+    time_ms start = engine_forecast_start(engine, task);
+    if (start == TIME_NEVER)
+        start = position > 1 ? 0 : gate_opens(engine, task);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    put_forecast(engine, task, position, &text);
+    json_write_object_begin(w);
+    print_time(w, "starts_at", start);
+    print_count(w, "ahead", position > 0 ? position - 1 : -1);
+    print_text(w, "text", strbuf_text(&text));
+    json_write_object_end(w);
+}
+
 static int print_why(struct op_call *call) {
     const struct core *core = engine_core(call->engine);
     task_id task = op_task(call);
@@ -182,14 +230,11 @@ static int print_why(struct op_call *call) {
     struct verdict list[VERDICT_MAX];
     size_t count = waits(t.state) ? core_explain(core, task, list) : 0;
     amount position = core_queue_position(core, task);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_id(&w, "id", call->engine, task);
     print_text(&w, "state", task_state_name(t.state));
     print_summary(&w, call, &t);
-    json_write_key(&w, "gates");
-    json_write_array_begin(&w);
+    print_list(&w, "gates");
     for (size_t i = 0; i < count; i++)
         print_gate(&w, call, task, &list[i]);
     json_write_array_end(&w);
@@ -198,7 +243,7 @@ static int print_why(struct op_call *call) {
     json_write_int(&w, engine_quick_ends(call->engine, task));
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
-    forecast_print(&w, call->engine, task, position);
+    print_forecast(&w, call->engine, task, position);
     json_write_object_end(&w);
     return 0;
 }
@@ -226,7 +271,8 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
 static int foretell(struct op_call *call) {
     struct task_view t;
     bool there = core_task(engine_core(call->engine), op_task(call), &t);
-    return there && waits(t.state) ? op_wait_forecast(call, print_why) : print_why(call);
+    return there && waits(t.state) ? op_wait_ready(call, engine_forecast, print_why)
+                                   : print_why(call);
 }
 
 static int run(struct op_call *call) {
@@ -240,31 +286,53 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take_run, foretell);
 }
 
+static const struct words words_agent = {
+    "AgentState", (const char *const[]){ "open", "limited", "closed", "not launched", NULL }
+};
+
+/* clang-format off */
+static const struct shape forecast_shape = { "Forecast", "when a task should start", .members = SHAPE_ROWS(
+    { "starts_at", T_TIME | T_NULL, "when" },
+    { "ahead", T_INT | T_NULL, "how many start before it" },
+    { "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others" }) };
+
+static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "its name", "claude" },
+    { "limiter", T_TEXT | T_NULL, "its account", "anthropic" },
+    { "state", T_WORD, "`closed`: until somebody clears its account", &words_agent },
+    { "opens_at", T_TIME | T_NULL, "when it opens, if it is known" }) };
+
+static const struct shape gate_shape = { "Gate", "a condition for the start of a task", .members = SHAPE_ROWS(
+    { "gate", T_TEXT, "its code", "lease:runs" },
+    { "open", T_BOOL, "it does not stop the task" },
+    { "reason", T_TEXT | T_NULL, "why it is closed; behind a breaker with the error of the last launch", "all 8 places for runs are taken" },
+    { "opens_at", T_TIME | T_NULL, "when it opens, if it is known" },
+    { "since", T_TIME | T_NULL, "when it was paused" }) };
+/* clang-format on */
+
 const struct op op_task_why = {
     .name = "task.why",
     .method = "GET",
     .path = "/v1/tasks/{id}/why",
     .summary = "say why a task does not run",
-    .text =
-        "`gates` has every condition in the order in which they are checked; `first` is the first "
-        "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when it "
-        "was paused. Behind a breaker the reason has the error of the last launch; the "
-        "summary of any other task says how its last run ended, unless that was a success. "
-        "`agents` has its agent and those it may fail over to, in order, each `open`, `limited`, "
-        "`closed` (until somebody clears its account) or `not launched`; it is empty for a task "
-        "that "
-        "has no choice. "
-        "`quick_ends`: how many of its runs in a row have ended in less than `runaway.quick_s`. "
-        "`forecast.text` goes on with \"it should start …\". There are no "
-        "gates "
-        "for a task that runs or is final.",
     .params = PARAMS(OP_PARAM_ID),
-    .result = "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
-              "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
-              "\"reason\":\"all 8 places for runs are "
-              "taken\",\"opens_at\":null,\"since\":null}],\"agents\":[],\"quick_ends\":0,\"queue_"
-              "position\":3,"
-              "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
+    .answers = ANSWERS(
+        { "id", T_ID, "the task" }, { "state", T_WORD, "its state", &words_state },
+        { "first", T_TEXT | T_NULL, "the first gate that is closed", "lease:runs" },
+        { "summary", T_TEXT,
+          "what that means, and how its last run ended unless that was a success",
+          "all 8 places for runs are taken" },
+        { "gates", T_OBJECT | T_LIST,
+          "every condition, in the order in which they are checked; none for a task that runs or "
+          "is final",
+          &gate_shape },
+        { "agents", T_OBJECT | T_LIST,
+          "its agent and those it may fail over to, in order; empty for a task that has no choice",
+          &agent_choice_shape },
+        { "quick_ends", T_INT,
+          "how many of its runs in a row have ended in less than `runaway.quick_s`" },
+        { "queue_position", T_INT | T_NULL, "how many start before it, and it" },
+        { "forecast", T_OBJECT | T_NULL, "when it should start", &forecast_shape }),
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "engine/access.h"
-#include "ops/names.h"
 #include "ops/print.h"
 
 static const char *const scopes[] = { "read", "submit", "admin", NULL };
@@ -55,9 +54,7 @@ static void print_access(struct json_writer *w, const struct engine_access *acce
 static void finish_add(struct op_call *call) {
     const struct made *made = op_state(call, sizeof(*made), wipe);
     const struct engine_access *access = engine_access_named(call->engine, made->id);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "token", made->token);
     if (access)
         print_access(&w, access);
@@ -88,9 +85,7 @@ static int run_revoke(struct op_call *call) {
         return op_fail(call, -ENOENT,
                        "there is no token '%s': 'sluice token list' shows those that there are",
                        op_quote(name).text);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "id", access->id);
     print_text(&w, "name", access->name);
     json_write_object_end(&w);
@@ -105,7 +100,7 @@ const struct op op_token_add = {
     .method = "POST",
     .path = "/v1/tokens",
     .summary = "make a token for clients that come by TCP",
-    .text = "`token` is shown here and never again. Only at the owner's socket.",
+    .text = "Only at the owner's socket.",
     .params =
         PARAMS(PARAM(TEXT, BODY, "name",
                      .text = "what it is called: letters, digits, dots, hyphens and underscores",
@@ -115,9 +110,11 @@ const struct op op_token_add = {
                PARAM(NUMBER, BODY, "expires_s",
                      .text = "how long it is good for, in seconds; for ever when not given",
                      .min = 1, .max = 315360000)),
-    .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"id\":\"k3f9x2m7aq\",\"name\":\"phone\","
-              "\"scope\":\"read\",\"session\":false,\"created_at\":1760000000000,"
-              "\"expires_at\":null,\"used_at\":null}",
+    .answers =
+        &(const struct shape){
+            .base = &shape_token,
+            .members = SHAPE_ROWS({ "token", T_TEXT, "the token itself, shown here and never again",
+                                    "sl_k3f9x2m7aq_…" }) },
     .right = OP_ADMIN,
     .writes = true,
     .local = true,
@@ -132,13 +129,10 @@ const struct op op_token_list = {
     .method = "GET",
     .path = "/v1/tokens",
     .summary = "list the tokens, and the pages that are signed in",
-    .text = "Never their secrets. `session`: of a page. Those that have expired are shown until "
-            "the next "
-            "one is made. Only at the owner's socket.",
+    .text = "Never their secrets. Those that have expired are shown until the next one is made. "
+            "Only at the owner's socket.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result = "{\"items\":[{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\",\"scope\":\"read\","
-              "\"session\":false,\"created_at\":1760000000000,\"expires_at\":null,"
-              "\"used_at\":1760000000000}],\"next\":null}",
+    .answers = ANSWERS(SHAPE_PAGE(&shape_token)),
     .right = OP_ADMIN,
     .local = true,
     .run = run_list,
@@ -153,7 +147,8 @@ const struct op op_token_revoke = {
             "socket.",
     .params = PARAMS(PARAM(TEXT, PATH, "name", .text = "its name, or its id", .required = true,
                            .min = 1, .max = ACCESS_NAME_MAX)),
-    .result = "{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\"}",
+    .answers =
+        ANSWERS({ "id", T_TEXT, "its id", "k3f9x2m7aq" }, { "name", T_TEXT, "its name", "phone" }),
     .right = OP_ADMIN,
     .writes = true,
     .local = true,

@@ -56,8 +56,7 @@ static void take(struct op_call *call, const struct store_answer *answer) {
 static void print_targets(struct op_call *call, struct json_writer *w) {
     struct world_sums sums;
     world_sum(call->engine, &sums);
-    json_write_key(w, "targets");
-    json_write_array_begin(w);
+    print_list(w, "targets");
     for (size_t i = 0; i < engine_project_count(call->engine); i++) {
         const struct engine_project *p = engine_project_at(call->engine, i);
         struct share_view share;
@@ -76,9 +75,7 @@ static void print_targets(struct op_call *call, struct json_writer *w) {
 
 static int print(struct op_call *call) {
     const struct asking *a = asking_of(call);
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
+    struct json_writer w = op_begin(call);
     print_text(&w, "by", a->days ? "day" : "hour");
     print_text(&w, "group", a->by_agent ? "agent" : "project");
     print_int(&w, "since", a->since);
@@ -123,19 +120,33 @@ static int run(struct op_call *call) {
 static const char *const spans[] = { "day", "hour", NULL };
 static const char *const groups[] = { "project", "agent", NULL };
 
+/* clang-format off */
+static const struct shape usage_target_shape = { "UsageTarget", "the part of a project", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "the project", "web" },
+    { "weight", T_NUMBER, "its weight of today" },
+    { "target", T_NUMBER, "its part" }) };
+
+static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended in a span have used", .members = SHAPE_ROWS(
+    { "at", T_TIME, "when the span began" },
+    { "name", T_TEXT | T_NULL, "the project or agent; null: none", "web" },
+    { "runs", T_INT, "runs" },
+    { "ok", T_INT, "those that succeeded" },
+    { "busy_ms", T_SPAN, "how long they took together" },
+    { "tokens_in", T_INT, "tokens read" },
+    { "tokens_out", T_INT, "tokens written" },
+    { "tokens_cached", T_INT, "tokens read from a cache" },
+    { "unknown_tokens", T_INT, "runs that reported none" },
+    { "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any" },
+    { "unknown_cost", T_INT, "runs that reported none" }) };
+/* clang-format on */
+
 const struct op op_usage_list = {
     .name = "usage.list",
     .method = "GET",
     .path = "/v1/usage",
     .summary = "sum up what runs have used, by day or hour",
-    .text =
-        "A run counts in the span in which it ended. Days are kept for 800 days and hours for 40, "
-        "also when the runs are gone. `name` null: no project or no agent. `cost_usd` is the sum "
-        "of "
-        "what was reported, null when no run has reported any; `unknown_cost` and "
-        "`unknown_tokens`: "
-        "how many of the runs have not. `targets`: the part of all tokens that each active project "
-        "should get by its weight of today. Up to 1,000 sums in one answer, oldest first.",
+    .text = "A run counts in the span in which it ended. Days are kept for 800 days and hours for "
+            "40, also when the runs are gone. Up to 1,000 sums in one answer, oldest first.",
     .params =
         PARAMS(PARAM(TEXT, QUERY, "by", .text = "sums of days (of UTC; when not given) or of hours",
                      .choices = spans),
@@ -148,12 +159,13 @@ const struct op op_usage_list = {
                PARAM(NUMBER, QUERY, "until",
                      .text = "a time (ms): spans that began before; now when not given"),
                OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .result =
-        "{\"by\":\"day\",\"group\":\"project\",\"since\":1759968000000,\"until\":1760000000001,"
-        "\"items\":[{\"at\":1759968000000,\"name\":\"web\",\"runs\":12,\"ok\":11,"
-        "\"busy_ms\":5400000,\"tokens_in\":120000,\"tokens_out\":30000,\"tokens_cached\":100000,"
-        "\"unknown_tokens\":1,\"cost_usd\":1.250000,\"unknown_cost\":1}],"
-        "\"targets\":[{\"name\":\"web\",\"weight\":1.000,\"target\":0.5000}],\"next\":null}",
+    .answers = ANSWERS({ "by", T_TEXT, "`day` or `hour`", "day" },
+                       { "group", T_TEXT, "`project` or `agent`", "project" },
+                       { "since", T_TIME, "the first span" },
+                       { "until", T_TIME, "spans that began before" }, SHAPE_PAGE(&usage_sum_shape),
+                       { "targets", T_OBJECT | T_LIST | T_MAYBE,
+                         "by project: what each active one should get of all tokens",
+                         &usage_target_shape }),
     .right = OP_READ,
     .run = run,
 };

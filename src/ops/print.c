@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/action.h"
 #include "core/failover.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
@@ -39,6 +40,23 @@ void print_int(struct json_writer *w, const char *key, int64_t value) {
 void print_bool(struct json_writer *w, const char *key, bool value) {
     json_write_key(w, key);
     json_write_bool(w, value);
+}
+
+void print_object(struct json_writer *w, const char *key) {
+    json_write_key(w, key);
+    json_write_object_begin(w);
+}
+
+void print_list(struct json_writer *w, const char *key) {
+    json_write_key(w, key);
+    json_write_array_begin(w);
+}
+
+void print_words(struct json_writer *w, const char *key, const char *const *words, size_t count) {
+    print_list(w, key);
+    for (size_t i = 0; i < count; i++)
+        json_write_string(w, words[i]);
+    json_write_array_end(w);
 }
 
 static void int_or_null(struct json_writer *w, const char *key, int64_t value, bool there) {
@@ -150,8 +168,7 @@ static void print_denial(struct json_writer *w, const struct engine *engine, tas
     struct engine_denial d;
     if (!engine_denial(engine, task, &d))
         return;
-    json_write_key(w, "denied");
-    json_write_object_begin(w);
+    print_object(w, "denied");
     print_text(w, "agent", d.agent);
     print_text(w, "tool", d.what->tool);
     print_text(w, "argument", d.what->argument);
@@ -202,6 +219,15 @@ static void print_instead(struct json_writer *w, const struct engine *engine,
     bool known = instead && !agents[0].open && agents[0].opens_at != TIME_NEVER;
     print_text(w, "instead_of", instead ? op_name_of(engine, agents[0].agent) : NULL);
     print_time(w, "instead_until", known ? agents[0].opens_at : 0);
+}
+
+static void print_actions(struct json_writer *w, const struct task_view *t) {
+    uint32_t in = task_situation(t->state, t->hold);
+    print_list(w, "actions");
+    for (const struct task_action *a = task_actions; a->name; a++)
+        if (a->offered & in)
+            json_write_string(w, a->name);
+    json_write_array_end(w);
 }
 
 static void print_live(struct json_writer *w, const struct engine *engine,
@@ -261,6 +287,7 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     print_gate(w, engine, task);
     print_denial(w, engine, task);
     print_int(w, "score", t.score);
+    print_actions(w, &t);
     print_live(w, engine, &t);
     struct delivery_changes changes = { 0 };
     if (t.attempt > 0 && (task_state_is_final(t.state) || t.state == TASK_HELD))
@@ -284,8 +311,7 @@ void print_changes(struct json_writer *w, const struct delivery_changes *changes
 }
 
 void print_external(struct json_writer *w, const struct engine *engine) {
-    json_write_key(w, "external");
-    json_write_array_begin(w);
+    print_list(w, "external");
     const char *id;
     for (size_t i = 0; i < EXTERNAL_MAX && (id = engine_external_at(engine, i)); i++)
         json_write_string(w, id);
@@ -347,11 +373,8 @@ void print_states(struct op_call *call, const char *const *ids, const task_id *t
 
 void print_states_warned(struct op_call *call, const char *const *ids, const task_id *tasks,
                          size_t count, const bool *already, const char *warning) {
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "tasks");
-    json_write_array_begin(&w);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "tasks");
     for (size_t i = 0; i < count; i++) {
         struct task_view view;
         bool there = core_task(engine_core(call->engine), tasks[i], &view);
@@ -359,6 +382,7 @@ void print_states_warned(struct op_call *call, const char *const *ids, const tas
         print_text(&w, "id", ids[i]);
         print_text(&w, "state", there ? task_state_name(view.state) : NULL);
         print_bool(&w, "already", already && already[i]);
+        print_actions(&w, there ? &view : &(struct task_view){ .state = TASK_ABSENT });
         if (warning)
             print_text(&w, "result", "no_effect");
         print_note(&w, call, there ? tasks[i] : 0);
@@ -385,13 +409,30 @@ static const char *instead_of(const struct engine *engine, const struct run_row 
     return own && strcmp(own, run->agent) != 0 ? own : NULL;
 }
 
-void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run) {
-    json_write_object_begin(w);
+void print_run_members(struct json_writer *w, const struct engine *engine,
+                       const struct run_row *run, const char *phase) {
     print_id(w, "task", engine, run->task);
     print_int(w, "attempt", run->attempt);
     print_int(w, "iteration", run->iteration);
-    print_text(w, "phase", run->ended ? NULL : run_phase_name(run->phase));
+    print_text(w, "phase", run->ended ? NULL : phase);
     print_text(w, "agent", run->agent);
+    print_time(w, "ordered_at", run->ordered_at);
+    print_time(w, "started_at", run->started_at);
+    print_time(w, "ended_at", run->ended_at);
+    print_text(w, "outcome", run->ended ? outcome_name(run->outcome) : NULL);
+    print_text(w, "how", run->how);
+    print_count(w, "exit_code", run->ended ? run->exit_code : -1);
+    print_text(w, "message", run->message);
+    print_text(w, "model", run->model);
+    print_count(w, "tokens_in", run->tokens_in);
+    print_count(w, "tokens_out", run->tokens_out);
+    print_count(w, "tokens_cached", run->tokens_cached);
+    print_cost(w, "cost_usd", run->cost_micro_usd);
+}
+
+void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run) {
+    json_write_object_begin(w);
+    print_run_members(w, engine, run, run_phase_name(run->phase));
     print_text(w, "instead_of", instead_of(engine, run));
     print_text(w, "executor", run->executor);
     print_text(w, "sandbox",
@@ -399,26 +440,14 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
                           : engine_run_sandbox(engine, run->task, NULL));
     print_text(w, "host", run->host);
     print_text(w, "folder", run->folder);
-    print_time(w, "ordered_at", run->ordered_at);
-    print_time(w, "started_at", run->started_at);
-    print_time(w, "ended_at", run->ended_at);
-    print_text(w, "outcome", run->ended ? outcome_name(run->outcome) : NULL);
-    print_text(w, "how", run->how);
-    print_count(w, "exit_code", run->ended ? run->exit_code : -1);
     int_or_null(w, "signal", run->exit_signal, run->exit_signal > 0);
-    print_count(w, "tokens_in", run->tokens_in);
-    print_count(w, "tokens_out", run->tokens_out);
-    print_count(w, "tokens_cached", run->tokens_cached);
-    print_cost(w, "cost_usd", run->cost_micro_usd);
     if (looks_like_json(run->applied))
         print_json(w, "applied", run->applied);
     else
         print_text(w, "applied", run->applied);
-    print_text(w, "message", run->message);
     print_text(w, "said", run->said);
     print_text(w, "session", run->session);
     print_bool(w, "resumed", run->resumed);
-    print_text(w, "model", run->model);
     json_write_object_end(w);
 }
 
@@ -439,4 +468,24 @@ void op_print_event(const struct engine *engine, const struct event_row *event,
     struct json_writer w;
     json_write_init(&w, out, false);
     print_event(&w, engine, event);
+    shape_report(&shape_event, "event", out);
+}
+
+/* --- lists of names ------------------------------------------------------------------------- */
+
+int names_list(struct op_call *call, size_t count, names_print each) {
+    uint64_t from = 0;
+    bool given;
+    int r = op_cursor(call, 'i', &from, &given);
+    if (r < 0)
+        return r;
+    size_t limit = op_limit(call), at = (size_t)from;
+    struct json_writer w = op_begin(call);
+    print_list(&w, "items");
+    for (; at < count && at < from + limit; at++)
+        each(&w, call, at);
+    json_write_array_end(&w);
+    op_print_next(&w, 'i', at < count ? at : 0);
+    json_write_object_end(&w);
+    return 0;
 }

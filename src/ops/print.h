@@ -13,6 +13,10 @@ void print_time(struct json_writer *w, const char *key, time_ms at);        /* 0
 void print_amount(struct json_writer *w, const char *key, amount cap);      /* UNLIMITED: null */
 void print_count(struct json_writer *w, const char *key, int64_t value);    /* below 0: null */
 void print_cost(struct json_writer *w, const char *key, int64_t micro_usd); /* below 0: null */
+/* Begin an object or a list. */
+void print_object(struct json_writer *w, const char *key);
+void print_list(struct json_writer *w, const char *key);
+void print_words(struct json_writer *w, const char *key, const char *const *words, size_t count);
 /* "paused_by" and "paused_at": both null when `pause` is NULL. */
 void print_pause(struct json_writer *w, const struct engine_pause *pause);
 void print_id(struct json_writer *w, const char *key, const struct engine *engine,
@@ -20,9 +24,8 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
 /* The JSON Schema of a member of a task. */
 void print_member_schema(struct json_writer *w, const struct task_member *m);
-/* "iterations": the folders of the last ten. */
-void print_iterations(struct json_writer *w, const struct engine *engine,
-                      const struct task_view *task);
+/* The type of a parameter as members of a JSON schema; `entry`: the schema of what an OP_ARRAY has. */
+void print_param_type(struct json_writer *w, const struct op_param *p, const char *entry);
 struct engine_host_state;
 /* "host 'box1' unreachable since …": what is said of a run that is away. */
 void print_away(const struct engine_host_state *host, struct strbuf *out);
@@ -49,6 +52,9 @@ void print_changes(struct json_writer *w, const struct delivery_changes *changes
 /* The member `external`: living runs that are not ours, by the ids of their tasks; 50 at the most. */
 void print_external(struct json_writer *w, const struct engine *engine);
 void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows);
+/* The members that every list of runs has, without the braces; `phase`: of one that has not ended. */
+void print_run_members(struct json_writer *w, const struct engine *engine,
+                       const struct run_row *run, const char *phase);
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run);
 void print_event(struct json_writer *w, const struct engine *engine, const struct event_row *event);
 /* {"tasks":[{"id","state","already"}]}: what actions answer. `already`: one per task, or NULL. */
@@ -57,3 +63,7 @@ void print_states(struct op_call *call, const char *const *ids, const task_id *t
 /* The same of a request that changes nothing, with a "warning" that says why; NULL: it does. */
 void print_states_warned(struct op_call *call, const char *const *ids, const task_id *tasks,
                          size_t count, const bool *already, const char *warning);
+
+/* {"items":[…],"next"}: a list of things that have a name; `each` prints one. Positions are cursors: such lists only grow. */
+typedef void (*names_print)(struct json_writer *w, struct op_call *call, size_t index);
+int names_list(struct op_call *call, size_t count, names_print each);

@@ -72,8 +72,7 @@ static void print_pool(struct json_writer *w, const struct engine *engine, const
     const char *const *paths;
     size_t count =
         config_words(engine_config(engine), "projects.P.workspace_paths", project, &paths);
-    json_write_key(w, "workspaces");
-    json_write_array_begin(w);
+    print_list(w, "workspaces");
     for (size_t i = 0; i < count; i++) {
         json_write_object_begin(w);
         print_text(w, "path", paths[i]);
@@ -117,8 +116,7 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     json_write_double(w, world_target(&share, sums), 4);
     print_int(w, "ready", share.ready);
     print_int(w, "running", share.live);
-    json_write_key(w, "counts");
-    json_write_object_begin(w);
+    print_object(w, "counts");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
         print_int(w, task_state_name((enum task_state)s), share.by_state[s]);
     json_write_object_end(w);

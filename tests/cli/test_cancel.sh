@@ -20,7 +20,7 @@ run sluice cancel "$ready"
 exits 0 'a second time: exit code'
 prints "$ready is canceled already" 'a second time'
 run sluice cancel --json "$ready"
-prints "{\"tasks\":[{\"id\":\"$ready\",\"state\":\"canceled\",\"already\":true}]}" 'as JSON'
+prints "{\"tasks\":[{\"id\":\"$ready\",\"state\":\"canceled\",\"already\":true,\"actions\":[\"delete\",\"retry\"]}]}" 'as JSON'
 run sluice cancel "${ready#web-}"
 prints "$ready is canceled already" 'the number alone'
 

@@ -20,7 +20,7 @@ run sluice depend web-2 web-3
 exits 2 'a cycle: exit code'
 says 'sluice: dependency cycle detected: web-2 -> web-3 -> web-2' 'a cycle'
 run sluice depend --json --none web-3
-prints '{"tasks":[{"id":"web-3","state":"ready","already":false}]}' '--none --json'
+prints '{"tasks":[{"id":"web-3","state":"ready","already":false,"actions":["cancel","clear","hold","priority"]}]}' '--none --json'
 
 usage='usage: sluice depend [--add|--drop] ID ON...|--none ID'
 run sluice depend web-3

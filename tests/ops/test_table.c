@@ -65,6 +65,55 @@ static void check_path(const struct op *op) {
     }
 }
 
+/* Every member has a text, names occur once, and the example is of the shape. */
+static void check_shape(const struct shape *shape, void *ctx) {
+    const char *name = ctx ? ctx : shape->name;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct error err = { 0 };
+    shape_print_example(shape, &text);
+    json_t *example = json_loads(strbuf_text(&text), JSON_REJECT_DUPLICATES, NULL);
+    if (!example || shape_check(shape, example, &err) < 0)
+        fail_msg("the example of %s is wrong: %s", name, example ? err.text : strbuf_text(&text));
+    json_decref(example);
+    for (const struct shape_member *m = shape->members; m->name; m++) {
+        check_sentence(name, m->name, m->text);
+        unsigned type = m->type & T_TYPE;
+        if ((type == T_OBJECT || type == T_WORD) != (m->of != NULL) && type != T_TEXT
+            && !(m->type & T_MAP))
+            fail_msg("'%s' of %s needs a shape or words, or must have none", m->name, name);
+        if (type == T_OBJECT && !((const struct shape *)m->of)->name)
+            fail_msg("the shape of '%s' of %s has no name", m->name, name);
+    }
+}
+
+static void check_words(const struct words *words, void *ctx) {
+    (void)ctx;
+    assert_non_null(words_at(words, 0));
+}
+
+static void an_answer_of_another_shape_is_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *answer, *why;
+    } rows[] = {
+        { "{\"name\":\"n\",\"already\":true}", "" },
+        { "{\"name\":\"n\"}", "member 'already' is missing" },
+        { "{\"name\":null,\"already\":true}", "member 'name' is null" },
+        { "{\"name\":\"n\",\"already\":1}",
+          "member 'already' has a value that its type does not allow" },
+        { "{\"name\":\"n\",\"already\":true,\"more\":1}",
+          "member 'more' is in no row of its shape" },
+        { "[]", "not an object" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error err = { 0 };
+        json_t *answer = json_loads(rows[i].answer, 0, NULL);
+        (void)shape_check(op_find("group.add")->answers, answer, &err);
+        assert_string_equal(err.text, rows[i].why);
+        json_decref(answer);
+    }
+}
+
 static void every_operation_is_complete(void **state) {
     (void)state;
     EACH(at) {
@@ -77,11 +126,13 @@ static void every_operation_is_complete(void **state) {
         if ((op->finish || op->replay) && !op->writes)
             fail_msg("%s does not write: it needs no finish and no replay", op->name);
         bool json = op->answer == OP_ANSWER_JSON || op->answer == OP_ANSWER_EVENTS;
-        json_t *example = op->result ? json_loads(op->result, JSON_REJECT_DUPLICATES, NULL) : NULL;
-        if (json && !example)
-            fail_msg("%s has no example of its answer, or it is no JSON", op->name);
-        json_decref(example);
+        if (json != (op->answers != NULL))
+            fail_msg("%s has no shape of its answer, or one though it is no JSON", op->name);
+        if (op->answers)
+            check_shape(op->answers, (void *)op->name);
     }
+    shape_each(check_shape, NULL);
+    words_each(check_words, NULL);
 }
 
 static void no_two_operations_have_the_same_route(void **state) {
@@ -138,8 +189,21 @@ static void the_description_for_programs_is_json_with_every_operation(void **sta
         const json_t *id =
             json_object_get(json_object_get(path, get ? "get" : "post"), "operationId");
         assert_string_equal(json_string_value(id), (*op)->name);
+        const json_t *answer = json_object_get(
+            json_object_get(json_object_get(path, get ? "get" : "post"), "responses"), "200");
+        const json_t *content = json_object_get(answer, "content");
+        if ((*op)->answers
+            && !json_object_get(json_object_get(content, "application/json"), "schema"))
+            fail_msg("%s has no schema of its answer", (*op)->name);
     }
     json_decref(json);
+}
+
+static void the_types_of_the_page_are_what_the_table_says(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
+    op_print_typescript(&made);
+    check_document(SOURCE_ROOT "/web/src/types.ts", &made);
 }
 
 /* --- routes ---------------------------------------------------------------------------------- */
@@ -287,6 +351,8 @@ int main(void) {
         cmocka_unit_test(the_page_is_what_the_table_says),
         cmocka_unit_test(the_page_of_members_is_what_their_table_says),
         cmocka_unit_test(the_description_for_programs_is_json_with_every_operation),
+        cmocka_unit_test(the_types_of_the_page_are_what_the_table_says),
+        cmocka_unit_test(an_answer_of_another_shape_is_found),
         cmocka_unit_test(a_path_finds_its_operation_and_its_parameters),
         cmocka_unit_test(a_word_of_the_path_wins_over_a_parameter),
         cmocka_unit_test(a_wrong_method_names_the_right_one),

@@ -332,7 +332,7 @@ static void other_changes_are_made_at_once(void **state) {
         assert_true(rows[i].to ? strcmp(rows[i].to, top.verb->to) == 0 : !top.verb->to);
     }
     top.pane = TOP_PANE_WAITING;
-    fill(&top, "{\"items\":[{\"id\":\"web-3\",\"state\":\"held\"}]}");
+    fill(&top, "{\"items\":[{\"id\":\"web-3\",\"state\":\"held\",\"actions\":[\"release\"]}]}");
     top_input(&top, 'h');
     assert_string_equal(top.verb->path, "/v1/tasks/release");
     top_finish(&top);

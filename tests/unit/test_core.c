@@ -8,6 +8,9 @@
 
 #include <cmocka.h>
 
+#include "core_facts.h"
+
+#include "core/action.h"
 #include "core/core.h"
 #include "core/cycle.h"
 #include "core/retry.h"
@@ -261,11 +264,53 @@ static void every_fact_has_a_function(void **state) {
     core_free(core);
 }
 
+static struct core *core_with_a_task(enum task_state state, enum hold hold) {
+    struct core *core = core_with_a_world(true);
+    struct task_spec spec = row(1, state);
+    spec.hold = hold;
+    assert_int_equal(add(core, spec), 0);
+    loaded(core);
+    return core;
+}
+
+/* What is offered is possible, and what is possible the core applies. A retry of a held task is a clear and a sling. */
+static void check_actions(enum task_state state, enum hold hold) {
+    uint32_t in = task_situation(state, hold);
+    for (const struct task_action *a = task_actions; a->name; a++) {
+        struct core *core = core_with_a_task(state, hold);
+        bool clears = a->fact == FACT_RETRY && state == TASK_HELD;
+        struct fact fact = { .kind = clears ? FACT_CLEAR : a->fact, .task = 1 };
+        int r = core_apply(core, &fact, NULL);
+        if ((a->offered & in) && !(a->from & in))
+            fail_msg("%s of a %s task is offered and not possible", a->name,
+                     task_state_name(state));
+        if ((a->from & in) && r != 0)
+            fail_msg("%s of a %s task (%s) is refused", a->name, task_state_name(state),
+                     hold_name(hold));
+        if ((a->from & in) && (a->already & in))
+            fail_msg("%s of a %s task is possible and done already", a->name,
+                     task_state_name(state));
+        core_free(core);
+    }
+}
+
+static void every_action_that_a_state_allows_is_applied(void **state) {
+    (void)state;
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+        if (s != TASK_HELD)
+            check_actions((enum task_state)s, HOLD_NONE);
+    for (int h = HOLD_PERSON; h < HOLD_MAX; h++)
+        check_actions(TASK_HELD, (enum hold)h);
+    for (const struct task_action *a = task_actions; a[1].name; a++)
+        assert_true(strcmp(a[0].name, a[1].name) < 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_of_every_enum_has_its_own_name),
         cmocka_unit_test(a_task_cannot_come_to_wait_for_its_own_child),
         cmocka_unit_test(every_fact_has_a_function),
+        cmocka_unit_test(every_action_that_a_state_allows_is_applied),
         cmocka_unit_test(only_the_listed_transitions_are_legal),
         cmocka_unit_test(live_states_cannot_be_deleted_and_final_ones_do_not_start),
         cmocka_unit_test(a_chain_has_no_cycle_and_a_ring_has),

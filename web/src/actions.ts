@@ -1,19 +1,18 @@
-// actions.ts: what a person can do to tasks, when it is possible, and what it is called. Front ends hold no
-// rules: the daemon decides, and says why not. The lists here only keep buttons away that cannot work.
+// actions.ts: what a person can do to tasks, and what it is called. Front ends hold no rules: the daemon says with
+// each task what can be done to it.
 import { get, post, scope, words } from './api';
 import { readStatus, wantStatus } from './live';
 import { ask } from './parts/dialog';
 import { say } from './parts/toast';
 import { visible } from './text';
-import type { State, Task } from './types';
+import type { Changed, ChangedTask, Task } from './types';
 
 export interface Action {
     name: string;
+    /** As the daemon calls it in the `actions` of a task: the operation `task.OP`; if not given, `name`. */
+    op?: string;
     label: string;
-    path: string;
     body?: Record<string, unknown>;
-    states: State[];
-    hold?: string[];
     confirm?: string;
     reason?: string;
     /** Permits what the agent was denied, with the rule that its task names: for one task at a time. */
@@ -21,38 +20,35 @@ export interface Action {
     done: string;
 }
 
-const OPEN: State[] = ['waiting', 'ready', 'held'];
-
+/** In the order of their buttons. Which of them fit a task, it says itself. */
 export const ACTIONS: Action[] = [
-    { name: 'approve', label: 'Approve', path: 'approve', states: ['held'], hold: ['review'], done: 'approved' },
-    { name: 'reject', label: 'Reject', path: 'reject', states: ['held'], hold: ['review'], done: 'rejected',
+    { name: 'approve', label: 'Approve', done: 'approved' },
+    { name: 'reject', label: 'Reject', done: 'rejected',
         confirm: 'It is done again, as a new iteration.', reason: 'What is wrong? The next iteration reads it.' },
-    { name: 'close', label: 'Close', path: 'close', states: ['held'], hold: ['external'], done: 'closed' },
-    { name: 'sling', label: 'Schedule', path: 'sling', states: ['draft'], done: 'scheduled' },
-    { name: 'allow', label: 'Allow', path: 'retry', states: ['held'], hold: ['denied'], allows: true, done: 'allowed, and queued again' },
-    { name: 'release', label: 'Release', path: 'release', states: ['held'], hold: ['person', 'backoff', 'restart', 'breaker', 'budget', 'denied'], done: 'released' },
-    { name: 'retry', label: 'Retry', path: 'retry', states: ['failed', 'canceled'], done: 'queued again' },
-    { name: 'again', label: 'Do again', path: 'again', states: ['done'], done: 'queued again',
+    { name: 'close', label: 'Close', done: 'closed' },
+    { name: 'sling', label: 'Schedule', done: 'scheduled' },
+    { name: 'allow', op: 'retry', label: 'Allow', allows: true, done: 'allowed, and queued again' },
+    { name: 'release', label: 'Release', done: 'released' },
+    { name: 'retry', label: 'Retry', done: 'queued again' },
+    { name: 'again', label: 'Do again', done: 'queued again',
         confirm: 'A new iteration begins; what came from the last one is invalidated.' },
-    { name: 'promote', label: 'To the front', path: 'priority', body: { to: 'front' }, states: ['waiting', 'ready'], done: 'moved to the front' },
-    { name: 'hold', label: 'Hold', path: 'hold', states: ['waiting', 'ready'], done: 'held' },
-    { name: 'cancel', label: 'Cancel', path: 'cancel', states: [...OPEN, 'draft', 'starting', 'running'], done: 'canceled',
+    { name: 'priority', label: 'To the front', body: { to: 'front' }, done: 'moved to the front' },
+    { name: 'hold', label: 'Hold', done: 'held' },
+    { name: 'cancel', label: 'Cancel', done: 'canceled',
         confirm: 'What runs is told to stop; what its runs have added below it is canceled with it.' },
-    { name: 'delete', label: 'Delete', path: 'delete', states: ['draft', 'done', 'failed', 'canceled', 'invalidated'], done: 'deleted',
+    { name: 'delete', label: 'Delete', done: 'deleted',
         confirm: 'It is gone for good, with its history. Its children fail as orphans.' },
 ];
 
 export function possible(task: Task): Action[] {
     if (scope.value === 'read') return [];
-    return ACTIONS.filter((action) => action.states.includes(task.state) && (!action.hold || action.hold.includes(task.hold ?? ''))
-        && (!action.allows || !!task.denied?.allow));
+    return ACTIONS.filter((action) => task.actions.includes(action.op ?? action.name) && (!action.allows || !!task.denied?.allow));
 }
 
-type Changed = { id: string; state: State | null; already: boolean };
-const heard = new Set<(changes: Changed[]) => void>();
+const heard = new Set<(changes: ChangedTask[]) => void>();
 
 /** Who shows tasks hears at once what an action made of them, before the events come. */
-export function changes(fn: (changes: Changed[]) => void): () => void {
+export function changes(fn: (changes: ChangedTask[]) => void): () => void {
     heard.add(fn);
     return () => heard.delete(fn);
 }
@@ -80,7 +76,7 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
             if (rule === null) return false;
             body.allow = [rule];
         }
-        const got = await post<{ tasks: Changed[] }>(`/v1/tasks/${action.path}`, body);
+        const got = await post<Changed>(`/v1/tasks/${action.op ?? action.name}`, body);
         for (const fn of heard) fn(got.tasks);
         wantStatus();
         const already = got.tasks.every((task) => task.already);

@@ -2,7 +2,7 @@
 // here depends on how many tasks there are: what was not looked at was not read.
 import { signal } from '@preact/signals';
 import { ApiError, get, type Query, words } from './api';
-import type { Event, Page, State, Task } from './types';
+import type { ChangedTask, Event, Page, State, Task } from './types';
 
 const PAGE = 200; // the first one
 const PAGES = 1000; // those behind it
@@ -158,11 +158,11 @@ export class Feed {
     }
 
     /** What an action made of tasks, before the events tell. */
-    patch(changes: { id: string; state: State | null }[]): void {
+    patch(changes: ChangedTask[]): void {
         for (const change of changes) {
             const task = this.items.find((one) => one.id === change.id);
             if (!change.state) this.remove(change.id);
-            else if (task) this.put({ ...task, state: change.state });
+            else if (task) this.put({ ...task, state: change.state, actions: change.actions });
         }
         this.changed();
     }

@@ -1,312 +1,1629 @@
-// types.ts: what the daemon answers (docs/api.md), as far as the page reads it. What may be absent in an
-// older or newer daemon is optional: the page shows what is there.
+// types.ts: what the daemon answers. Made from the shapes of its operations by `make docs`; do not edit.
 
-export type State =
-    | 'draft' | 'waiting' | 'ready' | 'starting' | 'running' | 'held'
-    | 'done' | 'failed' | 'canceled' | 'invalidated';
-
-export interface LiveRun {
-    attempt: number;
-    phase: string | null;
-    started_at: number | null;
-    tokens_in: number | null;
-    tokens_out: number | null;
-    doing?: string | null;
-    agent?: string | null;
-    /** The agent of the task, while another one works for it; and until when it is closed, if anybody knows. */
-    instead_of?: string | null;
-    instead_until?: number | null;
-    lends_to?: string | null;
-    borrows_from?: string | null;
-}
-
-export interface Task {
-    id: string;
-    project: string;
-    kind: string | null;
-    title: string | null;
-    state: State;
-    hold: string | null;
-    /** Of a task that is held because its agent was denied a tool; `allow`: the rule that would permit it. */
-    denied?: { agent: string; tool: string | null; argument: string | null; count: number; allow: string | null };
-    reason: string | null;
-    priority: number;
-    agent: string | null;
-    parent: string | null;
-    group: string | null;
-    created_at: number;
-    changed_at: number;
-    iteration: number;
-    attempt: number;
-    not_before: number | null;
-    gate: string | null;
-    why: string | null;
-    score: number | null;
-    run: LiveRun | null;
-    /** What a finished task has changed in its worktree; null: not known. */
-    changes?: { commits: number; files: number; insertions: number; deletions: number } | null;
-    /** What its run has printed last; in the state at a glance alone. */
-    last_line?: string | null;
-}
-
-export interface Run {
-    task: string;
-    title?: string | null;
-    project?: string;
-    attempt: number;
-    iteration: number;
-    phase: string | null;
-    agent: string | null;
-    instead_of?: string | null;
-    host?: string | null;
-    folder?: string | null;
-    ordered_at: number | null;
-    started_at: number | null;
-    ended_at: number | null;
-    outcome: string | null;
-    how?: string | null;
-    exit_code?: number | null;
-    signal?: string | number | null;
-    tokens_in: number | null;
-    tokens_out: number | null;
-    tokens_cached: number | null;
-    cost_usd?: number | null;
-    cost?: number | null;
-    applied?: unknown;
-    message?: string | null;
-    session?: string | null;
-    resumed?: boolean;
-    model?: string | null;
-}
-
-export interface Iteration {
-    iteration: number;
-    folder: string;
-    feedback: boolean;
-    artifacts: string[];
-}
-
-export interface Amount {
-    used: number | null;
-    budget: number | null;
-    reserved?: number;
-}
-
-export interface Window {
-    tokens: Amount;
-    usd: Amount;
-    unknown_cost_runs: number;
-    open: boolean;
-    opens_at: number | null;
-}
-
-export interface TaskBudget {
-    run: { tokens: Amount; usd: Amount };
-    task: { tokens: Amount; usd: Amount };
-    handed: { tokens: number; usd: number };
-    unknown_cost_runs: number;
-    on_budget: 'hold' | 'stop';
-    project: Window | null;
-    all: Window | null;
-}
-
-export interface TaskFull extends Task {
-    budget?: TaskBudget;
-    spec: Record<string, unknown>;
-    context: Record<string, unknown> | null;
-    depends_on: string[];
-    counters: Record<string, number>;
-    works_in: Record<string, unknown> | string | null;
-    has_diff?: boolean;
-    delivery?: { message: string; removed: string | null; merged: boolean } | null;
-    runs: Run[];
-    iterations: Iteration[];
-    external_id: string | null;
-}
-
-export interface DiffFile {
-    path: string;
-    old_path: string | null;
-    added: number;
-    removed: number;
-    binary: boolean;
-}
-
-export interface Diff {
-    iteration: number | null;
-    branch: string | null;
-    base: string;
-    head: string | null;
-    files: DiffFile[];
-    patch: string | null;
-    truncated: boolean;
-}
-
-export interface Gate {
-    gate: string;
-    open: boolean;
-    reason: string | null;
-    opens_at: number | null;
-    since: number | null;
-}
-
-export interface Why {
-    id: string;
-    state: State;
-    first: string | null;
-    summary: string | null;
-    gates: Gate[];
-    queue_position: number | null;
-    forecast: { starts_at: number | null; ahead: number | null; text: string } | null;
-}
-
-export interface Limiter {
-    name: string;
-    state: string;
-    opens_at: number | null;
-    hits: number;
-    used: number;
-    cap: number | null;
-}
-
-export interface Project {
-    name: string;
-    weight: number;
-    max_running: number | null;
-    paused: boolean;
-    paused_by: string | null;
-    tokens: number;
-    share: number;
-    target: number;
-    ready: number;
-    running: number;
-    active: boolean;
-    counts?: Partial<Record<State, number>>;
-}
-
-export interface Status {
-    version: string;
-    pid: number;
-    started_at: number;
-    now?: number;
-    home: string;
-    preset: string;
-    paused: boolean;
-    paused_by: string | null;
-    paused_at: number | null;
-    counts: Partial<Record<State, number>>;
-    ready: number;
-    blocked_dependencies: number;
-    waiting_by_gate: { gate: string; count: number; examples: string[]; why?: string | null }[];
-    partial: boolean;
-    running: Task[];
-    alerts: { key: string; text: string; since: number; task: string | null }[];
-    limits: { key: string; used: number; cap: number | null }[];
-    limiters: Limiter[];
-    budgets: {
-        key: string; used: number; reserved: number; cap: number | null;
-        usd_used?: number; usd_reserved?: number; usd_cap?: number | null;
-        unknown_cost_runs?: number; open?: boolean; opens_at?: number | null;
-    }[];
-    projects: Project[];
-    host: { disk_free_mb: number | null; memory_free_mb: number | null; load: number | null };
-    store: { bytes: number; log_bytes: number; full: boolean };
-    events: Event[];
-}
-
-export interface Event {
-    seq: number;
-    at: number;
-    kind: string;
-    task: string | null;
-    attempt: number | null;
-    data: Record<string, unknown> | null;
-}
-
+/** A page of any list */
 export interface Page<T> {
     items: T[];
     next: string | null;
 }
 
-export interface Message {
-    msg_id: string;
-    at: number;
-    type: string;
-    project: string;
-    task: string | null;
-    run: string | null;
-    body: string;
-}
+export type Level = 'ok' | 'warning' | 'bad';
 
+export type State = 'draft' | 'waiting' | 'ready' | 'starting' | 'running' | 'held' | 'done' | 'failed' | 'canceled' | 'invalidated';
+
+export type Hold = 'person' | 'backoff' | 'restart' | 'breaker' | 'budget' | 'review' | 'external' | 'marker' | 'denied';
+
+export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied';
+
+export type Phase = 'starting' | 'working' | 'waiting' | 'validating' | 'draining' | 'stopping';
+
+export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'closed';
+
+export type OnBudget = 'hold' | 'stop';
+
+export type Outcome = 'ok' | 'unfinished' | 'invalid' | 'failed' | 'launch' | 'timeout' | 'limited' | 'closed' | 'budget' | 'lost' | 'canceled' | 'conflict' | 'unmerged' | 'afresh' | 'stuck' | 'denied';
+
+export type Scope = 'read' | 'submit' | 'admin';
+
+export type EdgeType = 'dependency' | 'parent';
+
+export type AgentState = 'open' | 'limited' | 'closed' | 'not launched';
+
+/** an agent */
 export interface Agent {
+    /** its name */
     name: string;
+    /** it is configured, or a task has named it */
+    named: boolean;
+    /** its command, if it has one of its own */
+    command: string[];
+    /** what a run would start */
+    program: string | null;
+    /** where that is in the PATH of runs */
+    found: string | null;
+    /** agents that take over while it is closed */
+    failover: string[];
+    /** how its output is read */
+    adapter: string | null;
+    /** it is a worker, which takes tasks that name no agent */
+    roster: boolean;
+    /** most runs at once; null: no limit */
     slots: number | null;
+    /** live runs */
     used: number;
+    /** the provider account it uses */
     limiter: string | null;
-    failover?: string[];
+    /** several launches in a row failed: nothing is given to it before */
     closed_until: number | null;
 }
 
-export interface GraphNode {
-    id: string;
-    title: string | null;
-    project: string;
-    kind: string | null;
-    state: State;
-    gate: string | null;
-    parent: string | null;
+/** a setting */
+export interface Setting {
+    /** its name */
+    key: string;
+    /** its value in force */
+    value: unknown | null;
+    /** what `auto` stands for */
+    resolved?: unknown;
+    /** where the value comes from */
+    origin: string | null;
+}
+
+/** something that a kernel may allow */
+export interface Feature {
+    /** its name */
+    name: string;
+    /** it is allowed */
+    there: boolean;
+    /** what the daemon does without it */
+    instead: string | null;
+    /** how to get it */
+    fix: string | null;
+}
+
+/** a check */
+export interface Check {
+    /** its name */
+    name: string;
+    /** nothing has to be put right */
+    ok: boolean;
+    /** `warning`: to be known; `bad`: to be put right */
+    level: Level;
+    /** what was found */
+    text: string;
+    /** what to do */
+    fix: string | null;
+}
+
+/** the active daemon */
+export interface ActiveDaemon {
+    /** host and process */
+    who: string | null;
+    /** where it can be reached */
+    addresses: string[];
+}
+
+/** how many tasks wait */
+export interface Queue {
+    /** how many wait */
+    depth: number;
+    /** by kind */
+    depths: Record<string, number>;
+    /** `queue.soft`; null: no limit */
+    soft: number | null;
+    /** `queue.hard` */
+    hard: number | null;
+    /** while more than `soft` wait */
+    warning: string | null;
+}
+
+/** waiting tasks that the same gate stops first */
+export interface GateCount {
+    /** the gate */
+    gate: string;
+    /** how many */
+    count: number;
+    /** up to three from the front of the queue */
+    examples: string[];
+    /** the reason of the first of these */
+    why: string | null;
+}
+
+/** what an agent was not permitted to do */
+export interface Denial {
+    /** who wanted it */
+    agent: string | null;
+    /** the tool it called */
+    tool: string | null;
+    /** and for what */
+    argument: string | null;
+    /** how many times */
+    count: number;
+    /** the rule that `task.retry` takes to allow it; null: the agent has no such option */
+    allow: string | null;
+}
+
+/** a run that has not ended */
+export interface LiveRun {
+    /** its number */
+    attempt: number;
+    /** what it is doing */
+    phase: Phase;
+    /** the task below it that has its slots */
+    lends_to: string | null;
+    /** the task above it whose slots it has */
+    borrows_from: string | null;
+    /** the agent that does it */
+    agent: string | null;
+    /** the agent of the task, while another one works for it */
+    instead_of: string | null;
+    /** when that agent opens, if it is known */
+    instead_until: number | null;
+    /** when its command started */
     started_at: number | null;
-    forecast: number | null;
-    left_ms?: number;
-    critical?: boolean;
+    /** tokens read so far */
+    tokens_in: number | null;
+    /** tokens written so far */
+    tokens_out: number | null;
+    /** what it does besides working */
+    doing: string | null;
+    /** the last line of its output; of an agent, what it says or does */
+    last_line: string | null;
+    /** the host that it is on, if that is unreachable (`host.list`) */
+    unreachable_host: string | null;
+    /** since when */
+    unreachable_since: number | null;
 }
 
-export interface GraphEdge {
-    from: string;
-    to: string;
-    type: 'dependency' | 'parent';
-    critical?: boolean;
+/** what a task has changed in its worktree */
+export interface Changes {
+    /** commits on its branch */
+    commits: number;
+    /** files that differ; 0: nothing */
+    files: number;
+    /** lines added */
+    insertions: number;
+    /** lines removed */
+    deletions: number;
 }
 
-export interface GraphAnswer {
-    nodes: GraphNode[];
-    edges: GraphEdge[];
-    critical_ms?: number;
-    truncated: boolean;
+/** a task, as lists show it */
+export interface Task {
+    /** its id */
+    id: string;
+    /** its project */
+    project: string;
+    /** its kind */
+    kind: string | null;
+    /** its title */
+    title: string | null;
+    /** its state */
+    state: State;
+    /** why it is held */
+    hold: Hold | null;
+    /** why it is in this state */
+    reason: Reason;
+    /** lower starts first */
+    priority: number;
+    /** its agent */
+    agent: string | null;
+    /** the task that it is below */
+    parent: string | null;
+    /** the group that follows it */
+    group: string | null;
+    /** what another system calls it */
+    external_id: string | null;
+    /** when it was added */
+    created_at: number | null;
+    /** when its row last changed */
+    changed_at: number | null;
+    /** how many tasks it is below */
+    depth: number;
+    /** how often its work was begun */
+    iteration: number;
+    /** how many runs it has had */
+    attempt: number;
+    /** when it leaves its hold by itself */
+    not_before: number | null;
+    /** the first gate that stops it */
+    gate: string | null;
+    /** what that means */
+    why: string | null;
+    /** it stays as it is until a person does something */
+    needs_person?: boolean;
+    /** of a task that is held for it */
+    denied?: Denial;
+    /** its place in the order, lower first */
+    score: number;
+    /** what can be done to it now: operations `task.ACTION` */
+    actions: string[];
+    /** its live run */
+    run: LiveRun | null;
+    /** of one that has ended or waits for review; null: not known, or no worktree */
+    changes: Changes | null;
 }
 
-export interface UsageSum {
+/** a task that runs */
+export interface RunningTask extends Task {
+    /** the last line of its output; of an agent, of its transcript (`task.log`, `format=text`) */
+    last_line: string | null;
+}
+
+/** a problem that needs a person */
+export interface Alert {
+    /** what it is about */
+    key: string;
+    /** what is wrong */
+    text: string;
+    /** since when */
+    since: number | null;
+    /** the task it is about */
+    task: string | null;
+}
+
+/** a limit that has a cap or is used */
+export interface Limit {
+    /** which */
+    key: string;
+    /** slots in use */
+    used: number;
+    /** slots; null: no limit */
+    cap: number | null;
+}
+
+/** a provider account */
+export interface Limiter {
+    /** its name */
+    name: string;
+    /** `backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `closed`: a person must act, then clear it */
+    state: LimiterState;
+    /** when the backoff ends */
+    opens_at: number | null;
+    /** limits hit in a row */
+    hits: number;
+    /** when a run that used it last ended well */
+    last_success: number | null;
+    /** slots in use */
+    used: number;
+    /** slots; null: no limit */
+    cap: number | null;
+    /** of one that was closed because a login or a bill was refused: whose */
+    agent?: string | null;
+    /** what it said */
+    said?: string | null;
+    /** what to do */
+    fix?: string | null;
+}
+
+/** a budget, and what is used of it */
+export interface Budget {
+    /** `global` or `project:NAME` */
+    key: string;
+    /** tokens used */
+    used: number;
+    /** tokens reserved for live runs */
+    reserved: number;
+    /** tokens; null: no budget */
+    cap: number | null;
+    /** dollars used */
+    usd_used: number | null;
+    /** dollars reserved */
+    usd_reserved: number | null;
+    /** dollars; null: no budget */
+    usd_cap: number | null;
+    /** runs that reported no cost */
+    unknown_cost_runs: number;
+    /** something is left */
+    open: boolean;
+    /** when something is left again, if it is known */
+    opens_at: number | null;
+}
+
+/** a folder of a project's pool */
+export interface PoolPlace {
+    /** the folder */
+    path: string;
+    /** the task that has it */
+    task: string | null;
+}
+
+/** a project */
+export interface Project {
+    /** its name */
+    name: string;
+    /** what the ids of its tasks begin with */
+    prefix: string;
+    /** its folder */
+    path: string | null;
+    /** its part of all tokens, compared with the others */
+    weight: number;
+    /** most runs at once; null: no limit */
+    max_running: number | null;
+    /** its budget of tokens */
+    budget: number | null;
+    /** nothing of it starts */
+    paused: boolean;
+    /** who paused it */
+    paused_by: string | null;
+    /** when */
+    paused_at: number | null;
+    /** `section_removed`: the configuration no longer names it */
+    pause_reason: string | null;
+    /** it takes part in shares */
+    active: boolean;
+    /** its tasks are never slung */
+    coordination: boolean;
+    /** tokens used in the window */
+    tokens: number;
+    /** its budget of dollars */
+    budget_usd: number | null;
+    /** dollars used in the window */
+    usd: number | null;
+    /** runs in the window that reported no cost */
+    unknown_cost_runs: number;
+    /** its part of all tokens in the window, live runs included */
+    share: number;
+    /** what its weight gives it among the projects that are open */
+    target: number;
+    /** tasks that could start */
+    ready: number;
+    /** live runs */
+    running: number;
+    /** its tasks by state */
+    counts: Record<State, number>;
+    /** live runs of it that do not belong to this daemon */
+    external: number;
+    /** the setting of that name */
+    workspace_mode: string;
+    /** how the work of its tasks is brought in */
+    merge: string | null;
+    /** its pool */
+    workspaces: PoolPlace[];
+}
+
+/** the machine of the daemon */
+export interface HostLoad {
+    /** free space, in MB */
+    disk_free_mb: number | null;
+    /** free memory, in MB */
+    memory_free_mb: number | null;
+    /** load of the last minute */
+    load: number | null;
+}
+
+/** what keeps the state */
+export interface Store {
+    /** its size */
+    bytes: number | null;
+    /** of its log */
+    log_bytes: number | null;
+    /** no new tasks are taken */
+    full: boolean;
+}
+
+/** the TCP listener */
+export interface Listener {
+    /** its address */
+    url: string | null;
+    /** why there is none */
+    problem: string | null;
+}
+
+/** the sandbox of this machine */
+export interface Sandbox {
+    /** what `auto` means */
+    auto: string;
+    /** why it is none */
+    why: string | null;
+}
+
+/** something that happened */
+export interface Event {
+    /** its number */
+    seq: number;
+    /** when */
     at: number;
-    name: string | null;
+    /** what */
+    kind: string;
+    /** to which task */
+    task: string | null;
+    /** to which run of it */
+    attempt: number | null;
+    /** more, by kind (docs/events.md) */
+    data: Record<string, unknown>;
+}
+
+/** everything at a glance */
+export interface Status {
+    /** of the daemon */
+    version: string;
+    /** its process */
+    pid: number;
+    /** when it started */
+    started_at: number;
+    /** its clock, to which all times refer */
+    now: number;
+    /** its folder */
+    home: string;
+    /** the folder with the run folders */
+    runs_folder: string;
+    /** the name of this host in the rows of its runs */
+    host_name: string;
+    /** the preset in force */
+    preset: string;
+    /** nothing starts */
+    paused: boolean;
+    /** who paused it */
+    paused_by: string | null;
+    /** when */
+    paused_at: number | null;
+    /** tasks by state */
+    counts: Record<State, number>;
+    /** tasks that could start */
+    ready: number;
+    /** tasks that wait for one that failed or was canceled or invalidated */
+    blocked_dependencies: number;
+    /** the queue */
+    queue: Queue;
+    /** waiting tasks by the first gate that stops them */
+    waiting_by_gate: GateCount[];
+    /** not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …) */
+    partial: boolean;
+    /** up to 50 */
+    running: RunningTask[];
+    /** two agents that work in the same folder */
+    warning: string | null;
+    /** up to 50, oldest first */
+    alerts: Alert[];
+    /** tasks of live runs that do not belong to this daemon and hold slots */
+    external: string[];
+    /** limits */
+    limits: Limit[];
+    /** provider accounts */
+    limiters: Limiter[];
+    /** budgets */
+    budgets: Budget[];
+    /** projects */
+    projects: Project[];
+    /** the machine */
+    host: HostLoad;
+    /** the store */
+    store: Store;
+    /** the TCP listener */
+    http: Listener;
+    /** the sandbox */
+    sandbox: Sandbox;
+    /** the last 10 */
+    events: Event[];
+}
+
+/** a start */
+export interface Start {
+    /** the task */
+    id: string;
+    /** its project */
+    project: string;
+    /** its agent */
+    agent: string | null;
+    /** its place in the order */
+    score: number;
+    /** when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then */
+    at: number;
+}
+
+/** tasks that are followed together */
+export interface Group {
+    /** its name */
+    name: string;
+    /** it is not closed when all its tasks are final */
+    owned: boolean;
+    /** it is closed */
+    closed: boolean;
+    /** when it was opened */
+    created_at: number | null;
+    /** when it was closed */
+    closed_at: number | null;
+    /** its tasks */
+    total: number;
+    /** those that are not final */
+    open: number;
+    /** those that failed */
+    failed: number;
+}
+
+/** a task of a group */
+export interface GroupTask {
+    /** its id */
+    id: string;
+    /** its state */
+    state: State;
+}
+
+/** a host that has runs */
+export interface Host {
+    /** its name */
+    name: string;
+    /** that of this daemon */
+    active: boolean;
+    /** its daemon is the active one */
+    reachable: boolean;
+    /** live runs */
     runs: number;
-    ok?: number;
-    busy_ms?: number;
-    tokens_in: number;
-    tokens_out: number;
-    tokens_cached: number;
-    unknown_tokens?: number;
-    cost_usd: number | null;
-    unknown_cost: number;
+    /** when another daemon took over */
+    unreachable_since: number | null;
+    /** when it was forgotten */
+    forgotten_at: number | null;
+    /** by whom */
+    forgotten_by: string | null;
 }
 
-export interface Usage extends Page<UsageSum> {
-    since: number;
-    until: number;
-    targets?: { name: string; weight: number; target: number }[];
+/** a way of notification */
+export interface Way {
+    /** its setting */
+    way: string;
+    /** the sample went through */
+    ok: boolean;
+    /** what came of it */
+    text: string;
 }
 
-export interface Outlook {
-    finish_at: number;
-    makespan_ms: number;
+/** the tasks of a project in a forecast */
+export interface OutlookProject {
+    /** the project */
+    name: string;
+    /** how many of its tasks will be finished */
     tasks: number;
+    /** when the last of them is */
+    finish_at: number;
+}
+
+/** what would come of the queue */
+export interface Outlook {
+    /** when everything is finished */
+    finish_at: number;
+    /** how long that takes */
+    makespan_ms: number;
+    /** how many tasks will be finished */
+    tasks: number;
+    /** those that will not, because they wait for a person */
     others: number;
+    /** false: it was ended after 60 days or 400,000 steps, and more would follow */
     complete: boolean;
-    projects: { name: string; tasks: number; finish_at: number }[];
+    /** by project */
+    projects: OutlookProject[];
+    /** times, and how many tasks are left then; at most 120 */
     points: [number, number][];
 }
 
-export interface WhatIfAnswer {
+/** a message on a bus */
+export interface Message {
+    /** its id */
+    msg_id: string | null;
+    /** when it was posted */
     at: number;
+    /** such as `FACT` */
+    type: string | null;
+    /** the project */
+    project: string | null;
+    /** the task */
+    task: string | null;
+    /** the run that posted it */
+    run: string | null;
+    /** the issue it belongs to */
+    issue: string | null;
+    /** messages it answers */
+    parents: unknown | null;
+    /** what it points to */
+    links: unknown | null;
+    /** anything else */
+    meta: unknown | null;
+    /** its text */
+    body: string;
+}
+
+/** messages, oldest first */
+export interface MessagePage {
+    /** this page */
+    items: Message[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+    /** the cursor of what comes later; `m0` is that of the beginning */
+    end: string;
+}
+
+/** a message that was posted */
+export interface Posted {
+    /** its id */
+    msg_id: string;
+}
+
+/** tokens, or dollars */
+export interface Amount {
+    /** used so far; null: not known */
+    used: number | null;
+    /** reserved for live runs */
+    reserved?: number;
+    /** null: there is none */
+    budget: number | null;
+}
+
+/** tokens and dollars */
+export interface Spending {
+    /** tokens */
+    tokens: Amount;
+    /** dollars */
+    usd: Amount;
+}
+
+/** what a task has given to those below it */
+export interface Handed {
+    /** tokens */
+    tokens: number;
+    /** dollars */
+    usd: number | null;
+}
+
+/** a budget over time */
+export interface Window extends Spending {
+    /** runs in the window that reported a cost */
+    known_cost_runs: number;
+    /** runs that did not */
+    unknown_cost_runs: number;
+    /** how long it is, in hours */
+    window_h: number;
+    /** something is left */
+    open: boolean;
+    /** when something is left again, if it is known */
+    opens_at: number | null;
+}
+
+/** what a task has used, and what it may use */
+export interface TaskBudget {
+    /** of its live run, else of its last */
+    run: Spending;
+    /** of all its runs */
+    task: Spending;
+    /** to tasks below it */
+    handed: Handed;
+    /** runs that reported no cost */
+    unknown_cost_runs: number;
+    /** what happens to a run that uses more */
+    on_budget: OnBudget;
+    /** of its project */
+    project: Window;
+    /** of everything */
+    all: Window;
+}
+
+/** a run, as every list shows it */
+export interface AnyRun {
+    /** its task */
+    task: string;
+    /** its number */
+    attempt: number;
+    /** the iteration of the task */
+    iteration: number;
+    /** what it is doing; null: it has ended */
+    phase: Phase | null;
+    /** who did it */
+    agent: string | null;
+    /** when its start was decided */
+    ordered_at: number | null;
+    /** when its command started */
+    started_at: number | null;
+    /** when it ended */
+    ended_at: number | null;
+    /** how it ended */
+    outcome: Outcome | null;
+    /** how that is known */
+    how: string | null;
+    /** of its command */
+    exit_code: number | null;
+    /** its final message */
+    message: string | null;
+    /** the model that the agent used */
+    model: string | null;
+    /** tokens read */
+    tokens_in: number | null;
+    /** tokens written */
+    tokens_out: number | null;
+    /** tokens read from a cache */
+    tokens_cached: number | null;
+    /** what it cost */
+    cost_usd: number | null;
+}
+
+/** a run with what its task is called */
+export interface ListedRun extends AnyRun {
+    /** the title of its task */
+    title: string | null;
+    /** its project */
+    project: string | null;
+    /** its kind */
+    kind: string | null;
+    /** the state of its task; null: it was deleted */
+    state: State | null;
+}
+
+/** a task that was to be added */
+export interface AddedTask {
+    /** its id; null: it was not added */
+    id: string | null;
+    /** its `name` in the request */
+    name?: string;
+    /** `queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new` */
+    result: string;
+    /** it was so before: nothing has changed */
+    already: boolean;
+    /** how many start before it, and it */
+    queue_position: number | null;
+    /** its state; null: it is not there */
+    state: State | null;
+}
+
+/** a task that was to be changed */
+export interface ChangedTask {
+    /** its id */
+    id: string;
+    /** its state now; null: it was deleted */
+    state: State | null;
+    /** it was so before: nothing has changed */
+    already: boolean;
+    /** what can be done to it now */
+    actions: string[];
+    /** `no_effect`: what was asked for was stored and changes nothing */
+    result?: string;
+    /** what it waits for, if it will take long */
+    note?: string;
+}
+
+/** the tasks that were to be changed */
+export interface Changed {
+    /** in the order of the request */
+    tasks: ChangedTask[];
+    /** why it has no effect */
+    warning?: string;
+}
+
+/** a file that differs */
+export interface DiffFile {
+    /** its path */
+    path: string;
+    /** what it was called before */
+    old_path: string | null;
+    /** lines added */
+    added: number;
+    /** lines removed */
+    removed: number;
+    /** it is no text */
+    binary: boolean;
+}
+
+/** a task in a graph */
+export interface GraphNode {
+    /** its id */
+    id: string;
+    /** its title */
+    title: string | null;
+    /** its project */
+    project: string;
+    /** its kind */
+    kind: string | null;
+    /** its agent */
+    agent: string | null;
+    /** its state */
+    state: State;
+    /** why it is held */
+    hold: Hold | null;
+    /** the first gate that stops it */
+    gate: string | null;
+    /** the task that it is below */
+    parent: string | null;
+    /** when its run started */
+    started_at: number | null;
+    /** when it would start if runs take as long as usual */
+    forecast: number | null;
+    /** what is expected to be left of it */
+    left_ms: number;
+    /** how many steps stand before it */
+    level: number;
+    /** it is on the chain that takes longest, by `left_ms`, or by its length when all are final */
+    critical: boolean;
+}
+
+/** an edge in a graph */
+export interface GraphEdge {
+    /** what comes first; of a `parent` the parent */
+    from: string;
+    /** what comes after it */
+    to: string;
+    /** what it is */
+    type: EdgeType;
+    /** it is on that chain */
+    critical: boolean;
+}
+
+/** a task that was to be merged */
+export interface MergedTask {
+    /** its id */
+    id: string;
+    /** `merged`; `already`: the base branch had it; `empty`: it has changed nothing; `mergeable` (`dry_run`); `conflict`; `failed` */
+    result: string;
+    /** its branch */
+    branch: string | null;
+    /** the base branch */
+    into: string | null;
+    /** the new commit */
+    commit: string | null;
+    /** for people; of a conflict, the files */
+    message: string | null;
+}
+
+/** a run of a task */
+export interface Run extends AnyRun {
+    /** the agent of the task, if another one did it */
+    instead_of: string | null;
+    /** where it ran */
+    executor: string | null;
+    /** what it was confined by */
+    sandbox: string | null;
+    /** the host it ran on */
+    host: string | null;
+    /** its folder */
+    folder: string | null;
+    /** the signal that ended its command */
+    signal: number | null;
+    /** which limits and which sandbox it really had */
+    applied: unknown | null;
+    /** what its agent reported */
+    said: string | null;
+    /** the session of its agent */
+    session: string | null;
+    /** it continued the session of the run before */
+    resumed: boolean;
+}
+
+/** what limits further attempts */
+export interface Counters {
+    /** failed attempts */
+    failures: number;
+    /** attempts that could not be launched */
+    launch_failures: number;
+    /** runs that were lost */
+    losses: number;
+    /** iterations of its loop */
+    restarts: number;
+}
+
+/** where a task works */
+export interface Workspace {
+    /** the folder */
+    path: string;
+    /** its branch */
+    branch: string | null;
+    /** the branch that it came from */
+    base: string | null;
+    /** how its work is brought in */
+    merge: string | null;
+}
+
+/** what became of the work of a task */
+export interface Delivery {
+    /** how it was to be brought in */
+    strategy: string | null;
+    /** what came of it */
+    result: string | null;
+    /** the same for people */
+    message: string | null;
+    /** its branch */
+    branch: string | null;
+    /** the branch that it came from */
+    base: string | null;
+    /** the last commit */
+    commit: string | null;
+    /** the base branch has it */
+    merged: boolean;
+    /** what was removed after that */
+    removed: string | null;
+    /** when */
+    at: number | null;
+}
+
+/** one of the last 10 iterations of a task */
+export interface Iteration {
+    /** its number */
+    iteration: number;
+    /** its folder */
+    folder: string;
+    /** it began with feedback */
+    feedback: boolean;
+    /** the files in it */
+    artifacts: string[];
+}
+
+/** everything about a task */
+export interface TaskFull extends Task {
+    /** what was submitted */
+    spec: Record<string, unknown>;
+    /** what was given when it was slung */
+    context: Record<string, unknown> | null;
+    /** what it depends on */
+    depends_on: string[];
+    /** its counters */
+    counters: Counters;
+    /** where it runs: `local` or `slurm` */
+    executor: string;
+    /** in Slurm, its partition; null: the default one */
+    partition: string | null;
+    /** where it works; null: not known yet */
+    works_in: Workspace | null;
+    /** `task.diff` can tell what it changed */
+    has_diff: boolean;
+    /** null: it has no worktree, or no run of it has succeeded */
+    delivery: Delivery | null;
+    /** what it has used of which budget */
+    budget: TaskBudget;
+    /** its last 10 runs, newest first */
+    runs: Run[];
+    /** its last 10 iterations */
+    iterations: Iteration[];
+}
+
+/** a task that was to be slung */
+export interface SlungTask {
+    /** its id; of a step that would be added, its external id */
+    id: string | null;
+    /** its id before it moved to another project */
+    moved_from?: string;
+    /** its state */
+    state: State;
+    /** it was so before: nothing has changed */
+    already: boolean;
+    /** `slung`, `already`, `skipped` or `deferred` */
+    result: string;
+    /** of one that is skipped or deferred */
+    why?: string;
+    /** the group that follows it */
+    group: string | null;
+}
+
+/** the end of a run */
+export interface LastRun {
+    /** how */
+    outcome: Outcome;
+    /** of its command */
+    exit_code: number | null;
+    /** the signal that ended its command */
+    signal: number | null;
+    /** its final message */
+    message: string | null;
+}
+
+/** a task that was waited for */
+export interface WaitedTask {
+    /** its id */
+    id: string;
+    /** its state, or `deleted` */
+    state: string;
+    /** why it is in this state */
+    reason: string | null;
+    /** it is final */
+    finished: boolean;
+    /** it is held without a time, a draft, or behind a closed account */
+    needs_person: boolean;
+    /** what a person is needed for */
+    why: string | null;
+    /** how the last run that ended has ended */
+    run: LastRun | null;
+}
+
+/** a condition for the start of a task */
+export interface Gate {
+    /** its code */
+    gate: string;
+    /** it does not stop the task */
+    open: boolean;
+    /** why it is closed; behind a breaker with the error of the last launch */
+    reason: string | null;
+    /** when it opens, if it is known */
+    opens_at: number | null;
+    /** when it was paused */
+    since: number | null;
+}
+
+/** an agent that a task may use */
+export interface AgentChoice {
+    /** its name */
+    name: string;
+    /** its account */
+    limiter: string | null;
+    /** `closed`: until somebody clears its account */
+    state: AgentState;
+    /** when it opens, if it is known */
+    opens_at: number | null;
+}
+
+/** when a task should start */
+export interface Forecast {
+    /** when */
+    starts_at: number | null;
+    /** how many start before it */
+    ahead: number | null;
+    /** goes on with "it should start …" */
+    text: string;
+}
+
+/** a token for clients that come over TCP */
+export interface Token {
+    /** its id */
+    id: string;
+    /** its name */
+    name: string;
+    /** what it may do */
+    scope: Scope;
+    /** it belongs to a page that is signed in */
+    session: boolean;
+    /** when it was made */
+    created_at: number | null;
+    /** when it ends; null: never */
+    expires_at: number | null;
+    /** when it was last used */
+    used_at: number | null;
+}
+
+/** what runs that ended in a span have used */
+export interface UsageSum {
+    /** when the span began */
+    at: number;
+    /** the project or agent; null: none */
+    name: string | null;
+    /** runs */
+    runs: number;
+    /** those that succeeded */
+    ok: number;
+    /** how long they took together */
+    busy_ms: number;
+    /** tokens read */
+    tokens_in: number;
+    /** tokens written */
+    tokens_out: number;
+    /** tokens read from a cache */
+    tokens_cached: number;
+    /** runs that reported none */
+    unknown_tokens: number;
+    /** what was reported; null: no run has reported any */
+    cost_usd: number | null;
+    /** runs that reported none */
+    unknown_cost: number;
+}
+
+/** the part of a project */
+export interface UsageTarget {
+    /** the project */
+    name: string;
+    /** its weight of today */
+    weight: number;
+    /** its part */
+    target: number;
+}
+
+/** what went wrong */
+export interface Problem {
+    /** a word for programs */
+    code: string;
+    /** a sentence for people */
+    message: string;
+    /** which entry of a list it is about, from 0 */
+    index?: number;
+}
+
+/** nothing has happened */
+export interface Error {
+    /** what went wrong */
+    error: Problem;
+    /** with `deferred`: how many tasks wait, by kind */
+    depths?: Record<string, number>;
+    /** with `standby`: the addresses of the active daemon */
+    active?: string[];
+}
+
+/** POST /v1/agents/{name}/clear */
+export interface AgentClear {
+    /** the agent */
+    name: string;
+    /** `open` */
+    state: string;
+    /** it was so before: nothing has changed */
+    already: boolean;
+}
+
+/** GET /v1/agents */
+export interface AgentList {
+    /** this page */
+    items: Agent[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** GET /v1/config/{key} */
+export interface ConfigGet {
+    /** its name */
+    key: string;
+    /** its value in force */
+    value: unknown | null;
+    /** where the value comes from */
+    origin: string | null;
+    /** what it does */
+    text: string;
+    /** what it may be */
+    expected: string | null;
+    /** its default */
+    default: unknown | null;
+}
+
+/** GET /v1/config */
+export interface ConfigList {
+    /** the preset in force */
+    preset: string;
+    /** the configuration file */
+    file: string | null;
+    /** the settings */
+    items: Setting[];
+}
+
+/** POST /v1/config/reload */
+export interface ConfigReload {
+    /** the file that was read */
+    file: string;
+    /** the preset in force */
+    preset: string;
+}
+
+/** POST /v1/config */
+export interface ConfigSet {
+    /** the settings that have another value now */
+    changed: string[];
+}
+
+/** POST /v1/backup */
+export interface DaemonBackup {
+    /** the copy */
+    path: string;
+    /** its size */
+    bytes: number;
+    /** how long it took */
+    took_ms: number;
+}
+
+/** GET /v1/doctor */
+export interface DaemonDoctor {
+    /** what the kernel lets the daemon do */
+    features: Feature[];
+    /** what a person should look at */
+    checks: Check[];
+}
+
+/** GET /healthz */
+export interface DaemonHealth {
+    /** it works */
+    ok: boolean;
+    /** `active` or `standby` */
+    role?: string;
+    /** its version */
+    version?: string;
+    /** its process */
+    pid?: number;
+    /** since when, in seconds */
+    uptime_s?: number;
+    /** nothing starts */
+    paused?: boolean;
+    /** what keeps its state */
+    store?: string;
+    /** what the kernel does not let it do; see `GET /v1/doctor` */
+    degraded?: string[];
+}
+
+/** POST /v1/pause */
+export interface DaemonPause {
+    /** nothing starts */
+    paused: boolean;
+    /** it was so before: nothing has changed */
+    already: boolean;
+    /** who paused it */
+    paused_by: string | null;
+    /** when */
+    paused_at: number | null;
+}
+
+/** POST /v1/resume */
+export interface DaemonResume {
+    /** nothing starts */
+    paused: boolean;
+    /** it was so before: nothing has changed */
+    already: boolean;
+}
+
+/** GET /v1/daemon */
+export interface DaemonShow {
+    /** it works */
+    ok: boolean;
+    /** `active` or `standby` */
+    role: string;
+    /** its version */
+    version: string;
+    /** its process */
+    pid: number;
+    /** its host */
+    host: string;
+    /** since when it is in this role */
+    since: number;
+    /** of the active one: it would wait again if it lost the store */
+    standby?: boolean;
+    /** of the active one: where it can be reached */
+    addresses?: string[];
+    /** of a standby: the active one */
+    active?: ActiveDaemon;
+    /** of a standby: why it cannot use the store */
+    problem?: string | null;
+}
+
+/** POST /v1/shutdown */
+export interface DaemonStop {
+    /** it ends */
+    ok: boolean;
+}
+
+/** POST /v1/tick */
+export interface DaemonTick {
+    /** what starts in this tick */
+    start: Start[];
+}
+
+/** GET /v1/events */
+export interface EventList {
+    /** this page */
+    items: Event[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+    /** the oldest event that is kept */
+    first_seq: number;
+    /** the newest */
+    last_seq: number;
+    /** of a run: how many events were looked at */
+    looked?: number;
+    /** of a run: the last of those */
+    to?: number;
+}
+
+/** POST /v1/groups */
+export interface GroupAdd {
+    /** its name */
+    name: string;
+    /** it was so before: nothing has changed */
+    already: boolean;
+}
+
+/** POST /v1/groups/{name}/close */
+export interface GroupClose {
+    /** its name */
+    name: string;
+    /** it is closed */
+    closed: boolean;
+    /** it was so before: nothing has changed */
+    already: boolean;
+}
+
+/** GET /v1/groups */
+export interface GroupList {
+    /** this page */
+    items: Group[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** GET /v1/groups/{name} */
+export interface GroupShow extends Group {
+    /** up to 1,000 of its tasks, newest first */
+    tasks: GroupTask[];
+}
+
+/** POST /v1/hosts/{name}/forget */
+export interface HostForget {
+    /** the host */
+    name: string;
+    /** how many runs it had */
+    runs: number;
+    /** it was said before, and there were none */
+    already: boolean;
+}
+
+/** GET /v1/hosts */
+export interface HostList {
+    /** this page */
+    items: Host[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** POST /v1/limiters/{name}/clear */
+export interface LimiterClear {
+    /** the account */
+    name: string;
+    /** `open` */
+    state: string;
+    /** it was so before: nothing has changed */
+    already: boolean;
+}
+
+/** GET /v1/limiters */
+export interface LimiterList {
+    /** this page */
+    items: Limiter[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** POST /v1/notify/test */
+export interface NotifyTest {
+    /** those that are configured */
+    ways: Way[];
+}
+
+/** POST /v1/whatif */
+export interface PlanWhatif {
+    /** when it was played */
+    at: number;
+    /** with the settings in force */
     now: Outlook;
+    /** with those of `set` */
     then: Outlook;
+}
+
+/** POST /v1/projects/{name}/delete */
+export interface ProjectDelete {
+    /** the project */
+    name: string;
+    /** how many of its tasks were canceled */
+    canceled: number;
+}
+
+/** GET /v1/projects */
+export interface ProjectList {
+    /** this page */
+    items: Project[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** POST /v1/tasks/{id}/usage */
+export interface RunCorrect {
+    /** the task */
+    id: string;
+    /** the run */
+    attempt: number;
+    /** what the task has used now */
+    budget: TaskBudget;
+}
+
+/** GET /v1/runs */
+export interface RunList {
+    /** this page */
+    items: ListedRun[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** POST /v1/report */
+export interface RunReport {
+    /** it was taken */
+    ok: boolean;
+    /** why numbers were not booked */
+    refused?: string;
+}
+
+/** POST /v1/session/code */
+export interface SessionCode {
+    /** opens the dashboard */
+    link: string;
+    /** where the daemon listens */
+    url: string | null;
+    /** the code in the link */
+    code: string;
+    /** what the page may do */
+    scope: Scope;
+    /** until when it is good */
+    expires_at: number;
+    /** the daemon began to listen for it */
+    opened: boolean;
+    /** the path of the requested file, which has mode 0600 and is removed when the code is used or expires */
+    file: string | null;
+}
+
+/** POST /v1/session */
+export interface SessionOpen {
+    /** for `Authorization: Bearer` */
+    token: string;
+    /** what it may do */
+    scope: Scope;
+    /** until when it is good */
+    expires_at: number;
+}
+
+/** POST /v1/tasks */
+export interface TaskAdd {
+    /** in the order of the request */
+    tasks: AddedTask[];
+    /** the group they belong to */
+    group: string | null;
+    /** how many had no room */
+    deferred?: number;
+    /** what a person should know */
+    warning: string | null;
+    /** with a warning: how many tasks wait, by kind */
+    depths?: Record<string, number>;
+}
+
+/** POST /v1/tasks/{id}/budget */
+export interface TaskBudget {
+    /** the task */
+    id: string;
+    /** its state */
+    state: State;
+    /** why it is held */
+    hold: Hold | null;
+    /** its budget now */
+    budget: TaskBudget;
+}
+
+/** GET /v1/tasks/{id}/diff */
+export interface TaskDiff {
+    /** the one that was asked for; null: all of the task */
+    iteration: number | null;
+    /** what it is compared with */
+    branch: string | null;
+    /** the commit or tree before */
+    base: string;
+    /** that after; null: the worktree now */
+    head: string | null;
+    /** at most 1,000 */
+    files: DiffFile[];
+    /** a unified diff, at most 1 MiB */
+    patch: string | null;
+    /** there is more */
+    truncated: boolean;
+}
+
+/** GET /v1/tasks/{id}/events */
+export interface TaskEvents {
+    /** this page */
+    items: Event[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+    /** of a run: how many events were looked at */
+    looked?: number;
+    /** of a run: the last of those */
+    to?: number;
+}
+
+/** GET /v1/graph */
+export interface TaskGraph {
+    /** tasks, by number */
+    nodes: GraphNode[];
+    /** what comes first, and what after it */
+    edges: GraphEdge[];
+    /** how long that chain is */
+    critical_ms: number;
+    /** there are more tasks, or more than five edges for each node that was asked for */
+    truncated: boolean;
+}
+
+/** GET /v1/tasks */
+export interface TaskList {
+    /** this page */
+    items: Task[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+    /** tasks of live runs that do not belong to this daemon; at most 50 */
+    external?: string[];
+}
+
+/** POST /v1/tasks/merge */
+export interface TaskMerge {
+    /** in the order of the request */
+    tasks: MergedTask[];
+}
+
+/** GET /v1/tasks/{id}/runs */
+export interface TaskRuns {
+    /** this page */
+    items: Run[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** POST /v1/tasks/sling */
+export interface TaskSling {
+    /** those that were named, and their steps */
+    tasks: SlungTask[];
+    /** the group that was made or named */
+    group: string | null;
+    /** nothing was changed */
+    dry_run: boolean;
+    /** how many had no room */
+    deferred?: number;
+    /** what a person should know */
+    warning: string | null;
+    /** with a warning: how many tasks wait, by kind */
+    depths?: Record<string, number>;
+}
+
+/** POST /v1/wait */
+export interface TaskWait {
+    /** in the order of the request */
+    tasks: WaitedTask[];
+    /** the time was over first */
+    timed_out: boolean;
+    /** how long it took */
+    waited_ms: number;
+}
+
+/** GET /v1/tasks/{id}/why */
+export interface TaskWhy {
+    /** the task */
+    id: string;
+    /** its state */
+    state: State;
+    /** the first gate that is closed */
+    first: string | null;
+    /** what that means, and how its last run ended unless that was a success */
+    summary: string;
+    /** every condition, in the order in which they are checked; none for a task that runs or is final */
+    gates: Gate[];
+    /** its agent and those it may fail over to, in order; empty for a task that has no choice */
+    agents: AgentChoice[];
+    /** how many of its runs in a row have ended in less than `runaway.quick_s` */
+    quick_ends: number;
+    /** how many start before it, and it */
+    queue_position: number | null;
+    /** when it should start */
+    forecast: Forecast | null;
+}
+
+/** POST /v1/tokens */
+export interface TokenAdd extends Token {
+    /** the token itself, shown here and never again */
+    token: string;
+}
+
+/** GET /v1/tokens */
+export interface TokenList {
+    /** this page */
+    items: Token[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** POST /v1/tokens/{name}/revoke */
+export interface TokenRevoke {
+    /** its id */
+    id: string;
+    /** its name */
+    name: string;
+}
+
+/** GET /v1/usage */
+export interface UsageList {
+    /** `day` or `hour` */
+    by: string;
+    /** `project` or `agent` */
+    group: string;
+    /** the first span */
+    since: number;
+    /** spans that began before */
+    until: number;
+    /** this page */
+    items: UsageSum[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+    /** by project: what each active one should get of all tokens */
+    targets?: UsageTarget[];
 }

@@ -1,19 +1,19 @@
 // usage.ts: what was used, as the daemon sums it up; the same for money and for shares.
 import { get } from './api';
 import { daemonNow } from './live';
-import type { Usage, UsageSum } from './types';
+import type { UsageList, UsageSum } from './types';
 
 const SUMS_MAX = 20_000;
 
-export async function readUsage(by: 'day' | 'hour', group: 'project' | 'agent', since: number, signal: AbortSignal): Promise<Usage> {
-    let all: Usage | null = null;
+export async function readUsage(by: 'day' | 'hour', group: 'project' | 'agent', since: number, signal: AbortSignal): Promise<UsageList> {
+    let all: UsageList | null = null;
     for (let cursor: string | null = ''; cursor !== null;) {
-        const page: Usage = await get<Usage>('/v1/usage', { by, group, since, limit: 1000, cursor }, signal);
+        const page: UsageList = await get<UsageList>('/v1/usage', { by, group, since, limit: 1000, cursor }, signal);
         if (all) all.items.push(...page.items);
         else all = page;
         cursor = all.items.length < SUMS_MAX ? page.next : null;
     }
-    return all as Usage;
+    return all as UsageList;
 }
 
 export const tokensOf = (sum: UsageSum) => sum.tokens_in + sum.tokens_out;

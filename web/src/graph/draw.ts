@@ -2,7 +2,7 @@
 // no text, then no frames.
 import { line } from '../text';
 import { colour } from '../theme';
-import type { GraphAnswer, State } from '../types';
+import type { TaskGraph, State } from '../types';
 import type { LayoutAnswer } from './layout';
 import { NODE_H, NODE_W } from './size';
 
@@ -13,7 +13,7 @@ export interface Camera {
 }
 
 export interface Picture {
-    graph: GraphAnswer;
+    graph: TaskGraph;
     index: Map<string, number>;
     layout: LayoutAnswer;
     /** Nodes that are named by the search; null: no search. */

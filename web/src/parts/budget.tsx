@@ -74,7 +74,7 @@ export function Budget({ task, after }: { task: TaskFull; after: () => void }) {
     if (!budget?.task?.tokens) return null;
     const held = task.state === 'held' && task.hold === 'budget';
     const may = scope.value !== 'read' && !['done', 'canceled', 'invalidated'].includes(task.state);
-    const handed = [budget.handed.tokens > 0 ? `${short(budget.handed.tokens)} tokens` : '', budget.handed.usd > 0 ? money(budget.handed.usd) : ''].filter(Boolean).join(', ');
+    const handed = [budget.handed.tokens > 0 ? `${short(budget.handed.tokens)} tokens` : '', (budget.handed.usd ?? 0) > 0 ? money(budget.handed.usd) : ''].filter(Boolean).join(', ');
     return (
         <Section title="Budget" class={held ? 'is-held' : ''}
             actions={may && !held && <button class="quiet" aria-expanded={changing} onClick={() => setChanging(!changing)}>{changing ? 'leave it' : 'change'}</button>}>

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad } from '../load';
 import { count, line, visible } from '../text';
-import type { Diff, DiffFile, TaskFull } from '../types';
+import type { DiffFile, TaskDiff, TaskFull } from '../types';
 import { Empty, Problem, Section } from './small';
 
 const LINES_MAX = 2000;
@@ -57,9 +57,9 @@ export function Changes({ task }: { task: TaskFull }) {
     const address = `/v1/tasks/${encodeURIComponent(task.id)}/diff`;
     // It may have changed when an attempt begins or ends; while one runs, on request.
     const what = `${task.id} ${iteration} ${task.state} ${task.attempt}`;
-    const stat = useLoad(`diff ${what}`, (signal) => get<Diff>(address, { iteration: iteration || null, stat: true }, signal));
+    const stat = useLoad(`diff ${what}`, (signal) => get<TaskDiff>(address, { iteration: iteration || null, stat: true }, signal));
     const looked = open.size > 0;
-    const full = useLoad(`patch ${what} ${looked}`, (signal) => (looked ? get<Diff>(address, { iteration: iteration || null }, signal) : Promise.resolve(null)));
+    const full = useLoad(`patch ${what} ${looked}`, (signal) => (looked ? get<TaskDiff>(address, { iteration: iteration || null }, signal) : Promise.resolve(null)));
     const files = (full.data ?? stat.data)?.files ?? [];
     const patches = full.data?.patch ? parts(full.data.patch) : [];
     const toggle = (path: string) => {

@@ -14,14 +14,14 @@ import { VList } from '../parts/vlist';
 import { go, href, refine, route } from '../route';
 import { many, gateWords, line, span } from '../text';
 import { paint } from '../theme';
-import type { GraphAnswer, GraphNode, State } from '../types';
+import type { TaskGraph, GraphNode, State } from '../types';
 
 const STATES: State[] = ['running', 'ready', 'waiting', 'held', 'done', 'failed', 'draft', 'canceled'];
 
 const READABLE = 0.34;
 const LEAST = 0.02;
 
-function useLayout(graph: GraphAnswer | null, show: string): LayoutAnswer | null {
+function useLayout(graph: TaskGraph | null, show: string): LayoutAnswer | null {
     const [answer, setAnswer] = useState<{ shape: string; layout: LayoutAnswer } | null>(null);
     const worker = useRef<Worker | null>(null);
     const number = useRef(0);
@@ -216,7 +216,7 @@ export function Graph() {
     const [chosen, choose] = useState<string | null>(root || null);
     const [asList, setAsList] = useState(false);
     const ask = { project: root || group ? '' : project, root, group: root ? '' : group, state: every ? 'all' : '' };
-    const loaded = useLoad(`graph ${JSON.stringify(ask)}`, (signal) => get<GraphAnswer>('/v1/graph', ask, signal));
+    const loaded = useLoad(`graph ${JSON.stringify(ask)}`, (signal) => get<TaskGraph>('/v1/graph', ask, signal));
     const again = useThrottle(loaded.reload, 1500);
     useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'task.state' || event.kind === 'task.added' || event.kind === 'task.depends')) again(); }), []);
     const graph = loaded.data;

@@ -1,7 +1,7 @@
 // now.tsx: what runs, what comes next, what waits and for what, how full everything is, who is needed.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ACTIONS, clearLimiter, pause } from '../actions';
-import { get, open, scope } from '../api';
+import { get, scope } from '../api';
 import { type Loaded, useLoad, useThrottle } from '../load';
 import { hear, status } from '../live';
 import { Instead, Lends } from '../parts/agent';
@@ -10,7 +10,7 @@ import { Mark } from '../parts/mark';
 import { Ago, Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
 import { href } from '../route';
 import { clock, count, gateWords, limitWords, line, megabytes, money, percent, short } from '../text';
-import type { Agent, Page, Status, Task, Why } from '../types';
+import type { Agent, Page, Status, Task, TaskWhy } from '../types';
 
 const SHOWN_READY = 12;
 const GATES_ASKED = 12;
@@ -64,30 +64,7 @@ function Alerts({ s }: { s: Status }) {
     );
 }
 
-/** The last line of each live run: the daemon's, or, where it does not tell, the end of the log. */
-function useLastLines(tasks: Task[]): Record<string, string> {
-    const [lines, setLines] = useState<Record<string, string>>({});
-    const busy = useRef(false);
-    useEffect(() => {
-        const silent = tasks.filter((task) => task.run && task.last_line === undefined && !task.run.doing).slice(0, 12);
-        if (silent.length === 0 || busy.current) return;
-        busy.current = true;
-        void Promise.all(silent.map((task) => lastLine(task.id).then((text) => [task.id, text] as const, () => [task.id, ''] as const)))
-            .then((all) => setLines(Object.fromEntries(all)))
-            .finally(() => { busy.current = false; });
-    }, [tasks]);
-    return lines;
-}
-
-async function lastLine(id: string): Promise<string> {
-    const stop = new AbortController();
-    const answer = await open(`/v1/tasks/${encodeURIComponent(id)}/log`, { tail: 65536, format: 'text' }, stop.signal);
-    const all = (await answer.text()).trimEnd().split('\n');
-    return all[all.length - 1] ?? '';
-}
-
 function Running({ s }: { s: Status }) {
-    const lines = useLastLines(s.running);
     const total = (s.counts.running ?? 0) + (s.counts.starting ?? 0);
     return (
         <Section title="Running" note={total > s.running.length ? `${s.running.length} of ${count(total)}` : undefined}>
@@ -97,7 +74,7 @@ function Running({ s }: { s: Status }) {
                 </Empty>
                 : <ul class="rows running">
                     {s.running.map((task) => {
-                        const said = task.run?.doing ?? task.last_line ?? lines[task.id] ?? '';
+                        const said = task.run?.doing ?? task.last_line ?? '';
                         const tokens = task.run ? (task.run.tokens_in ?? 0) + (task.run.tokens_out ?? 0) : 0;
                         return (
                             <li key={task.id}>
@@ -175,9 +152,9 @@ function Waiting({ s }: { s: Status }) {
     // Asked for: reasons that an older daemon does not tell, and when gates open that open by themselves.
     const asked = gates.filter((gate) => gate.why === undefined || TIMED.test(gate.gate)).slice(0, GATES_ASKED).map((gate) => gate.examples[0] ?? '').join(' ').trim();
     const whys = useLoad(`whys ${asked}`, (signal) =>
-        Promise.all(asked.split(' ').filter(Boolean).map((id) => get<Why>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal).catch(() => null))));
+        Promise.all(asked.split(' ').filter(Boolean).map((id) => get<TaskWhy>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal).catch(() => null))));
     // What is known stays until the new answer is there.
-    const kept = useRef<(Why | null)[]>([]);
+    const kept = useRef<(TaskWhy | null)[]>([]);
     if (whys.data) kept.current = whys.data;
     const of = (gate: string) => kept.current.find((why) => why?.gates.some((one) => one.gate === gate && !one.open));
     return (
@@ -320,7 +297,7 @@ function Machine({ s }: { s: Status }) {
                 <div><dt>disk free</dt><dd class="num">{megabytes(s.host.disk_free_mb)}</dd></div>
                 <div><dt>memory free</dt><dd class="num">{megabytes(s.host.memory_free_mb)}</dd></div>
                 <div><dt>load</dt><dd class="num">{s.host.load?.toFixed(2) ?? '–'}</dd></div>
-                <div><dt>store</dt><dd class="num">{megabytes(Math.max(1, Math.round((s.store.bytes + s.store.log_bytes) / 1048576)))}</dd></div>
+                <div><dt>store</dt><dd class="num">{megabytes(Math.max(1, Math.round(((s.store.bytes ?? 0) + (s.store.log_bytes ?? 0)) / 1048576)))}</dd></div>
                 <div><dt>daemon</dt><dd>{line(s.version)}, up <Elapsed from={s.started_at} /></dd></div>
                 <div><dt>preset</dt><dd>{line(s.preset)}</dd></div>
             </dl>

@@ -15,7 +15,7 @@ import { Ago, Countdown, Elapsed, Empty, Problem, Section, Text, Tid } from '../
 import { say } from '../parts/toast';
 import { go, href, route } from '../route';
 import { clock, count, gateName, holdWords, line, money, short, span, visible } from '../text';
-import type { Event, Message, Page, Run, Task, TaskFull, Why } from '../types';
+import type { Event, Message, Page, Run, Task, TaskFull, TaskWhy } from '../types';
 import { eventWords } from '../words';
 
 const LIVE = new Set(['starting', 'running']);
@@ -41,7 +41,7 @@ export function ActionButtons({ task, after }: { task: Task; after?: () => void 
     );
 }
 
-function WhySection({ why, task }: { why: Why; task: TaskFull }) {
+function WhySection({ why, task }: { why: TaskWhy; task: TaskFull }) {
     const [all, setAll] = useState(false);
     const closed = why.gates.filter((gate) => !gate.open);
     const shown = all ? why.gates : closed;
@@ -88,7 +88,7 @@ function Attempts({ runs, chosen, choose }: { runs: Run[]; chosen: number; choos
                             <td><Mark state={outcomeState(run)} label={false} /> {run.outcome ? line(run.outcome) : 'goes on'}
                                 {run.exit_code ? <span class="faint"> exit {run.exit_code}</span> : null}{run.signal ? <span class="faint"> signal {run.signal}</span> : null}{run.resumed ? <span class="faint"> resumed</span> : null}</td>
                             <td class="r num">{short(run.tokens_in)}</td><td class="r num">{short(run.tokens_out)}</td><td class="r num">{short(run.tokens_cached)}</td>
-                            <td class="r num">{money(run.cost_usd ?? run.cost)}</td>
+                            <td class="r num">{money(run.cost_usd)}</td>
                             <td>{line(run.agent) || 'command'}{run.instead_of ? <span class="faint"> for {line(run.instead_of)}</span> : null}{run.model ? <span class="faint"> {line(run.model)}</span> : null}</td>
                         </tr>
                     ))}
@@ -116,8 +116,7 @@ function Work({ task }: { task: TaskFull }) {
 }
 
 function Iterations({ task }: { task: TaskFull }) {
-    const works = task.works_in && typeof task.works_in === 'object' ? task.works_in : null;
-    const path = works ? String(works.path ?? works.worktree ?? '') : typeof task.works_in === 'string' ? task.works_in : '';
+    const path = task.works_in?.path ?? '';
     if (task.iterations.length === 0 && !path) return null;
     return (
         <Section title="Iterations and artifacts">
@@ -233,7 +232,7 @@ function hasPrepared(run: Run, doing?: string | null) {
 export function TaskView() {
     const id = route.value.id;
     const task = useLoad(`task ${id}`, (signal) => get<TaskFull>(`/v1/tasks/${encodeURIComponent(id)}`, {}, signal));
-    const why = useLoad(`why ${id}`, (signal) => get<Why>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal));
+    const why = useLoad(`why ${id}`, (signal) => get<TaskWhy>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal));
     const [chosen, choose] = useState<number | null>(null);
     const [tick, setTick] = useState(0);
     const again = useThrottle(() => { task.reload(); why.reload(); setTick((n) => n + 1); }, 300);

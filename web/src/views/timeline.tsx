@@ -9,7 +9,7 @@ import { Empty, Problem, Text, Tid } from '../parts/small';
 import { go, refine, route } from '../route';
 import { clock, many, line, money, short, span } from '../text';
 import { colour, paint } from '../theme';
-import type { GraphAnswer, Page, Run } from '../types';
+import type { TaskGraph, Page, ListedRun } from '../types';
 
 const RANGES: [string, string, number][] = [['15m', '15 minutes', 900e3], ['1h', 'an hour', 3600e3], ['6h', '6 hours', 6 * 3600e3], ['1d', 'a day', 24 * 3600e3], ['7d', 'a week', 7 * 24 * 3600e3]];
 const RUNS_MAX = 4000;
@@ -29,7 +29,7 @@ interface Bar {
     /** Expected, not seen. */
     guess: boolean;
     ordered: number | null;
-    run: Run | null;
+    run: ListedRun | null;
     row: number;
 }
 
@@ -40,14 +40,14 @@ interface Lane {
     bars: Bar[];
 }
 
-function outcomeColour(run: Run): string {
+function outcomeColour(run: ListedRun): string {
     if (!run.ended_at) return 'running';
     if (run.outcome === 'ok') return 'done';
     if (run.outcome === 'canceled') return 'canceled';
     return run.outcome === 'limited' || run.outcome === 'unfinished' || run.outcome === 'afresh' ? 'held' : 'failed';
 }
 
-function bars(runs: Run[], graph: GraphAnswer | null, at: number): Bar[] {
+function bars(runs: ListedRun[], graph: TaskGraph | null, at: number): Bar[] {
     const all: Bar[] = [];
     const left = new Map((graph?.nodes ?? []).map((node) => [node.id, node.left_ms ?? 0]));
     for (const run of runs) {
@@ -172,10 +172,10 @@ function draw(canvas: HTMLCanvasElement, all: Lane[], from: number, to: number, 
     ctx.fillText('now', Math.round(x(at)) + 4, AXIS + 6);
 }
 
-async function readRuns(since: number, signal: AbortSignal): Promise<Run[]> {
-    const all: Run[] = [];
+async function readRuns(since: number, signal: AbortSignal): Promise<ListedRun[]> {
+    const all: ListedRun[] = [];
     for (let after: string | null = ''; after !== null && all.length < RUNS_MAX;) {
-        const page: Page<Run> = await get<Page<Run>>('/v1/runs', { since, limit: 1000, after }, signal);
+        const page: Page<ListedRun> = await get<Page<ListedRun>>('/v1/runs', { since, limit: 1000, after }, signal);
         all.push(...page.items);
         after = page.next;
     }
@@ -188,7 +188,7 @@ export function Timeline() {
     const project = route.value.query.get('project') ?? '';
     const ahead = route.value.query.get('ahead') !== 'no';
     const loaded = useLoad(`runs ${wide}`, (signal) => readRuns(daemonNow() - wide, signal));
-    const graph = useLoad(`forecast ${ahead}`, (signal) => (ahead ? get<GraphAnswer>('/v1/graph', { limit: 2000 }, signal) : Promise.resolve(null)));
+    const graph = useLoad(`forecast ${ahead}`, (signal) => (ahead ? get<TaskGraph>('/v1/graph', { limit: 2000 }, signal) : Promise.resolve(null)));
     const again = useThrottle(() => { loaded.reload(); if (ahead) graph.reload(); }, 2000);
     useEffect(() => hear((events) => { if (events.some((event) => event.kind.startsWith('run.'))) again(); }), [asked, ahead]);
     const canvas = useRef<HTMLCanvasElement>(null);

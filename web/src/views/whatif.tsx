@@ -10,7 +10,7 @@ import { Empty, Problem, Section } from '../parts/small';
 import { say } from '../parts/toast';
 import { clock, count, many, line, span } from '../text';
 import { colour, paint } from '../theme';
-import type { Outlook, WhatIfAnswer } from '../types';
+import type { Outlook, PlanWhatif } from '../types';
 
 interface Setting {
     key: string;
@@ -45,7 +45,7 @@ function together(now: Outlook, then: Outlook, at: number): { times: number[]; v
     return { times, values: [at_(a), at_(b)] };
 }
 
-function Result({ answer, changed }: { answer: WhatIfAnswer; changed: boolean }) {
+function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
     const { now, then } = answer;
     const won = now.makespan_ms - then.makespan_ms;
     const both = together(now, then, answer.at);
@@ -84,7 +84,7 @@ function Result({ answer, changed }: { answer: WhatIfAnswer; changed: boolean })
 export function WhatIf() {
     const config = useLoad('config', (signal) => get<{ items: Setting[] }>('/v1/config', { all: true }, signal));
     const [changed, setChanged] = useState<Record<string, string>>({});
-    const [answer, setAnswer] = useState<WhatIfAnswer | null>(null);
+    const [answer, setAnswer] = useState<PlanWhatif | null>(null);
     const [error, setError] = useState<string | null>(null);
     const [absent, setAbsent] = useState(false);
     const [busy, setBusy] = useState(false);
@@ -99,7 +99,7 @@ export function WhatIf() {
             // The daemon wants a change: one setting as it is changes nothing.
             const first = settings.find((item) => item.key === 'limits.runs');
             const same = { 'limits.runs': first ? text(first.value) : 'unlimited' };
-            setAnswer(await post<WhatIfAnswer>('/v1/whatif', { set: Object.keys(changed).length > 0 ? changed : same }));
+            setAnswer(await post<PlanWhatif>('/v1/whatif', { set: Object.keys(changed).length > 0 ? changed : same }));
             setPlayed(Object.keys(changed).length);
             setAbsent(false);
         } catch (problem) {

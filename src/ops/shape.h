@@ -1,0 +1,103 @@
+/* shape.h: what answers look like, one table for each shape.
+ *
+ * A shape is the one place that names the members of an answer. From it come the schemas of docs/openapi.json, the tables
+ * and examples of docs/api.md, and web/src/types.ts. Printers are written by hand and kept in step: where
+ * SLUICE_CHECK_ANSWERS names a file, every answer is compared with its shape before it is sent (op_check_answers), and
+ * the harness of the tests sets it.
+ *
+ * Shapes of several operations are here and in shapes.c; that of one operation stands in its own file, as
+ * `.answers = ANSWERS({ "name", T_TEXT, "what it is", "an example" }, …)`. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+enum {
+    T_TEXT = 1, /* `of`: an example, or NULL */
+    T_ID,       /* of a task */
+    T_INT,
+    T_NUMBER,
+    T_BOOL,
+    T_TIME,   /* ms since the epoch */
+    T_SPAN,   /* ms */
+    T_USD,    /* dollars */
+    T_WORD,   /* `of`: struct words */
+    T_OBJECT, /* `of`: struct shape */
+    T_JSON,   /* any value; with T_MAP: an object with any members */
+    T_PAIR,   /* two whole numbers */
+    T_TYPE = 0xff,
+    T_LIST = 0x100,  /* of these */
+    T_MAP = 0x200,   /* of these, by name; `of` of a T_INT: struct words, the names */
+    T_NULL = 0x400,  /* or null */
+    T_MAYBE = 0x800, /* may be missing */
+};
+
+struct shape_member {
+    const char *name; /* NULL ends a list */
+    unsigned type;
+    const char *text; /* lower case, no full stop */
+    const void *of;
+};
+
+struct shape {
+    const char *name; /* as TypeScript calls it; NULL: it is of one operation alone */
+    const char *text;
+    const struct shape *base; /* its members come first; or NULL */
+    const struct shape_member *members;
+};
+
+/* Words that a member may be: those of a list, or those that `at` has from `first` on until it returns NULL. */
+struct words {
+    const char *name;
+    const char *const *list;
+    const char *(*at)(int index);
+    int first;
+};
+const char *words_at(const struct words *words, int index); /* from 0; NULL: no more */
+
+#define SHAPE_ROWS(...)                                                                            \
+    (const struct shape_member[]) {                                                                \
+        __VA_ARGS__, {                                                                             \
+            .name = NULL                                                                           \
+        }                                                                                          \
+    }
+#define ANSWERS(...)                                                                               \
+    &(const struct shape) {                                                                        \
+        .members = SHAPE_ROWS(__VA_ARGS__)                                                         \
+    }
+/* A page of a list; what else is in it may follow. */
+#define SHAPE_PAGE(shape_)                                                                         \
+    { "items", T_OBJECT | T_LIST, "this page", shape_ }, {                                         \
+        "next", T_TEXT | T_NULL, "the cursor of the next page; null after the last", "i50"         \
+    }
+/* What the queue says to new tasks (queue_room.h). */
+#define SHAPE_ROOM                                                                                 \
+    { "deferred", T_INT | T_MAYBE, "how many had no room" },                                       \
+        { "warning", T_TEXT | T_NULL, "what a person should know" }, {                             \
+        "depths", T_INT | T_MAP | T_MAYBE, "with a warning: how many tasks wait, by kind"          \
+    }
+#define SHAPE_ALREADY                                                                              \
+    { "already", T_BOOL, "it was so before: nothing has changed" }
+
+extern const struct words words_state, words_hold, words_phase, words_outcome, words_scope;
+extern const struct shape shape_amount, shape_changed, shape_error, shape_event, shape_group,
+    shape_limiter, shape_listed_run, shape_message_page, shape_posted, shape_project, shape_run,
+    shape_task, shape_task_budget, shape_task_full, shape_token;
+
+/* Calls `each` for every named shape that an answer has, each once, what others name first. */
+void shape_each(void (*each)(const struct shape *shape, void *ctx), void *ctx);
+/* The same for the lists of words. */
+void words_each(void (*each)(const struct words *words, void *ctx), void *ctx);
+
+/* "agent.clear" → "AgentClear": the answer of an operation whose shape has no name of its own. */
+void shape_name_of(const char *op, struct strbuf *out);
+
+/* Members that are missing, or that no row names, and values of another type: -EPROTO with the path. */
+int shape_check(const struct shape *shape, const json_t *value, struct error *err);
+/* Where answers are checked: says in a line of the file whether this one is of its shape, "seen NAME" once or "bad NAME: why". */
+void shape_report(const struct shape *shape, const char *name, const struct strbuf *answer);
+/* One object as JSON, with an example for each member. */
+void shape_print_example(const struct shape *shape, struct strbuf *out);
