@@ -45,7 +45,7 @@ static bool is_asked(char **parts, const char *part) {
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc < 2) {
-        fprintf(stderr, "usage: bench PATH-OF-SLUICE [core] [adapter]\n");
+        fprintf(stderr, "usage: bench PATH-OF-SLUICE [core] [adapter] [json]\n");
         return 2;
     }
     if (is_asked(argv + 2, "core")) {
@@ -55,6 +55,8 @@ int main(int argc, char **argv) {
     }
     if (is_asked(argv + 2, "adapter"))
         bench_adapter();
+    if (is_asked(argv + 2, "json"))
+        bench_json();
     printf("\n%s\n", missed ? "some goals were missed" : "all goals met");
     return missed ? 1 : 0;
 }

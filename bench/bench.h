@@ -40,6 +40,7 @@ struct bench_round {
 void bench_queue_round(struct bench_queue *q, struct bench_round *sum);
 
 void bench_adapter(void);
+void bench_json(void);
 void bench_decisions(void);
 void bench_snapshot(const char *sluice);
 void bench_simulation(void);

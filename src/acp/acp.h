@@ -4,7 +4,6 @@
  *   acp_process.c  the agent as a child process
  *   acp_session.c  the requests of one run, in their order, and what the answers mean
  *   acp_permit.c   whether the agent may do what it asks for
- *   acp_json.c     messages
  *
  * The log (standard output) has one JSON object per line: the messages of the agent as they came, and what this program did,
  * as objects with the member `acp`. src/agent/acp.c reads it. A line of the agent that has this member, or is not a
@@ -16,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "acp/acp_json.h"
+#include "base/json_span.h"
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 
@@ -49,9 +48,9 @@ struct acp_wish {
 /* The one decision about a request for permission. */
 bool acp_permit(enum acp_policy policy, const struct acp_wish *wish);
 /* Adds what a tool call (of a session/update, or of a request) says about itself. `cwd`: the folder of the run. */
-void acp_wish_add(struct acp_wish *wish, struct acp_json call, const char *cwd);
+void acp_wish_add(struct acp_wish *wish, struct json_span call, const char *cwd);
 /* The option to answer with; missing: there is none for this decision. */
-struct acp_json acp_permit_option(struct acp_json options, bool allow);
+struct json_span acp_permit_option(struct json_span options, bool allow);
 
 /* --- acp_session.c ---------------------------------------------------------------------------- */
 

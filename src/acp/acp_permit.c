@@ -41,25 +41,25 @@ bool acp_permit(enum acp_policy policy, const struct acp_wish *wish) {
     return is_one_of(wish->kind, changing) && wish->has_path && wish->is_inside;
 }
 
-struct acp_json acp_permit_option(struct acp_json options, bool allow) {
+struct json_span acp_permit_option(struct json_span options, bool allow) {
     /* Once first: an agent may remember the other answer beyond this run. */
     static const char *const kinds[2][2] = { { "reject_once", "reject_always" },
                                              { "allow_once", "allow_always" } };
     for (unsigned i = 0; i < 2; i++) {
-        struct acp_json option = { NULL, 0 };
-        while (acp_json_next(options, &option))
-            if (acp_json_is(acp_json_member(option, "kind"), kinds[allow][i]))
-                return acp_json_member(option, "optionId");
+        struct json_span option = { NULL, 0 };
+        while (json_span_item(options, &option))
+            if (json_span_is(json_span_get(option, "kind"), kinds[allow][i]))
+                return json_span_get(option, "optionId");
     }
-    return (struct acp_json){ NULL, 0 };
+    return (struct json_span){ NULL, 0 };
 }
 
 /* --- what it is about ------------------------------------------------------------------------- */
 
 /* A string into a fixed buffer; one that is missing or empty leaves it as it was. */
-static void copy_text(char *to, size_t size, struct acp_json value) {
+static void copy_text(char *to, size_t size, struct json_span value) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (acp_json_text(value, size - 1, &text) && text.length > 0)
+    if (json_span_text(value, size - 1, &text) && text.length > 0)
         snprintf(to, size, "%s", strbuf_text(&text));
 }
 
@@ -74,9 +74,9 @@ static bool is_below(const char *path, const char *folder) {
     return true;
 }
 
-static void add_path(struct acp_wish *wish, struct acp_json value, const char *cwd) {
+static void add_path(struct acp_wish *wish, struct json_span value, const char *cwd) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    if (!acp_json_text(value, 4096, &path))
+    if (!json_span_text(value, 4096, &path))
         return;
     bool inside = is_below(strbuf_text(&path), cwd);
     wish->is_inside = inside && (wish->is_inside || !wish->has_path);
@@ -85,25 +85,25 @@ static void add_path(struct acp_wish *wish, struct acp_json value, const char *c
 }
 
 /* A command is a string, or a list of words of which a shell gets the last. */
-static void add_command(struct acp_wish *wish, struct acp_json command) {
-    struct acp_json word = { NULL, 0 };
+static void add_command(struct acp_wish *wish, struct json_span command) {
+    struct json_span word = { NULL, 0 };
     copy_text(wish->argument, sizeof(wish->argument), command);
-    while (acp_json_next(command, &word))
+    while (json_span_item(command, &word))
         copy_text(wish->argument, sizeof(wish->argument), word);
 }
 
-void acp_wish_add(struct acp_wish *wish, struct acp_json call, const char *cwd) {
-    struct acp_json input = acp_json_member(call, "rawInput");
-    struct acp_json part = { NULL, 0 };
-    copy_text(wish->kind, sizeof(wish->kind), acp_json_member(call, "kind"));
-    copy_text(wish->title, sizeof(wish->title), acp_json_member(call, "title"));
-    struct acp_json places = acp_json_member(call, "locations");
-    while (acp_json_next(places, &part))
-        add_path(wish, acp_json_member(part, "path"), cwd);
-    struct acp_json content = acp_json_member(call, "content");
-    part = (struct acp_json){ NULL, 0 };
-    while (acp_json_next(content, &part)) /* a diff */
-        add_path(wish, acp_json_member(part, "path"), cwd);
-    copy_text(wish->argument, sizeof(wish->argument), acp_json_member(input, "url"));
-    add_command(wish, acp_json_member(input, "command"));
+void acp_wish_add(struct acp_wish *wish, struct json_span call, const char *cwd) {
+    struct json_span input = json_span_get(call, "rawInput");
+    struct json_span part = { NULL, 0 };
+    copy_text(wish->kind, sizeof(wish->kind), json_span_get(call, "kind"));
+    copy_text(wish->title, sizeof(wish->title), json_span_get(call, "title"));
+    struct json_span places = json_span_get(call, "locations");
+    while (json_span_item(places, &part))
+        add_path(wish, json_span_get(part, "path"), cwd);
+    struct json_span content = json_span_get(call, "content");
+    part = (struct json_span){ NULL, 0 };
+    while (json_span_item(content, &part)) /* a diff */
+        add_path(wish, json_span_get(part, "path"), cwd);
+    copy_text(wish->argument, sizeof(wish->argument), json_span_get(input, "url"));
+    add_command(wish, json_span_get(input, "command"));
 }

@@ -193,14 +193,14 @@ void acp_session_cancel(struct acp_session *s) {
 /* --- mode and model --------------------------------------------------------------------------- */
 
 /* Appends the text of `name` in each item of a list, with commas. True: `wanted` is among them. */
-static bool list_ids(struct acp_json list, const char *name, const char *wanted,
+static bool list_ids(struct json_span list, const char *name, const char *wanted,
                      struct strbuf *out) {
-    struct acp_json item = { NULL, 0 };
+    struct json_span item = { NULL, 0 };
     bool found = false;
-    while (acp_json_next(list, &item)) {
-        struct acp_json id = acp_json_member(item, name);
+    while (json_span_item(list, &item)) {
+        struct json_span id = json_span_get(item, name);
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        if (!acp_json_text(id, 64, &text) || out->length > 512)
+        if (!json_span_text(id, 64, &text) || out->length > 512)
             continue;
         found |= wanted && strcmp(strbuf_text(&text), wanted) == 0;
         strbuf_printf(out, "%s%s", out->length ? ", " : "", strbuf_text(&text));
@@ -209,19 +209,19 @@ static bool list_ids(struct acp_json list, const char *name, const char *wanted,
 }
 
 /* The option of this category; missing: the agent has none. */
-static struct acp_json config_option(struct acp_json result, const char *category) {
-    struct acp_json options = acp_json_member(result, "configOptions"), option = { NULL, 0 };
-    while (acp_json_next(options, &option))
-        if (acp_json_is(acp_json_member(option, "category"), category))
+static struct json_span config_option(struct json_span result, const char *category) {
+    struct json_span options = json_span_get(result, "configOptions"), option = { NULL, 0 };
+    while (json_span_item(options, &option))
+        if (json_span_is(json_span_get(option, "category"), category))
             return option;
-    return (struct acp_json){ NULL, 0 };
+    return (struct json_span){ NULL, 0 };
 }
 
-static void send_option(struct acp_session *s, enum acp_phase phase, struct acp_json option,
+static void send_option(struct acp_session *s, enum acp_phase phase, struct json_span option,
                         const char *value) {
     struct json_writer w;
     _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
-    (void)acp_json_text(acp_json_member(option, "id"), 256, &id);
+    (void)json_span_text(json_span_get(option, "id"), 256, &id);
     request(s, &w, phase, "session/set_config_option");
     json_put_string(&w, "sessionId", s->id);
     json_put_string(&w, "configId", strbuf_text(&id));
@@ -230,14 +230,14 @@ static void send_option(struct acp_session *s, enum acp_phase phase, struct acp_
 }
 
 static void send_model(struct acp_session *s) {
-    struct acp_json result = { strbuf_text(&s->open_result), s->open_result.length };
+    struct json_span result = { strbuf_text(&s->open_result), s->open_result.length };
     const char *model = s->options->model;
     if (!model) {
         send_prompt(s);
         return;
     }
-    struct acp_json option = config_option(result, "model");
-    if (option.at)
+    struct json_span option = config_option(result, "model");
+    if (option.from)
         send_option(s, ACP_MODEL, option, model);
     else
         fail(s, 0, "the agent offers no choice of models: remove the setting 'model' of the agent");
@@ -251,7 +251,7 @@ static void fail_mode(struct acp_session *s, struct strbuf *modes) {
 }
 
 static void send_mode(struct acp_session *s) {
-    struct acp_json result = { strbuf_text(&s->open_result), s->open_result.length };
+    struct json_span result = { strbuf_text(&s->open_result), s->open_result.length };
     struct json_writer w;
     const char *mode = s->options->mode;
     _cleanup_(strbuf_finish) struct strbuf modes = STRBUF_INIT;
@@ -259,14 +259,14 @@ static void send_mode(struct acp_session *s) {
         send_model(s);
         return;
     }
-    struct acp_json list = acp_json_member(acp_json_member(result, "modes"), "availableModes");
-    struct acp_json option = config_option(result, "mode");
+    struct json_span list = json_span_get(json_span_get(result, "modes"), "availableModes");
+    struct json_span option = config_option(result, "mode");
     if (list_ids(list, "id", mode, &modes)) {
         request(s, &w, ACP_MODE, "session/set_mode");
         json_put_string(&w, "sessionId", s->id);
         json_put_string(&w, "modeId", mode);
         send_end(s, &w);
-    } else if (option.at && modes.length == 0) {
+    } else if (option.from && modes.length == 0) {
         send_option(s, ACP_MODE, option, mode);
     } else {
         fail_mode(s, &modes);
@@ -277,10 +277,10 @@ static void send_mode(struct acp_session *s) {
 
 static void log_open(struct acp_session *s) {
     struct json_writer w;
-    struct acp_json result = { strbuf_text(&s->open_result), s->open_result.length };
+    struct json_span result = { strbuf_text(&s->open_result), s->open_result.length };
     _cleanup_(strbuf_finish) struct strbuf model = STRBUF_INIT;
-    (void)acp_json_text(acp_json_member(config_option(result, "model"), "currentValue"), 100,
-                        &model);
+    (void)json_span_text(json_span_get(config_option(result, "model"), "currentValue"), 100,
+                         &model);
     log_begin(s, &w, "open");
     json_put_string(&w, "session", s->id);
     json_put_bool(&w, "resumed", s->options->resume != NULL);
@@ -289,11 +289,11 @@ static void log_open(struct acp_session *s) {
     log_end(s, &w);
 }
 
-static void on_initialized(struct acp_session *s, struct acp_json result) {
+static void on_initialized(struct acp_session *s, struct json_span result) {
     int64_t version = -1;
-    struct acp_json able = acp_json_member(result, "agentCapabilities");
+    struct json_span able = json_span_get(result, "agentCapabilities");
     char text[160];
-    if (!acp_json_integer(acp_json_member(result, "protocolVersion"), &version)
+    if (!json_span_integer(json_span_get(result, "protocolVersion"), &version)
         || version != ACP_PROTOCOL) {
         snprintf(text, sizeof(text),
                  "the agent speaks version %" PRId64 " of the Agent Client Protocol; "
@@ -302,39 +302,39 @@ static void on_initialized(struct acp_session *s, struct acp_json result) {
         fail(s, 0, text);
         return;
     }
-    s->can_load = acp_json_is_true(acp_json_member(able, "loadSession"));
-    s->can_resume = !acp_json_is_missing(
-        acp_json_member(acp_json_member(able, "sessionCapabilities"), "resume"));
-    (void)list_ids(acp_json_member(result, "authMethods"), "id", NULL, &s->methods);
+    s->can_load = json_span_is_true(json_span_get(able, "loadSession"));
+    s->can_resume =
+        !json_span_is_missing(json_span_get(json_span_get(able, "sessionCapabilities"), "resume"));
+    (void)list_ids(json_span_get(result, "authMethods"), "id", NULL, &s->methods);
     if (s->options->auth_method)
         send_authenticate(s);
     else
         send_open(s);
 }
 
-static void on_opened(struct acp_session *s, struct acp_json result) {
+static void on_opened(struct acp_session *s, struct json_span result) {
     _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
     if (s->options->resume)
         strbuf_puts(&id, s->options->resume);
     else
-        (void)acp_json_text(acp_json_member(result, "sessionId"), sizeof(s->id) + 4, &id);
+        (void)json_span_text(json_span_get(result, "sessionId"), sizeof(s->id) + 4, &id);
     if (id.length == 0 || id.length >= sizeof(s->id)) {
         fail(s, 0, "the agent gave no usable id of a session");
         return;
     }
     snprintf(s->id, sizeof(s->id), "%s", strbuf_text(&id));
     strbuf_clear(&s->open_result);
-    if (result.at)
-        strbuf_add(&s->open_result, result.at, result.size);
+    if (result.from)
+        strbuf_add(&s->open_result, result.from, result.size);
     log_open(s);
     send_mode(s);
 }
 
-static void on_prompted(struct acp_session *s, struct acp_json result) {
+static void on_prompted(struct acp_session *s, struct json_span result) {
     struct json_writer w;
     _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
-    struct acp_json told = acp_json_member(result, "stopReason");
-    (void)acp_json_text(told, 64, &reason);
+    struct json_span told = json_span_get(result, "stopReason");
+    (void)json_span_text(told, 64, &reason);
     log_begin(s, &w, "end");
     json_put_string(&w, "reason", strbuf_text(&reason));
     if (s->is_cancelled)
@@ -344,33 +344,32 @@ static void on_prompted(struct acp_session *s, struct acp_json result) {
         log_wish(&w, &s->last_denied);
     }
     log_end(s, &w);
-    end(s, acp_json_is(told, "end_turn") ? 0 : 1);
+    end(s, json_span_is(told, "end_turn") ? 0 : 1);
 }
 
 /* What says most: the details where they are a text, since "Internal error" explains nothing. */
-static void describe_error(const struct acp_session *s, struct acp_json error, int64_t code,
+static void describe_error(const struct acp_session *s, struct json_span error, int64_t code,
                            struct strbuf *out) {
-    struct acp_json data = acp_json_member(error, "data"),
-                    message = acp_json_member(error, "message");
-    struct acp_json details = acp_json_is_object(data) ? acp_json_member(data, "message") : data;
-    if (acp_json_is_object(data) && !details.at)
-        details = acp_json_member(data, "details");
-    if (!acp_json_is(message, "Internal error"))
-        (void)acp_json_text(message, TEXT_MAX, out);
-    if (details.at && out->length > 0)
+    struct json_span data = json_span_get(error, "data"), message = json_span_get(error, "message");
+    struct json_span details = json_span_is_object(data) ? json_span_get(data, "message") : data;
+    if (json_span_is_object(data) && !details.from)
+        details = json_span_get(data, "details");
+    if (!json_span_is(message, "Internal error"))
+        (void)json_span_text(message, TEXT_MAX, out);
+    if (details.from && out->length > 0)
         strbuf_puts(out, ": ");
-    (void)acp_json_text(details, TEXT_MAX, out);
+    (void)json_span_text(details, TEXT_MAX, out);
     if (out->length == 0)
-        (void)acp_json_text(message, TEXT_MAX, out);
+        (void)json_span_text(message, TEXT_MAX, out);
     if (code == AUTH_REQUIRED && s->methods.length > 0)
         strbuf_printf(out, "%s(authentication methods of the agent: %s)", out->length ? " " : "",
                       strbuf_text(&s->methods));
 }
 
-static void on_error(struct acp_session *s, struct acp_json error) {
+static void on_error(struct acp_session *s, struct json_span error) {
     int64_t code = 0;
     _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
-    (void)acp_json_integer(acp_json_member(error, "code"), &code);
+    (void)json_span_integer(json_span_get(error, "code"), &code);
     describe_error(s, error, code, &message);
     if (s->phase == ACP_OPEN && s->options->resume && code != AUTH_REQUIRED)
         log_lost(s, strbuf_text(&message));
@@ -378,13 +377,13 @@ static void on_error(struct acp_session *s, struct acp_json error) {
         fail(s, code, strbuf_text(&message));
 }
 
-static void on_answer(struct acp_session *s, struct acp_json message) {
+static void on_answer(struct acp_session *s, struct json_span message) {
     int64_t id;
-    struct acp_json error = acp_json_member(message, "error");
-    struct acp_json result = acp_json_member(message, "result");
-    if (!acp_json_integer(acp_json_member(message, "id"), &id) || id != s->request)
+    struct json_span error = json_span_get(message, "error");
+    struct json_span result = json_span_get(message, "result");
+    if (!json_span_integer(json_span_get(message, "id"), &id) || id != s->request)
         return;
-    if (!acp_json_is_missing(error)) {
+    if (!json_span_is_missing(error)) {
         on_error(s, error);
         return;
     }
@@ -414,14 +413,14 @@ static void on_answer(struct acp_session *s, struct acp_json message) {
 
 /* --- requests of the agent -------------------------------------------------------------------- */
 
-static void answer_begin(struct acp_session *s, struct acp_json id) {
+static void answer_begin(struct acp_session *s, struct json_span id) {
     strbuf_puts(&s->to_agent, "{\"jsonrpc\":\"2.0\",\"id\":");
-    strbuf_add(&s->to_agent, id.at, id.size);
+    strbuf_add(&s->to_agent, id.from, id.size);
 }
 
-static struct acp_call *call_find(struct acp_session *s, struct acp_json call) {
+static struct acp_call *call_find(struct acp_session *s, struct json_span call) {
     _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
-    (void)acp_json_text(acp_json_member(call, "toolCallId"), sizeof(s->calls[0].id) - 1, &id);
+    (void)json_span_text(json_span_get(call, "toolCallId"), sizeof(s->calls[0].id) - 1, &id);
     for (unsigned i = 0; i < ACP_CALLS; i++)
         if (s->calls[i].id[0] && strcmp(s->calls[i].id, strbuf_text(&id)) == 0)
             return &s->calls[i];
@@ -442,31 +441,31 @@ static void log_permission(struct acp_session *s, const struct acp_wish *wish, b
     s->last_denied = *wish;
 }
 
-static void on_permission(struct acp_session *s, struct acp_json id, struct acp_json params) {
-    struct acp_json call = acp_json_member(params, "toolCall");
+static void on_permission(struct acp_session *s, struct json_span id, struct json_span params) {
+    struct json_span call = json_span_get(params, "toolCall");
     struct acp_wish *wish = &call_find(s, call)->wish;
     acp_wish_add(wish, call, s->options->cwd);
     bool allow = acp_permit(s->options->policy, wish);
-    struct acp_json option = acp_permit_option(acp_json_member(params, "options"), allow);
-    bool selects = option.at && !s->is_cancelled;
+    struct json_span option = acp_permit_option(json_span_get(params, "options"), allow);
+    bool selects = option.from && !s->is_cancelled;
     if (!s->is_cancelled)
         log_permission(s, wish, allow && selects);
     answer_begin(s, id);
     strbuf_puts(&s->to_agent, ",\"result\":{\"outcome\":{\"outcome\":");
     if (selects) {
         strbuf_puts(&s->to_agent, "\"selected\",\"optionId\":");
-        strbuf_add(&s->to_agent, option.at, option.size);
+        strbuf_add(&s->to_agent, option.from, option.size);
     } else {
         strbuf_puts(&s->to_agent, "\"cancelled\"");
     }
     strbuf_puts(&s->to_agent, "}}}\n");
 }
 
-static void on_request(struct acp_session *s, struct acp_json message) {
-    struct acp_json id = acp_json_member(message, "id");
-    struct acp_json method = acp_json_member(message, "method");
-    if (acp_json_is(method, "session/request_permission")) {
-        on_permission(s, id, acp_json_member(message, "params"));
+static void on_request(struct acp_session *s, struct json_span message) {
+    struct json_span id = json_span_get(message, "id");
+    struct json_span method = json_span_get(message, "method");
+    if (json_span_is(method, "session/request_permission")) {
+        on_permission(s, id, json_span_get(message, "params"));
         return;
     }
     answer_begin(s, id);
@@ -476,36 +475,35 @@ static void on_request(struct acp_session *s, struct acp_json message) {
 
 /* --- messages of the agent -------------------------------------------------------------------- */
 
-static void on_notification(struct acp_session *s, struct acp_json message) {
-    struct acp_json update = acp_json_member(acp_json_member(message, "params"), "update");
-    struct acp_json kind = acp_json_member(update, "sessionUpdate");
-    if (acp_json_is(kind, "tool_call") || acp_json_is(kind, "tool_call_update"))
+static void on_notification(struct acp_session *s, struct json_span message) {
+    struct json_span update = json_span_get(json_span_get(message, "params"), "update");
+    struct json_span kind = json_span_get(update, "sessionUpdate");
+    if (json_span_is(kind, "tool_call") || json_span_is(kind, "tool_call_update"))
         acp_wish_add(&call_find(s, update)->wish, update, s->options->cwd);
 }
 
 /* What it replays of the session that it loads is in the log of an earlier run. */
-static bool is_replay(const struct acp_session *s, struct acp_json message) {
-    return s->phase == ACP_OPEN
-           && acp_json_is(acp_json_member(message, "method"), "session/update");
+static bool is_replay(const struct acp_session *s, struct json_span message) {
+    return s->phase == ACP_OPEN && json_span_is(json_span_get(message, "method"), "session/update");
 }
 
 void acp_session_take(struct acp_session *s, const char *line, size_t size) {
-    struct acp_json message;
-    if (!acp_json_parse(line, size, &message) || !acp_json_is_object(message)
-        || acp_json_member(message, "acp").at) {
+    struct json_span message;
+    if (!json_span_parse(line, size, &message) || !json_span_is_object(message)
+        || json_span_get(message, "acp").from) {
         log_stray(s, line, size);
         return;
     }
     if (is_replay(s, message))
         return;
-    strbuf_add(&s->log, message.at, message.size);
+    strbuf_add(&s->log, message.from, message.size);
     strbuf_putc(&s->log, '\n');
-    bool has_id = !acp_json_is_missing(acp_json_member(message, "id"));
+    bool has_id = !json_span_is_missing(json_span_get(message, "id"));
     if (s->phase == ACP_OVER)
         return;
-    if (acp_json_member(message, "method").at && has_id)
+    if (json_span_get(message, "method").from && has_id)
         on_request(s, message);
-    else if (acp_json_member(message, "method").at)
+    else if (json_span_get(message, "method").from)
         on_notification(s, message);
     else if (has_id)
         on_answer(s, message);

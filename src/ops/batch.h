@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/id_map.h"
+#include "base/json_span.h"
 #include "engine/engine.h"
-#include "ops/json_span.h"
 #include "ops/submission.h"
 
 struct op_call;

@@ -2,12 +2,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_span.h"
 #include "engine/deliveries.h"
 #include "engine/diff.h"
 #include "engine/executors.h"
 #include "engine/loops.h"
 #include "ops/budgets.h"
-#include "ops/json_span.h"
 #include "os/outside.h"
 
 #define RUNS_SHOWN 10

@@ -14,9 +14,9 @@ static size_t check_lines(const struct strbuf *text) {
     const char *at = strbuf_text(text), *end;
     size_t own = 0;
     for (; (end = strchr(at, '\n')); at = end + 1) {
-        struct acp_json line;
-        assert(acp_json_parse(at, (size_t)(end - at), &line) && acp_json_is_object(line));
-        if (acp_json_member(line, "acp").at) {
+        struct json_span line;
+        assert(json_span_parse(at, (size_t)(end - at), &line) && json_span_is_object(line));
+        if (json_span_get(line, "acp").from) {
             assert(strncmp(at, "{\"acp\":\"", 8) == 0);
             own++;
         }

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json_span.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
-#include "ops/json_span.h"
 
 /* The entries of "tasks", copied and joined by a bar. */
 static const char *parts(const char *text) {

@@ -1,10 +1,20 @@
-/* acp_json.c: a JSON parser that keeps nothing. See acp_json.h. */
-#include "acp/acp_json.h"
+/* json_span.c: see json_span.h. */
+#include "base/json_span.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static const char *skip_blanks(const char *at) {
+    while (is_blank(*at))
+        at++;
+    return at;
+}
 
 /* --- checking --------------------------------------------------------------------------------- */
 
@@ -12,8 +22,8 @@ struct cursor {
     const char *at, *end;
 };
 
-static void skip_blanks(struct cursor *c) {
-    while (c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at)
+static void pass_blanks(struct cursor *c) {
+    while (c->at < c->end && is_blank(*c->at))
         c->at++;
 }
 
@@ -90,33 +100,33 @@ static bool check_value(struct cursor *c, unsigned depth);
 /* Members of an object, or items of a list. */
 static bool check_members(struct cursor *c, char last, unsigned depth) {
     c->at++;
-    skip_blanks(c);
+    pass_blanks(c);
     if (take(c, last))
         return true;
     do {
-        skip_blanks(c);
+        pass_blanks(c);
         if (last == '}') {
             if (!check_string(c))
                 return false;
-            skip_blanks(c);
+            pass_blanks(c);
             if (!take(c, ':'))
                 return false;
         }
         if (!check_value(c, depth))
             return false;
-        skip_blanks(c);
+        pass_blanks(c);
     } while (take(c, ','));
     return take(c, last);
 }
 
 static bool check_value(struct cursor *c, unsigned depth) {
-    skip_blanks(c);
+    pass_blanks(c);
     if (c->at >= c->end)
         return false;
     switch (*c->at) {
     case '{':
     case '[':
-        return depth < ACP_JSON_DEPTH && check_members(c, *c->at == '{' ? '}' : ']', depth + 1);
+        return depth < JSON_SPAN_DEPTH && check_members(c, *c->at == '{' ? '}' : ']', depth + 1);
     case '"':
         return check_string(c);
     case 't':
@@ -130,87 +140,152 @@ static bool check_value(struct cursor *c, unsigned depth) {
     }
 }
 
-bool acp_json_parse(const char *text, size_t size, struct acp_json *ret) {
+bool json_span_parse(const char *text, size_t size, struct json_span *ret) {
     struct cursor c = { text, text + size };
-    skip_blanks(&c);
+    pass_blanks(&c);
     const char *from = c.at;
     if (!check_value(&c, 0))
         return false;
-    *ret = (struct acp_json){ from, (size_t)(c.at - from) };
-    skip_blanks(&c);
+    *ret = (struct json_span){ from, (size_t)(c.at - from) };
+    pass_blanks(&c);
     return c.at == c.end;
 }
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
-/* The value at the cursor; the text is known to be valid. */
-static struct acp_json take_value(struct cursor *c) {
-    skip_blanks(c);
-    const char *from = c->at;
-    (void)check_value(c, 0);
-    return (struct acp_json){ from, (size_t)(c->at - from) };
+/* `at` is the opening quote; returns what follows the closing one. */
+static const char *skip_text(const char *at) {
+    for (at++; *at != '"'; at++)
+        at += *at == '\\';
+    return at + 1;
 }
 
-struct acp_json acp_json_member(struct acp_json object, const char *name) {
-    struct acp_json found = { NULL, 0 };
+static const char *skip_value(const char *at) {
+    size_t depth = 0;
+    do {
+        switch (*at) {
+        case '"':
+            at = skip_text(at);
+            break;
+        case '{':
+        case '[':
+            depth++;
+            at++;
+            break;
+        case '}':
+        case ']':
+            depth--;
+            at++;
+            break;
+        default: /* numbers and words end at the same characters as everything else */
+            at += depth > 0 ? strcspn(at, "\"{}[]") : strcspn(at, ",]} \t\r\n");
+            break;
+        }
+    } while (depth > 0);
+    return at;
+}
+
+/* The value of the next member of this name behind *at, which is in front of a member; NULL: there is none. *at is where its
+ * value begins then. */
+static const char *next_member(const char **at, const char *name) {
     size_t size = strlen(name);
-    if (!acp_json_is_object(object))
+    for (const char *here = *at;;) {
+        here = skip_blanks(here);
+        if (*here != '"')
+            return NULL;
+        const char *key = here + 1;
+        here = skip_text(here);
+        bool found = (size_t)(here - 1 - key) == size && memcmp(key, name, size) == 0;
+        here = skip_blanks(skip_blanks(here) + 1); /* the colon */
+        if (found)
+            return *at = here;
+        here = skip_blanks(skip_value(here));
+        here += *here == ',';
+    }
+}
+
+const char *json_span_member(const char *text, const char *name) {
+    const char *at = skip_blanks(text) + 1;
+    return next_member(&at, name);
+}
+
+struct json_span json_span_get(struct json_span object, const char *name) {
+    struct json_span found = { NULL, 0 };
+    if (!json_span_is_object(object))
         return found;
-    struct cursor c = { object.at + 1, object.at + object.size };
-    for (skip_blanks(&c); c.at < c.end && *c.at == '"'; skip_blanks(&c)) {
-        struct acp_json key = take_value(&c);
-        skip_blanks(&c);
-        (void)take(&c, ':');
-        struct acp_json value = take_value(&c);
-        if (key.size == size + 2 && memcmp(key.at + 1, name, size) == 0)
-            found = value;
-        skip_blanks(&c);
-        (void)take(&c, ',');
+    const char *at = object.from + 1;
+    for (const char *value; (value = next_member(&at, name));) {
+        at = skip_value(value);
+        found = (struct json_span){ value, (size_t)(at - value) };
+        at = skip_blanks(at);
+        at += *at == ',';
     }
     return found;
 }
 
-bool acp_json_next(struct acp_json list, struct acp_json *item) {
-    if (!list.at || *list.at != '[')
+bool json_span_next(const char *list, const char **at, struct json_span *ret) {
+    const char *from = skip_blanks(*at ? *at : list);
+    if (*from == ']')
         return false;
-    struct cursor c = { item->at ? item->at + item->size : list.at + 1, list.at + list.size };
-    skip_blanks(&c);
-    (void)take(&c, ',');
-    skip_blanks(&c);
-    if (c.at >= c.end || *c.at == ']')
+    from = skip_blanks(from + 1); /* the bracket, or the comma */
+    if (*from == ']')
         return false;
-    *item = take_value(&c);
+    *at = skip_value(from);
+    *ret = (struct json_span){ .from = from, .size = (size_t)(*at - from) };
     return true;
 }
 
-bool acp_json_is_object(struct acp_json value) {
-    return value.at && *value.at == '{';
+bool json_span_item(struct json_span list, struct json_span *item) {
+    const char *at = item->from ? item->from + item->size : NULL;
+    return list.from && *list.from == '[' && json_span_next(list.from, &at, item);
 }
 
-bool acp_json_is_true(struct acp_json value) {
-    return value.at && *value.at == 't';
+static size_t put(const char *from, size_t size, char *out, size_t max, size_t length) {
+    if (length + size <= max)
+        memcpy(out + length, from, size);
+    return length + size;
 }
 
-bool acp_json_is_missing(struct acp_json value) {
-    return !value.at || *value.at == 'n';
+size_t json_span_copy(const struct json_span *span, char *out, size_t max) {
+    const char *at = span->from, *end = at + span->size;
+    size_t length = 0;
+    while (at < end) {
+        const char *from = at;
+        while (at < end && !is_blank(*at))
+            at = *at == '"' ? skip_text(at) : at + 1;
+        length = put(from, (size_t)(at - from), out, max, length);
+        while (at < end && is_blank(*at))
+            at++;
+    }
+    return length;
 }
 
-bool acp_json_is(struct acp_json value, const char *text) {
+bool json_span_is_object(struct json_span value) {
+    return value.from && *value.from == '{';
+}
+
+bool json_span_is_true(struct json_span value) {
+    return value.from && *value.from == 't';
+}
+
+bool json_span_is_missing(struct json_span value) {
+    return !value.from || *value.from == 'n';
+}
+
+bool json_span_is(struct json_span value, const char *text) {
     size_t size = strlen(text);
-    return value.at && *value.at == '"' && value.size == size + 2
-           && memcmp(value.at + 1, text, size) == 0;
+    return value.from && *value.from == '"' && value.size == size + 2
+           && memcmp(value.from + 1, text, size) == 0;
 }
 
-bool acp_json_integer(struct acp_json value, int64_t *ret) {
-    char digits[24];
-    if (!value.at || value.size >= sizeof(digits) || (*value.at != '-' && hex_digit(*value.at) < 0))
+bool json_span_integer(struct json_span value, int64_t *ret) {
+    char digits[24], *end;
+    if (!value.from || value.size >= 20 || !strchr("-0123456789", *value.from))
         return false;
-    memcpy(digits, value.at, value.size);
+    memcpy(digits, value.from, value.size);
     digits[value.size] = '\0';
-    char *end;
-    long long number = strtoll(digits, &end, 10);
-    *ret = number;
-    return *end == '\0' && value.size < 20;
+    *ret = strtoll(digits, &end, 10);
+    return *end == '\0';
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -261,10 +336,10 @@ static const char *put_escape(struct strbuf *out, const char *at, const char *en
     return at + 1;
 }
 
-bool acp_json_text(struct acp_json value, size_t max, struct strbuf *out) {
-    if (!value.at || *value.at != '"')
+bool json_span_text(struct json_span value, size_t max, struct strbuf *out) {
+    if (!value.from || *value.from != '"')
         return false;
-    const char *at = value.at + 1, *end = value.at + value.size - 1;
+    const char *at = value.from + 1, *end = value.from + value.size - 1;
     size_t most = out->length + max;
     while (at < end) {
         if (out->length + 4 > most)

@@ -1,0 +1,51 @@
+/* json.c: is our own reader of request bodies still worth its lines?
+ *
+ * ops/json_read.c builds the same tree as jansson's parser. It stays as long as it is clearly faster with what is sent
+ * most: many tasks in one request. */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/strbuf.h"
+#include "bench.h"
+#include "ops/json_read.h"
+
+#define TASKS  1000
+#define ROUNDS 40
+#define DEPTH  32
+
+static void print_tasks(struct strbuf *out) {
+    strbuf_puts(out, "{\"tasks\":[");
+    for (int i = 0; i < TASKS; i++)
+        strbuf_printf(
+            out,
+            "%s{\"project\":\"web\",\"kind\":\"fix\",\"title\":\"Mend the door number %d\","
+            "\"command\":[\"sh\",\"-c\",\"make test && echo \\\"done %d\\\"\"],"
+            "\"priority\":%d,\"depends_on\":[\"web-%d\",\"web-%d\"],"
+            "\"meta\":{\"source\":\"bench\",\"draft\":false}}",
+            i ? "," : "", i, i, i % 7, i + 1, i + 2);
+    strbuf_puts(out, "]}");
+}
+
+void bench_json(void) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    double ours = 0, theirs = 0;
+    bool same = true;
+    print_tasks(&body);
+    for (int i = 0; i < ROUNDS; i++) {
+        double begin = bench_seconds();
+        json_t *a = json_read(body.text, body.length, DEPTH);
+        double middle = bench_seconds();
+        json_t *b = json_loadb(body.text, body.length, JSON_REJECT_DUPLICATES, NULL);
+        ours += middle - begin;
+        theirs += bench_seconds() - middle;
+        same = same && json_equal(a, b);
+        json_decref(a);
+        json_decref(b);
+    }
+    double mb = (double)body.length * ROUNDS / 1e6;
+    printf("\nBodies of requests: %d tasks, %zu kB\n", TASKS, body.length / 1000);
+    printf("  %-28s %8.0f MB/s of processor time\n", "json_read", mb / ours);
+    printf("  %-28s %8.0f MB/s of processor time\n", "jansson", mb / theirs);
+    bench_goal(same && theirs > 1.2 * ours,
+               "json_read is %.1f times as fast as jansson (1.2 or more)", theirs / ours);
+}
