@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/queue.h"
 #include "daemon/notify_command.h"
 #include "daemon/notify_test.h"
 #include "daemon/webhook.h"
@@ -34,7 +35,7 @@ struct notify {
     char *const *environment;
     struct follower *follower;
     struct news_reader reader;
-    struct entry *first, **end;
+    QUEUE(struct entry) waiting;
     struct aside *aside;     /* of the first; */
     enum notify_way way;     /* and which of its ways it is */
     bool tells_news, looked; /* asked once per configuration, not for each event */
@@ -58,10 +59,7 @@ static void saved(void *ctx) {
 }
 
 static void drop_first(struct notify *n) {
-    struct entry *first = n->first;
-    n->first = first->next;
-    if (!n->first)
-        n->end = &n->first;
+    struct entry *first = QUEUE_TAKE(&n->waiting);
     follower_done(n->follower, first->notice.seq);
     if (first->told)
         n->saving = !follower_save(n->follower, saved);
@@ -99,7 +97,7 @@ static bool start(struct notify *n, enum notify_way way) {
                                       .loop = n->loop,
                                       .environment = n->environment,
                                       .way = way,
-                                      .notice = &n->first->notice,
+                                      .notice = &n->waiting.first->notice,
                                       .ended = ended,
                                       .ctx = n };
     n->way = way;
@@ -107,20 +105,21 @@ static bool start(struct notify *n, enum notify_way way) {
     if (r < 0)
         log_warning("%s: %s", notify_way_name(way), err.text);
     if (r == 0) {
-        n->first->told = true;
+        n->waiting.first->told = true;
         follower_rest(n->follower, false);
     }
     return r == 0;
 }
 
 static void go_on(struct notify *n) {
-    while (n->first && n->first->ready && !n->aside && !n->saving && !follow_is_ending(n->engine)) {
-        if (n->first->ways == 0) {
+    while (n->waiting.first && n->waiting.first->ready && !n->aside && !n->saving
+           && !follow_is_ending(n->engine)) {
+        if (n->waiting.first->ways == 0) {
             drop_first(n);
             continue;
         }
-        enum notify_way way = (enum notify_way)__builtin_ctz(n->first->ways);
-        n->first->ways &= n->first->ways - 1;
+        enum notify_way way = (enum notify_way)__builtin_ctz(n->waiting.first->ways);
+        n->waiting.first->ways &= n->waiting.first->ways - 1;
         if (start(n, way))
             return;
     }
@@ -191,8 +190,7 @@ static void handle(void *ctx, const struct event_row *event) {
         read_alert(n, event, entry);
     if (group)
         read_group(event, entry);
-    *n->end = entry;
-    n->end = &entry->next;
+    QUEUE_ADD(&n->waiting, entry);
     if (news) {
         entry->ways |= 1u << WAY_COMMAND | 1u << WAY_DESKTOP;
         entry->notice.news = news;
@@ -209,7 +207,6 @@ struct notify *notify_new(struct engine *engine, struct loop *loop, char *const 
     n->engine = engine;
     n->loop = loop;
     n->environment = environment;
-    n->end = &n->first;
     n->follower = follower_new(engine, "notify", handle, n);
     follower_rest(n->follower, true);
     n->webhook = webhook_new(engine, loop, environment);
@@ -227,11 +224,8 @@ struct notify *notify_free(struct notify *n) {
     webhook_free(n->webhook);
     notify_test_free(n->test);
     aside_kill(n->aside);
-    while (n->first) {
-        struct entry *first = n->first;
-        n->first = first->next;
+    for (struct entry *first; (first = QUEUE_TAKE(&n->waiting));)
         entry_free(first);
-    }
     news_reader_finish(&n->reader);
     free(n);
     return NULL;

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/queue.h"
 #include "engine/alert.h"
 #include "engine/follow.h"
 #include "os/log.h"
@@ -40,7 +41,7 @@ struct webhook {
     struct follower *follower;
     struct webhook_sender *sender;
     struct news_reader reader;
-    struct item *first, **end;
+    QUEUE(struct item) waiting;
     bool on, looked;          /* there is a URL; asked once per configuration, not for each event */
     bool busy;                /* a try is on its way */
     bool saving;              /* the cursor is */
@@ -117,10 +118,7 @@ static void item_free(struct item *item) {
 }
 
 static void drop_first(struct webhook *w) {
-    struct item *first = w->first;
-    w->first = first->next;
-    if (!w->first)
-        w->end = &w->first;
+    struct item *first = QUEUE_TAKE(&w->waiting);
     follower_done(w->follower, first->news->seq);
     item_free(first);
 }
@@ -155,9 +153,10 @@ static bool is_hopeless(const struct webhook *w, const struct item *item) {
 /* Those behind it that are too old go with it: the same server would refuse them. */
 static void give_up_some(struct webhook *w, const struct webhook_result *result) {
     unsigned count = 0;
-    for (; w->first && w->first->ready && is_hopeless(w, w->first); count++) {
-        log_warning("notification %s (%s) was given up: %s", w->first->news->id,
-                    news_kind_name(w->first->news->kind), result->text);
+    for (; w->waiting.first && w->waiting.first->ready && is_hopeless(w, w->waiting.first);
+         count++) {
+        log_warning("notification %s (%s) was given up: %s", w->waiting.first->news->id,
+                    news_kind_name(w->waiting.first->news->kind), result->text);
         drop_first(w);
     }
     if (count == 0)
@@ -197,7 +196,7 @@ static void failed(struct webhook *w, const struct webhook_result *result) {
         log_warning("the webhook did not take a notification, which is tried again: %s",
                     result->text);
     }
-    w->first->refusals += is_refusal(result->status);
+    w->waiting.first->refusals += is_refusal(result->status);
     give_up_some(w, result);
     begin_pause(w, result);
     if (result->status == STATUS_GONE || now - w->failing_since >= TELL_AFTER)
@@ -263,15 +262,15 @@ static void go_on(struct webhook *w) {
         post(w, w->test.news, tested);
         return;
     }
-    if (!w->first || !w->first->ready)
+    if (!w->waiting.first || !w->waiting.first->ready)
         return;
     if (!*url_of(w)) /* nobody is to be told any more */
-        while (w->first && w->first->ready)
+        while (w->waiting.first && w->waiting.first->ready)
             drop_first(w);
-    if (w->pausing || !w->first || !w->first->ready)
+    if (w->pausing || !w->waiting.first || !w->waiting.first->ready)
         return;
     follower_rest(w->follower, false);
-    post(w, w->first->news, posted);
+    post(w, w->waiting.first->news, posted);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -298,8 +297,7 @@ static void handle(void *ctx, const struct event_row *event) {
     if (news) {
         struct item *item = xcalloc(1, sizeof(*item));
         *item = (struct item){ .webhook = w, .news = news };
-        *w->end = item;
-        w->end = &item->next;
+        QUEUE_ADD(&w->waiting, item);
         news_complete(w->engine, news, completed, item);
     } else {
         follower_done(w->follower, event->seq);
@@ -322,7 +320,6 @@ struct webhook *webhook_new(struct engine *engine, struct loop *loop, char *cons
     struct webhook *w = xcalloc(1, sizeof(*w));
     w->engine = engine;
     w->loop = loop;
-    w->end = &w->first;
     w->timer = loop_timer_new(loop, pause_is_over, w);
     w->sender = webhook_sender_new(engine, loop, environment);
     w->follower = follower_new(engine, "webhook", handle, w);
@@ -340,11 +337,8 @@ struct webhook *webhook_free(struct webhook *w) {
         w->test.posted(w->test.ctx, &ends);
         news_free(w->test.news);
     }
-    while (w->first) {
-        struct item *first = w->first;
-        w->first = first->next;
+    for (struct item *first; (first = QUEUE_TAKE(&w->waiting));)
         item_free(first);
-    }
     news_reader_finish(&w->reader);
     free(w->tried);
     free(w);

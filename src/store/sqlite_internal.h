@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
+#include "base/queue.h"
 #include "base/strbuf.h"
 #include "store/names.h"
 #include "store/place.h"
@@ -90,15 +91,15 @@ struct sqlite_store {
     struct sqlite_backup *backup; /* that is being made; or NULL */
     int backup_pages;             /* in one step; 0: the usual number (tests) */
     struct store_options options;
-    struct sqlite_thread *thread;   /* that commits when that is slow; NULL: not needed yet */
-    struct sqlite_waiting *waiting; /* questions, while it has the connection */
-    struct strbuf words;            /* what SQLite said meanwhile */
-    time_ms slow_until;             /* steady clock: as long the thread commits */
-    char *empty_log;                /* that reading has made, and that goes again; or NULL */
-    task_id last_task;              /* highest ever given */
-    uint64_t last_event;            /* highest ever given */
-    int log_pages;                  /* in the write-ahead log and not yet in the database */
-    bool log_is_long;               /* the log has pages, copied or not */
+    struct sqlite_thread *thread;         /* that commits when that is slow; NULL: not needed yet */
+    QUEUE(struct sqlite_waiting) waiting; /* questions, while it has the connection */
+    struct strbuf words;                  /* what SQLite said meanwhile */
+    time_ms slow_until;                   /* steady clock: as long the thread commits */
+    char *empty_log;                      /* that reading has made, and that goes again; or NULL */
+    task_id last_task;                    /* highest ever given */
+    uint64_t last_event;                  /* highest ever given */
+    int log_pages;                        /* in the write-ahead log and not yet in the database */
+    bool log_is_long;                     /* the log has pages, copied or not */
 };
 
 /* steps[n] leads from version n to n + 1, up to `version`. */

@@ -60,18 +60,14 @@ void sqlite_thread_keep(struct sqlite_store *store, const struct store_question 
         w->question.key = w->key = xstrdup(question->key);
     if (question->project)
         w->question.project = w->project = xstrdup(question->project);
-    struct sqlite_waiting **end = &store->waiting;
-    while (*end)
-        end = &(*end)->next;
-    *end = w;
+    QUEUE_ADD(&store->waiting, w);
 }
 
 /* `why` not NULL: the store has stopped, and none is answered. */
 static void answer_waiting(struct sqlite_store *store, const struct error *why) {
-    struct sqlite_waiting *next = TAKE_PTR(store->waiting);
-    while (next) {
-        struct sqlite_waiting *w = next;
-        next = w->next;
+    QUEUE(struct sqlite_waiting) waiting = { 0 };
+    QUEUE_MOVE(&waiting, &store->waiting); /* an answer may ask again */
+    for (struct sqlite_waiting *w; (w = QUEUE_TAKE(&waiting));) {
         if (why)
             w->done(w->ctx, &(struct store_answer){ 0 }, why);
         else
