@@ -94,6 +94,12 @@ int ask_try_post(struct ask *ask, json_t *body, const char *path) {
     return ask_send(ask, "POST", path, body);
 }
 
+int ask_try_task(struct ask *ask, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", id, "");
+    return ask_try_get(ask, strbuf_text(&path));
+}
+
 int ask_post(struct ask *ask, json_t *body, const char *path) {
     return ask_send(ask, "POST", path, body) == 0 ? CMD_OK : ask_failed(ask);
 }
@@ -113,6 +119,16 @@ int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *bef
     ask_path(&path, before, call->args[0], after);
     int code = ask_name(call, call->args[0]);
     return code == CMD_OK ? ask_open_get(ask, strbuf_text(&path)) : code;
+}
+
+int ask_open_change(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
+                    const char *after) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, before, call->args[0], after);
+    if (ask_name(call, call->args[0]) == CMD_OK)
+        return ask_open_post(ask, body, strbuf_text(&path));
+    json_decref(body);
+    return CMD_USAGE;
 }
 
 int ask_open_post(struct ask *ask, json_t *body, const char *path) {
@@ -136,6 +152,10 @@ int ask_print(const struct ask *ask) {
         strbuf_putc(&out, '\n');
     output_rest(&out);
     return CMD_OK;
+}
+
+bool ask_ended(const struct cmd_call *call, const struct ask *ask, int *code) {
+    return *code != CMD_OK || (call->json && (*code = ask_print(ask)) == CMD_OK);
 }
 
 static int dump_piece(const char *bytes, size_t size, void *out) {
@@ -214,6 +234,10 @@ void ask_path(struct strbuf *out, const char *before, const char *name, const ch
     strbuf_puts(out, after);
 }
 
+void ask_append(void *array, const json_t *item) {
+    json_array_append(array, (json_t *)(uintptr_t)item);
+}
+
 int ask_pages(struct ask *ask, const char *path, size_t most, ask_each each, void *ctx) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     strbuf_puts(&page, path);
@@ -221,9 +245,7 @@ int ask_pages(struct ask *ask, const char *path, size_t most, ask_each each, voi
         int code = ask_get(ask, strbuf_text(&page));
         if (code != CMD_OK)
             return code;
-        size_t i;
-        json_t *item;
-        json_array_foreach(json_object_get(ask->answer, "items"), i, item) {
+        ASK_EACH(item, json_object_get(ask->answer, "items")) {
             if (seen++ < most)
                 each(ctx, item);
         }

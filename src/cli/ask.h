@@ -29,7 +29,6 @@ enum ask_how {
 struct ask {
     struct client *client;
     json_t *answer; /* of the last question; NULL after a failure */
-    int status;     /* of the last answer; <0: there was none */
     struct error err;
     int64_t index; /* with a refusal: which of a list it is about; -1: of none */
 };
@@ -48,9 +47,14 @@ int ask_open_post(struct ask *ask, json_t *body, const char *path);
 /* The thing that the first argument names: GET BEFORE + name, escaped + AFTER. */
 int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *before,
                    const char *after);
-/* The same without a sentence: 0, or the errno of the refusal (ask->err has the sentence). */
+/* The same for a change; `body` is taken. */
+int ask_open_change(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
+                    const char *after);
+/* The same without a message: 0, or the errno of the refusal (ask->err has the sentence). */
 int ask_try_get(struct ask *ask, const char *path);
 int ask_try_post(struct ask *ask, json_t *body, const char *path);
+/* GET /v1/tasks/ID */
+int ask_try_task(struct ask *ask, const char *id);
 /* Was the last refusal the daemon's? An unknown name and an absent socket have the same errno. */
 bool ask_was_answered(const struct ask *ask);
 /* Prints ask->err and returns its exit code: wrong input 2, not found or failed 1, no daemon 3,
@@ -84,6 +88,8 @@ void ask_tell_standby(const struct ask *ask);
 
 /* The daemon's answer as it is, for --json. */
 int ask_print(const struct ask *ask);
+/* Is nothing left to do? The question has failed (*code), or its answer was printed, because of --json. */
+bool ask_ended(const struct cmd_call *call, const struct ask *ask, int *code);
 
 /* Any value, on one line. */
 void ask_dump(const json_t *value, struct strbuf *out);
@@ -94,6 +100,21 @@ int ask_print_json(json_t *value);
  * `each`, at most `most` of them. CMD_OK, or as above. */
 typedef void (*ask_each)(void *ctx, const json_t *item);
 int ask_pages(struct ask *ask, const char *path, size_t most, ask_each each, void *ctx);
+void ask_append(void *array, const json_t *item); /* one that keeps them all */
+
+/* Every item of a list:  ASK_EACH(task, json_object_get(answer, "tasks")) { … } */
+struct ask_cursor {
+    const json_t *list;
+    size_t at;
+    bool ended;
+};
+static inline json_t *ask_next(struct ask_cursor *cursor) {
+    return json_array_get(cursor->list, cursor->at++);
+}
+#define ASK_EACH(item, array)                                                                      \
+    for (struct ask_cursor item##_at = { array, 0, false }; !item##_at.ended;                      \
+         item##_at.ended = true)                                                                   \
+        for (json_t * item; (item = ask_next(&item##_at));)
 
 /* The list of the last answer, whether it comes alone or as "items". */
 const json_t *ask_items(const struct ask *ask);

@@ -83,6 +83,10 @@ const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t
 int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
                int64_t *number);
 
+/* Prints a line on stdout, made safe for a terminal; returns CMD_OK. */
+int cmd_say(const char *format, ...) _printf_(1, 2);
+/* A variable of the environment; NULL if it is not set or empty. */
+const char *cmd_env(const char *name);
 /* Prints `sluice: MESSAGE` on stderr. */
 void cmd_warn(const char *format, ...) _printf_(1, 2);
 /* cmd_warn and the usage; returns CMD_USAGE. */

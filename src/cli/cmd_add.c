@@ -46,9 +46,7 @@ static void print_task_line(const json_t *task, struct strbuf *out) {
 
 static void print_answer(const json_t *answer) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    size_t i;
-    json_t *task;
-    json_array_foreach(json_object_get(answer, "tasks"), i, task) {
+    ASK_EACH(task, json_object_get(answer, "tasks")) {
         print_task_line(task, &out);
         output_some(&out);
     }
@@ -60,10 +58,8 @@ static void print_answer(const json_t *answer) {
 
 /* Under `agency` adding what is there already is a refusal, as its document has it. */
 static int code_of_already(struct ask *ask) {
-    size_t i;
-    json_t *task;
     bool already = false;
-    json_array_foreach(json_object_get(ask->answer, "tasks"), i, task) {
+    ASK_EACH(task, json_object_get(ask->answer, "tasks")) {
         already |= ask_true(task, "already");
     }
     if (!already || ask_try_get(ask, "/v1/config") != 0)
@@ -126,9 +122,7 @@ static int check_formula_call(const struct cmd_call *call) {
 }
 
 static void put_project(json_t *body, const char *project) {
-    size_t i;
-    json_t *task;
-    json_array_foreach(json_object_get(body, "tasks"), i, task) {
+    ASK_EACH(task, json_object_get(body, "tasks")) {
         if (project && !json_object_get(task, "project"))
             json_object_set_new(task, "project", ask_string(project));
     }

@@ -17,16 +17,11 @@ static int cmd_backup_run(const struct cmd_call *call) {
         return code;
     client_set_timeout(ask.client, BACKUP_TIMEOUT);
     code = ask_post(&ask, json_pack("{s:o}", "path", ask_string(strbuf_text(&path))), "/v1/backup");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    sanitize_line(ask_text(ask.answer, "path", strbuf_text(&path)), &out);
-    strbuf_printf(&out, " written: %" PRId64 " bytes in %" PRId64 " ms\n",
-                  ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
-    output_rest(&out);
-    return CMD_OK;
+    return cmd_say("%s written: %" PRId64 " bytes in %" PRId64 " ms",
+                   ask_text(ask.answer, "path", strbuf_text(&path)),
+                   ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
 }
 
 const struct cmd cmd_backup = { "backup", .min_args = 1, .max_args = 1, .run = cmd_backup_run };

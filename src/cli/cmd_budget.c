@@ -149,15 +149,11 @@ static int take_options(const struct cmd_call *call, json_t *body) {
 
 static int change(const struct cmd_call *call, json_t *body) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", call->args[0], "/budget");
-    int code = ask_open_post(&ask, body, strbuf_text(&path));
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
-    sanitize_line(ask_text(ask.answer, "id", "?"), &out);
-    strbuf_printf(&out, " budget changed: %s\n", print_state(ask.answer).text);
-    output_rest(&out);
-    return CMD_OK;
+    int code = ask_open_change(&ask, call, body, "/v1/tasks/", "/budget");
+    if (ask_ended(call, &ask, &code))
+        return code;
+    return cmd_say("%s budget changed: %s", ask_text(ask.answer, "id", "?"),
+                   print_state(ask.answer).text);
 }
 
 /* --- correcting ------------------------------------------------------------------------------ */
@@ -192,15 +188,11 @@ static int take_booked(const struct cmd_call *call, json_t *body) {
 
 static int correct(const struct cmd_call *call, json_t *body) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", call->args[0], "/usage");
-    int code = ask_open_post(&ask, body, strbuf_text(&path));
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
-    sanitize_line(ask_text(ask.answer, "id", "?"), &out);
-    strbuf_printf(&out, " attempt %" PRId64 " corrected\n", ask_int(ask.answer, "attempt", 0));
-    output_rest(&out);
-    return CMD_OK;
+    int code = ask_open_change(&ask, call, body, "/v1/tasks/", "/usage");
+    if (ask_ended(call, &ask, &code))
+        return code;
+    return cmd_say("%s attempt %" PRId64 " corrected", ask_text(ask.answer, "id", "?"),
+                   ask_int(ask.answer, "attempt", 0));
 }
 
 static int cmd_budget_run(const struct cmd_call *call) {

@@ -96,11 +96,6 @@ struct bus_target {
         "task", 't', "ID", "the bus of this task"                                                  \
     }
 
-static const char *environment(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 static void init_bus(struct bus_target *t, const char *root) {
     _cleanup_(freep) char *real = file_resolve(root);
     bus_init(&t->bus, real);
@@ -108,8 +103,8 @@ static void init_bus(struct bus_target *t, const char *root) {
 
 /* A run has no SLUICE_HOME, but is told where the bus of its daemon is. */
 static int find_root(struct bus_target *t) {
-    const char *told = environment("SLUICE_BUS");
-    if (told && !environment("SLUICE_HOME")) {
+    const char *told = cmd_env("SLUICE_BUS");
+    if (told && !cmd_env("SLUICE_HOME")) {
         init_bus(t, told);
         return CMD_OK;
     }
@@ -130,10 +125,8 @@ static int find_root(struct bus_target *t) {
 /* A task by its number alone, or of a project that nobody named. */
 static int ask_task(struct bus_target *t) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", t->task, "");
     int code = ask_open(&ask, ASK_TRY);
-    if (code == CMD_OK && ask_try_get(&ask, strbuf_text(&path)) == 0) {
+    if (code == CMD_OK && ask_try_task(&ask, t->task) == 0) {
         free(t->task);
         t->task = xstrdup(ask_text(ask.answer, "id", ""));
         if (!t->project)
@@ -158,7 +151,7 @@ static bool has_prefix(const char *task) {
 /* CMD_OK, or has said what is wrong. `optional`: none need be named. */
 static int bus_target_find(const struct cmd_call *call, bool optional, struct bus_target *t) {
     const char *project = cmd_value(call, "project"), *task = cmd_value(call, "task");
-    const char *own_project = environment("SLUICE_PROJECT"), *own_task = environment("SLUICE_TASK");
+    const char *own_project = cmd_env("SLUICE_PROJECT"), *own_task = cmd_env("SLUICE_TASK");
     if ((project && !*project) || (task && !*task))
         return cmd_usage_error(call->cmd, "the name of a %s is empty", task ? "task" : "project");
     int code = find_root(t);
@@ -600,6 +593,5 @@ static const struct cmd bus_read_cmd = { "bus read", .options = read_options, .r
 static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
 
 static const struct cmd bus_stats_cmd = { "bus stats", .options = stats_options, .run = stats_run };
-
 const struct cmd cmd_bus = { "bus",
                              .subs = CMD_LIST(&bus_post_cmd, &bus_read_cmd, &bus_stats_cmd) };

@@ -75,9 +75,7 @@ static int check_live(const struct cmd_call *call) {
 }
 
 static bool is_plain(const json_t *list) {
-    size_t i;
-    json_t *word;
-    json_array_foreach(list, i, word) {
+    ASK_EACH(word, list) {
         if (!json_is_string(word) || strpbrk(json_string_value(word), " ,\"\n"))
             return false;
     }
@@ -106,15 +104,11 @@ static int show_live(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
         code = ask_open_get(&ask, "/v1/config?all=true");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
     struct output_column columns[] = { { "KEY" }, { "VALUE" }, { "ORIGIN" } };
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
-    size_t i;
-    json_t *item;
-    json_array_foreach(json_object_get(ask.answer, "items"), i, item) {
+    ASK_EACH(item, json_object_get(ask.answer, "items")) {
         _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
         add_value(json_object_get(item, "value"), &value);
         rows_add(&rows, (const char *[]){ ask_text(item, "key", NULL), strbuf_text(&value),
@@ -130,8 +124,8 @@ static int get_live(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
         code = ask_open_named(&ask, call, "/v1/config/", "");
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     struct strbuf out = STRBUF_INIT;
     add_value(json_object_get(ask.answer, "value"), &out);
     strbuf_putc(&out, '\n');
@@ -218,9 +212,7 @@ static void print_changed(const struct cmd_call *call, const json_t *answer, con
         output_rest(&out);
         return;
     }
-    size_t i;
-    json_t *key;
-    json_array_foreach(changed, i, key) {
+    ASK_EACH(key, changed) {
         sanitize_line(json_string_value(key) ? json_string_value(key) : "?", &out);
         strbuf_printf(&out, " changed%s\n", where);
     }
@@ -333,14 +325,9 @@ static int reload_run(const struct cmd_call *call) {
     int code = ask_open(&ask, ASK_RUNNING);
     if (code == CMD_OK)
         code = ask_post(&ask, NULL, "/v1/config/reload");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    strbuf_puts(&out, "configuration read again\n");
-    output_rest(&out);
-    return CMD_OK;
+    return cmd_say("configuration read again");
 }
 
 static const struct cmd_option file_options[] = {
@@ -363,25 +350,17 @@ static const struct cmd_option edit_options[] = {
 
 static const struct cmd config_explain_cmd = { "config explain", .options = file_options,
                                                .min_args = 1, .max_args = 1, .run = explain_run };
-
 static const struct cmd config_get_cmd = { "config get", .options = live_options, .min_args = 1,
                                            .max_args = 1, .run = get_run };
-
 static const struct cmd config_keys_cmd = { "config keys", .run = keys_run };
-
 static const struct cmd config_reference_cmd = { "config reference", .run = reference_run };
-
 static const struct cmd config_reload_cmd = { "config reload", .run = reload_run };
-
 static const struct cmd config_set_cmd = { "config set", .options = edit_options, .min_args = 1,
                                            .max_args = CMD_ANY_ARGS, .run = set_run };
-
 static const struct cmd config_unset_cmd = { "config unset", .options = edit_options, .min_args = 1,
                                              .max_args = CMD_ANY_ARGS, .run = unset_run };
-
 static const struct cmd config_show_cmd = { "config show", .options = live_options,
                                             .run = show_run };
-
 const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, &config_get_cmd,
                                                            &config_keys_cmd, &config_reference_cmd,
                                                            &config_reload_cmd, &config_set_cmd,

@@ -12,14 +12,10 @@
 
 #define OPENER "xdg-open"
 
-static bool has_display(void) {
-    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-    return (x && *x) || (wayland && *wayland);
-}
-
 /* False: there is none, or no display. */
 static bool find_opener(struct strbuf *path) {
-    return has_display() && daemon_find_program(OPENER, path, NULL) == 0;
+    return (cmd_env("DISPLAY") || cmd_env("WAYLAND_DISPLAY"))
+           && daemon_find_program(OPENER, path, NULL) == 0;
 }
 
 static bool open_browser(const char *opener, const char *file) {
@@ -52,7 +48,7 @@ static int take_scope(const struct cmd_call *call, const char **ret_scope) {
 
 static int dash_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, opener = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf opener = STRBUF_INIT;
     const char *scope = NULL;
     int64_t port = 0;
     int code = cmd_number(call, "port", 0, 65535, &port);
@@ -71,11 +67,8 @@ static int dash_run(const struct cmd_call *call) {
     if (call->json)
         return ask_print(&ask);
     if (opens && open_browser(strbuf_text(&opener), ask_text(ask.answer, "file", "")))
-        strbuf_printf(&out, "opened %s in the browser\n", ask_text(ask.answer, "url", ""));
-    else
-        strbuf_printf(&out, "%s\n", ask_text(ask.answer, "link", ""));
-    output_rest(&out);
-    return CMD_OK;
+        return cmd_say("opened %s in the browser", ask_text(ask.answer, "url", ""));
+    return cmd_say("%s", ask_text(ask.answer, "link", ""));
 }
 
 static const struct cmd_option dash_options[] = {

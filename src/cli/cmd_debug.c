@@ -50,10 +50,6 @@ static const char *debug_short_reason(const char *gate) {
     return gate;
 }
 
-static void collect(void *ctx, const json_t *item) {
-    json_array_append(ctx, (json_t *)(uintptr_t)item);
-}
-
 static int compare_items(const void *left, const void *right) {
     const json_t *a = *(json_t *const *)left, *b = *(json_t *const *)right;
     int64_t scores[] = { ask_int(a, "score", 0), ask_int(b, "score", 0) };
@@ -115,7 +111,7 @@ static int debug_live_run(const struct cmd_call *call) {
     int code = ask_open(&ask, ASK_RUNNING);
     if (code == CMD_OK)
         code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
-                         collect, found);
+                         ask_append, found);
     if (code != CMD_OK)
         return code;
     size_t count = json_array_size(found);
@@ -462,6 +458,5 @@ static const struct cmd_option events_options[] = {
 
 static const struct cmd debug_events = { "debug events", .options = events_options,
                                          .run = events_run };
-
 const struct cmd cmd_debug = { "debug",
                                .subs = CMD_LIST(&debug_events, &debug_outcome, &debug_scheduler) };

@@ -6,9 +6,7 @@
 #include "cli/client.h"
 
 static bool has_id(const json_t *list, const char *id) {
-    size_t i;
-    json_t *item;
-    json_array_foreach(list, i, item) {
+    ASK_EACH(item, list) {
         if (strcmp(json_string_value(item) ? json_string_value(item) : "", id) == 0)
             return true;
     }
@@ -25,11 +23,9 @@ static json_t *named(const struct cmd_call *call) {
 
 /* What it depends on now, with or without those that are named. */
 static int changed(const struct cmd_call *call, struct ask *ask, json_t **list) {
-    json_t *names = *list, *result = json_array(), *item;
+    json_t *names = *list, *result = json_array();
     int code = ask_open_named(ask, call, "/v1/tasks/", "");
-    size_t i;
-    json_array_foreach(code == CMD_OK ? json_object_get(ask->answer, "depends_on") : NULL, i,
-                       item) {
+    ASK_EACH(item, code == CMD_OK ? json_object_get(ask->answer, "depends_on") : NULL) {
         if (json_is_string(item) && !has_id(names, json_string_value(item)))
             json_array_append(result, item);
     }

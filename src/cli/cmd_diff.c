@@ -62,9 +62,7 @@ static void put_file(const json_t *file, struct strbuf *out) {
 static void put_files(const json_t *diff, struct strbuf *out) {
     const json_t *files = json_object_get(diff, "files");
     int64_t added = 0, removed = 0;
-    size_t i;
-    json_t *file;
-    json_array_foreach(files, i, file) {
+    ASK_EACH(file, files) {
         put_file(file, out);
         added += ask_int(file, "added", 0);
         removed += ask_int(file, "removed", 0);
@@ -93,8 +91,8 @@ static int cmd_diff_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     int code = open_diff(call, &ask);
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     if (json_array_size(json_object_get(ask.answer, "files")) == 0)
         cmd_warn("'%s' has changed nothing", call->args[0]);
     else if (cmd_has(call, "stat"))

@@ -1,12 +1,708 @@
-/* cmd_digest.c: what happened last night, on one page: for a person in the morning, a mail, a chat. */
+/* cmd_digest.c: what happened last night, on one page: for a person in the morning, a mail, a chat.
+ *
+ * What became of tasks is taken from the events, which are exact; what their runs used and said, from the runs; what is now, from lists and
+ * the status. Events and runs are read from the newest back to `since`, and no further than so many pages. All of it becomes one
+ * JSON object, which is also what `sluice digest --json` prints:
+ *   since, until           moments, in ms
+ *   partial                there was more than is looked at: the sums are too small
+ *   totals                 runs, ok, running, waiting, added, done, failed, canceled, restarts, busy_ms,
+ *                          tokens_in, tokens_out, tokens_cached, cost_usd (null: nobody said),
+ *                          unknown_cost, unknown_tokens (runs that did not say)
+ *   done, failed           tasks: id, title, project, agent, at, runs, busy_ms, tokens, cost_usd, reason, message
+ *   people                 what waits for a person: task or account, title, what, why, do
+ *   spent                  project, agent and the sums of their runs
+ *   waits                  tasks that wait longest now: id, title, state, since, gate, why
+ *   limited                accounts that were limited: name, times, until
+ *   gates                  who waits where now: gate, count
+ * All texts come from outside: the page makes them safe. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/cmd.h"
+#include "base/alloc.h"
+#include "cli/ask.h"
 #include "cli/digest.h"
+#include "cli/page.h"
+#include "cli/print_task.h"
 #include "os/clock.h"
 #include "os/moment.h"
+#include "sim/text.h"
+
+#define PAGES_MAX 500u /* of a thousand items */
+#define TASKS_MAX 1000u
+#define WAITS_MAX 10u
+#define LOOKED_UP 50u /* tasks that are asked for one by one: they had no run in this time */
+
+struct gathering {
+    struct ask *ask;
+    time_ms since;
+    json_t *digest, *totals;
+    json_t *tasks;   /* by id: what is known of each */
+    json_t *spent;   /* by project and agent */
+    json_t *limited; /* by account */
+};
+
+static void add_int(json_t *object, const char *key, int64_t more) {
+    json_object_set_new(object, key, json_integer(ask_int(object, key, 0) + more));
+}
+
+/* Unknown stays null until somebody says something. */
+static void add_money(json_t *object, double more) {
+    json_object_set_new(object, "cost_usd", json_real(ask_real(object, "cost_usd", 0) + more));
+}
+
+static json_t *member(json_t *object, const char *key) {
+    json_t *found = json_object_get(object, key);
+    if (!found) {
+        found = json_object();
+        json_object_set_new(object, key, found);
+    }
+    return found;
+}
+
+static void copy_member(json_t *to, const json_t *from, const char *key) {
+    json_t *value = json_object_get(from, key);
+    if (value && !json_is_null(value) && !json_object_get(to, key))
+        json_object_set(to, key, value);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static void add_spent(json_t *sums, const json_t *run) {
+    bool known = json_is_number(json_object_get(run, "cost_usd"));
+    bool tokens = json_is_integer(json_object_get(run, "tokens_in"))
+                  || json_is_integer(json_object_get(run, "tokens_out"));
+    int64_t began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
+    add_int(sums, "runs", 1);
+    add_int(sums, "ok", strcmp(ask_text(run, "outcome", ""), "ok") == 0);
+    add_int(sums, "busy_ms", began > 0 && ended > began ? ended - began : 0);
+    add_int(sums, "tokens_in", ask_int(run, "tokens_in", 0));
+    add_int(sums, "tokens_out", ask_int(run, "tokens_out", 0));
+    add_int(sums, "tokens_cached", ask_int(run, "tokens_cached", 0));
+    add_int(sums, "unknown_cost", !known);
+    add_int(sums, "unknown_tokens", !tokens);
+    if (known)
+        add_money(sums, ask_real(run, "cost_usd", 0));
+}
+
+/* The latest run of a task comes first: what it said is what counts. */
+static void take_run(struct gathering *g, const json_t *run) {
+    const char *id = ask_text(run, "task", NULL);
+    if (!id || ask_int(run, "ended_at", 0) == 0)
+        return;
+    json_t *task = member(g->tasks, id);
+    static const char *const kept[] = { "title", "project", "agent", "message" };
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (ask_int(task, "runs", 0) == 0)
+            copy_member(task, run, kept[i]);
+    char key[512];
+    (void)snprintf(key, sizeof(key), "%s\n%s", ask_text(run, "project", ""),
+                   ask_text(run, "agent", ""));
+    json_t *pair = member(g->spent, key);
+    copy_member(pair, run, "project");
+    copy_member(pair, run, "agent");
+    add_spent(task, run);
+    add_spent(pair, run);
+    add_spent(g->totals, run);
+}
+
+static int gather_runs(struct gathering *g) {
+    _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
+    for (unsigned page = 0; page < PAGES_MAX; page++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "/v1/runs?limit=1000&since=%" PRId64, g->since);
+        client_query(&path, "after", after.length > 0 ? strbuf_text(&after) : NULL);
+        int code = ask_get(g->ask, strbuf_text(&path));
+        if (code != CMD_OK)
+            return code;
+        ASK_EACH(run, ask_items(g->ask)) {
+            take_run(g, run);
+        }
+        const char *next = ask_text(g->ask->answer, "next", NULL);
+        if (!next)
+            return CMD_OK;
+        strbuf_clear(&after);
+        strbuf_puts(&after, next);
+    }
+    json_object_set_new(g->digest, "partial", json_true());
+    return CMD_OK;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void take_state(struct gathering *g, const json_t *event, const json_t *data) {
+    const char *id = ask_text(event, "task", NULL), *to = ask_text(data, "to", "");
+    if (!id)
+        return;
+    json_t *task = member(g->tasks, id);
+    if (json_object_get(task, "became"))
+        return; /* something later */
+    json_object_set_new(task, "became", json_string(to));
+    json_object_set_new(task, "at", json_integer(ask_int(event, "at", 0)));
+    copy_member(task, data, "reason");
+}
+
+static void take_event(struct gathering *g, const json_t *event) {
+    const char *kind = ask_text(event, "kind", "");
+    const json_t *data = json_object_get(event, "data");
+    if (strcmp(kind, "task.state") == 0)
+        take_state(g, event, data);
+    else if (strcmp(kind, "run.merge") == 0 && ask_text(event, "task", NULL)) {
+        json_t *task = member(g->tasks, ask_text(event, "task", NULL));
+        if (!json_object_get(task, "delivered")) { /* else something later */
+            json_object_set_new(task, "delivered", json_true());
+            copy_member(task, data, "changes");
+        }
+    } else if (strcmp(kind, "task.added") == 0)
+        add_int(g->totals, "added", 1);
+    else if (strcmp(kind, "daemon.started") == 0)
+        add_int(g->totals, "restarts", 1);
+    else if (strcmp(kind, "limiter.limited") == 0) {
+        json_t *account = member(g->limited, ask_text(data, "limiter", "?"));
+        add_int(account, "times", 1);
+        copy_member(account, data, "until");
+    }
+}
+
+/* True: that was the last page. */
+static bool take_events(struct gathering *g, int64_t *before) {
+    const json_t *items = ask_items(g->ask);
+    for (size_t i = json_array_size(items); i-- > 0;) {
+        const json_t *event = json_array_get(items, i);
+        if (ask_int(event, "at", 0) < g->since)
+            return true;
+        take_event(g, event);
+        *before = ask_int(event, "seq", 0);
+    }
+    return json_array_size(items) == 0 || *before <= 1;
+}
+
+static int gather_events(struct gathering *g) {
+    int64_t before = 0;
+    for (unsigned page = 0; page < PAGES_MAX; page++) {
+        char path[80];
+        (void)snprintf(path, sizeof(path), "/v1/events?limit=1000");
+        if (before > 0)
+            (void)snprintf(path, sizeof(path), "/v1/events?limit=1000&before=%" PRId64, before);
+        int code = ask_get(g->ask, path);
+        if (code != CMD_OK || take_events(g, &before))
+            return code;
+    }
+    json_object_set_new(g->digest, "partial", json_true());
+    return CMD_OK;
+}
+
+/* --- what became of them --------------------------------------------------------------------- */
+
+/* Latest first. */
+static int by_time(const void *a, const void *b) {
+    int64_t x = ask_int(*(json_t *const *)a, "at", 0), y = ask_int(*(json_t *const *)b, "at", 0);
+    return x > y ? -1 : x < y;
+}
+
+/* The first `most` of a list, which is taken. */
+static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), size_t most) {
+    size_t count = json_array_size(list);
+    json_t **items = xcalloc(count + 1, sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        items[i] = json_array_get(list, i);
+    qsort(items, count, sizeof(*items), compare);
+    json_t *ret = json_array();
+    for (size_t i = 0; i < count && i < most; i++)
+        json_array_append(ret, items[i]);
+    free(items);
+    json_decref(list);
+    return ret;
+}
+
+/* The last line of what a run has printed; a plain command says there why it failed. */
+static bool take_last_line(struct gathering *g, json_t *task, const char *stream) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, line = STRBUF_INIT;
+    /* One event of an agent may be much longer than what it says. */
+    ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "/log?format=text&tail=65536&stream=");
+    strbuf_puts(&path, stream);
+    if (client_call(g->ask->client, "GET", strbuf_text(&path), NULL, NULL, NULL) != 200)
+        return false;
+    const char *text = client_text(g->ask->client);
+    size_t size = strlen(text);
+    while (size > 0 && (unsigned char)text[size - 1] <= ' ')
+        size--;
+    size_t begin = size;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    strbuf_add(&line, text + begin, size - begin);
+    if (line.length > 0)
+        json_object_set_new(task, "message", ask_string(strbuf_text(&line)));
+    return line.length > 0;
+}
+
+/* Agents say by themselves how it went; of what has said nothing the log is looked at. */
+static void look_why(struct gathering *g, json_t *list) {
+    unsigned asked = 0;
+    ASK_EACH(task, list) {
+        if (json_object_get(task, "message") || ask_int(task, "runs", 0) == 0
+            || asked++ >= LOOKED_UP)
+            continue;
+        if (!take_last_line(g, task, "err"))
+            (void)take_last_line(g, task, "out");
+    }
+}
+
+/* One that had no run in this time is not known by name yet. One that is gone meanwhile stays without. */
+static void look_up(struct gathering *g, json_t *list) {
+    unsigned asked = 0;
+    ASK_EACH(task, list) {
+        if (ask_int(task, "runs", 0) > 0 || asked++ >= LOOKED_UP)
+            continue;
+        if (ask_try_task(g->ask, ask_text(task, "id", "")) != 0)
+            continue;
+        copy_member(task, g->ask->answer, "title");
+        copy_member(task, g->ask->answer, "project");
+        copy_member(task, g->ask->answer, "agent");
+    }
+}
+
+static void sort_tasks(struct gathering *g) {
+    static const char *const states[] = { "done", "failed", "canceled" };
+    json_t *lists[] = { json_array(), json_array(), json_array() };
+    const char *id;
+    json_t *task;
+    json_object_foreach(g->tasks, id, task) {
+        json_object_set_new(task, "id", json_string(id));
+        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+            if (strcmp(ask_text(task, "became", ""), states[i]) == 0)
+                json_array_append(lists[i], task);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+        json_object_set_new(g->totals, states[i],
+                            json_integer((json_int_t)json_array_size(lists[i])));
+        lists[i] = sorted(lists[i], by_time, TASKS_MAX);
+        look_up(g, lists[i]);
+        if (strcmp(states[i], "failed") == 0)
+            look_why(g, lists[i]);
+        json_object_set_new(g->digest, states[i], lists[i]);
+    }
+    json_object_del(g->digest, "canceled"); /* somebody wished it: the number is enough */
+}
+
+/* --- what is now ----------------------------------------------------------------------------- */
+
+struct wish {
+    const char *key, *name; /* "task" or "account", and which */
+    const char *title, *what, *why;
+    const char *verb; /* what a person would type before the name; NULL: nobody can say */
+};
+
+static void add_person(json_t *people, const struct wish *wish) {
+    json_t *item = json_object();
+    json_object_set_new(item, "what", json_string(wish->what));
+    if (wish->name)
+        json_object_set_new(item, wish->key, ask_string(wish->name));
+    if (wish->title)
+        json_object_set_new(item, "title", ask_string(wish->title));
+    if (wish->why)
+        json_object_set_new(item, "why", ask_string(wish->why));
+    if (wish->verb) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "sluice %s %s", wish->verb, wish->name);
+        json_object_set_new(item, "do", ask_string(strbuf_text(&text)));
+    }
+    json_array_append_new(people, item);
+}
+
+/* What was refused, and the command that allows it. */
+static void take_denied(json_t *people, const json_t *task) {
+    const json_t *denied = json_object_get(task, "denied");
+    const char *tool = ask_text(denied, "tool", ""), *argument = ask_text(denied, "argument", "");
+    const char *rule = ask_text(denied, "allow", NULL);
+    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT, verb = STRBUF_INIT;
+    strbuf_printf(&what, "%s was not permitted to use %s%s%s%s",
+                  ask_text(denied, "agent", "its agent"), *tool ? tool : "a tool",
+                  *argument ? " (" : "", argument, *argument ? ")" : "");
+    strbuf_puts(&verb, "retry");
+    if (rule)
+        strbuf_printf(&verb, " --allow '%s'", rule);
+    add_person(people, &(struct wish){ .key = "task",
+                                       .name = ask_text(task, "id", "?"),
+                                       .title = ask_text(task, "title", NULL),
+                                       .what = strbuf_text(&what),
+                                       .why = ask_text(task, "why", NULL),
+                                       .verb = strbuf_text(&verb) });
+}
+
+static void take_held(void *ctx, const json_t *task) {
+    static const struct {
+        const char *hold, *what, *verb;
+    } rows[] = {
+        { "review", "waits for review", "approve" },
+        { "external", "waits for somebody to close it", "close" },
+        { "person", "held by somebody", "release" },
+        { "breaker", "could not be launched", NULL },
+        { "budget", "has used up its budget", NULL },
+    };
+    if (strcmp(ask_text(task, "hold", ""), "denied") == 0)
+        take_denied(ctx, task);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
+            add_person(ctx, &(struct wish){ .key = "task",
+                                            .name = ask_text(task, "id", "?"),
+                                            .title = ask_text(task, "title", NULL),
+                                            .what = rows[i].what,
+                                            .why = ask_text(task, "why", NULL),
+                                            .verb = rows[i].verb });
+}
+
+static void take_closed(json_t *people, const json_t *account) {
+    const char *said = ask_text(account, "said", ""), *fix = ask_text(account, "fix", "");
+    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT;
+    strbuf_puts(&what, "the account is closed: ");
+    if (*said)
+        strbuf_printf(&what, "%s said \"%s\"; ", ask_text(account, "agent", "the agent"), said);
+    strbuf_puts(&what, *fix ? fix : "login or bill");
+    strbuf_puts(&what, *fix ? ", then" : "");
+    add_person(people, &(struct wish){ .key = "account",
+                                       .name = ask_text(account, "name", "?"),
+                                       .what = strbuf_text(&what),
+                                       .verb = "limiter clear" });
+}
+
+static int gather_status(struct gathering *g, json_t *people) {
+    int code = ask_get(g->ask, "/v1/status");
+    if (code != CMD_OK)
+        return code;
+    const json_t *status = g->ask->answer, *counts = json_object_get(status, "counts");
+    json_object_set_new(
+        g->totals, "running",
+        json_integer(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0)));
+    json_object_set_new(g->totals, "waiting",
+                        json_integer(ask_int(counts, "waiting", 0) + ask_int(counts, "ready", 0)));
+    if (ask_true(status, "paused"))
+        add_person(people, &(struct wish){ .what = "nothing is started: the queue is paused",
+                                           .why = "'sluice resume' goes on" });
+    ASK_EACH(item, json_object_get(status, "limiters")) {
+        if (strcmp(ask_text(item, "state", ""), "closed") == 0)
+            take_closed(people, item);
+    }
+    ASK_EACH(item, json_object_get(status, "alerts")) {
+        if (strncmp(ask_text(item, "key", ""), "denied:", strlen("denied:")) == 0
+            || strncmp(ask_text(item, "key", ""), "account:", strlen("account:")) == 0)
+            continue; /* listed as a task, or as an account */
+        add_person(people, &(struct wish){ .key = "task",
+                                           .name = ask_text(item, "task", NULL),
+                                           .what = "alert",
+                                           .why = ask_text(item, "text", NULL) });
+    }
+    json_t *gates = json_object_get(status, "waiting_by_gate");
+    json_object_set(g->digest, "gates", gates ? gates : json_null());
+    return CMD_OK;
+}
+
+static int by_names(const void *a, const void *b) {
+    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    int order = strcmp(ask_text(x, "project", ""), ask_text(y, "project", ""));
+    return order ? order : strcmp(ask_text(x, "agent", ""), ask_text(y, "agent", ""));
+}
+
+static int by_change(const void *a, const void *b) {
+    int64_t x = ask_int(*(json_t *const *)a, "since", 0);
+    int64_t y = ask_int(*(json_t *const *)b, "since", 0);
+    return x < y ? -1 : x > y;
+}
+
+static void take_waiting(void *ctx, const json_t *task) {
+    static const char *const kept[] = { "id", "title", "state", "gate", "why" };
+    json_t *item = json_object();
+    for (size_t k = 0; k < ARRAY_SIZE(kept); k++)
+        copy_member(item, task, kept[k]);
+    json_object_set_new(item, "since", json_integer(ask_int(task, "changed_at", 0)));
+    json_array_append_new(ctx, item);
+}
+
+/* Of the oldest thousand those that have been so for the longest time. */
+static int gather_waits(struct gathering *g) {
+    json_t *waits = json_array();
+    int code = ask_pages(g->ask, "/v1/tasks?state=ready,waiting&order=old&limit=1000", TASKS_MAX,
+                         take_waiting, waits);
+    json_object_set_new(g->digest, "waits", sorted(waits, by_change, WAITS_MAX));
+    return code;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static json_t *values(const json_t *object, const char *name_member) {
+    json_t *ret = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)object, key, value) {
+        if (name_member)
+            json_object_set_new(value, name_member, json_string(key));
+        json_array_append(ret, value);
+    }
+    return ret;
+}
+
+static int gather(struct gathering *g) {
+    json_t *people = json_array();
+    json_object_set_new(g->digest, "people", people);
+    int code = gather_status(g, people);
+    if (code == CMD_OK)
+        code = ask_pages(g->ask, "/v1/tasks?state=held&limit=1000", TASKS_MAX, take_held, people);
+    if (code == CMD_OK)
+        code = gather_runs(g);
+    if (code == CMD_OK)
+        code = gather_events(g);
+    if (code == CMD_OK)
+        code = gather_waits(g);
+    if (code != CMD_OK)
+        return code;
+    sort_tasks(g);
+    json_object_set_new(g->digest, "spent", sorted(values(g->spent, NULL), by_names, SIZE_MAX));
+    json_object_set_new(g->digest, "limited", values(g->limited, "name"));
+    return CMD_OK;
+}
+
+static int digest_gather(struct ask *ask, time_ms since, time_ms now, json_t **ret_digest) {
+    struct gathering g = { .ask = ask,
+                           .since = since,
+                           .digest = json_object(),
+                           .totals = json_object(),
+                           .tasks = json_object(),
+                           .spent = json_object(),
+                           .limited = json_object() };
+    json_object_set_new(g.digest, "since", json_integer(since));
+    json_object_set_new(g.digest, "until", json_integer(now));
+    json_object_set_new(g.digest, "partial", json_false());
+    json_object_set(g.digest, "totals", g.totals);
+    static const char *const numbers[] = {
+        "runs",      "ok",         "added",         "restarts",     "busy_ms",
+        "tokens_in", "tokens_out", "tokens_cached", "unknown_cost", "unknown_tokens"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        json_object_set_new(g.totals, numbers[i], json_integer(0));
+    json_object_set_new(g.totals, "cost_usd", json_null());
+    int code = gather(&g);
+    json_decref(g.totals);
+    json_decref(g.tasks);
+    json_decref(g.spent);
+    json_decref(g.limited);
+    if (code == CMD_OK)
+        *ret_digest = g.digest;
+    else
+        json_decref(g.digest);
+    return code;
+}
+
+/* --- as a page: first what somebody must do, then what went wrong, then the rest ---------------- */
+
+#define SHOWN_MAX 50u
+
+/* "$1.25", or that nobody knows. */
+static void put_money(struct strbuf *out, const json_t *sums) {
+    int64_t unknown = ask_int(sums, "unknown_cost", 0), runs = ask_int(sums, "runs", 0);
+    bool known = json_is_number(json_object_get(sums, "cost_usd"));
+    if (known)
+        strbuf_puts(out, print_usd(ask_real(sums, "cost_usd", 0)).text);
+    if (unknown > 0 && known)
+        strbuf_printf(out, " (cost of %" PRId64 " run%s unknown)", unknown,
+                      unknown == 1 ? "" : "s");
+    else if (!known)
+        strbuf_puts(out, runs > 0 ? "cost unknown" : "$0.00");
+}
+
+static void put_part(struct strbuf *out, int64_t count, const char *what) {
+    strbuf_puts(out, out->length > 0 ? " · " : "");
+    text_count(out, count);
+    strbuf_printf(out, " %s", what);
+}
+
+static void print_totals(struct page *page, const json_t *digest) {
+    const json_t *t = json_object_get(digest, "totals");
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    put_part(&line, ask_int(t, "done", 0), "done");
+    put_part(&line, ask_int(t, "failed", 0), "failed");
+    if (ask_int(t, "canceled", 0) > 0)
+        put_part(&line, ask_int(t, "canceled", 0), "canceled");
+    put_part(&line, ask_int(t, "added", 0), "added");
+    put_part(&line, ask_int(t, "running", 0), "running now");
+    put_part(&line, ask_int(t, "waiting", 0), "waiting now");
+    int64_t starts = ask_int(t, "restarts", 0);
+    if (starts > 0)
+        put_part(&line, starts, starts == 1 ? "start of the daemon" : "starts of the daemon");
+    page_line(page, strbuf_text(&line));
+    strbuf_clear(&line);
+    put_part(&line, ask_int(t, "runs", 0), ask_int(t, "runs", 0) == 1 ? "run (" : "runs (");
+    text_count(&line, ask_int(t, "ok", 0));
+    strbuf_puts(&line, " ok), ");
+    text_duration(&line, ask_int(t, "busy_ms", 0));
+    put_part(&line, ask_int(t, "tokens_in", 0), "tokens in,");
+    strbuf_putc(&line, ' ');
+    text_count(&line, ask_int(t, "tokens_out", 0));
+    strbuf_puts(&line, " out · ");
+    put_money(&line, t);
+    page_line(page, strbuf_text(&line));
+    if (ask_true(digest, "partial"))
+        page_line(page, "So much has happened that only the last part was looked at: the numbers "
+                        "are too small.");
+}
+
+/* A list with its heading; nothing when it is empty. */
+static const json_t *begin_list(struct page *page, const json_t *digest, const char *key,
+                                const char *heading, int64_t count) {
+    const json_t *list = json_object_get(digest, key);
+    if (json_array_size(list) > 0)
+        page_heading(page, heading, (long)count);
+    return list;
+}
+
+static void say_more(struct page *page, int64_t all) {
+    if (all <= (int64_t)SHOWN_MAX)
+        return;
+    char text[80];
+    (void)snprintf(text, sizeof(text), "… and %" PRId64 " more", all - (int64_t)SHOWN_MAX);
+    page_item(page, NULL, text, NULL);
+}
+
+static void print_people(struct page *page, const json_t *digest) {
+    size_t count = json_array_size(json_object_get(digest, "people"));
+    const json_t *list = begin_list(page, digest, "people", "Waits for a person", (int64_t)count);
+    for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
+        const json_t *item = json_array_get(list, i);
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        const char *title = ask_text(item, "title", ""), *why = ask_text(item, "why", "");
+        const char *what = ask_text(item, "what", ""), *code = ask_text(item, "do", NULL);
+        strbuf_printf(&text, "%s%s%s", title, *title ? ": " : "", what);
+        if (*why && !code)
+            strbuf_printf(&text, ": %s", why);
+        if (code)
+            strbuf_putc(&text, ':');
+        page_item(page, ask_text(item, "task", ask_text(item, "account", NULL)), strbuf_text(&text),
+                  code);
+    }
+    say_more(page, (int64_t)count);
+}
+
+static void print_failed(struct page *page, const json_t *digest) {
+    int64_t all = ask_int(json_object_get(digest, "totals"), "failed", 0);
+    const json_t *list = begin_list(page, digest, "failed", "Failed", all);
+    for (size_t i = 0; i < json_array_size(list) && i < SHOWN_MAX; i++) {
+        const json_t *task = json_array_get(list, i);
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        const char *message = ask_text(task, "message", "");
+        int64_t runs = ask_int(task, "runs", 0);
+        strbuf_puts(&text, ask_text(task, "title", ""));
+        if (*message)
+            strbuf_printf(&text, "%s%s", text.length ? ": " : "", message);
+        strbuf_printf(&text, " (%s", ask_text(task, "reason", "failed"));
+        if (runs > 0)
+            strbuf_printf(&text, ", %" PRId64 " run%s", runs, runs == 1 ? "" : "s");
+        strbuf_putc(&text, ')');
+        page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
+    }
+    say_more(page, all);
+}
+
+static void print_done(struct page *page, const json_t *digest) {
+    int64_t all = ask_int(json_object_get(digest, "totals"), "done", 0);
+    const json_t *list = begin_list(page, digest, "done", "Done", all);
+    for (size_t i = 0; i < json_array_size(list) && i < SHOWN_MAX; i++) {
+        const json_t *task = json_array_get(list, i);
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_puts(&text, ask_text(task, "title", ""));
+        if (ask_int(task, "runs", 0) > 0) {
+            strbuf_printf(&text, " (%s%s", ask_text(task, "agent", ""),
+                          json_object_get(task, "agent") ? ", " : "");
+            text_duration(&text, ask_int(task, "busy_ms", 0));
+            if (json_is_number(json_object_get(task, "cost_usd")))
+                strbuf_printf(&text, ", %s", print_usd(ask_real(task, "cost_usd", 0)).text);
+            strbuf_putc(&text, ')');
+        }
+        if (print_is_empty(task))
+            strbuf_puts(&text, ": no changes");
+        page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
+    }
+    say_more(page, all);
+}
+
+static void print_spent(struct page *page, const json_t *digest) {
+    const json_t *list = begin_list(page, digest, "spent", "Tokens and money", -1);
+    if (json_array_size(list) == 0)
+        return;
+    page_table(
+        page,
+        (const char *[]){ "project", "agent", "runs", "ok", "time", "tokens in", "out", "cost" },
+        8);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        _cleanup_(strbuf_finish) struct strbuf time = STRBUF_INIT, cost = STRBUF_INIT;
+        bool silent = ask_int(item, "unknown_tokens", 0) == ask_int(item, "runs", 0);
+        text_duration(&time, ask_int(item, "busy_ms", 0));
+        put_money(&cost, item);
+        page_row(page, (const char *[]){
+                           ask_text(item, "project", "none"), ask_text(item, "agent", "none"),
+                           print_count(ask_int(item, "runs", 0)).text,
+                           print_count(ask_int(item, "ok", 0)).text, strbuf_text(&time),
+                           silent ? "unknown" : print_count(ask_int(item, "tokens_in", 0)).text,
+                           silent ? "unknown" : print_count(ask_int(item, "tokens_out", 0)).text,
+                           strbuf_text(&cost) });
+    }
+}
+
+static void print_waits(struct page *page, const json_t *digest) {
+    const json_t *list = begin_list(page, digest, "waits", "Waits longest", -1);
+    time_ms now = ask_int(digest, "until", 0);
+    if (json_array_size(list) == 0)
+        return;
+    page_table(page, (const char *[]){ "task", "title", "since", "gate", "why" }, 5);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        page_row(page, (const char *[]){ ask_text(item, "id", "?"), ask_text(item, "title", ""),
+                                         cell_span(item, "since", now).text,
+                                         ask_text(item, "gate", ""), ask_text(item, "why", "") });
+    }
+}
+
+static void print_limits(struct page *page, const json_t *digest) {
+    const json_t *limited = json_object_get(digest, "limited");
+    const json_t *gates = json_object_get(digest, "gates");
+    if (json_array_size(limited) + json_array_size(gates) == 0)
+        return;
+    page_heading(page, "Limits", -1);
+    for (size_t i = 0; i < json_array_size(limited); i++) {
+        const json_t *item = json_array_get(limited, i);
+        char text[160];
+        (void)snprintf(text, sizeof(text), "was limited %" PRId64 " time%s, at last until %s",
+                       ask_int(item, "times", 0), ask_int(item, "times", 0) == 1 ? "" : "s",
+                       cell_time(ask_int(item, "until", 0)).text);
+        page_item(page, ask_text(item, "name", "?"), text, NULL);
+    }
+    for (size_t i = 0; i < json_array_size(gates) && i < SHOWN_MAX; i++) {
+        const json_t *item = json_array_get(gates, i);
+        char text[80];
+        (void)snprintf(text, sizeof(text), "stops %s now",
+                       print_count(ask_int(item, "count", 0)).text);
+        page_item(page, ask_text(item, "gate", "?"), text, NULL);
+    }
+}
+
+static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
+    struct page page = { .html = html, .out = out };
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    time_ms since = ask_int(digest, "since", 0), until = ask_int(digest, "until", 0);
+    strbuf_printf(&title, "Sluice since %s (", cell_time(since).text);
+    text_duration(&title, until - since);
+    strbuf_putc(&title, ')');
+    page_begin(&page, strbuf_text(&title));
+    print_totals(&page, digest);
+    print_people(&page, digest);
+    print_failed(&page, digest);
+    print_done(&page, digest);
+    print_spent(&page, digest);
+    print_waits(&page, digest);
+    print_limits(&page, digest);
+    page_end(&page);
+}
 
 #define SINCE_STANDARD "12h"
 

@@ -149,9 +149,7 @@ static bool check_here(struct doctor *d) {
 /* --- what the daemon sees -------------------------------------------------------------------- */
 
 static bool has_check(const struct doctor *d, const char *name) {
-    size_t i;
-    json_t *check;
-    json_array_foreach(d->checks, i, check) {
+    ASK_EACH(check, d->checks) {
         if (strcmp(ask_text(check, "name", ""), name) == 0)
             return true;
     }
@@ -160,9 +158,7 @@ static bool has_check(const struct doctor *d, const char *name) {
 
 /* What was looked at from here already is not told twice. */
 static void take_answer(struct doctor *d, const json_t *answer) {
-    size_t i;
-    json_t *check;
-    json_array_foreach(json_object_get(answer, "checks"), i, check) {
+    ASK_EACH(check, json_object_get(answer, "checks")) {
         if (!has_check(d, ask_text(check, "name", "")))
             json_array_append(d->checks, check);
     }
@@ -297,10 +293,8 @@ static const char *level_of(const json_t *check) {
 }
 
 static void print_checks(const struct doctor *d, struct strbuf *out) {
-    size_t i;
-    json_t *item;
     strbuf_puts(out, "checks\n");
-    json_array_foreach(d->checks, i, item) {
+    ASK_EACH(item, d->checks) {
         const char *level = level_of(item);
         print_item(strcmp(level, OK) == 0        ? "ok"
                    : strcmp(level, WARNING) == 0 ? "warn"
@@ -311,12 +305,11 @@ static void print_checks(const struct doctor *d, struct strbuf *out) {
 }
 
 static size_t print_features(const struct doctor *d, struct strbuf *out) {
-    size_t i, missing = 0;
-    json_t *item;
+    size_t missing = 0;
     strbuf_puts(out, "\nkernel\n");
     if (json_array_size(d->features) == 0)
         strbuf_puts(out, "  nobody could look at it: see above\n");
-    json_array_foreach(d->features, i, item) {
+    ASK_EACH(item, d->features) {
         bool there = ask_true(item, "there");
         missing += !there;
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -330,9 +323,8 @@ static size_t print_features(const struct doctor *d, struct strbuf *out) {
 }
 
 static size_t count(const struct doctor *d, const char *level) {
-    size_t i, found = 0;
-    json_t *item;
-    json_array_foreach(d->checks, i, item) {
+    size_t found = 0;
+    ASK_EACH(item, d->checks) {
         found += strcmp(level_of(item), level) == 0;
     }
     return found;

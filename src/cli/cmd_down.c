@@ -67,20 +67,16 @@ static bool is_begun(const struct down *d, const char *folder) {
 
 /* The locks of the runs that have no end. */
 static int find_locks(struct down *d) {
-    size_t i, k;
-    json_t *id, *run;
     int code = ask_get(&d->ask, "/v1/status");
     if (code != CMD_OK)
         return code;
     d->runs_folder = xstrdup(ask_text(d->ask.answer, "runs_folder", ""));
     d->host = xstrdup(ask_text(d->ask.answer, "host_name", ""));
     d->locks = json_array();
-    json_array_foreach(d->ids, i, id) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        ask_path(&path, "/v1/tasks/", json_string_value(id), "");
-        if (ask_try_get(&d->ask, strbuf_text(&path)) != 0)
+    ASK_EACH(id, d->ids) {
+        if (ask_try_task(&d->ask, json_string_value(id)) != 0)
             continue; /* deleted meanwhile */
-        json_array_foreach(json_object_get(d->ask.answer, "runs"), k, run) {
+        ASK_EACH(run, json_object_get(d->ask.answer, "runs")) {
             const char *folder = ask_text(run, "folder", NULL);
             if (!folder || ask_text(run, "outcome", NULL))
                 continue;
@@ -90,7 +86,7 @@ static int find_locks(struct down *d) {
                 d->elsewhere++;
                 continue;
             }
-            strbuf_clear(&path);
+            _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
             strbuf_printf(&path, "%s/%s/lock", d->runs_folder, folder);
             json_array_append_new(d->locks, json_string(strbuf_text(&path)));
         }
@@ -189,15 +185,13 @@ static int cmd_down_run(const struct cmd_call *call) {
         code = stop(&d);
     if (code != CMD_OK)
         return code;
-    size_t i;
-    json_t *path;
     if (d.elsewhere > 0)
         cmd_warn("%zu run%s on other hosts, or not begun by Slurm, %s not waited for", d.elsewhere,
                  d.elsewhere == 1 ? "" : "s", d.elsewhere == 1 ? "is" : "are");
     d.runs -= d.elsewhere;
     if (waits && d.runs > 0 && !call->json)
         cmd_warn("the daemon has stopped; waiting for %zu run%s", d.runs, d.runs == 1 ? "" : "s");
-    json_array_foreach(d.locks, i, path) {
+    ASK_EACH(path, d.locks) {
         wait_for_lock(json_string_value(path));
     }
     tell(&d, true, waits);

@@ -77,8 +77,8 @@ static int run(const struct cmd_call *call) {
         code = make_path(call, &path);
     if (code == CMD_OK)
         code = ask_open_get(&ask, strbuf_text(&path));
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     _cleanup_(graph_view_finish) struct graph_view view = { 0 };
     graph_view_read(ask.answer, &view);
     print(&view, format, &out);

@@ -46,8 +46,8 @@ static const struct name_verb close_verb = { "/v1/groups/", "/close", "closed",
 static int show_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_named(&ask, call, "/v1/groups/", "");
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     sanitize_line(ask_text(ask.answer, "name", ""), &out);
     strbuf_printf(&out, " (%s%s): %s over", state_of(ask.answer),
@@ -85,15 +85,10 @@ static int add_run(const struct cmd_call *call) {
     ask_take_members(call, body);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_post(&ask, body, "/v1/groups");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    strbuf_printf(&out, "%s %s\n", ask_text(ask.answer, "name", "?"),
-                  ask_true(ask.answer, "already") ? "is open already" : "added");
-    output_rest(&out);
-    return CMD_OK;
+    return cmd_say("%s %s", ask_text(ask.answer, "name", "?"),
+                   ask_true(ask.answer, "already") ? "is open already" : "added");
 }
 
 static const struct cmd_option add_options[] = {
@@ -103,14 +98,10 @@ static const struct cmd_option add_options[] = {
 
 static const struct cmd group_add = { "group add", .options = add_options, .max_args = 1,
                                       .run = add_run };
-
 static const struct cmd group_close = { "group close", .min_args = 1, .max_args = CMD_ANY_ARGS,
                                         .run = name_verb_run, .data = &close_verb };
-
 static const struct cmd group_list = { "group list", .run = name_list_run, .data = &list };
-
 static const struct cmd group_show = { "group show", .min_args = 1, .max_args = 1,
                                        .run = show_run };
-
 const struct cmd cmd_group = { "group", .subs = CMD_LIST(&group_add, &group_close, &group_list,
                                                          &group_show) };

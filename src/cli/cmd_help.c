@@ -1,10 +1,10 @@
 /* cmd_help.c: help is printed from the entries and the pages of the commands, so it cannot differ from them. */
-#include "cli/cmd.h"
-
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/cmd.h"
 
 static void print_options(const struct cmd_option *list, struct strbuf *out) {
     for (; list && list->name; list++) {
@@ -174,3 +174,12 @@ static const struct cmd_option options[] = {
 
 const struct cmd cmd_help = { "help", .options = options, .max_args = CMD_ANY_ARGS,
                               .run = cmd_help_run };
+
+static int cmd_version_run(const struct cmd_call *call) {
+    (void)fputs(call->json ? "{\"version\":\"" SLUICE_VERSION "\"}\n"
+                           : "sluice " SLUICE_VERSION "\n",
+                stdout);
+    return CMD_OK;
+}
+
+const struct cmd cmd_version = { "version", .run = cmd_version_run };

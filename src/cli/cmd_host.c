@@ -22,29 +22,17 @@ static const struct name_list list = {
 
 static int forget_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
-    if (ask_name(call, call->args[0]) != CMD_OK)
-        return CMD_USAGE;
-    ask_path(&path, "/v1/hosts/", call->args[0], "/forget");
-    int code = ask_open_post(&ask, NULL, strbuf_text(&path));
-    if (code != CMD_OK)
+    int code = ask_open_change(&ask, call, NULL, "/v1/hosts/", "/forget");
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
     int64_t runs = ask_int(ask.answer, "runs", 0);
-    sanitize_line(call->args[0], &out);
     if (ask_true(ask.answer, "already"))
-        strbuf_puts(&out, " is forgotten already\n");
-    else
-        strbuf_printf(&out, " forgotten: %lld run%s lost\n", (long long)runs,
-                      runs == 1 ? " is" : "s are");
-    output_rest(&out);
-    return CMD_OK;
+        return cmd_say("%s is forgotten already", call->args[0]);
+    return cmd_say("%s forgotten: %lld run%s lost", call->args[0], (long long)runs,
+                   runs == 1 ? " is" : "s are");
 }
 
 static const struct cmd host_forget = { "host forget", .min_args = 1, .max_args = 1,
                                         .run = forget_run };
-
 static const struct cmd host_list = { "host list", .run = name_list_run, .data = &list };
-
 const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, &host_list) };

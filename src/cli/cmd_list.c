@@ -124,14 +124,13 @@ static void take(struct listing *l, const json_t *task) {
 /* The tasks of one project stand together; else the order is the daemon's. */
 static void take_by_project(struct listing *l, const json_t *items) {
     size_t count = json_array_size(items);
-    json_t *seen = json_object(), *task;
+    json_t *seen = json_object();
     for (size_t i = 0; i < count; i++) {
         const char *project = ask_text(json_array_get(items, i), "project", "-");
         if (json_object_get(seen, project))
             continue;
         json_object_set_new(seen, project, json_true());
-        size_t k;
-        json_array_foreach(items, k, task) {
+        ASK_EACH(task, items) {
             if (strcmp(ask_text(task, "project", "-"), project) == 0)
                 take(l, task);
         }
@@ -140,13 +139,11 @@ static void take_by_project(struct listing *l, const json_t *items) {
 }
 
 static void take_page(struct listing *l) {
-    size_t i;
-    json_t *task;
     const json_t *items = json_object_get(l->ask.answer, "items");
     if (!l->call->json && cmd_has(l->call, "by-project"))
         take_by_project(l, items);
     else
-        json_array_foreach(items, i, task) {
+        ASK_EACH(task, items) {
             take(l, task);
         }
     print_tasks_flush(&l->table, &l->out);
@@ -183,9 +180,7 @@ static void print_end(struct listing *l) {
         strbuf_printf(&l->out, "  ... and more; %s shows them\n",
                       cmd_has(l->call, "all") ? "a larger --limit" : "--limit N or --all");
     }
-    size_t i;
-    json_t *id;
-    json_array_foreach(json_object_get(l->ask.answer, "external"), i, id) {
+    ASK_EACH(id, json_object_get(l->ask.answer, "external")) {
         if (!l->call->json)
             strbuf_printf(&l->out, "  %s runs, but is not this daemon's; it holds a place\n",
                           json_string_value(id));

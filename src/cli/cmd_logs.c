@@ -139,11 +139,8 @@ static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
 
 /* Which attempts has the task? */
 static int ask_attempts(struct logs *l, int64_t *ret_last) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", l->call->args[0], "");
-    int code = ask_get(&l->ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
+    if (ask_try_task(&l->ask, l->call->args[0]) != 0)
+        return ask_failed(&l->ask);
     const char *state = ask_text(l->ask.answer, "state", "");
     *ret_last = ask_int(l->ask.answer, "attempt", 0);
     /* Ordered, and not seen to run yet: it has nothing to show. */
@@ -222,13 +219,9 @@ static int follow_logs(struct logs *l) {
 
 /* How the attempt ended, if there is a sentence for it. */
 static const char *message_of(struct logs *l, int64_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", l->call->args[0], "");
-    if (ask_try_get(&l->ask, strbuf_text(&path)) != 0)
+    if (ask_try_task(&l->ask, l->call->args[0]) != 0)
         return NULL;
-    size_t i;
-    json_t *run;
-    json_array_foreach(json_object_get(l->ask.answer, "runs"), i, run) {
+    ASK_EACH(run, json_object_get(l->ask.answer, "runs")) {
         if (ask_int(run, "attempt", 0) == attempt)
             return ask_text(run, "message", NULL);
     }

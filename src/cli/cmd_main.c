@@ -2,8 +2,6 @@
  *
  * `--help` wins over everything else that is wrong with a call: a person who asks for help does not know
  * yet how to call it. */
-#include "cli/cmd.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,17 +11,71 @@
 #include <sys/signalfd.h>
 
 #include "base/macros.h"
+#include "base/nearest.h"
+#include "cli/cmd.h"
+
+const char *cmd_name(const struct cmd *cmd) {
+    const char *blank = strchr(cmd->words, ' ');
+    return blank ? blank + 1 : cmd->words;
+}
+
+const struct cmd *cmd_find(const struct cmd *const *table, const char *name) {
+    for (; *table; table++)
+        if (strcmp(cmd_name(*table), name) == 0)
+            return *table;
+    return NULL;
+}
+
+const char *cmd_nearest(const struct cmd *const *table, const char *name) {
+    struct nearest nearest = nearest_to(name);
+    for (; *table; table++)
+        nearest_offer(&nearest, cmd_name(*table));
+    return nearest.best;
+}
+
+const char *cmd_part(const struct cmd *cmd, enum cmd_part part) {
+    for (const char *const *text = cmd_texts; *text; text++) {
+        const char *at = *text;
+        if (strcmp(at, cmd->words) != 0)
+            continue;
+        for (int i = 0; i < (int)part; i++)
+            at += strlen(at) + 1;
+        return at;
+    }
+    return ""; /* it has no page: tests/unit/test_cli_table.c fails */
+}
 
 #define OUTPUT_BUFFER (1u << 18) /* a million lines cost few writes */
 
 extern const struct cmd cmd_version;
 
 /* Messages quote what others wrote: names, paths, the messages of runs. */
-static void vwarn(const char *format, va_list args) {
-    _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT, safe = STRBUF_INIT;
+static void put_line(struct strbuf *out, const char *format, va_list args) {
+    _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
     strbuf_vprintf(&message, format, args);
-    sanitize_line(strbuf_text(&message), &safe);
-    (void)fprintf(stderr, "sluice: %s\n", strbuf_text(&safe));
+    sanitize_line(strbuf_text(&message), out);
+    strbuf_putc(out, '\n');
+}
+
+static void vwarn(const char *format, va_list args) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    put_line(&line, format, args);
+    (void)fprintf(stderr, "sluice: %s", strbuf_text(&line));
+}
+
+int cmd_say(const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    put_line(&line, format, args);
+    va_end(args);
+    output_rest(&line);
+    return CMD_OK;
+}
+
+const char *cmd_env(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
 }
 
 void cmd_warn(const char *format, ...) {

@@ -61,15 +61,10 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
 
 /* --- questions ------------------------------------------------------------------------------- */
 
-static const char *run_of_environment(void) {
-    const char *run = getenv("SLUICE_RUN");
-    return run && *run ? run : NULL;
-}
-
 static int connect_client(bool may_start, struct client **ret_client, struct error *err) {
     int r = daemon_connect(may_start, ret_client, err);
     if (r >= 0)
-        client_set_run(*ret_client, run_of_environment());
+        client_set_run(*ret_client, cmd_env("SLUICE_RUN"));
     return r;
 }
 
@@ -415,8 +410,7 @@ static bool turn(struct stdio *s) {
 /* What an agent's configuration says of the home is for agents that people start: a run has a daemon of
  * its own, and its token. */
 static void forget_home_in_run(void) {
-    const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
-    if (socket && *socket && token && *token)
+    if (cmd_env("SLUICE_SOCKET") && cmd_env("SLUICE_TOKEN"))
         (void)unsetenv("SLUICE_HOME");
 }
 
@@ -424,7 +418,7 @@ static int mcp_stdio_run(void) {
     forget_home_in_run();
     struct stdio s = { .reconnect = TIME_NEVER };
     const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, &s };
-    s.mcp = mcp_new(&backend, &(struct mcp_options){ .run = run_of_environment() });
+    s.mcp = mcp_new(&backend, &(struct mcp_options){ .run = cmd_env("SLUICE_RUN") });
     while (!s.unread && turn(&s))
         ;
     s.watching = false;

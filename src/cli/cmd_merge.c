@@ -40,9 +40,7 @@ static int cmd_merge_run(const struct cmd_call *call) {
     code = ask_post(&ask, body_of(call), "/v1/tasks/merge");
     if (code != CMD_OK)
         return code;
-    size_t i;
-    json_t *task;
-    json_array_foreach(json_object_get(ask.answer, "tasks"), i, task) {
+    ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
         const char *result = ask_text(task, "result", "");
         if (strcmp(result, "conflict") == 0)
             code = CMD_REFUSED;

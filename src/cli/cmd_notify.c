@@ -44,5 +44,4 @@ static int test_run(const struct cmd_call *call) {
 }
 
 static const struct cmd notify_test = { "notify test", .run = test_run };
-
 const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };

@@ -3,6 +3,7 @@
  * No daemon, no effect. The reasons are asked for task by task while printing, so a million waiting
  * tasks cost time but no memory. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/json_write.h"
@@ -10,7 +11,25 @@
 #include "cli/output.h"
 #include "cli/print_task.h"
 #include "cli/snapshot_file.h"
+#include "os/files.h"
 #include "os/terminal.h"
+
+int snapshot_file_read(const struct cmd_call *call, const char *path, struct snapshot **ret) {
+    struct error err = { 0 };
+    FILE *file;
+    if (file_open(path, &file, &err) < 0)
+        return cmd_error(&err);
+    size_t count = 0;
+    const char **overrides = xcalloc(call->given_count + 1, sizeof(*overrides));
+    while ((overrides[count] = cmd_value_at(call, "set", count)))
+        count++;
+    struct snapshot_options options = { overrides, count };
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    int r = snapshot_read(file, name, &options, ret, &err);
+    free(overrides);
+    file_close(file);
+    return r < 0 ? cmd_error(&err) : CMD_OK;
+}
 
 #define SHOWN_MAX 20 /* rows of a list on a terminal */
 

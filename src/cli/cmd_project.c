@@ -53,9 +53,7 @@ static void show_workspaces(const json_t *p, struct strbuf *out) {
         show_line(out, "workspaces", ask_text(p, "workspace_mode", ""));
         show_line(out, "merge", ask_text(p, "merge", "none"));
     }
-    size_t i;
-    json_t *item;
-    json_array_foreach(paths, i, item) {
+    ASK_EACH(item, paths) {
         const char *task = ask_text(item, "task", NULL);
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         strbuf_printf(&text, "%s  %s", ask_text(item, "path", "?"), task ? task : "free");
@@ -112,8 +110,8 @@ static void show_project(const json_t *p, struct strbuf *out) {
 static int show_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_named(&ask, call, "/v1/projects/", "");
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     show_project(ask.answer, &out);
     output_rest(&out);
@@ -148,18 +146,12 @@ static int add_run(const struct cmd_call *call) {
     }
     _cleanup_(ask_finish) struct ask ask = { 0 };
     code = ask_open_post(&ask, body, "/v1/projects");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    strbuf_printf(&out, "%s added", ask_text(ask.answer, "name", call->args[0]));
     const char *prefix = ask_text(ask.answer, "prefix", NULL);
-    if (prefix)
-        strbuf_printf(&out, "; its tasks are called %s-N", prefix);
-    strbuf_putc(&out, '\n');
-    output_rest(&out);
-    return CMD_OK;
+    return cmd_say("%s added%s%s%s", ask_text(ask.answer, "name", call->args[0]),
+                   prefix ? "; its tasks are called " : "", prefix ? prefix : "",
+                   prefix ? "-N" : "");
 }
 
 static int set_run(const struct cmd_call *call) {
@@ -175,39 +167,31 @@ static int set_run(const struct cmd_call *call) {
         json_decref(body);
         return code;
     }
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const char *key;
     json_t *value;
     json_object_foreach(body, key, value) {
         strbuf_printf(&out, "%s %s=%s\n", call->args[0], key, json_string_value(value));
     }
-    ask_path(&path, "/v1/projects/", call->args[0], "/set");
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    code = ask_open_post(&ask, body, strbuf_text(&path));
-    if (code != CMD_OK || call->json)
-        return code != CMD_OK ? code : ask_print(&ask);
+    code = ask_open_change(&ask, call, body, "/v1/projects/", "/set");
+    if (ask_ended(call, &ask, &code))
+        return code;
     output_rest(&out);
     return CMD_OK;
 }
 
 static int delete_run(const struct cmd_call *call) {
-    int code = ask_name(call, call->args[0]);
-    if (code != CMD_OK)
-        return code;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    ask_path(&path, "/v1/projects/", call->args[0], "/delete");
     json_t *body = json_pack("{s:b}", "cancel", cmd_has(call, "cancel"));
-    code = ask_open_post(&ask, body, strbuf_text(&path));
-    if (code != CMD_OK || call->json)
-        return code != CMD_OK ? code : ask_print(&ask);
+    int code = ask_open_change(&ask, call, body, "/v1/projects/", "/delete");
+    if (ask_ended(call, &ask, &code))
+        return code;
     int64_t canceled = ask_int(ask.answer, "canceled", 0);
-    strbuf_printf(&out, "%s deleted", call->args[0]);
-    if (canceled > 0)
-        strbuf_printf(&out, "; %" PRId64 " task%s canceled", canceled, canceled == 1 ? "" : "s");
-    strbuf_putc(&out, '\n');
-    output_rest(&out);
-    return CMD_OK;
+    if (canceled == 0)
+        return cmd_say("%s deleted", call->args[0]);
+    return cmd_say("%s deleted; %" PRId64 " task%s canceled", call->args[0], canceled,
+                   canceled == 1 ? "" : "s");
 }
 
 static const struct cmd_option delete_options[] = {
@@ -226,24 +210,17 @@ static const struct cmd_option add_options[] = {
 
 static const struct cmd project_add = { "project add", .options = add_options, .min_args = 1,
                                         .max_args = 1, .run = add_run };
-
 static const struct cmd project_delete = { "project delete", .options = delete_options,
                                            .min_args = 1, .max_args = 1, .run = delete_run };
-
 static const struct cmd project_list = { "project list", .run = name_list_run, .data = &list };
-
 static const struct cmd project_pause = { "project pause", .min_args = 1, .max_args = CMD_ANY_ARGS,
                                           .run = pause_run };
-
 static const struct cmd project_resume = { "project resume", .min_args = 1,
                                            .max_args = CMD_ANY_ARGS, .run = pause_run };
-
 static const struct cmd project_set = { "project set", .min_args = 2, .max_args = CMD_ANY_ARGS,
                                         .run = set_run };
-
 static const struct cmd project_show = { "project show", .min_args = 1, .max_args = 1,
                                          .run = show_run };
-
 const struct cmd cmd_project = {
     "project", .subs = CMD_LIST(&project_add, &project_delete, &project_list, &project_pause,
                                 &project_resume, &project_set, &project_show)

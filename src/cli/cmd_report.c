@@ -18,11 +18,6 @@
 #define SECONDS_MAX 31536000
 #define COST_MAX    1000000.0
 
-static const char *environment(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* Digits with at most one point: no sign, no exponent, nothing of a locale. */
 static int add_cost(const struct cmd_call *call, json_t *body) {
     const char *text = cmd_value(call, "cost");
@@ -74,8 +69,8 @@ static int make_body(const struct cmd_call *call, json_t *body) {
 /* The task, and the attempt behind the last point of SLUICE_RUN ("web-17.2"). A report of an old
  * attempt is then recognised as such. */
 static int add_who(const struct cmd_call *call, json_t *body) {
-    const char *task = environment("SLUICE_TASK"), *run = environment("SLUICE_RUN");
-    if (!task || !run || !environment("SLUICE_SOCKET"))
+    const char *task = cmd_env("SLUICE_TASK"), *run = cmd_env("SLUICE_RUN");
+    if (!task || !run || !cmd_env("SLUICE_SOCKET"))
         return cmd_usage_error(call->cmd, "not inside a run: %s is not set",
                                !task  ? "SLUICE_TASK"
                                : !run ? "SLUICE_RUN"
@@ -90,7 +85,7 @@ static int add_who(const struct cmd_call *call, json_t *body) {
 
 /* true: the marker is there. */
 static bool mark_done(void) {
-    const char *path = environment("SLUICE_DONE");
+    const char *path = cmd_env("SLUICE_DONE");
     int fd =
         path ? outside_open(AT_FDCWD, path,
                             O_WRONLY | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED, NULL, NULL)

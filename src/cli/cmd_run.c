@@ -86,15 +86,13 @@ static int add(struct run *run, json_t *task) {
 
 /* The task as it is now. 0: nobody answers; news will come when somebody does. */
 static int look(struct run *run) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     int r = 0;
     if (!run->ask.client)
         r = daemon_connect(false, &run->ask.client, &run->ask.err);
-    ask_path(&path, "/v1/tasks/", run->id, "");
-    if (r >= 0 && ask_try_get(&run->ask, strbuf_text(&path)) == 0)
+    if (r >= 0 && ask_try_task(&run->ask, run->id) == 0)
         return 1;
     r = run->ask.err.code;
-    bool gone = run->ask.status < 0 || !run->ask.client;
+    bool gone = !run->ask.client || !ask_was_answered(&run->ask);
     run->ask.client = client_close(run->ask.client);
     if (gone && (client_is_absent(r) || r == -ECONNRESET))
         return 0;
@@ -128,9 +126,7 @@ static bool needs_person(const struct run *run, const json_t *task) {
 
 static const json_t *last_run(const json_t *task) {
     const json_t *last = NULL;
-    size_t i;
-    json_t *run;
-    json_array_foreach(json_object_get(task, "runs"), i, run) {
+    ASK_EACH(run, json_object_get(task, "runs")) {
         if (!last || ask_int(run, "attempt", 0) > ask_int(last, "attempt", 0))
             last = run;
     }

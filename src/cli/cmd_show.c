@@ -355,9 +355,7 @@ static void put_result(struct strbuf *out, const json_t *task, const json_t *run
 /* Of the newest run that has one: with it a person can go on by hand. */
 static void put_session(struct sheet *s, const json_t *task) {
     const json_t *runs = json_object_get(task, "runs");
-    size_t i;
-    json_t *run;
-    json_array_foreach(runs, i, run) {
+    ASK_EACH(run, runs) {
         const char *session = ask_text(run, "session", NULL), *model = ask_text(run, "model", NULL);
         if (!session)
             continue;
@@ -379,9 +377,7 @@ static void put_runs(struct sheet *s, const json_t *task) {
         { "TOKENS", true },     { "COST", true }, { "RESULT" },
     };
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns), NULL, 0, 0 };
-    size_t i;
-    json_t *run;
-    json_array_foreach(runs, i, run) {
+    ASK_EACH(run, runs) {
         time_ms began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
         int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
         struct print_text number, cost = { "-" };
@@ -463,8 +459,8 @@ static void print_sheet(const json_t *task) {
 static int cmd_show_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_named(&ask, call, "/v1/tasks/", "");
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     print_sheet(ask.answer);
     return CMD_OK;
 }

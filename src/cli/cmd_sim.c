@@ -19,7 +19,6 @@
 #include "sim/world.h"
 
 #define INPUT_MAX     ((size_t)4 << 30) /* of what cannot be read twice */
-#define INPUT_CHUNK   65536
 #define WIDTH_PIPED   100
 #define WIDTH_MIN     60
 #define WIDTH_MAX     300
@@ -118,23 +117,8 @@ static int read_once(struct sim_call *sim, struct error *err) {
     if (sim->override_count == 0
         || (strcmp(sim->path, "-") != 0 && stat(sim->path, &st) == 0 && S_ISREG(st.st_mode)))
         return 0;
-    FILE *in;
-    int r = file_open(sim->path, &in, err);
-    if (r < 0)
-        return r;
-    char chunk[INPUT_CHUNK];
-    size_t got;
-    while (r >= 0 && (got = fread(chunk, 1, sizeof(chunk), in)) > 0) {
-        strbuf_add(&sim->input, chunk, got);
-        if (sim->input.length > INPUT_MAX)
-            r = error_set(err, -EFBIG, "'%s' is too large to be kept in memory; use a file",
-                          sim->path);
-    }
-    if (r >= 0 && ferror(in))
-        r = error_set(err, -EIO, "cannot read '%s'", sim->path);
-    file_close(in);
     sim->in_memory = true;
-    return r;
+    return file_read_any(sim->path, INPUT_MAX, &sim->input, err);
 }
 
 static int open_input(struct sim_call *sim, FILE **ret, struct error *err) {

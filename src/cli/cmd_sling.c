@@ -219,11 +219,9 @@ static int expand_for(struct onto *o, const json_t *task, struct formula **ret_f
 
 /* What one of the tasks adds to the question: nothing, if it is no draft. */
 static int add_work(struct onto *o, const char *id, struct formula **ret_formula, json_t *work) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", id, "");
-    int code = ask_get(o->ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
+    if (ask_try_task(o->ask, id) != 0)
+        return ask_failed(o->ask);
+    int code = CMD_OK;
     json_t *task = json_incref(o->ask->answer), *body = NULL;
     if (strcmp(ask_text(task, "state", ""), "draft") == 0) {
         formula_freep(ret_formula);
@@ -242,10 +240,9 @@ static int add_work(struct onto *o, const char *id, struct formula **ret_formula
 /* The steps of all of them come with the question that slings the tasks: all of it happens or nothing. */
 static int sling_on(struct onto *o, json_t *tasks) {
     _cleanup_(formula_freep) struct formula *formula = NULL;
-    json_t *work = json_array(), *body = json_deep_copy(o->body), *id;
-    size_t i;
+    json_t *work = json_array(), *body = json_deep_copy(o->body);
     int code = CMD_OK;
-    json_array_foreach(tasks, i, id) {
+    ASK_EACH(id, tasks) {
         if (code == CMD_OK)
             code = add_work(o, json_string_value(id), &formula, work);
     }

@@ -175,9 +175,7 @@ static void section_add(struct section *section, const char *const *cells) {
 static void fill_alerts(struct screen *s) {
     static const struct output_column columns[] = { { "ALERT" }, { "SINCE", true }, { "WHAT" } };
     section_begin(&s->sections[ALERTS], columns, ARRAY_SIZE(columns));
-    size_t i;
-    json_t *alert;
-    json_array_foreach(json_object_get(s->status, "alerts"), i, alert) {
+    ASK_EACH(alert, json_object_get(s->status, "alerts")) {
         section_add(&s->sections[ALERTS], (const char *[]){
                                               ask_text(alert, "key", NULL),
                                               print_when(ask_int(alert, "since", 0), s->now).text,
@@ -188,9 +186,7 @@ static void fill_alerts(struct screen *s) {
 
 /* Not ours, but they hold places. */
 static void add_external(struct screen *s) {
-    size_t i;
-    json_t *id;
-    json_array_foreach(json_object_get(s->status, "external"), i, id) {
+    ASK_EACH(id, json_object_get(s->status, "external")) {
         section_add(&s->sections[RUNNING],
                     (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
                                       "(external: a run that this daemon did not start)" });
@@ -205,9 +201,7 @@ static void fill_running(struct screen *s) {
     const json_t *counts = json_object_get(s->status, "counts");
     section_begin(section, columns, ARRAY_SIZE(columns));
     section->total = (size_t)(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0));
-    size_t i;
-    json_t *task;
-    json_array_foreach(json_object_get(s->status, "running"), i, task) {
+    ASK_EACH(task, json_object_get(s->status, "running")) {
         const json_t *run = json_object_get(task, "run");
         time_ms since = ask_int(run, "started_at", ask_int(task, "changed_at", 0));
         int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
@@ -231,16 +225,12 @@ static void fill_running(struct screen *s) {
 }
 
 static void fill_waiting(struct screen *s) {
-    static const struct output_column columns[] = {
-        { "WAITING", true },
-        { "FOR" },
-        { "TASKS" },
-    };
+    static const struct output_column columns[] = { { "WAITING", true }, { "FOR" }, { "TASKS" } };
     struct section *section = &s->sections[WAITING];
     section_begin(section, columns, ARRAY_SIZE(columns));
-    size_t i, k;
-    json_t *gate, *id;
-    json_array_foreach(json_object_get(s->status, "waiting_by_gate"), i, gate) {
+    size_t k;
+    json_t *id;
+    ASK_EACH(gate, json_object_get(s->status, "waiting_by_gate")) {
         _cleanup_(strbuf_finish) struct strbuf examples = STRBUF_INIT;
         int64_t count = ask_int(gate, "count", 0);
         json_array_foreach(json_object_get(gate, "examples"), k, id) {
@@ -311,9 +301,7 @@ static void add_limits(struct screen *s) {
 }
 
 static void fill_limiters(struct screen *s) {
-    size_t i;
-    json_t *item;
-    json_array_foreach(json_object_get(s->status, "limiters"), i, item) {
+    ASK_EACH(item, json_object_get(s->status, "limiters")) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
         strbuf_printf(&key, "limiter:%s", ask_text(item, "name", "?"));
         const char *now = ask_text(item, "state", "open");
@@ -358,16 +346,14 @@ static void fill_limits(struct screen *s) {
         { "STATE" },
     };
     section_begin(&s->sections[LIMITS], columns, ARRAY_SIZE(columns));
-    size_t i;
-    json_t *item;
-    json_array_foreach(json_object_get(s->status, "limits"), i, item) {
+    ASK_EACH(item, json_object_get(s->status, "limits")) {
         /* Limiters have more to say; they come below. */
         const char *key = ask_text(item, "key", "?");
         if (strncmp(key, "limiter:", strlen("limiter:")) != 0)
             add_limit(s, key, item, "");
     }
     fill_limiters(s);
-    json_array_foreach(json_object_get(s->status, "budgets"), i, item) {
+    ASK_EACH(item, json_object_get(s->status, "budgets")) {
         add_token_budget(s, item);
         add_money_budget(s, item);
     }

@@ -140,7 +140,5 @@ static int show_run(const struct cmd_call *call) {
 
 static const struct cmd store_copy = { "store copy", .min_args = 2, .max_args = 2,
                                        .run = copy_run };
-
 static const struct cmd store_show = { "store show", .max_args = 1, .run = show_run };
-
 const struct cmd cmd_store = { "store", .subs = CMD_LIST(&store_copy, &store_show) };

@@ -37,10 +37,8 @@ static int cmd_tick_run(const struct cmd_call *call) {
     bool dry = cmd_has(call, "dry-run");
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_post(&ask, json_pack("{s:b}", "dry_run", dry), "/v1/tick");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     print_starts(json_object_get(ask.answer, "start"), dry, &out);
     output_rest(&out);

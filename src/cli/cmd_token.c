@@ -26,7 +26,6 @@ static int take_expiry(const struct cmd_call *call, json_t *body) {
 
 static int add_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_t *body = json_object();
     json_object_set_new(body, "name", ask_string(call->args[0]));
     ask_take_members(call, body);
@@ -36,13 +35,9 @@ static int add_run(const struct cmd_call *call) {
         return code;
     }
     code = ask_open_post(&ask, body, "/v1/tokens");
-    if (code != CMD_OK)
+    if (ask_ended(call, &ask, &code))
         return code;
-    if (call->json)
-        return ask_print(&ask);
-    sanitize_line(ask_text(ask.answer, "token", ""), &out);
-    strbuf_putc(&out, '\n');
-    output_rest(&out);
+    (void)cmd_say("%s", ask_text(ask.answer, "token", ""));
     cmd_warn("this token is shown once; 'sluice token revoke %s' ends it",
              ask_text(ask.answer, "id", "ID"));
     return CMD_OK;
@@ -79,10 +74,7 @@ static const struct cmd_option add_options[] = {
 
 static const struct cmd token_add = { "token add", .options = add_options, .min_args = 1,
                                       .max_args = 1, .run = add_run };
-
 static const struct cmd token_list = { "token list", .run = name_list_run, .data = &list };
-
 static const struct cmd token_revoke = { "token revoke", .min_args = 1, .max_args = CMD_ANY_ARGS,
                                          .run = name_verb_run, .data = &revoke };
-
 const struct cmd cmd_token = { "token", .subs = CMD_LIST(&token_add, &token_list, &token_revoke) };

@@ -116,11 +116,10 @@ static void print_one(const json_t *task, struct strbuf *out) {
 
 /* Of --any those count that have ended; one good end is enough. */
 static int exit_code(const struct waiting *w) {
-    size_t good = 0, bad = 0, person = 0, i;
-    json_t *task;
+    size_t good = 0, bad = 0, person = 0;
     if (ask_true(w->ask.answer, "timed_out"))
         return CMD_TIMED_OUT;
-    json_array_foreach(json_object_get(w->ask.answer, "tasks"), i, task) {
+    ASK_EACH(task, json_object_get(w->ask.answer, "tasks")) {
         good += is_done(task);
         bad += ask_true(task, "finished") && !is_done(task);
         person += ask_true(task, "needs_person");

@@ -63,16 +63,14 @@ static void put_gate(struct answer *a, const json_t *gate) {
 }
 
 static void put_gates(struct answer *a) {
-    size_t i;
-    json_t *gate;
     const json_t *gates = json_object_get(a->why, "gates");
-    json_array_foreach(gates, i, gate) {
+    ASK_EACH(gate, gates) {
         size_t length = text_columns(ask_text(gate, "gate", "?"));
         a->gate_width = length > a->gate_width ? length : a->gate_width;
     }
     if (json_array_size(gates) > 0)
         strbuf_putc(&a->out, '\n');
-    json_array_foreach(gates, i, gate) {
+    ASK_EACH(gate, gates) {
         put_gate(a, gate);
     }
 }
@@ -117,8 +115,8 @@ static void put_forecast(struct answer *a) {
 static int cmd_why_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_named(&ask, call, "/v1/tasks/", "/why");
-    if (code != CMD_OK || call->json)
-        return code == CMD_OK ? ask_print(&ask) : code;
+    if (ask_ended(call, &ask, &code))
+        return code;
     struct answer a = { .why = ask.answer, .now = clock_read() };
     put_summary(&a);
     put_gates(&a);

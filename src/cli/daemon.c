@@ -50,6 +50,21 @@ static void set_path(struct strbuf *out, const char *folder, size_t length, cons
     strbuf_printf(out, "%s%s", length > 0 ? "/" : "./", name);
 }
 
+int daemon_find_in_path(const char *name, struct strbuf *out) {
+    strbuf_clear(out);
+    strbuf_puts(out, name);
+    if (strchr(name, '/'))
+        return *name == '/' && is_program(out) ? 0 : -ENOENT;
+    for (const char *at = getenv("PATH"); at && *at; at += *at == ':') {
+        size_t length = strcspn(at, ":");
+        set_path(out, at, length, name);
+        if (is_program(out))
+            return 0;
+        at += length;
+    }
+    return -ENOENT;
+}
+
 int daemon_find_program(const char *name, struct strbuf *out, struct error *err) {
     char own[4096];
     ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
@@ -60,14 +75,8 @@ int daemon_find_program(const char *name, struct strbuf *out, struct error *err)
         if (is_program(out))
             return 0;
     }
-    const char *folders = getenv("PATH");
-    while (folders && *folders) {
-        size_t size = strcspn(folders, ":");
-        set_path(out, folders, size, name);
-        if (is_program(out))
-            return 0;
-        folders += size + (folders[size] == ':');
-    }
+    if (daemon_find_in_path(name, out) == 0)
+        return 0;
     strbuf_clear(out);
     return error_set(err, -ENOENT, "there is no program '%s' beside '%s' or in PATH; install it",
                      name, *own ? own : "sluice");
@@ -164,8 +173,7 @@ static int spawn(const char *program, int log, int ready_fd, pid_t *ret_child) {
 /* The daemon runs in another folder than we do: what it takes from the environment must not depend
  * on it. */
 static void fix_environment(const struct home *home) {
-    const char *own = getenv("SLUICE_HOME");
-    if (own && *own)
+    if (cmd_env("SLUICE_HOME"))
         (void)setenv("SLUICE_HOME", home->data, 1);
 }
 
@@ -395,9 +403,9 @@ static char *read_token(const char *path) {
 }
 
 static char *find_token(const struct config *config) {
-    const char *token = getenv("SLUICE_API_TOKEN");
+    const char *token = cmd_env("SLUICE_API_TOKEN");
     const char *path = config_text(config, "daemon.token_file", NULL);
-    if (token && *token)
+    if (token)
         return xstrdup(token);
     return *path ? read_token(path) : NULL;
 }
@@ -430,8 +438,7 @@ bool daemon_has_peers(void) {
 /* Inside a run the daemon is the one that has started it: a run does not see SLUICE_HOME, and whoever
  * adds work from there must not find, or start, the daemon of another home. */
 static const char *socket_of_run(void) {
-    const char *socket = getenv("SLUICE_SOCKET");
-    return socket && *socket && !getenv("SLUICE_HOME") ? socket : NULL;
+    return getenv("SLUICE_HOME") ? NULL : cmd_env("SLUICE_SOCKET");
 }
 
 int daemon_connect(bool may_start, struct client **ret_client, struct error *err) {

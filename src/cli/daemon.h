@@ -36,5 +36,7 @@ int daemon_start(struct daemon_found *ret_found, struct error *err);
 /* Becomes `sluiced --foreground`. Returns only if it cannot. */
 int daemon_exec(struct error *err);
 
+/* A program in the folders of PATH; one with a slash must be absolute. -ENOENT, without a message. */
+int daemon_find_in_path(const char *name, struct strbuf *out);
 /* A program of ours: beside the own executable, else in the folders of PATH. -ENOENT with a sentence. */
 int daemon_find_program(const char *name, struct strbuf *out, struct error *err);

@@ -220,9 +220,7 @@ static void print_source(const json_t *item, struct strbuf *out) {
 }
 
 static void print_why(const json_t *list, const char *before, struct strbuf *out) {
-    size_t i;
-    json_t *item;
-    json_array_foreach(list, i, item) {
+    ASK_EACH(item, list) {
         strbuf_puts(out, before);
         sanitize_line(ask_text(item, "source", ""), out);
         strbuf_puts(out, ": ");
@@ -261,9 +259,8 @@ static const char *state_there(const json_t *item) {
 }
 
 static void print_text(const struct import *im, struct strbuf *out) {
-    size_t i, added = 0, already = 0;
-    json_t *item;
-    json_array_foreach(im->done, i, item) {
+    size_t added = 0, already = 0;
+    ASK_EACH(item, im->done) {
         bool was_there = ask_true(item, "already");
         already += was_there;
         added += !was_there;
@@ -278,7 +275,7 @@ static void print_text(const struct import *im, struct strbuf *out) {
             strbuf_printf(out, ": %s", state_there(item));
         print_source(item, out);
     }
-    json_array_foreach(im->deferred, i, item) {
+    ASK_EACH(item, im->deferred) {
         strbuf_puts(out, cmd_has(im->call, "dry-run") ? "would be deferred" : "deferred");
         print_source(item, out);
     }

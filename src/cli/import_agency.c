@@ -22,8 +22,7 @@ struct agency {
     time_ms last;     /* when the last card was queued */
 };
 
-static const char *const keys[] = { "owner", "agent_flow", "agent_status",   "branch",
-                                    "risk",  "review",     "parallelizable", NULL };
+static const char keys[] = "owner agent_flow agent_status branch risk review parallelizable";
 
 /* --- the supervisor -------------------------------------------------------------------------- */
 
@@ -42,23 +41,23 @@ static const char *file_of(const char *path) {
 }
 
 static void take_runs(struct agency *a, const json_t *runs) {
-    size_t i;
     const char *key;
-    json_t *run;
-    json_array_foreach(runs, i, run) if (json_is_object(run))
-        json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
-    json_object_foreach((json_t *)runs, key, run)
-        json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
+    json_t *one;
+    ASK_EACH(run, runs) {
+        if (json_is_object(run))
+            json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
+    }
+    json_object_foreach((json_t *)runs, key, one)
+        json_object_set(a->active, file_of(ask_text(one, "cardPath", "")), one);
 }
 
 static void read_supervisor(struct agency *a) {
     struct error err = { 0 };
     const char *path;
-    size_t i;
-    json_t *state = state_json(&a->s, "supervisor-state.json", &err), *entry, *count;
+    json_t *state = state_json(&a->s, "supervisor-state.json", &err), *count;
     if (!state && err.code != -ENOENT)
         state_damaged(&a->s, "supervisor-state.json", "%s", err.text);
-    json_array_foreach(json_object_get(state, "queuedCards"), i, entry) {
+    ASK_EACH(entry, json_object_get(state, "queuedCards")) {
         time_ms at = state_time(ask_text(entry, "enqueuedAt", NULL));
         a->last = at > a->last ? at : a->last;
         json_object_set(a->queued, file_of(ask_text(entry, "cardPath", "")), entry);
@@ -308,9 +307,9 @@ static void take_phase(struct agency *a, const char *phase) {
 }
 
 static int take_all(struct agency *a) {
-    json_t *names = state_list(&a->s, "project"), *name;
-    size_t i, phases = 0;
-    json_array_foreach(names, i, name) {
+    json_t *names = state_list(&a->s, "project");
+    size_t phases = 0;
+    ASK_EACH(name, names) {
         const char *phase = json_string_value(name);
         if (is_phase(phase)) {
             take_phase(a, phase);
@@ -336,9 +335,7 @@ static int agency_run(const struct cmd_call *call) {
     _cleanup_(agency_finish) struct agency a = { .queued = json_object(),
                                                  .failures = json_object(),
                                                  .active = json_object() };
-    int code = state_open(&a.s, call);
-    if (code == CMD_OK && a.s.folder < 0)
-        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
+    int code = state_open(&a.s, call, false);
     if (code != CMD_OK)
         return code;
     const char *given = cmd_value(call, "project");
@@ -351,7 +348,5 @@ static int agency_run(const struct cmd_call *call) {
     return code == CMD_OK ? state_send(&a.s) : code;
 }
 
-static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
-
-const struct cmd import_agency = { "import agency", .options = options, .min_args = 1,
+const struct cmd import_agency = { "import agency", .options = state_options, .min_args = 1,
                                    .max_args = 1, .run = agency_run };

@@ -18,42 +18,13 @@ struct agent_queue {
     json_t *of_task;  /* task: its project */
 };
 
-static const char *const task_columns[] = {
-    "id",
-    "project_id",
-    "parent_task_id",
-    "repo_id",
-    "title",
-    "description",
-    "priority",
-    "status",
-    "verification_type",
-    "retry_count",
-    "max_retries",
-    "assigned_agent_id",
-    "branch_name",
-    "resume_after",
-    "requires_approval",
-    "pr_url",
-    "plan_source",
-    "is_plan_subtask",
-    "task_type",
-    "profile_id",
-    "preferred_workspace_id",
-    "attachments",
-    "auto_approve_plan",
-    "skip_verification",
-    "workflow_id",
-    "agent_type",
-    "affinity_agent_id",
-    "affinity_reason",
-    "workspace_mode",
-    "created_at",
-    "updated_at",
-    "archived_at",
-    "_table",
-    NULL,
-};
+static const char task_columns[] =
+    "id project_id parent_task_id repo_id title description priority status "
+    "verification_type retry_count max_retries assigned_agent_id branch_name resume_after "
+    "requires_approval pr_url plan_source is_plan_subtask task_type profile_id "
+    "preferred_workspace_id attachments auto_approve_plan skip_verification workflow_id "
+    "agent_type affinity_agent_id affinity_reason workspace_mode created_at updated_at "
+    "archived_at _table";
 
 static json_t *rows_of(const struct agent_queue *q, const char *table) {
     return json_object_get(q->tables, table);
@@ -62,11 +33,11 @@ static json_t *rows_of(const struct agent_queue *q, const char *table) {
 /* The last row of a table whose column has this value, or NULL. */
 static const json_t *row_with(const struct agent_queue *q, const char *table, const char *column,
                               const char *value) {
-    size_t i;
-    json_t *row;
     const json_t *found = NULL;
-    json_array_foreach(rows_of(q, table), i,
-                       row) if (value && strcmp(ask_text(row, column, ""), value) == 0) found = row;
+    ASK_EACH(row, rows_of(q, table)) {
+        if (value && strcmp(ask_text(row, column, ""), value) == 0)
+            found = row;
+    }
     return found;
 }
 
@@ -161,9 +132,7 @@ static int read_file(struct agent_queue *q) {
 /* As the words of a shell, which the setting takes. */
 static void add_workspaces(const struct agent_queue *q, const char *project, json_t *settings) {
     _cleanup_(strbuf_finish) struct strbuf paths = STRBUF_INIT;
-    json_t *row;
-    size_t i;
-    json_array_foreach(rows_of(q, "workspaces"), i, row) {
+    ASK_EACH(row, rows_of(q, "workspaces")) {
         const char *path = ask_text(row, "workspace_path", "");
         if (strcmp(ask_text(row, "project_id", ""), project) == 0 && *path == '/'
             && !strchr(path, '\''))
@@ -198,10 +167,9 @@ static void take_project(struct agent_queue *q, json_t *row) {
 }
 
 static void take_agents(struct agent_queue *q) {
-    json_t *count = json_object(), *row, *number;
+    json_t *count = json_object(), *number;
     const char *type;
-    size_t i;
-    json_array_foreach(rows_of(q, "agents"), i, row) {
+    ASK_EACH(row, rows_of(q, "agents")) {
         type = ask_text(row, "agent_type", "");
         json_object_set_new(count, type, json_integer(ask_int(count, type, 0) + 1));
     }
@@ -362,9 +330,7 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
 }
 
 static void take_needs(struct agent_queue *q) {
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows_of(q, "task_dependencies"), i, row) {
+    ASK_EACH(row, rows_of(q, "task_dependencies")) {
         const char *id = ask_text(row, "task_id", ""),
                    *on = ask_text(row, "depends_on_task_id", "");
         const char *project = ask_text(q->of_task, id, "");
@@ -396,9 +362,7 @@ static void set_order(const struct agent_queue *q) {
 static void each_task(struct agent_queue *q, bool only_index) {
     static const char *const tables[] = { "tasks", "archived_tasks" };
     for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
-        size_t i;
-        json_t *row;
-        json_array_foreach(rows_of(q, tables[t]), i, row) {
+        ASK_EACH(row, rows_of(q, tables[t])) {
             const char *id = ask_text(row, "id", "");
             if (!only_index)
                 take_task(q, row, t == 1);
@@ -409,24 +373,13 @@ static void each_task(struct agent_queue *q, bool only_index) {
 }
 
 static void note_tables(struct agent_queue *q) {
-    static const char *const used[] = { "projects",
-                                        "tasks",
-                                        "archived_tasks",
-                                        "task_dependencies",
-                                        "task_context",
-                                        "task_results",
-                                        "workspaces",
-                                        "agents",
-                                        "project_constraints",
-                                        "agent_profiles",
-                                        NULL };
+    static const char used[] =
+        "projects tasks archived_tasks task_dependencies task_context task_results workspaces "
+        "agents project_constraints agent_profiles";
     const char *table;
     json_t *rows;
     json_object_foreach(q->tables, table, rows) {
-        bool is_used = json_array_size(rows) == 0;
-        for (size_t i = 0; used[i]; i++)
-            is_used = is_used || strcmp(used[i], table) == 0;
-        if (!is_used)
+        if (json_array_size(rows) > 0 && !state_has_word(used, table))
             state_note(&q->s, table, "%zu rows of this table are not brought over",
                        json_array_size(rows));
     }
@@ -442,14 +395,14 @@ static void agent_queue_finish(struct agent_queue *q) {
 static int agent_queue_run(const struct cmd_call *call) {
     _cleanup_(agent_queue_finish) struct agent_queue q = { .projects = json_object(),
                                                            .of_task = json_object() };
-    size_t i;
-    json_t *row;
-    int code = state_open(&q.s, call);
+    int code = state_open(&q.s, call, true);
     if (code == CMD_OK)
         code = q.s.folder < 0 ? read_file(&q) : read_folder(&q);
     if (code != CMD_OK)
         return code;
-    json_array_foreach(rows_of(&q, "projects"), i, row) take_project(&q, row);
+    ASK_EACH(row, rows_of(&q, "projects")) {
+        take_project(&q, row);
+    }
     each_task(&q, true);
     each_task(&q, false);
     take_needs(&q);
@@ -459,7 +412,5 @@ static int agent_queue_run(const struct cmd_call *call) {
     return state_send(&q.s);
 }
 
-static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
-
-const struct cmd import_agent_queue = { "import agent-queue", .options = options, .min_args = 1,
-                                        .max_args = 1, .run = agent_queue_run };
+const struct cmd import_agent_queue = { "import agent-queue", .options = state_options,
+                                        .min_args = 1, .max_args = 1, .run = agent_queue_run };

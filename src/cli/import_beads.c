@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
+#include "cli/daemon.h"
 #include "cli/import.h"
 #include "cli/program.h"
 #include "os/files.h"
@@ -27,25 +28,11 @@ static bool is_slingable(const char *type) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static int find_bd(struct strbuf *out) {
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : ""; *at; at += *at == ':') {
-        size_t length = strcspn(at, ":");
-        strbuf_clear(out);
-        strbuf_add(out, at, length);
-        strbuf_puts(out, "/bd");
-        if (length > 0 && access(strbuf_text(out), X_OK) == 0)
-            return 0;
-        at += length;
-    }
-    return -ENOENT;
-}
-
 static int run_bd(struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     static const char *const argv[] = { "bd", "ready", "--json", "--limit", "0", NULL };
     int status = 0;
-    if (find_bd(&path) < 0)
+    if (daemon_find_in_path("bd", &path) < 0)
         return error_set(err, -ENOENT,
                          "there is no program 'bd' in PATH; give a file: bd ready --json > FILE");
     int r = program_run(strbuf_text(&path), argv, PROGRAM_TAKE_OUTPUT, out, &status, err);
@@ -56,18 +43,12 @@ static int run_bd(struct strbuf *out, struct error *err) {
     return r;
 }
 
-static int read_text(const char *file, struct strbuf *out, struct error *err) {
-    if (!file)
-        return run_bd(out, err);
-    return file_read_any(file, BEADS_MAX, out, err);
-}
-
 static int read_issues(const char *file, json_t **ret_root, const json_t **ret_issues,
                        struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const char *name = !file ? "bd ready --json" : strcmp(file, "-") == 0 ? "stdin" : file;
     json_error_t problem;
-    int r = read_text(file, &text, err);
+    int r = file ? file_read_any(file, BEADS_MAX, &text, err) : run_bd(&text, err);
     if (r < 0)
         return r;
     json_t *root = json_loadb(strbuf_text(&text), text.length, 0, &problem);
@@ -97,16 +78,11 @@ struct beads {
     struct ask ask;
 };
 
-static void take_project(void *ctx, const json_t *item) {
-    json_array_append(ctx, (json_t *)item);
-}
-
 /* The project whose prefix the id begins with, the longest of them; NULL: none. */
 static const json_t *project_of(const json_t *projects, const char *id) {
     const json_t *found = NULL;
-    size_t i, longest = 0;
-    json_t *project;
-    json_array_foreach(projects, i, project) {
+    size_t longest = 0;
+    ASK_EACH(project, projects) {
         const char *prefix = ask_text(project, "prefix", "");
         size_t size = strlen(prefix);
         if (size <= longest || strncmp(prefix, id, size) != 0 || id[size] != '-')
@@ -121,7 +97,7 @@ static int ask_projects(struct beads *b) {
     int code = ask_open(&b->ask, ASK_START);
     return code != CMD_OK
                ? code
-               : ask_pages(&b->ask, "/v1/projects?limit=1000", 1000000, take_project, b->projects);
+               : ask_pages(&b->ask, "/v1/projects?limit=1000", 1000000, ask_append, b->projects);
 }
 
 /* --- other beads ----------------------------------------------------------------------------- */
@@ -162,9 +138,7 @@ static struct link read_link(const json_t *dependency) {
 
 static const char *parent_of(const json_t *bead) {
     const char *parent = ask_text(bead, "parent", ask_text(bead, "parent_id", ""));
-    size_t i;
-    json_t *dependency;
-    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         if (!*parent && strcmp(link.type, "parent-child") == 0)
             parent = link.id;
@@ -201,9 +175,8 @@ static void add_parent(struct beads *b, const json_t *bead, json_t *task) {
 }
 
 static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) {
-    json_t *needs = json_array(), *dependency;
-    size_t i;
-    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+    json_t *needs = json_array();
+    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         const char *named =
             *link.id && strcmp(link.type, "blocks") == 0 ? reference(b, link.id) : NULL;
@@ -269,9 +242,7 @@ static const char *why_skipped(const struct beads *b, const json_t *bead, const 
 
 /* A bead that waits for one that is left out, though it is open, would start too early. */
 static const char *blocked_by(const struct beads *b, const json_t *bead) {
-    size_t i;
-    json_t *dependency;
-    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         const char *fate = json_string_value(json_object_get(b->fates, link.id));
         if (fate && *fate && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id)
@@ -347,12 +318,11 @@ static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsign
     if (*id && json_object_get(taken, id))
         return CMD_OK;
     json_object_set_new(taken, id, json_true());
-    json_t *dependency, *place = json_object_get(b->places, parent);
-    size_t i;
+    json_t *place = json_object_get(b->places, parent);
     int code = CMD_OK;
     if (place && depth < DEPTH_MAX)
         code = take_after_needs(b, taken, (size_t)json_integer_value(place), depth + 1);
-    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         place = json_object_get(b->places, read_link(dependency).id);
         if (code == CMD_OK && place && depth < DEPTH_MAX)
             code = take_after_needs(b, taken, (size_t)json_integer_value(place), depth + 1);
@@ -393,10 +363,7 @@ static int beads_run(const struct cmd_call *call) {
     return code == CMD_OK ? import_send(&im) : code;
 }
 
-static const struct cmd_option options[] = {
-    IMPORT_OPTIONS,
-    { NULL },
-};
+static const struct cmd_option options[] = { IMPORT_OPTIONS, { NULL } };
 
 const struct cmd import_beads = { "import beads", .options = options, .max_args = 1,
                                   .run = beads_run };

@@ -90,11 +90,10 @@ static void read_config(struct conductor *c) {
 static void read_planner(struct conductor *c) {
     static const char path[] = ".conductor/root-task-planner.yaml";
     struct error err = { 0 };
-    size_t i;
-    json_t *file = state_yaml(&c->s, path, &err), *entry;
+    json_t *file = state_yaml(&c->s, path, &err);
     if (!file && err.code != -ENOENT)
         state_damaged(&c->s, path, "%s", err.text);
-    json_array_foreach(json_object_get(file, "entries"), i, entry) {
+    ASK_EACH(entry, json_object_get(file, "entries")) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "%s/%s", ask_text(entry, "project_id", ""),
                       ask_text(entry, "task_id", ""));
@@ -106,29 +105,10 @@ static void read_planner(struct conductor *c) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-static const char *const run_members[] = { "version",
-                                           "run_id",
-                                           "parent_run_id",
-                                           "previous_run_id",
-                                           "project_id",
-                                           "task_id",
-                                           "agent",
-                                           "process_ownership",
-                                           "pid",
-                                           "pgid",
-                                           "start_time",
-                                           "end_time",
-                                           "exit_code",
-                                           "status",
-                                           "cwd",
-                                           "prompt_path",
-                                           "output_path",
-                                           "stdout_path",
-                                           "stderr_path",
-                                           "commandline",
-                                           "error_summary",
-                                           "agent_version",
-                                           NULL };
+static const char run_members[] =
+    "version run_id parent_run_id previous_run_id project_id task_id agent "
+    "process_ownership pid pgid start_time end_time exit_code status cwd prompt_path "
+    "output_path stdout_path stderr_path commandline error_summary agent_version";
 
 static bool has_begun(const json_t *run) {
     const char *status = ask_text(run, "status", "");
@@ -152,9 +132,8 @@ static json_t *run_info(struct conductor *c, const struct folder *f, const char 
 static void read_runs(struct conductor *c, struct folder *f) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     path_of(&path, f->path, "runs");
-    json_t *names = state_list(&c->s, strbuf_text(&path)), *name;
-    size_t i;
-    json_array_foreach(names, i, name) {
+    json_t *names = state_list(&c->s, strbuf_text(&path));
+    ASK_EACH(name, names) {
         json_t *info = run_info(c, f, json_string_value(name));
         state_known(&c->s, info, run_members);
         f->is_running = f->is_running || strcmp(ask_text(info, "status", ""), "running") == 0;
@@ -171,9 +150,7 @@ static void read_runs(struct conductor *c, struct folder *f) {
 /* --- one task -------------------------------------------------------------------------------- */
 
 static void add_needs(json_t *item, const char *project, const json_t *list) {
-    size_t i;
-    json_t *entry;
-    json_array_foreach(list, i, entry) {
+    ASK_EACH(entry, list) {
         const char *at = json_string_value(entry);
         while (at && *at) {
             _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
@@ -188,14 +165,13 @@ static void add_needs(json_t *item, const char *project, const json_t *list) {
 
 static void read_needs(struct conductor *c, const struct folder *f, json_t *item,
                        const json_t *request) {
-    static const char *const known[] = { "depends_on", NULL };
     struct error err;
     json_t *config = yaml_at(c, f->path, "TASK-CONFIG.yaml", &err);
     if (!config && err.code != -ENOENT) {
         state_hold(&c->s, item, "TASK-CONFIG.yaml is damaged, so that what it needs is not known");
         c->s.im.damaged = true;
     }
-    state_known(&c->s, config, known);
+    state_known(&c->s, config, "depends_on");
     json_t *needs = json_object_get(config, "depends_on");
     if (json_is_string(needs)) {
         json_t *list = json_pack("[O]", needs);
@@ -209,12 +185,11 @@ static void read_needs(struct conductor *c, const struct folder *f, json_t *item
 
 static void read_parent(struct conductor *c, const struct folder *f, json_t *item) {
     struct error err;
-    size_t i;
-    json_t *run, *link = yaml_at(c, f->path, "TASK-THREAD-LINK.yaml", &err);
+    json_t *link = yaml_at(c, f->path, "TASK-THREAD-LINK.yaml", &err);
     const char *task = ask_text(link, "parent_task_id", NULL);
     if (task)
         state_parent(item, ask_text(link, "parent_project_id", f->project), task, false);
-    json_array_foreach(f->runs, i, run) {
+    ASK_EACH(run, f->runs) {
         const json_t *parent = json_object_get(c->runs, ask_text(run, "parent_run_id", ""));
         if (parent)
             state_parent(item, json_string_value(json_array_get(parent, 0)),
@@ -349,10 +324,9 @@ static void index_runs(struct conductor *c, struct folder *f) {
 static void each_in_project(struct conductor *c, const char *place, const char *project,
                             each_task each) {
     struct error err;
-    size_t i;
-    json_t *names = state_list(&c->s, place), *name;
+    json_t *names = state_list(&c->s, place);
     json_t *home = yaml_at(c, place, "home-folders.md", &err);
-    json_array_foreach(names, i, name) {
+    ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         const char *task = json_string_value(name);
         path_of(&path, place, task);
@@ -381,9 +355,8 @@ static void each_in_project(struct conductor *c, const char *place, const char *
 }
 
 static void each_project(struct conductor *c, const char *place, each_task each) {
-    json_t *names = state_list(&c->s, place), *name;
-    size_t i;
-    json_array_foreach(names, i, name) {
+    json_t *names = state_list(&c->s, place);
+    ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "%s%s%s", place, *place ? "/" : "", json_string_value(name));
         if (!S_ISDIR(state_mode(&c->s, strbuf_text(&path))))
@@ -406,11 +379,9 @@ static void conductor_finish(struct conductor *c) {
 static int conductor_run(const struct cmd_call *call) {
     _cleanup_(conductor_finish) struct conductor c = { .runs = json_object(),
                                                        .planner = json_object() };
-    int code = state_open(&c.s, call);
+    int code = state_open(&c.s, call, false);
     if (code != CMD_OK)
         return code;
-    if (c.s.folder < 0)
-        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
     read_config(&c);
     read_planner(&c);
     each_project(&c, "", index_runs);
@@ -422,7 +393,5 @@ static int conductor_run(const struct cmd_call *call) {
     return state_send(&c.s);
 }
 
-static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
-
-const struct cmd import_conductor = { "import conductor", .options = options, .min_args = 1,
+const struct cmd import_conductor = { "import conductor", .options = state_options, .min_args = 1,
                                       .max_args = 1, .run = conductor_run };

@@ -21,59 +21,22 @@ struct gastown {
     char agent[64];   /* the default one */
 };
 
-static const char *const members[] = {
-    "_type",
-    "id",
-    "title",
-    "description",
-    "design",
-    "notes",
-    "status",
-    "priority",
-    "issue_type",
-    "acceptance_criteria",
-    "assignee",
-    "created_at",
-    "updated_at",
-    "started_at",
-    "closed_at",
-    "defer_until",
-    "close_reason",
-    "labels",
-    "dependencies",
-    "ephemeral",
-    "created_by",
-    "external_ref",
-    "dependency_count",
-    "dependent_count",
-    "comment_count",
-    "estimated_minutes",
-    "owner",
-    "pinned",
-    "comments",
-    "metadata",
-    "source_repo",
-    "sender",
-    NULL,
-};
+static const char members[] =
+    "_type id title description design notes status priority issue_type "
+    "acceptance_criteria assignee created_at updated_at started_at closed_at defer_until "
+    "close_reason labels dependencies ephemeral created_by external_ref dependency_count "
+    "dependent_count comment_count estimated_minutes owner pinned comments metadata "
+    "source_repo sender";
 
 static const char *type_of(const json_t *bead) {
     return ask_text(bead, "issue_type", "task");
 }
 
-static bool is_type(const json_t *bead, const char *const *types) {
-    for (size_t i = 0; types[i]; i++)
-        if (strcmp(types[i], type_of(bead)) == 0)
-            return true;
-    return false;
-}
-
 static bool has_label(const json_t *bead, const char *label) {
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(bead, "labels"), i,
-                       one) if (json_is_string(one)
-                                && strcmp(json_string_value(one), label) == 0) return true;
+    ASK_EACH(one, json_object_get(bead, "labels")) {
+        if (json_is_string(one) && strcmp(json_string_value(one), label) == 0)
+            return true;
+    }
     return false;
 }
 
@@ -263,8 +226,6 @@ static const json_t *open_context(const struct gastown *g, const char *id) {
 
 /* --- beads ----------------------------------------------------------------------------------- */
 
-static const char *const epics[] = { "epic", NULL };
-
 static const char *project_of(const struct gastown *g, const char *id) {
     const char *target = ask_text(open_context(g, id), "target_rig", NULL);
     const char *name;
@@ -372,9 +333,7 @@ static void take_fields(struct gastown *g, json_t *item) {
 }
 
 static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
-    size_t i;
-    json_t *link;
-    json_array_foreach(json_object_get(bead, "dependencies"), i, link) {
+    ASK_EACH(link, json_object_get(bead, "dependencies")) {
         const char *on = last_part(ask_text(link, "depends_on_id", ""));
         const char *type = ask_text(link, "type", "");
         if (strcmp(ask_text(link, "issue_id", state_id(item)), state_id(item)) != 0 || !*on)
@@ -391,10 +350,10 @@ static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
 /* An epic runs nothing: a command that does nothing ends it when its children are done. */
 static void set_epic(struct gastown *g, json_t *item) {
     const char *id;
-    size_t i, children = 0;
-    json_t *bead, *link;
+    size_t children = 0;
+    json_t *bead;
     json_object_foreach(g->beads, id, bead) {
-        json_array_foreach(json_object_get(bead, "dependencies"), i, link) {
+        ASK_EACH(link, json_object_get(bead, "dependencies")) {
             bool is_child =
                 strcmp(ask_text(link, "type", ""), "parent-child") == 0
                 && strcmp(last_part(ask_text(link, "depends_on_id", "")), state_id(item)) == 0;
@@ -412,15 +371,13 @@ static void set_epic(struct gastown *g, json_t *item) {
 }
 
 static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
-    static const char *const convoys[] = { "convoy", NULL };
-    static const char *const work[] = { "bug",      "feature", "task",  "epic",      "chore",
-                                        "decision", "spike",   "story", "milestone", NULL };
+    static const char work[] = "bug feature task epic chore decision spike story milestone";
     const char *why = why_skipped(bead), *project = project_of(g, id);
     if (why) {
         state_skip(&g->s, id, "%s", why);
         return;
     }
-    if (is_type(bead, convoys)) {
+    if (strcmp(type_of(bead), "convoy") == 0) {
         state_note(&g->s, id,
                    "the convoy '%s' is not a task; its tasks name it as meta.import.convoy",
                    ask_text(bead, "title", ""));
@@ -451,7 +408,7 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     if (ask_text(bead, "external_ref", NULL))
         state_keep(item, "external_ref", ask_string(ask_text(bead, "external_ref", "")));
     take_fields(g, item);
-    if (!is_type(bead, work))
+    if (!state_has_word(work, type_of(bead)))
         state_hold(&g->s, item, "'%s' is not a type that is known", type_of(bead));
     if (context && json_object_size(g->rigs) > 0 && !json_object_get(g->rigs, project))
         state_hold(&g->s, item, "there is no rig '%s'", project);
@@ -461,11 +418,9 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
 
 /* The beads that a convoy tracks know it. */
 static void take_convoy(struct gastown *g, const char *convoy, const json_t *bead) {
-    size_t i;
-    json_t *link;
     if (strcmp(type_of(bead), "convoy") != 0)
         return;
-    json_array_foreach(json_object_get(bead, "dependencies"), i, link) {
+    ASK_EACH(link, json_object_get(bead, "dependencies")) {
         const char *id = last_part(ask_text(link, "depends_on_id", ""));
         json_t *item = state_find(&g->s, project_of(g, id), id);
         if (item)
@@ -485,7 +440,7 @@ static void take_all(struct gastown *g) {
         take_convoy(g, id, bead);
         if (item)
             set_links(g, item, bead);
-        if (item && is_type(bead, epics))
+        if (item && strcmp(type_of(bead), "epic") == 0)
             set_epic(g, item);
     }
 }
@@ -504,9 +459,7 @@ static int gastown_run(const struct cmd_call *call) {
                                                    .contexts = json_object() };
     const char *name;
     json_t *rig;
-    int code = state_open(&g.s, call);
-    if (code == CMD_OK && g.s.folder < 0)
-        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
+    int code = state_open(&g.s, call, false);
     if (code != CMD_OK)
         return code;
     json_t *rigs = json_at(&g, "mayor/rigs.json");
@@ -524,7 +477,5 @@ static int gastown_run(const struct cmd_call *call) {
     return state_send(&g.s);
 }
 
-static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
-
-const struct cmd import_gastown = { "import gastown", .options = options, .min_args = 1,
+const struct cmd import_gastown = { "import gastown", .options = state_options, .min_args = 1,
                                     .max_args = 1, .run = gastown_run };

@@ -19,12 +19,10 @@ struct loopr {
     json_t *loops;       /* ID: the record that counts */
 };
 
-static const char *const members[] = {
-    "id",           "loop_type",      "type",       "parent_loop",      "parent_id",
-    "triggered_by", "input_artifact", "status",     "output_artifacts", "conversation_id",
-    "iteration",    "max_iterations", "progress",   "prompt_path",      "validation_command",
-    "worktree",     "context",        "created_at", "updated_at",       NULL,
-};
+static const char members[] =
+    "id loop_type type parent_loop parent_id triggered_by input_artifact status "
+    "output_artifacts conversation_id iteration max_iterations progress prompt_path "
+    "validation_command worktree context created_at updated_at";
 
 /* --- records --------------------------------------------------------------------------------- */
 
@@ -320,10 +318,10 @@ static int take_all(struct loopr *l) {
         take_project(l, "", name);
         return set_path(l, name);
     }
-    json_t *names = state_list(&l->s, ""), *name;
-    size_t i, found = 0;
+    json_t *names = state_list(&l->s, "");
+    size_t found = 0;
     int code = CMD_OK;
-    json_array_foreach(names, i, name) {
+    ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "%s/.taskstore", json_string_value(name));
         if (!S_ISDIR(state_mode(&l->s, strbuf_text(&path))))
@@ -348,9 +346,7 @@ static void loopr_finish(struct loopr *l) {
 
 static int loopr_run(const struct cmd_call *call) {
     _cleanup_(loopr_finish) struct loopr l = { 0 };
-    int code = state_open(&l.s, call);
-    if (code == CMD_OK && l.s.folder < 0)
-        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
+    int code = state_open(&l.s, call, false);
     if (code == CMD_OK)
         code = take_all(&l);
     if (code != CMD_OK)

@@ -23,7 +23,9 @@
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-int state_open(struct state *s, const struct cmd_call *call) {
+const struct cmd_option state_options[] = { STATE_OPTIONS, { NULL } };
+
+int state_open(struct state *s, const struct cmd_call *call, bool file) {
     struct error err = { 0 };
     struct stat st;
     const char *path = call->args[0];
@@ -42,7 +44,7 @@ int state_open(struct state *s, const struct cmd_call *call) {
         return cmd_error(&err);
     }
     if (!S_ISDIR(st.st_mode))
-        return CMD_OK;
+        return file ? CMD_OK : cmd_usage_error(call->cmd, "'%s' is not a directory", path);
     s->folder = outside_open(AT_FDCWD, s->root, O_RDONLY | O_DIRECTORY, NULL, &err);
     return s->folder < 0 ? cmd_error(&err) : CMD_OK;
 }
@@ -168,47 +170,32 @@ void state_created(const struct state *s, json_t *item, time_ms at) {
 
 /* --- the report ------------------------------------------------------------------------------ */
 
-void state_note(struct state *s, const char *source, const char *format, ...) {
+void state_report(struct state *s, enum state_report what, const char *source, const char *format,
+                  ...) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     va_list args;
     va_start(args, format);
     strbuf_vprintf(&why, format, args);
     va_end(args);
-    import_note(&s->im, source, strbuf_text(&why));
+    json_array_append_new(what == STATE_NOTE ? s->im.notes : s->im.skipped,
+                          json_pack("{s:o, s:o}", "source", ask_string(source), "why",
+                                    ask_string(strbuf_text(&why))));
+    s->im.damaged |= what == STATE_DAMAGED;
 }
 
-static void leave_out(struct state *s, const char *source, const char *why) {
-    json_array_append_new(s->im.skipped, json_pack("{s:o, s:o}", "source", ask_string(source),
-                                                   "why", ask_string(why)));
+bool state_has_word(const char *words, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = words; length > 0 && (at = strstr(at, word)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
+    return false;
 }
 
-void state_skip(struct state *s, const char *source, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&why, format, args);
-    va_end(args);
-    leave_out(s, source, strbuf_text(&why));
-}
-
-void state_damaged(struct state *s, const char *source, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&why, format, args);
-    va_end(args);
-    leave_out(s, source, strbuf_text(&why));
-    s->im.damaged = true;
-}
-
-void state_known(struct state *s, const json_t *object, const char *const *known) {
+void state_known(struct state *s, const json_t *object, const char *known) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
-        bool found = false;
-        for (size_t i = 0; !found && known[i]; i++)
-            found = strcmp(known[i], key) == 0;
-        if (found || json_object_get(s->ignored, key))
+        if (state_has_word(known, key) || json_object_get(s->ignored, key))
             continue;
         json_object_set_new(s->ignored, key, json_true());
         state_note(s, key, "this member of the records is not known and was not read");
@@ -311,13 +298,12 @@ static void visit(struct sorting *sort, json_t *item) {
         return;
     json_object_set_new(item, "visited", json_integer(1));
     json_array_append_new(sort->path, ask_string(key));
-    json_t *needs = json_copy(json_object_get(item, "needs")), *need;
+    json_t *needs = json_copy(json_object_get(item, "needs"));
     json_t *parent = json_object_get(sort->state->items, ask_text(item, "parent", ""));
     bool waits = strcmp(ask_text(state_task(item), "parent_gate", ""), "done") == 0;
     if (parent && waits)
         json_array_append(needs, json_object_get(item, "parent"));
-    size_t i;
-    json_array_foreach(needs, i, need) {
+    ASK_EACH(need, needs) {
         json_t *other = json_object_get(sort->state->items, json_string_value(need));
         if (other)
             visit(sort, other);
@@ -348,9 +334,7 @@ static int compare_items(const void *a, const void *b) {
 }
 
 static bool reaches(const struct state *s, const json_t *item, const char *key, json_t *seen) {
-    size_t i;
-    json_t *need;
-    json_array_foreach(json_object_get(item, "needs"), i, need) {
+    ASK_EACH(need, json_object_get(item, "needs")) {
         const char *next = json_string_value(need);
         if (strcmp(next, key) == 0)
             return true;
@@ -479,7 +463,6 @@ static int apply_settings(const struct state *s, struct ask *ask) {
 
 /* With the first import alone: the user may have resumed since. */
 static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!s->paused)
         return CMD_OK;
     state_note(
@@ -487,8 +470,7 @@ static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
         "dispatch was paused there: the first import pauses it here; 'sluice resume' ends that");
     if (!item || cmd_has(s->im.call, "dry-run"))
         return CMD_OK;
-    ask_path(&path, "/v1/tasks/", state_id(item), "");
-    if (ask_try_get(ask, strbuf_text(&path)) == 0)
+    if (ask_try_task(ask, state_id(item)) == 0)
         return CMD_OK;
     return ask_post(ask, json_object(), "/v1/pause");
 }

@@ -27,6 +27,8 @@ struct state {
     bool paused; /* dispatch was paused there */
 };
 
+/* The options of most; loopr has one more. */
+extern const struct cmd_option state_options[];
 #define STATE_OPTIONS                                                                              \
     { "agent", 'a', "NAME", "the agent of those that name none" },                                 \
         { "project", 'p', "NAME", "the project of those that name none" },                         \
@@ -35,15 +37,8 @@ struct state {
         "dry-run", 'n', NULL, "only say what would be done"                                        \
     }
 
-/* For --help. */
-#define IMPORT_STATE_TEXT                                                                          \
-    "Stop the other system first. All its items come\n"                                            \
-    "over under their ids: what waits is queued, what ended stays ended. Importing again\n"        \
-    "adds only what is new. The report lists what is held or left out, and why, and the\n"         \
-    "settings to set. The folder is not changed.\n"
-
-/* Opens call->args[0]. CMD_OK, or the exit code. */
-int state_open(struct state *state, const struct cmd_call *call);
+/* Opens call->args[0], a folder, or with `file` also a file. CMD_OK, or the exit code. */
+int state_open(struct state *state, const struct cmd_call *call, bool file);
 void state_finish(struct state *state); /* safe on a zeroed one; usable with _cleanup_ */
 /* Adds everything and prints the report; returns the exit code. */
 int state_send(struct state *state);
@@ -89,13 +84,20 @@ void state_created(const struct state *state, json_t *item, time_ms at);
 
 /* --- the report ------------------------------------------------------------------------------ */
 
-void state_note(struct state *state, const char *source, const char *format, ...) _printf_(3, 4);
-/* Left out, because it is not work. */
-void state_skip(struct state *state, const char *source, const char *format, ...) _printf_(3, 4);
-/* Left out, because it cannot be read or done: the exit code tells. */
-void state_damaged(struct state *state, const char *source, const char *format, ...) _printf_(3, 4);
-/* Notes the members of an object that are not in the list, each once. */
-void state_known(struct state *state, const json_t *object, const char *const *known);
+enum state_report {
+    STATE_NOTE,
+    STATE_SKIP,    /* left out, because it is not work */
+    STATE_DAMAGED, /* left out, because it cannot be read or done: the exit code tells */
+};
+void state_report(struct state *state, enum state_report what, const char *source,
+                  const char *format, ...) _printf_(4, 5);
+#define state_note(state, ...)    state_report(state, STATE_NOTE, __VA_ARGS__)
+#define state_skip(state, ...)    state_report(state, STATE_SKIP, __VA_ARGS__)
+#define state_damaged(state, ...) state_report(state, STATE_DAMAGED, __VA_ARGS__)
+/* Notes the members of an object that are not among the words, each once. */
+void state_known(struct state *state, const json_t *object, const char *known);
+/* Is it one of the words, which have blanks between them? */
+bool state_has_word(const char *words, const char *word);
 void state_setting(struct state *state, const char *key, const json_t *value);
 /* The settings that a project gets if it is new; borrowed. */
 json_t *state_project(struct state *state, const char *name);

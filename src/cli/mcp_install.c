@@ -33,11 +33,6 @@ static bool find_agent(const char *name, struct agent *ret) {
     return ret->mcp != NULL;
 }
 
-static const char *environment(const char *name) {
-    const char *value = name ? getenv(name) : NULL;
-    return value && *value ? value : NULL;
-}
-
 /* --- where ----------------------------------------------------------------------------------- */
 
 static int find_usual_file(const struct agent *agent, bool project, struct strbuf *out,
@@ -47,12 +42,13 @@ static int find_usual_file(const struct agent *agent, bool project, struct strbu
                          agent->name);
     if (project)
         return full_path(agent->mcp->project_file, out, err);
-    const char *own = environment(agent->mcp->variable), *home = environment("HOME");
+    const char *variable = agent->mcp->variable, *home = cmd_env("HOME");
+    const char *own = variable ? cmd_env(variable) : NULL;
     if (own) {
         strbuf_printf(out, "%s/%s", own, agent->mcp->file);
         return 0;
     }
-    const char *config = environment("XDG_CONFIG_HOME");
+    const char *config = cmd_env("XDG_CONFIG_HOME");
     if (config && strncmp(agent->mcp->folder, ".config/", 8) == 0) {
         strbuf_printf(out, "%s/%s/%s", config, agent->mcp->folder + 8, agent->mcp->file);
         return 0;
@@ -101,7 +97,7 @@ static int make_folder(const char *path, struct error *err) {
 
 /* What the server needs to find the same daemon, if that is not the usual one. */
 static json_t *make_environment(void) {
-    const char *home = environment("SLUICE_HOME");
+    const char *home = cmd_env("SLUICE_HOME");
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!home || full_path(home, &path, &err) < 0)

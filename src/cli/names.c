@@ -52,10 +52,6 @@ static void add_row(void *ctx, const json_t *item) {
         l->list->note(item, &l->notes);
 }
 
-static void add_item(void *ctx, const json_t *item) {
-    json_array_append(ctx, (json_t *)(uintptr_t)item);
-}
-
 /* As the daemon wrote it when one page is all; else the pages as one. */
 static int print_json(struct ask *ask, const char *path) {
     int code = ask_get(ask, path);
@@ -64,7 +60,7 @@ static int print_json(struct ask *ask, const char *path) {
     if (!ask_text(ask->answer, "next", NULL))
         return ask_print(ask);
     json_t *all = json_pack("{s:[], s:n}", "items", "next");
-    code = ask_pages(ask, path, SIZE_MAX, add_item, json_object_get(all, "items"));
+    code = ask_pages(ask, path, SIZE_MAX, ask_append, json_object_get(all, "items"));
     if (code == CMD_OK)
         return ask_print_json(all);
     json_decref(all);

@@ -22,32 +22,10 @@
 
 /* --- program --------------------------------------------------------------------------------- */
 
-static bool is_program(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* In our PATH: only when no daemon knows better. */
-static char *find_in_path(const char *name) {
-    struct strbuf path = STRBUF_INIT;
-    if (strchr(name, '/'))
-        return *name == '/' && is_program(name) ? xstrdup(name) : NULL;
-    for (const char *at = getenv("PATH"); at && *at; at += *at == ':') {
-        size_t length = strcspn(at, ":");
-        strbuf_clear(&path);
-        strbuf_printf(&path, "%.*s/%s", (int)length, at, name);
-        if (length > 0 && is_program(strbuf_text(&path)))
-            return strbuf_take(&path);
-        at += length;
-    }
-    strbuf_finish(&path);
-    return NULL;
-}
-
 static void look_at_program(struct preflight *p, const struct config *config,
                             const json_t *listed) {
     const char *const *words = NULL;
-    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT, path = STRBUF_INIT;
     const char *found = ask_text(listed, "found", NULL);
     if (config_words(config, "agents.A.command", p->agent, &words) > 0)
         p->program = xstrdup(words[0]);
@@ -55,8 +33,8 @@ static void look_at_program(struct preflight *p, const struct config *config,
         p->program = xstrdup(strbuf_text(&command)); /* its first word */
     if (listed)
         p->path = found ? xstrdup(found) : NULL;
-    else if (p->program)
-        p->path = find_in_path(p->program);
+    else if (p->program && daemon_find_in_path(p->program, &path) == 0)
+        p->path = strbuf_take(&path); /* in our PATH: no daemon knows better */
 }
 
 /* --- login ----------------------------------------------------------------------------------- */
@@ -223,7 +201,8 @@ static void take_line(const char *text, struct strbuf *out) {
     }
 }
 
-void preflight_versions(struct preflight *all, size_t count) {
+/* Asks all of them for their version, at the same time. */
+static void preflight_versions(struct preflight *all, size_t count) {
     struct program_job *jobs = xcalloc(count ? count : 1, sizeof(*jobs));
     const char *(*argv)[3] = xcalloc(count ? count : 1, sizeof(*argv));
     for (size_t i = 0; i < count; i++) {
@@ -330,9 +309,7 @@ json_t *preflight_json(const struct preflight *p) {
 #define AGENTS_MAX 64
 
 static const json_t *find_listed(const json_t *listed, const char *agent) {
-    size_t i;
-    json_t *item;
-    json_array_foreach(listed, i, item) {
+    ASK_EACH(item, listed) {
         if (strcmp(ask_text(item, "name", ""), agent) == 0)
             return item;
     }
@@ -340,10 +317,8 @@ static const json_t *find_listed(const json_t *listed, const char *agent) {
 }
 
 bool preflight_guess_box(void) {
-    char *path = find_in_path("bwrap");
-    bool found = path != NULL;
-    free(path);
-    return found;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    return daemon_find_in_path("bwrap", &path) == 0;
 }
 
 void preflight_all(const struct config *config, const json_t *listed, bool auto_box,

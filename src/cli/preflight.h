@@ -33,8 +33,6 @@ struct preflight {
  * does `sandbox: auto` mean one here? */
 void preflight_look(struct preflight *p, const char *agent, const struct config *config,
                     const json_t *listed, bool auto_box);
-/* Asks all of them for their version, at the same time. */
-void preflight_versions(struct preflight *all, size_t count);
 void preflight_finish(struct preflight *p);
 
 /* What keeps it from working, and what to do: true, or false when nothing is known to. */

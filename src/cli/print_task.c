@@ -320,7 +320,7 @@ void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char 
     output_row_in(rows->columns, count, cells, colours, out);
 }
 
-void rows_clear(struct rows *rows) {
+static void rows_clear(struct rows *rows) {
     for (size_t i = 0; i < rows->count; i++)
         free(rows->cells[i]);
     rows->count = 0;

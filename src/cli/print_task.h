@@ -95,7 +95,6 @@ size_t rows_room(const struct rows *rows, size_t least);
 /* The row whose cells begin at `at`, the last one cut to `room`; `colours` as output_row_in. */
 void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char *const *colours,
                     struct strbuf *out);
-void rows_clear(struct rows *rows);
 void rows_finish(struct rows *rows); /* usable with _cleanup_ */
 
 /* Tasks, filled and printed in pieces, so that a long list costs no memory; the head comes with the first

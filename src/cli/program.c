@@ -23,19 +23,37 @@ static int cannot_run(const char *path, int code, struct error *err) {
     return error_set(err, -code, "cannot run '%s': %s", path, strerror(code));
 }
 
-static int spawn(const char *path, const char *const *argv, enum program_take take, int out,
-                 pid_t *ret_pid) {
-    posix_spawn_file_actions_t actions;
-    int r = posix_spawn_file_actions_init(&actions);
+#define NOTHING (-2) /* /dev/null */
+
+/* Where its standard input, output and error lead to (-1: where ours do), and whether it has a session of its own. */
+struct how {
+    int fds[3];
+    bool alone;
+};
+
+static int spawn(const char *path, const char *const *argv, const struct how *how, pid_t *ret_pid) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    int r = posix_spawn_file_actions_init(&files);
+    if (r == 0)
+        r = posix_spawnattr_init(&attributes);
     if (r != 0)
         return r;
-    if (take != PROGRAM_TAKE_NOTHING)
-        r = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    if (r == 0 && take == PROGRAM_TAKE_BOTH)
-        r = posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
+    if (how->alone)
+        r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    for (int fd = 0; fd <= 2 && r == 0; fd++)
+        if (how->fds[fd] == NOTHING)
+            r = posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+        else if (how->fds[fd] >= 0)
+            r = posix_spawn_file_actions_adddup2(&files, how->fds[fd], fd);
     if (r == 0)
-        r = posix_spawn(ret_pid, path, &actions, NULL, (char *const *)(uintptr_t)argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
+        r = posix_spawn(ret_pid, path, &files, &attributes, (char *const *)(uintptr_t)argv,
+                        environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&files);
     return r;
 }
 
@@ -60,7 +78,8 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
         return cannot_run(path, errno, err);
     (void)fflush(stdout); /* what we said comes before what it says */
     pid_t pid;
-    int r = spawn(path, argv, take, ends[1], &pid);
+    const struct how how = { { -1, ends[1], take == PROGRAM_TAKE_BOTH ? ends[1] : -1 }, false };
+    int r = spawn(path, argv, &how, &pid);
     if (piped)
         (void)close(ends[1]);
     if (r == 0 && piped)
@@ -78,61 +97,21 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
 }
 
 int program_leave(const char *path, const char *const *argv, struct error *err) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    const struct how how = { { NOTHING, NOTHING, NOTHING }, true };
     pid_t pid;
-    int r = posix_spawn_file_actions_init(&actions);
-    if (r == 0)
-        r = posix_spawnattr_init(&attributes);
-    if (r != 0)
-        return cannot_run(path, r, err);
-    for (int fd = 0; fd <= 2 && r == 0; fd++)
-        r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-    if (r == 0)
-        r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    if (r == 0)
-        r = posix_spawn(&pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    int r = spawn(path, argv, &how, &pid);
     return r == 0 ? 0 : cannot_run(path, r, err);
 }
 
-extern char **environ;
+/* --- several at the same time ---------------------------------------------------------------------- */
 
+/* The programs are not ours and may hang, flood, or leave children that hold the pipe open. So the end of the process
+ * counts (its pidfd), not the end of its output, and its process group is killed in any case. */
 struct running {
     struct program_job *job;
     pid_t pid;
     int pidfd, pipe; /* -1: over */
 };
-
-static int spawn_quiet(const struct program_job *job, int out, pid_t *ret_pid) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none;
-    sigemptyset(&none);
-    int r = posix_spawn_file_actions_init(&files);
-    if (r != 0)
-        return r;
-    r = posix_spawnattr_init(&how);
-    if (r == 0)
-        r = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    if (r == 0)
-        r = posix_spawnattr_setsigmask(&how, &none);
-    if (r == 0)
-        r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    if (r == 0)
-        r = job->drop_errors
-                ? posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-                : posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
-    if (r == 0)
-        r = posix_spawn(ret_pid, job->path, &files, &how, (char *const *)(uintptr_t)job->argv,
-                        environ);
-    (void)posix_spawnattr_destroy(&how);
-    (void)posix_spawn_file_actions_destroy(&files);
-    return r;
-}
 
 static void begin(struct running *one, struct program_job *job) {
     int ends[2];
@@ -144,7 +123,8 @@ static void begin(struct running *one, struct program_job *job) {
         job->status = -errno;
         return;
     }
-    int r = spawn_quiet(job, ends[1], &one->pid);
+    const struct how how = { { NOTHING, ends[1], job->drop_errors ? NOTHING : ends[1] }, true };
+    int r = spawn(job->path, job->argv, &how, &one->pid);
     (void)close(ends[1]);
     if (r != 0) {
         job->status = -r;

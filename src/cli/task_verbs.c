@@ -172,9 +172,7 @@ static void print_done(const struct cmd_call *call, const struct work *w) {
     } else if (json_array_size(w->done) == 0) {
         strbuf_printf(&out, "nothing to %s\n", cmd_name(call->cmd));
     }
-    size_t i;
-    json_t *item;
-    json_array_foreach(w->done, i, item) {
+    ASK_EACH(item, w->done) {
         if (call->json)
             break;
         print_line(w->verb, item, &out);
