@@ -18,15 +18,12 @@ static int run(struct op_call *call) {
     print_text(&w, "name", name);
     print_text(&w, "state", "open");
     print_bool(&w, "already", already);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 const struct op op_agent_clear = {
-    .name = "agent.clear",
-    .method = "POST",
-    .path = "/v1/agents/{name}/clear",
-    .summary = "open an agent that was closed after launch failures",
+    OP("agent.clear", "POST", "/v1/agents/{name}/clear",
+       "open an agent that was closed after launch failures"),
     .text =
         "Its tasks may start at once, and its launch failures count from 0. For an account that is "
         "closed (login, bill, limit), see `limiter.clear`.",

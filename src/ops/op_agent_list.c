@@ -88,10 +88,7 @@ static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_
 /* clang-format on */
 
 const struct op op_agent_list = {
-    .name = "agent.list",
-    .method = "GET",
-    .path = "/v1/agents",
-    .summary = "list the agents",
+    OP("agent.list", "GET", "/v1/agents", "list the agents"),
     .text = "Those that are configured or that a task has named, then those that need no "
             "configuration.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),

@@ -130,6 +130,11 @@ struct json_writer op_begin(struct op_call *call) {
     return w;
 }
 
+int op_end(struct json_writer *w) {
+    json_write_object_end(w);
+    return 0;
+}
+
 static void answer(struct op_call *call) {
     struct op_private *p = call->own;
     p->place = CALL_NOWHERE;

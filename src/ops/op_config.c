@@ -96,8 +96,7 @@ static int run_set(struct op_call *call) {
     for (size_t i = 0; !same && i < count; i++)
         json_write_string(&w, items[i].key);
     json_write_array_end(&w);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static int run_reload(struct op_call *call) {
@@ -115,8 +114,7 @@ static int run_reload(struct op_call *call) {
     struct json_writer w = op_begin(call);
     print_text(&w, "file", path);
     print_text(&w, "preset", config_preset(engine_config(call->engine)));
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* --- the operations -------------------------------------------------------------------------- */
@@ -130,10 +128,7 @@ static const struct shape setting_shape = { "Setting", "a setting", .members = S
 /* clang-format on */
 
 const struct op op_config_list = {
-    .name = "config.list",
-    .method = "GET",
-    .path = "/v1/config",
-    .summary = "show the settings in force and where they come from",
+    OP("config.list", "GET", "/v1/config", "show the settings in force and where they come from"),
     .params = PARAMS(
         PARAM(BOOLEAN, QUERY, "all", .text = "every setting, not only those that were chosen")),
     .answers = ANSWERS({ "preset", T_TEXT, "the preset in force", "sluice" },
@@ -145,10 +140,7 @@ const struct op op_config_list = {
 };
 
 const struct op op_config_get = {
-    .name = "config.get",
-    .method = "GET",
-    .path = "/v1/config/{key}",
-    .summary = "show one setting",
+    OP("config.get", "GET", "/v1/config/{key}", "show one setting"),
     .params =
         PARAMS(PARAM(TEXT, PATH, "key", .text = "the setting: `limits.runs`, `agents.claude.slots`",
                      .required = true, .min = 1, .max = 256)),
@@ -164,10 +156,7 @@ const struct op op_config_get = {
 };
 
 const struct op op_config_set = {
-    .name = "config.set",
-    .method = "POST",
-    .path = "/v1/config",
-    .summary = "change settings in the file and at once",
+    OP("config.set", "POST", "/v1/config", "change settings in the file and at once"),
     .text =
         "All of them or none; comments and order of the file stay. Raising a cap starts work at "
         "once, lowering one stops nothing.",
@@ -183,10 +172,7 @@ const struct op op_config_set = {
 };
 
 const struct op op_config_reload = {
-    .name = "config.reload",
-    .method = "POST",
-    .path = "/v1/config/reload",
-    .summary = "read the configuration file again",
+    OP("config.reload", "POST", "/v1/config/reload", "read the configuration file again"),
     .answers =
         ANSWERS({ "file", T_TEXT, "the file that was read", "/home/me/.config/sluice/sluice.yaml" },
                 { "preset", T_TEXT, "the preset in force", "sluice" }),

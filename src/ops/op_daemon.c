@@ -39,10 +39,7 @@ static int run_health(struct op_call *call) {
 }
 
 const struct op op_daemon_health = {
-    .name = "daemon.health",
-    .method = "GET",
-    .path = "/healthz",
-    .summary = "say whether the daemon works",
+    OP("daemon.health", "GET", "/healthz", "say whether the daemon works"),
     .text = "Status 503 when it does not. Over TCP without a token only `ok` is told.",
     .answers =
         ANSWERS({ "ok", T_BOOL, "it works" },
@@ -77,8 +74,7 @@ static int set_paused(struct op_call *call, bool paused) {
     print_bool(&w, "already", r == 1);
     if (paused)
         print_pause(&w, project ? &engine_find_project(e, project)->pause : engine_paused(e));
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static int run_pause(struct op_call *call) {
@@ -96,10 +92,7 @@ static const struct op_param pause_params[] = {
 };
 
 const struct op op_daemon_pause = {
-    .name = "daemon.pause",
-    .method = "POST",
-    .path = "/v1/pause",
-    .summary = "start nothing until resumed",
+    OP("daemon.pause", "POST", "/v1/pause", "start nothing until resumed"),
     .text =
         "What runs goes on. The pause outlives the daemon, and keeps who asked for it: the run of "
         "the header `X-Sluice-Run`, else the user at the other end of the socket.",
@@ -113,10 +106,7 @@ const struct op op_daemon_pause = {
 };
 
 const struct op op_daemon_resume = {
-    .name = "daemon.resume",
-    .method = "POST",
-    .path = "/v1/resume",
-    .summary = "start again what may start",
+    OP("daemon.resume", "POST", "/v1/resume", "start again what may start"),
     .params = pause_params,
     .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY),
     .right = OP_ADMIN,
@@ -218,10 +208,7 @@ static const struct shape start_shape = { "Start", "a start", .members = SHAPE_R
 /* clang-format on */
 
 const struct op op_daemon_tick = {
-    .name = "daemon.tick",
-    .method = "POST",
-    .path = "/v1/tick",
-    .summary = "decide now, whatever the pace says",
+    OP("daemon.tick", "POST", "/v1/tick", "decide now, whatever the pace says"),
     .text = "A tick in which nothing can start has no effect.",
     .params = PARAMS(PARAM(BOOLEAN, BODY, "dry_run", .text = "only say what would start")),
     .answers = ANSWERS({ "start", T_OBJECT | T_LIST, "what starts in this tick", &start_shape }),
@@ -240,10 +227,7 @@ static int run_stop(struct op_call *call) {
 }
 
 const struct op op_daemon_stop = {
-    .name = "daemon.stop",
-    .method = "POST",
-    .path = "/v1/shutdown",
-    .summary = "end the daemon",
+    OP("daemon.stop", "POST", "/v1/shutdown", "end the daemon"),
     .text = "Runs go on without it, and are found again by the next one.",
     .answers = ANSWERS({ "ok", T_BOOL, "it ends" }),
     .right = OP_ADMIN,

@@ -14,8 +14,7 @@ static int print(struct op_call *call) {
     print_text(&w, "path", path);
     print_int(&w, "bytes", st.st_size);
     print_int(&w, "took_ms", clock_read_steady() - began);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static void backup_is_over(void *ctx, const struct error *err) {
@@ -37,10 +36,7 @@ static int run(struct op_call *call) {
 
 /* It changes nothing that a repetition could do twice: it takes no key, and runs after the turn's commit. */
 const struct op op_daemon_backup = {
-    .name = "daemon.backup",
-    .method = "POST",
-    .path = "/v1/backup",
-    .summary = "copy the store to a file",
+    OP("daemon.backup", "POST", "/v1/backup", "copy the store to a file"),
     .text =
         "The copy is checked and on disk when this is answered; until then the daemon goes on with "
         "everything else. `sluice restore` puts it back. One at a time: another one meanwhile is "

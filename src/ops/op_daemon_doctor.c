@@ -364,8 +364,7 @@ static int print_all(struct op_call *call) {
     }
     print_slurm(&w, call->engine);
     json_write_array_end(&w);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static int run(struct op_call *call) {
@@ -391,10 +390,7 @@ static const struct shape feature_shape = { "Feature", "something that a kernel 
 /* clang-format on */
 
 const struct op op_daemon_doctor = {
-    .name = "daemon.doctor",
-    .method = "GET",
-    .path = "/v1/doctor",
-    .summary = "say what is wrong with this machine",
+    OP("daemon.doctor", "GET", "/v1/doctor", "say what is wrong with this machine"),
     .text = "Where Slurm is used, it is asked, too.",
     .answers = ANSWERS(
         { "features", T_OBJECT | T_LIST, "what the kernel lets the daemon do", &feature_shape },

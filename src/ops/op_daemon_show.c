@@ -21,8 +21,7 @@ static int run_show(struct op_call *call) {
     for (size_t i = 0; i < count; i++)
         json_write_string(&w, addresses[i]);
     json_write_array_end(&w);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* clang-format off */
@@ -32,10 +31,8 @@ static const struct shape active_daemon_shape = { "ActiveDaemon", "the active da
 /* clang-format on */
 
 const struct op op_daemon_show = {
-    .name = "daemon.show",
-    .method = "GET",
-    .path = "/v1/daemon",
-    .summary = "say which daemon answers, and whether it is the active one",
+    OP("daemon.show", "GET", "/v1/daemon",
+       "say which daemon answers, and whether it is the active one"),
     .text = "Of several daemons of one store one is active. A standby answers this too. Everything "
             "else it answers with 503, the code `standby` and the addresses of the active one as "
             "`active`. See [high-availability.md](high-availability.md).",

@@ -293,8 +293,7 @@ static int print(struct op_call *call) {
     print_entry(call, &w);
     print_sandbox(call, &w);
     print_json(&w, "events", strbuf_text(&s->events));
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static void take_events(struct op_call *call, const struct store_answer *answer) {
@@ -411,10 +410,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
 /* clang-format on */
 
 const struct op op_daemon_status = {
-    .name = "daemon.status",
-    .method = "GET",
-    .path = "/v1/status",
-    .summary = "show everything at a glance",
+    OP("daemon.status", "GET", "/v1/status", "show everything at a glance"),
     .answers = &status_shape,
     .right = OP_READ,
     .run = run,

@@ -54,32 +54,7 @@ static const char introduction[] =
     "`index` says which entry it is about, from 0. Nothing has happened then.\n"
     "\n"
     "| status | code | meaning |\n"
-    "|---|---|---|\n"
-    "| 400 | `bad_request` | a parameter is wrong |\n"
-    "| 400 | `cycle` | tasks would wait for each other |\n"
-    "| 401 | `unauthorized` | by TCP: no token, or one that has ended |\n"
-    "| 403 | `refused` | a guard says no; `force` overrides it where there is one |\n"
-    "| 404 | `not_found` | there is no such thing |\n"
-    "| 409 | `exists` | the name is taken |\n"
-    "| 409 | `conflict` | not in this state, or the key was used for something else |\n"
-    "| 409 | `ambiguous` | a word is the id of one task and the external id of another: the "
-    "message "
-    "names both |\n"
-    "| 413 | `too_large` | more than is taken |\n"
-    "| 429 | `deferred` | the queue is full; nothing was stored |\n"
-    "| 501 | `not_supported` | not here |\n"
-    "| 503 | `outcome_unknown` | it may have happened or not: ask again with the same key |\n"
-    "| 503 | `stopping` | the daemon is ending |\n"
-    "| 503 | `standby` | another daemon is active; by the Unix socket `active` lists its addresses "
-    "|\n"
-    "| 507 | `disk_full` | no room; nothing was stored |\n"
-    "\n"
-    "## A task to be added\n"
-    "\n"
-    "An entry of `tasks` in `POST /v1/tasks`: [members.md](members.md) lists what it may have. It "
-    "needs `argv` or `prompt`; everything else has a default. What was written is shown as `spec`, "
-    "with times, spans, sizes and money as numbers. At most 64 KiB, 128 words in `argv`, 32 KiB of "
-    "`env`, 256 dependencies, 16 resources; at most 10,000 tasks and 16 MiB in one request.\n";
+    "|---|---|---|\n";
 
 /* --- docs/members.md ------------------------------------------------------------------------- */
 
@@ -276,7 +251,9 @@ static void print_op(const struct op *op, struct strbuf *out) {
 
 void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
-    strbuf_puts(out, "\n");
+    op_print_errors(out);
+    strbuf_puts(out, "
+");
     print_shapes(out);
     strbuf_puts(out, "## Operations\n\nA parameter with * is required.\n\n");
     for (const struct op *const *op = op_table; *op; op++)

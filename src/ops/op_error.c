@@ -10,32 +10,42 @@
 #include "base/utf8.h"
 #include "ops/print.h"
 
+/* By status. Those without a text are the same to a client as one that has it. */
+/* clang-format off */
 static const struct {
     int code, status;
-    const char *word;
+    const char *word, *text;
 } rows[] = {
-    { EINVAL, 400, "bad_request" },
-    { ERANGE, 400, "bad_request" },
-    { E2BIG, 400, "bad_request" },
-    { ELOOP, 400, "cycle" },
-    { EPERM, 403, "refused" },
-    { EACCES, 403, "refused" },
-    { EKEYREJECTED, 401, "unauthorized" },
-    { ENOENT, 404, "not_found" },
-    { EEXIST, 409, "exists" },
-    { ENOTUNIQ, 409, "ambiguous" },
-    { EBUSY, 409, "conflict" },
-    { EFBIG, 413, "too_large" },
-    { EAGAIN, 429, "deferred" },
-    { ENOTSUP, 501, "not_supported" },
-    { EIO, 503, "outcome_unknown" },
-    { ESHUTDOWN, 503, "stopping" },
-    { ENOSPC, 507, "disk_full" },
+    { EINVAL, 400, "bad_request", "a parameter is wrong" },
+    { ERANGE, 400, "bad_request", NULL },
+    { E2BIG, 400, "bad_request", NULL },
+    { ELOOP, 400, "cycle", "tasks would wait for each other" },
+    { EKEYREJECTED, 401, "unauthorized", "over TCP: no token, or one that has ended" },
+    { EPERM, 403, "refused", "a guard says no; `force` overrides it where there is one" },
+    { EACCES, 403, "refused", NULL },
+    { ENOENT, 404, "not_found", "there is no such thing" },
+    { EEXIST, 409, "exists", "the name is taken" },
+    { EBUSY, 409, "conflict", "not in this state, or the key was used for something else" },
+    { ENOTUNIQ, 409, "ambiguous", "a word is the id of one task and the external id of another: the message names both" },
+    { EFBIG, 413, "too_large", "more than is taken" },
+    { EAGAIN, 429, "deferred", "the queue is full; nothing was stored" },
+    { ENOTSUP, 501, "not_supported", "not here" },
+    { EIO, 503, "outcome_unknown", "it may have happened or not: ask again with the same key" },
+    { ESHUTDOWN, 503, "stopping", "the daemon is ending" },
+    { 0, 503, "standby", "another daemon is active; at the Unix socket `active` lists its addresses" },
+    { ENOSPC, 507, "disk_full", "no room; nothing was stored" },
 };
+/* clang-format on */
+
+void op_print_errors(struct strbuf *out) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].text)
+            strbuf_printf(out, "| %d | `%s` | %s |\n", rows[i].status, rows[i].word, rows[i].text);
+}
 
 static size_t row_of(int code) {
     size_t i = 0;
-    while (i < ARRAY_SIZE(rows) && rows[i].code != -code)
+    while (i < ARRAY_SIZE(rows) && (rows[i].code == 0 || rows[i].code != -code))
         i++;
     return i;
 }

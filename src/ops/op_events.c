@@ -84,10 +84,7 @@ static int run_all(struct op_call *call) {
 }
 
 const struct op op_task_events = {
-    .name = "task.events",
-    .method = "GET",
-    .path = "/v1/tasks/{id}/events",
-    .summary = "list what happened to a task, oldest first",
+    OP("task.events", "GET", "/v1/tasks/{id}/events", "list what happened to a task, oldest first"),
     .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_event),
                        { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
@@ -98,10 +95,7 @@ const struct op op_task_events = {
 };
 
 const struct op op_event_list = {
-    .name = "event.list",
-    .method = "GET",
-    .path = "/v1/events",
-    .summary = "list or follow what happens",
+    OP("event.list", "GET", "/v1/events", "list or follow what happens"),
     .text =
         "A page, always oldest first: the newest one when neither `after` nor `before` is given. "
         "With `Accept: text/event-stream` it is a stream that goes on: `id` is the number, "

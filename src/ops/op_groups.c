@@ -45,8 +45,7 @@ static int run_show(struct op_call *call) {
     struct json_writer w = op_begin(call);
     world_print_group(&w, group);
     print_members(call, &w, group);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static int check_name(struct op_call *call, const char *name) {
@@ -71,8 +70,7 @@ static int run_add(struct op_call *call) {
     struct json_writer w = op_begin(call);
     print_text(&w, "name", op_group_name(call->engine, id));
     print_bool(&w, "already", already);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static int run_close(struct op_call *call) {
@@ -86,15 +84,11 @@ static int run_close(struct op_call *call) {
     print_text(&w, "name", op_text(call, "name"));
     print_bool(&w, "closed", true);
     print_bool(&w, "already", r == 1);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 const struct op op_group_list = {
-    .name = "group.list",
-    .method = "GET",
-    .path = "/v1/groups",
-    .summary = "list the groups",
+    OP("group.list", "GET", "/v1/groups", "list the groups"),
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_group)),
     .right = OP_READ,
@@ -112,10 +106,7 @@ static const struct shape group_task_shape = { "GroupTask", "a task of a group",
 /* clang-format on */
 
 const struct op op_group_show = {
-    .name = "group.show",
-    .method = "GET",
-    .path = "/v1/groups/{name}",
-    .summary = "show a group and its tasks",
+    OP("group.show", "GET", "/v1/groups/{name}", "show a group and its tasks"),
     .text = "`GET /v1/tasks?group=` lists all of its tasks.",
     .params = name_params,
     .answers =
@@ -128,10 +119,7 @@ const struct op op_group_show = {
 };
 
 const struct op op_group_add = {
-    .name = "group.add",
-    .method = "POST",
-    .path = "/v1/groups",
-    .summary = "open a group",
+    OP("group.add", "POST", "/v1/groups", "open a group"),
     .params = PARAMS(
         PARAM(TEXT, BODY, "name", .text = "its name; made up when not given", .min = 1, .max = 128),
         PARAM(BOOLEAN, BODY, "owned",
@@ -143,10 +131,7 @@ const struct op op_group_add = {
 };
 
 const struct op op_group_close = {
-    .name = "group.close",
-    .method = "POST",
-    .path = "/v1/groups/{name}/close",
-    .summary = "close a group",
+    OP("group.close", "POST", "/v1/groups/{name}/close", "close a group"),
     .text = "Its tasks are left alone.",
     .params = name_params,
     .answers = ANSWERS({ "name", T_TEXT, "its name", "night" },

@@ -15,15 +15,12 @@ static int run(struct op_call *call) {
     print_text(&w, "name", name);
     print_int(&w, "runs", runs);
     print_bool(&w, "already", r == 1);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 const struct op op_host_forget = {
-    .name = "host.forget",
-    .method = "POST",
-    .path = "/v1/hosts/{name}/forget",
-    .summary = "say that a host is gone for good: its runs are lost",
+    OP("host.forget", "POST", "/v1/hosts/{name}/forget",
+       "say that a host is gone for good: its runs are lost"),
     .text = "Their tasks go on as after any lost run (`lost`, `retry.lost`), and their slots are "
             "free. The host of this daemon is refused. If the host comes back all the same and its "
             "daemon is the active one, what still lives there of these runs is killed. The event "

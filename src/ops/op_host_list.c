@@ -31,10 +31,7 @@ static const struct shape host_shape = { "Host", "a host that has runs", .member
 /* clang-format on */
 
 const struct op op_host_list = {
-    .name = "host.list",
-    .method = "GET",
-    .path = "/v1/hosts",
-    .summary = "list the hosts that have runs",
+    OP("host.list", "GET", "/v1/hosts", "list the hosts that have runs"),
     .text = "That of this daemon first. The others are those whose daemon is not the active one: "
             "while runs live there, they keep their slots and are not started a second time. One "
             "that was forgotten is shown until its own daemon is active again.",

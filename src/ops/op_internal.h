@@ -44,8 +44,11 @@ struct op_quoted op_quote(const char *text);
 
 /* Who asks, as it is kept: the run, else the user; NULL: nobody knows. */
 const char *op_actor(const struct op_call *call);
-/* Begins the object that is the answer. */
+/* Begin and end the object that is the answer; the end returns 0. */
 struct json_writer op_begin(struct op_call *call);
+int op_end(struct json_writer *w);
+/* Rows of a table: status, code, meaning. */
+void op_print_errors(struct strbuf *out);
 /* Sets call->err and returns its code. */
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 
@@ -88,7 +91,9 @@ struct strbuf *op_more(struct op_call *call);
 /* The fields that every list has, and how its cursor is written. */
 #define OP_LIMIT_MAX      1000
 #define OP_LIMIT_STANDARD 50
-/* A row of `params`, and such a list. */
+/* What every operation begins with; a row of `params`, and such a list. */
+#define OP(name_, method_, path_, summary_)                                                        \
+    .name = (name_), .method = (method_), .path = (path_), .summary = (summary_)
 #define PARAM(type_, place_, name_, ...)                                                           \
     { .name = (name_), .type = OP_##type_, .place = OP_IN_##place_, __VA_ARGS__ }
 #define PARAMS(...)                                                                                \

@@ -27,15 +27,11 @@ static int run_clear(struct op_call *call) {
     print_text(&w, "name", name);
     print_text(&w, "state", "open");
     print_bool(&w, "already", already);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 const struct op op_limiter_list = {
-    .name = "limiter.list",
-    .method = "GET",
-    .path = "/v1/limiters",
-    .summary = "list the provider accounts and their state",
+    OP("limiter.list", "GET", "/v1/limiters", "list the provider accounts and their state"),
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_limiter)),
     .right = OP_READ,
@@ -43,10 +39,7 @@ const struct op op_limiter_list = {
 };
 
 const struct op op_limiter_clear = {
-    .name = "limiter.clear",
-    .method = "POST",
-    .path = "/v1/limiters/{name}/clear",
-    .summary = "open a provider account again",
+    OP("limiter.clear", "POST", "/v1/limiters/{name}/clear", "open a provider account again"),
     .params = PARAMS(
         PARAM(TEXT, PATH, "name", .text = "the account", .required = true, .min = 1, .max = 128)),
     .answers = ANSWERS({ "name", T_TEXT, "the account", "anthropic" },

@@ -197,10 +197,8 @@ static int run_post(struct op_call *call) {
         PARAM(OBJECT, BODY, "meta", .text = "anything else"))
 
 const struct op op_project_messages = {
-    .name = "project.messages",
-    .method = "GET",
-    .path = "/v1/projects/{name}/messages",
-    .summary = "list the messages on the bus of a project",
+    OP("project.messages", "GET", "/v1/projects/{name}/messages",
+       "list the messages on the bus of a project"),
     .text = READ_TEXT,
     .params = READ_PARAMS(PARAM_NAME),
     .answers = &shape_message_page,
@@ -210,10 +208,8 @@ const struct op op_project_messages = {
 };
 
 const struct op op_project_post = {
-    .name = "project.post",
-    .method = "POST",
-    .path = "/v1/projects/{name}/messages",
-    .summary = "post a message to the bus of a project",
+    OP("project.post", "POST", "/v1/projects/{name}/messages",
+       "post a message to the bus of a project"),
     .text = POST_TEXT,
     .params = POST_PARAMS(PARAM_NAME),
     .answers = &shape_posted,
@@ -223,10 +219,7 @@ const struct op op_project_post = {
 };
 
 const struct op op_task_messages = {
-    .name = "task.messages",
-    .method = "GET",
-    .path = "/v1/tasks/{id}/messages",
-    .summary = "list the messages on the bus of a task",
+    OP("task.messages", "GET", "/v1/tasks/{id}/messages", "list the messages on the bus of a task"),
     .text = READ_TEXT,
     .params = READ_PARAMS(OP_PARAM_ID),
     .answers = &shape_message_page,
@@ -236,10 +229,7 @@ const struct op op_task_messages = {
 };
 
 const struct op op_task_post = {
-    .name = "task.post",
-    .method = "POST",
-    .path = "/v1/tasks/{id}/messages",
-    .summary = "post a message to the bus of a task",
+    OP("task.post", "POST", "/v1/tasks/{id}/messages", "post a message to the bus of a task"),
     .text = POST_TEXT,
     .params = POST_PARAMS(OP_PARAM_ID),
     .answers = &shape_posted,

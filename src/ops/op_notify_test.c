@@ -26,10 +26,8 @@ static const struct shape way_shape = { "Way", "a way of notification", .members
 /* clang-format on */
 
 const struct op op_notify_test = {
-    .name = "notify.test",
-    .method = "POST",
-    .path = "/v1/notify/test",
-    .summary = "send a sample through every configured way of notification",
+    OP("notify.test", "POST", "/v1/notify/test",
+       "send a sample through every configured way of notification"),
     .text = "Answered when all of them have ended; that may take as long as their time-outs. One "
             "at a time: another one meanwhile is refused.",
     .answers = ANSWERS({ "ways", T_OBJECT | T_LIST, "those that are configured", &way_shape }),

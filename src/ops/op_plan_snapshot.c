@@ -42,10 +42,7 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_plan_snapshot = {
-    .name = "plan.snapshot",
-    .method = "GET",
-    .path = "/v1/snapshot",
-    .summary = "get the live queue as a snapshot for plan and sim",
+    OP("plan.snapshot", "GET", "/v1/snapshot", "get the live queue as a snapshot for plan and sim"),
     .text = "Everything the next decision depends on, as of one moment, in the format of "
             "docs/snapshot.md. Titles, prompts and commands are not in it. The answer may be large "
             "(about 200 bytes for each task) and comes in chunks. One at a time: another one "

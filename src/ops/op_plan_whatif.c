@@ -81,10 +81,8 @@ static const struct shape outlook_shape = { "Outlook", "what would come of the q
 /* clang-format on */
 
 const struct op op_plan_whatif = {
-    .name = "plan.whatif",
-    .method = "POST",
-    .path = "/v1/whatif",
-    .summary = "play the queue forward as it is and with other settings",
+    OP("plan.whatif", "POST", "/v1/whatif",
+       "play the queue forward as it is and with other settings"),
     .text = "Changes nothing. Each run takes as long as runs of its project and kind took on "
             "average (five minutes when none has ended yet) and succeeds; nobody adds, approves or "
             "cancels. A queue that is too large to be copied at once is refused with 413 (above 32 "

@@ -209,17 +209,13 @@ static int run_delete(struct op_call *call) {
     struct json_writer w = op_begin(call);
     print_text(&w, "name", name);
     print_int(&w, "canceled", (int64_t)unfinished);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* --- the operations -------------------------------------------------------------------------- */
 
 const struct op op_project_list = {
-    .name = "project.list",
-    .method = "GET",
-    .path = "/v1/projects",
-    .summary = "list the projects",
+    OP("project.list", "GET", "/v1/projects", "list the projects"),
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_project)),
     .right = OP_READ,
@@ -235,10 +231,7 @@ const struct op op_project_list = {
               "a folder that must be there")
 
 const struct op op_project_show = {
-    .name = "project.show",
-    .method = "GET",
-    .path = "/v1/projects/{name}",
-    .summary = "show a project",
+    OP("project.show", "GET", "/v1/projects/{name}", "show a project"),
     .params = PARAMS(PARAM_NAME(PATH)),
     .answers = &shape_project,
     .right = OP_READ,
@@ -246,10 +239,7 @@ const struct op op_project_show = {
 };
 
 const struct op op_project_add = {
-    .name = "project.add",
-    .method = "POST",
-    .path = "/v1/projects",
-    .summary = "add a project",
+    OP("project.add", "POST", "/v1/projects", "add a project"),
     .params = PARAMS(
         PARAM_NAME(BODY),
         PARAM(TEXT, BODY, "prefix",
@@ -263,10 +253,7 @@ const struct op op_project_add = {
 };
 
 const struct op op_project_set = {
-    .name = "project.set",
-    .method = "POST",
-    .path = "/v1/projects/{name}/set",
-    .summary = "change the settings of a project",
+    OP("project.set", "POST", "/v1/projects/{name}/set", "change the settings of a project"),
     .text = "The same as changing `projects.NAME.*` of the configuration.",
     .params = PARAMS(PARAM_NAME(PATH), PARAM_SETTINGS),
     .answers = &shape_project,
@@ -276,10 +263,7 @@ const struct op op_project_set = {
 };
 
 const struct op op_project_delete = {
-    .name = "project.delete",
-    .method = "POST",
-    .path = "/v1/projects/{name}/delete",
-    .summary = "delete a project",
+    OP("project.delete", "POST", "/v1/projects/{name}/delete", "delete a project"),
     .text = "Removes it from the lists, and its section from the configuration. Its finished tasks "
             "stay until retention removes them, and its prefix stays taken: `project.add` with "
             "the same name brings it back.",

@@ -46,8 +46,7 @@ static int correct(struct op_call *call) {
     print_id(&w, "id", call->engine, s->task);
     print_int(&w, "attempt", s->row->attempt);
     print_task_budget(&w, call->engine, s->task);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static int take_amounts(struct op_call *call, struct engine_correction *ret) {
@@ -87,10 +86,7 @@ static int run(struct op_call *call) {
 #define TOKENS(name_, text_) PARAM(NUMBER, BODY, name_, .text = (text_), .max = TOKENS_MOST)
 
 const struct op op_run_correct = {
-    .name = "run.correct",
-    .method = "POST",
-    .path = "/v1/tasks/{id}/usage",
-    .summary = "correct the usage that a run has booked",
+    OP("run.correct", "POST", "/v1/tasks/{id}/usage", "correct the usage that a run has booked"),
     .text = "Replaces the usage that an ended run reported: in its row, in the usage of its task, "
             "in the project and global windows, and in the daily totals. Values that are not given "
             "do not change. A task that was held because its budget was used up continues if some "

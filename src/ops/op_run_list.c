@@ -217,8 +217,7 @@ static int print(struct op_call *call) {
         print_one(call, &w, i);
     json_write_array_end(&w);
     print_next(&w, l);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* A task may be there several times, and be gone meanwhile. */
@@ -278,10 +277,8 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_run_list = {
-    .name = "run.list",
-    .method = "GET",
-    .path = "/v1/runs",
-    .summary = "list runs of all tasks, those that live first, then by their end, latest first",
+    OP("run.list", "GET", "/v1/runs",
+       "list runs of all tasks, those that live first, then by their end, latest first"),
     .text =
         "For a picture of the time. A run that was still going on at `until` is not among those "
         "that ended before: ask for a later time to see it. One call looks at up to 5,000 ended "

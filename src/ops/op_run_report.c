@@ -113,17 +113,13 @@ static int run(struct op_call *call) {
     print_bool(&w, "ok", true);
     if (refused.length > 0)
         print_text(&w, "refused", strbuf_text(&refused));
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 #define TOKENS(name_, text_) PARAM(NUMBER, BODY, name_, .text = (text_), .max = TOKENS_MAX)
 
 const struct op op_run_report = {
-    .name = "run.report",
-    .method = "POST",
-    .path = "/v1/report",
-    .summary = "tell from inside a run what it used and how it goes",
+    OP("run.report", "POST", "/v1/report", "tell from inside a run what it used and how it goes"),
     .text = "Numbers above the limits of `report.*` are not booked, and the owner gets an alert.",
     .params = PARAMS(
         PARAM(TEXT, BODY, "task",

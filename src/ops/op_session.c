@@ -127,10 +127,7 @@ static int replay_open(struct op_call *call, const char *memo) {
 /* --- the operations -------------------------------------------------------------------------- */
 
 const struct op op_session_code = {
-    .name = "session.code",
-    .method = "POST",
-    .path = "/v1/session/code",
-    .summary = "make a link that opens the dashboard once",
+    OP("session.code", "POST", "/v1/session/code", "make a link that opens the dashboard once"),
     .text = "Good for one use within a minute. If the daemon has no TCP listener (`http.listen`), "
             "it listens on a loopback port from now on, until it ends. Only at the owner's socket.",
     .params = PARAMS(
@@ -159,10 +156,7 @@ const struct op op_session_code = {
 };
 
 const struct op op_session_open = {
-    .name = "session.open",
-    .method = "POST",
-    .path = "/v1/session",
-    .summary = "swap the code of a link for a token",
+    OP("session.open", "POST", "/v1/session", "swap the code of a link for a token"),
     .text =
         "The only operation besides /healthz that needs no token over TCP. A code that was used, "
         "or is older than a minute, is refused (401). A process of a run is refused, too (403), "

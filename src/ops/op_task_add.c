@@ -332,10 +332,7 @@ static const struct shape added_task_shape = { "AddedTask", "a task that was to 
 /* clang-format on */
 
 const struct op op_task_add = {
-    .name = "task.add",
-    .method = "POST",
-    .path = "/v1/tasks",
-    .summary = "add tasks",
+    OP("task.add", "POST", "/v1/tasks", "add tasks"),
     .text =
         "A batch is added whole or not at all; an error names the task (`index`). "
         "With `partial` a mistake in one still refuses all, but a full queue defers only those "

@@ -80,8 +80,7 @@ static int run(struct op_call *call) {
     print_text(&w, "state", task_state_name(view.state));
     print_text(&w, "hold", view.state == TASK_HELD ? hold_name(view.hold) : NULL);
     print_task_budget(&w, call->engine, task);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 #define AMOUNT(name_, text_)                                                                       \
@@ -90,10 +89,7 @@ static int run(struct op_call *call) {
 static const char *const modes[] = { "hold", "stop", NULL };
 
 const struct op op_task_budget = {
-    .name = "task.budget",
-    .method = "POST",
-    .path = "/v1/tasks/{id}/budget",
-    .summary = "change how much a task may use",
+    OP("task.budget", "POST", "/v1/tasks/{id}/budget", "change how much a task may use"),
     .text =
         "What is not given stays as it is. A task that is held because it has used up its budget "
         "goes "

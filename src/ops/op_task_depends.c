@@ -118,10 +118,7 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_task_depends = {
-    .name = "task.depends",
-    .method = "POST",
-    .path = "/v1/tasks/depends",
-    .summary = "replace what a task depends on",
+    OP("task.depends", "POST", "/v1/tasks/depends", "replace what a task depends on"),
     .params = PARAMS(PARAM(TEXT, BODY, "task", .text = "whose dependencies they are",
                            .required = true, .min = 1, .max = 160),
                      PARAM(LIST, BODY, "depends_on",

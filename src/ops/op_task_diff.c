@@ -76,10 +76,8 @@ static const struct shape diff_file_shape = { "DiffFile", "a file that differs",
 /* clang-format on */
 
 const struct op op_task_diff = {
-    .name = "task.diff",
-    .method = "GET",
-    .path = "/v1/tasks/{id}/diff",
-    .summary = "show what a task has changed in its git worktree",
+    OP("task.diff", "GET", "/v1/tasks/{id}/diff",
+       "show what a task has changed in its git worktree"),
     .text =
         "All of the task: the files of its worktree as they are now, committed or not, against "
         "where its branch left `branch`; after the worktree has gone, what was merged or was there "

@@ -378,10 +378,7 @@ static const struct shape graph_node_shape = { "GraphNode", "a task in a graph",
 /* clang-format on */
 
 const struct op op_task_graph = {
-    .name = "task.graph",
-    .method = "GET",
-    .path = "/v1/graph",
-    .summary = "show what waits for what, as nodes and edges",
+    OP("task.graph", "GET", "/v1/graph", "show what waits for what, as nodes and edges"),
     .text = "Of a project, or of everything, the newest tasks.",
     .params = PARAMS(
         OP_PARAM_FILTER("project", "tasks of this project"),

@@ -282,8 +282,7 @@ static int print(struct op_call *call) {
     op_print_next(&w, l->kind_of_cursor, l->next);
     if (!call->run.token[0]) /* they are nobody's children */
         print_external(&w, call->engine);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* --- with a text ----------------------------------------------------------------------------- */
@@ -379,10 +378,7 @@ static int run(struct op_call *call) {
 static const char *const orders[] = { "new", "old", "queue", NULL };
 
 const struct op op_task_list = {
-    .name = "task.list",
-    .method = "GET",
-    .path = "/v1/tasks",
-    .summary = "list tasks",
+    OP("task.list", "GET", "/v1/tasks", "list tasks"),
     .text =
         "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
         "none, and still a `next`; with a `text` it reads up to 10,000 titles. The order of the "

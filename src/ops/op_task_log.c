@@ -66,10 +66,7 @@ static const char *const streams[] = { "out", "err", "check", "prepare", NULL };
 static const char *const formats[] = { "raw", "text", NULL };
 
 const struct op op_task_log = {
-    .name = "task.log",
-    .method = "GET",
-    .path = "/v1/tasks/{id}/log",
-    .summary = "read what a run printed",
+    OP("task.log", "GET", "/v1/tasks/{id}/log", "read what a run printed"),
     .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
             "replaced by the same number of bytes. `X-Sluice-Attempt` and "
             "`X-Sluice-Offset` say what they are; adding their number to the offset is where to go "

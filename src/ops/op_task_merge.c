@@ -84,10 +84,7 @@ static const struct shape merged_task_shape = { "MergedTask", "a task that was t
 /* clang-format on */
 
 const struct op op_task_merge = {
-    .name = "task.merge",
-    .method = "POST",
-    .path = "/v1/tasks/merge",
-    .summary = "merge the branches of finished tasks",
+    OP("task.merge", "POST", "/v1/tasks/merge", "merge the branches of finished tasks"),
     .text = "For tasks that are finished or wait for review, and have run in a worktree. What is "
             "left in the worktree is committed, the branch is rebased onto the base branch, the "
             "checks of the task run again if that changed anything, and the base branch moves "

@@ -82,10 +82,7 @@ static int run(struct op_call *call) {
 static const char *const places[] = { "front", "back", NULL };
 
 const struct op op_task_priority = {
-    .name = "task.priority",
-    .method = "POST",
-    .path = "/v1/tasks/priority",
-    .summary = "change the priority of tasks",
+    OP("task.priority", "POST", "/v1/tasks/priority", "change the priority of tasks"),
     .text = "Where the setting `order` does not name the priority, as under most presets, the "
             "number is stored and changes nothing.",
     .params = PARAMS(

@@ -37,10 +37,7 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_task_runs = {
-    .name = "task.runs",
-    .method = "GET",
-    .path = "/v1/tasks/{id}/runs",
-    .summary = "list the runs of a task, newest first",
+    OP("task.runs", "GET", "/v1/tasks/{id}/runs", "list the runs of a task, newest first"),
     .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_run)),
     .right = OP_READ,

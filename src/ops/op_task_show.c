@@ -146,8 +146,7 @@ static int print(struct op_call *call) {
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
     print_iterations(&w, call->engine, &t);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static void take_runs(struct op_call *call, const struct store_answer *answer) {
@@ -217,10 +216,7 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_task_show = {
-    .name = "task.show",
-    .method = "GET",
-    .path = "/v1/tasks/{id}",
-    .summary = "show one task",
+    OP("task.show", "GET", "/v1/tasks/{id}", "show one task"),
     .params = PARAMS(OP_PARAM_ID),
     .answers = &shape_task_full,
     .right = OP_READ,

@@ -489,10 +489,7 @@ static const struct shape slung_task_shape = { "SlungTask", "a task that was to 
 /* clang-format on */
 
 const struct op op_task_sling = {
-    .name = "task.sling",
-    .method = "POST",
-    .path = "/v1/tasks/sling",
-    .summary = "schedule drafts",
+    OP("task.sling", "POST", "/v1/tasks/sling", "schedule drafts"),
     .text = "All or none, unless `partial`. What is scheduled already is `already`; tasks of a "
             "project that only "
             "coordinates are `skipped`. What is said of agent, account and merging stands beside "

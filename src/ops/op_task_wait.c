@@ -82,8 +82,7 @@ static int print_all(struct op_call *call) {
     json_write_array_end(&w);
     print_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
     print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* --- how their last runs ended --------------------------------------------------------------- */
@@ -165,10 +164,7 @@ static const struct shape waited_task_shape = { "WaitedTask", "a task that was w
 /* clang-format on */
 
 const struct op op_task_wait = {
-    .name = "task.wait",
-    .method = "POST",
-    .path = "/v1/wait",
-    .summary = "wait until tasks have ended",
+    OP("task.wait", "POST", "/v1/wait", "wait until tasks have ended"),
     .text = "Answers when all of them (`any`: one) are final, or need a person (`patient` goes on "
             "waiting), or the time is over. A run that waits for tasks below it lends them its "
             "slots meanwhile, one at a time, and is answered when they are its own again. Closing "

@@ -244,8 +244,7 @@ static int print_why(struct op_call *call) {
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
     print_forecast(&w, call->engine, task, position);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static void take_run(struct op_call *call, const struct store_answer *answer) {
@@ -311,10 +310,7 @@ static const struct shape gate_shape = { "Gate", "a condition for the start of a
 /* clang-format on */
 
 const struct op op_task_why = {
-    .name = "task.why",
-    .method = "GET",
-    .path = "/v1/tasks/{id}/why",
-    .summary = "say why a task does not run",
+    OP("task.why", "GET", "/v1/tasks/{id}/why", "say why a task does not run"),
     .params = PARAMS(OP_PARAM_ID),
     .answers = ANSWERS(
         { "id", T_ID, "the task" }, { "state", T_WORD, "its state", &words_state },

@@ -96,10 +96,7 @@ static int run_revoke(struct op_call *call) {
 /* --- the operations -------------------------------------------------------------------------- */
 
 const struct op op_token_add = {
-    .name = "token.add",
-    .method = "POST",
-    .path = "/v1/tokens",
-    .summary = "make a token for clients that come by TCP",
+    OP("token.add", "POST", "/v1/tokens", "make a token for clients that come by TCP"),
     .text = "Only at the owner's socket.",
     .params =
         PARAMS(PARAM(TEXT, BODY, "name",
@@ -125,10 +122,7 @@ const struct op op_token_add = {
 };
 
 const struct op op_token_list = {
-    .name = "token.list",
-    .method = "GET",
-    .path = "/v1/tokens",
-    .summary = "list the tokens, and the pages that are signed in",
+    OP("token.list", "GET", "/v1/tokens", "list the tokens, and the pages that are signed in"),
     .text = "Never their secrets. Those that have expired are shown until the next one is made. "
             "Only at the owner's socket.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
@@ -139,10 +133,7 @@ const struct op op_token_list = {
 };
 
 const struct op op_token_revoke = {
-    .name = "token.revoke",
-    .method = "POST",
-    .path = "/v1/tokens/{name}/revoke",
-    .summary = "end a token at once",
+    OP("token.revoke", "POST", "/v1/tokens/{name}/revoke", "end a token at once"),
     .text = "Its connections end, streams too. A page is revoked by its id. Only at the owner's "
             "socket.",
     .params = PARAMS(PARAM(TEXT, PATH, "name", .text = "its name, or its id", .required = true,

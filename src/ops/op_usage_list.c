@@ -84,8 +84,7 @@ static int print(struct op_call *call) {
     if (!a->by_agent)
         print_targets(call, &w);
     op_print_next(&w, 'u', a->next);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 static bool is_word(const struct op_call *call, const char *param, const char *word) {
@@ -141,10 +140,7 @@ static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended 
 /* clang-format on */
 
 const struct op op_usage_list = {
-    .name = "usage.list",
-    .method = "GET",
-    .path = "/v1/usage",
-    .summary = "sum up what runs have used, by day or hour",
+    OP("usage.list", "GET", "/v1/usage", "sum up what runs have used, by day or hour"),
     .text = "A run counts in the span in which it ended. Days are kept for 800 days and hours for "
             "40, also when the runs are gone. Up to 1,000 sums in one answer, oldest first.",
     .params =
