@@ -281,3 +281,15 @@ double ask_real(const json_t *object, const char *key, double otherwise) {
 bool ask_true(const json_t *object, const char *key) {
     return json_is_true(json_object_get(object, key));
 }
+
+bool ask_is_word(const char *word, const char *words) {
+    size_t length = strlen(word);
+    for (const char *at = words; length > 0 && (at = strstr(at, word)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
+    return false;
+}
+
+bool ask_is(const json_t *object, const char *key, const char *words) {
+    return ask_is_word(ask_text(object, key, ""), words);
+}

@@ -123,3 +123,6 @@ const char *ask_text(const json_t *object, const char *key, const char *otherwis
 int64_t ask_int(const json_t *object, const char *key, int64_t otherwise);
 double ask_real(const json_t *object, const char *key, double otherwise);
 bool ask_true(const json_t *object, const char *key);
+/* Is the text one of the words, which have blanks between them? What is absent is none. */
+bool ask_is(const json_t *object, const char *key, const char *words);
+bool ask_is_word(const char *word, const char *words);

@@ -64,7 +64,7 @@ static int code_of_already(struct ask *ask) {
     }
     if (!already || ask_try_get(ask, "/v1/config") != 0)
         return CMD_OK;
-    return strcmp(ask_text(ask->answer, "preset", ""), "agency") == 0 ? CMD_REFUSED : CMD_OK;
+    return ask_is(ask->answer, "preset", "agency") ? CMD_REFUSED : CMD_OK;
 }
 
 /* Where the tasks were written. */

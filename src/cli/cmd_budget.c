@@ -73,16 +73,14 @@ static void print_budget(const json_t *task) {
     const char *why = ask_text(task, "why", NULL);
     sanitize_line(ask_text(task, "id", "?"), &out);
     strbuf_printf(&out, " %s; a run that passes its budget %s\n", print_state(task).text,
-                  strcmp(ask_text(budget, "on_budget", "hold"), "stop") == 0
-                      ? "is stopped"
-                      : "goes on to its end");
+                  ask_is(budget, "on_budget", "stop") ? "is stopped" : "goes on to its end");
     add_both(&rows, "run", json_object_get(budget, "run"), 0);
     add_both(&rows, "task", json_object_get(budget, "task"),
              ask_int(budget, "unknown_cost_runs", 0));
     add_both(&rows, "project", project, ask_int(project, "unknown_cost_runs", 0));
     add_both(&rows, "all projects", all, ask_int(all, "unknown_cost_runs", 0));
     rows_print(&rows, &out);
-    if (why && strcmp(ask_text(task, "hold", ""), "budget") == 0) {
+    if (why && ask_is(task, "hold", "budget")) {
         sanitize_line(why, &out);
         strbuf_putc(&out, '\n');
     }

@@ -17,15 +17,11 @@
 #include "os/clock.h"
 #include "os/files.h"
 
-/* --- scheduler: of the daemon -------------------------------------------------------------------- */
+/* --- scheduler ----------------------------------------------------------------------------------- */
 
 #define CANDIDATES_MOST 2000000
-#define SCHEDULER_COLUMNS                                                                          \
-    {                                                                                              \
-        { "ID" }, { "TYPE" }, { "PRIORITY" }, { "AGE" }, { "DEPTH" }, { "ITER" }, {                \
-            "RUNNABLE"                                                                             \
-        }                                                                                          \
-    }
+
+DEFINE_FREEP(struct snapshot, snapshot_free);
 
 /* Two or three words for a gate's code ("project-budget"), or the code itself: the column is
  * narrow, and `sluice why` has the sentence. */
@@ -50,192 +46,112 @@ static const char *debug_short_reason(const char *gate) {
     return gate;
 }
 
-static int compare_items(const void *left, const void *right) {
-    const json_t *a = *(json_t *const *)left, *b = *(json_t *const *)right;
-    int64_t scores[] = { ask_int(a, "score", 0), ask_int(b, "score", 0) };
-    if (scores[0] != scores[1])
-        return scores[0] > scores[1] ? -1 : 1;
-    int64_t times[] = { ask_int(a, "created_at", 0), ask_int(b, "created_at", 0) };
-    return times[0] < times[1] ? -1 : times[0] > times[1];
-}
-
-static void print_json(json_t *const *items, size_t count, time_ms now, struct strbuf *out) {
-    strbuf_puts(out, "{\"tasks\":[");
-    for (size_t i = 0; i < count; i++) {
-        const char *gate = ask_text(items[i], "gate", NULL);
-        json_t *row = json_pack(
-            "{s:s?, s:s?, s:I, s:I, s:O?, s:O?, s:b, s:s?}", "id", ask_text(items[i], "id", NULL),
-            "type", ask_text(items[i], "kind", NULL), "priority",
-            (json_int_t)ask_int(items[i], "score", 0), "age_ms",
-            (json_int_t)(now - ask_int(items[i], "created_at", now)), "depth",
-            json_object_get(items[i], "depth"), "iteration", json_object_get(items[i], "iteration"),
-            "runnable", gate == NULL, "reason", gate ? debug_short_reason(gate) : NULL);
-        strbuf_puts(out, i ? ",\n" : "\n");
-        ask_dump(row, out);
-        out->text[--out->length] = '\0'; /* the newline: it goes behind the comma */
-        json_decref(row);
-        output_some(out);
-    }
-    strbuf_puts(out, "]}\n");
-}
-
-static void print_table(json_t *const *items, size_t count, time_ms now, struct strbuf *out) {
-    struct output_column columns[] = SCHEDULER_COLUMNS;
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
-    _cleanup_(strbuf_finish) struct strbuf runnable = STRBUF_INIT;
-    for (size_t i = 0; i < count; i++) {
-        const char *gate = ask_text(items[i], "gate", NULL);
-        strbuf_clear(&runnable);
-        if (gate)
-            strbuf_printf(&runnable, "no (%s)", debug_short_reason(gate));
-        else
-            strbuf_puts(&runnable, "yes");
-        rows_add(&rows, (const char *[]){
-                            ask_text(items[i], "id", NULL),
-                            ask_text(items[i], "kind", NULL),
-                            cell_number(items[i], "score").text,
-                            output_span(now - ask_int(items[i], "created_at", now)).text,
-                            cell_number(items[i], "depth").text,
-                            cell_number(items[i], "iteration").text,
-                            strbuf_text(&runnable),
-                        });
-    }
-    if (count == 0)
-        output_head(columns, ARRAY_SIZE(columns), out);
-    rows_print(&rows, out);
-}
-
-static int debug_live_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(client_answer_freep) json_t *found = json_array();
-    int code = ask_open(&ask, ASK_RUNNING);
-    if (code == CMD_OK)
-        code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
-                         ask_append, found);
-    if (code != CMD_OK)
-        return code;
-    size_t count = json_array_size(found);
-    _cleanup_(freep) json_t **items = xcalloc(count + 1, sizeof(json_t *));
-    for (size_t i = 0; i < count; i++)
-        items[i] = json_array_get(found, i);
-    qsort(items, count, sizeof(json_t *), compare_items);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    time_ms now = clock_read();
-    if (call->json)
-        print_json(items, count, now, &out);
-    else
-        print_table(items, count, now, &out);
-    output_rest(&out);
-    return CMD_OK;
-}
-
-/* --- scheduler: of a snapshot -------------------------------------------------------------------- */
-
-DEFINE_FREEP(struct snapshot, snapshot_free);
-
+/* A task that waits: one of the daemon's, or of a snapshot. */
 struct candidate {
-    task_id task;
+    int64_t score;
     time_ms created_at;
-    int32_t score;
+    size_t number;      /* in the answer, or the task of the snapshot */
+    const json_t *item; /* NULL: of the snapshot */
 };
 
 struct listing {
-    const struct snapshot *snapshot;
+    struct candidate *candidates;
+    size_t count;
+    time_ms now;
+    const struct snapshot *snapshot; /* NULL: the daemon's */
     struct core *core;
-    const struct symbol_table *symbols;
-    const struct candidate *candidates;
     struct strbuf out, reason, runnable; /* scratch for one row, as those below */
-    char score[16], depth[16], iteration[16];
+    char score[24], depth[24], iteration[24];
     struct output_span age;
 };
 
-/* Score, higher first; then older first; then the order of the file. */
+static void listing_finish(struct listing *l) {
+    free(l->candidates);
+    strbuf_finish(&l->out);
+    strbuf_finish(&l->reason);
+    strbuf_finish(&l->runnable);
+}
+
+/* What is shown of one. */
+struct row {
+    const char *id, *kind, *reason; /* reason NULL: it could start */
+    int64_t score, age, depth, iteration;
+};
+
+/* Score, higher first; then older first; then in their order. */
 static int compare(const void *left, const void *right) {
     const struct candidate *a = left, *b = right;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
     if (a->created_at != b->created_at)
         return a->created_at < b->created_at ? -1 : 1;
-    return a->task < b->task ? -1 : a->task > b->task;
+    return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static struct candidate *find_candidates(const struct listing *l, size_t *ret_count) {
-    size_t tasks = snapshot_task_count(l->snapshot), count = 0;
-    struct candidate *found = xcalloc(tasks + 1, sizeof(*found));
-    for (task_id task = 1; task <= tasks; task++) {
-        struct task_view v;
-        if (core_task(l->core, task, &v)
-            && (v.state == TASK_WAITING || v.state == TASK_READY || v.state == TASK_HELD))
-            found[count++] = (struct candidate){ task, v.created_at, v.score };
-    }
-    qsort(found, count, sizeof(*found), compare);
-    *ret_count = count;
-    return found;
-}
-
-static void short_reason(struct listing *l, const struct verdict *v) {
+static const char *short_reason(struct listing *l, const struct verdict *v) {
+    if (v->gate != GATE_LEASE)
+        return debug_short_reason(gate_name(v->gate));
     strbuf_clear(&l->reason);
-    if (v->gate == GATE_LEASE)
-        verdict_code(v, l->symbols, &l->reason);
-    else
-        strbuf_puts(&l->reason, debug_short_reason(gate_name(v->gate)));
+    verdict_code(v, core_symbols(l->core), &l->reason);
+    return strbuf_text(&l->reason);
 }
 
-static void write_json(struct listing *l, const struct candidate *candidates, size_t count) {
+static struct row row_at(struct listing *l, size_t i) {
+    const struct candidate *c = &l->candidates[i];
+    struct row row = { .score = c->score, .age = l->now - c->created_at };
+    if (c->item) {
+        const char *gate = ask_text(c->item, "gate", NULL);
+        row.id = ask_text(c->item, "id", "?");
+        row.kind = ask_text(c->item, "kind", NULL);
+        row.reason = gate ? debug_short_reason(gate) : NULL;
+        row.depth = ask_int(c->item, "depth", 0);
+        row.iteration = ask_int(c->item, "iteration", 0);
+        return row;
+    }
+    struct task_view v;
+    struct verdict verdict;
+    (void)core_task(l->core, (task_id)c->number, &v);
+    row.id = snapshot_task_name(l->snapshot, v.id);
+    row.kind = v.kind ? symbol_name(core_symbols(l->core), v.kind) : NULL;
+    row.reason = core_blocked(l->core, v.id, &verdict) ? short_reason(l, &verdict) : NULL;
+    row.depth = v.depth;
+    row.iteration = v.iteration;
+    return row;
+}
+
+/* One line per task: easy to read, to grep and to compare. */
+static void write_json(struct listing *l) {
     strbuf_puts(&l->out, "{\"tasks\":[");
-    time_ms now = snapshot_now(l->snapshot);
-    for (size_t i = 0; i < count; i++) {
-        struct task_view v;
-        struct verdict verdict;
-        (void)core_task(l->core, candidates[i].task, &v);
-        bool blocked = core_blocked(l->core, candidates[i].task, &verdict);
-        if (blocked)
-            short_reason(l, &verdict);
+    for (size_t i = 0; i < l->count; i++) {
+        struct row row = row_at(l, i);
+        json_t *value =
+            json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:s?}", "id", row.id, "type", row.kind,
+                      "priority", (json_int_t)row.score, "age_ms", (json_int_t)row.age, "depth",
+                      (json_int_t)row.depth, "iteration", (json_int_t)row.iteration, "runnable",
+                      row.reason == NULL, "reason", row.reason);
         strbuf_puts(&l->out, i ? ",\n" : "\n");
-        struct json_writer w;
-        json_write_init(&w, &l->out, false);
-        json_write_object_begin(&w);
-        json_write_key(&w, "id");
-        json_write_string(&w, snapshot_task_name(l->snapshot, v.id));
-        json_write_key(&w, "type");
-        json_write_string(&w, v.kind ? symbol_name(l->symbols, v.kind) : NULL);
-        json_write_key(&w, "priority");
-        json_write_int(&w, v.score);
-        json_write_key(&w, "age_ms");
-        json_write_int(&w, now - v.created_at);
-        json_write_key(&w, "depth");
-        json_write_int(&w, v.depth);
-        json_write_key(&w, "iteration");
-        json_write_int(&w, v.iteration);
-        json_write_key(&w, "runnable");
-        json_write_bool(&w, !blocked);
-        json_write_key(&w, "reason");
-        json_write_string(&w, blocked ? strbuf_text(&l->reason) : NULL);
-        json_write_object_end(&w);
+        print_value(&l->out, value);
+        json_decref(value);
         output_some(&l->out);
     }
     strbuf_puts(&l->out, "]}\n");
 }
 
-static bool fill_candidate(void *ctx, size_t row, bool printing, const char **cells) {
+static bool fill_row(void *ctx, size_t i, bool printing, const char **cells) {
     struct listing *l = ctx;
-    struct task_view v;
-    struct verdict verdict;
+    struct row row = row_at(l, i);
     (void)printing;
-    (void)core_task(l->core, l->candidates[row].task, &v);
     strbuf_clear(&l->runnable);
-    if (core_blocked(l->core, v.id, &verdict)) {
-        short_reason(l, &verdict);
-        strbuf_printf(&l->runnable, "no (%s)", strbuf_text(&l->reason));
-    } else {
+    if (row.reason)
+        strbuf_printf(&l->runnable, "no (%s)", row.reason);
+    else
         strbuf_puts(&l->runnable, "yes");
-    }
-    (void)snprintf(l->score, sizeof(l->score), "%" PRId32, v.score);
-    (void)snprintf(l->depth, sizeof(l->depth), "%" PRIu32, v.depth);
-    (void)snprintf(l->iteration, sizeof(l->iteration), "%" PRIu32, v.iteration);
-    l->age = output_span(snapshot_now(l->snapshot) - v.created_at);
-    cells[0] = snapshot_task_name(l->snapshot, v.id);
-    cells[1] = v.kind ? symbol_name(l->symbols, v.kind) : "-";
+    (void)snprintf(l->score, sizeof(l->score), "%" PRId64, row.score);
+    (void)snprintf(l->depth, sizeof(l->depth), "%" PRId64, row.depth);
+    (void)snprintf(l->iteration, sizeof(l->iteration), "%" PRId64, row.iteration);
+    l->age = output_span(row.age);
+    cells[0] = row.id;
+    cells[1] = row.kind ? row.kind : "-";
     cells[2] = l->score;
     cells[3] = l->age.text;
     cells[4] = l->depth;
@@ -244,36 +160,64 @@ static bool fill_candidate(void *ctx, size_t row, bool printing, const char **ce
     return true;
 }
 
+static int print_listing(const struct cmd_call *call, struct listing *l) {
+    struct output_column columns[] = {
+        { "ID" }, { "TYPE" }, { "PRIORITY" }, { "AGE" }, { "DEPTH" }, { "ITER" }, { "RUNNABLE" },
+    };
+    if (l->count > 0)
+        qsort(l->candidates, l->count, sizeof(*l->candidates), compare);
+    if (call->json)
+        write_json(l);
+    else
+        output_table(&(struct output_table){ columns, ARRAY_SIZE(columns), fill_row, l }, l->count,
+                     &l->out);
+    output_rest(&l->out);
+    return CMD_OK;
+}
+
+static int list_live(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(client_answer_freep) json_t *found = json_array();
+    _cleanup_(listing_finish) struct listing l = { 0 };
+    int code = ask_open(&ask, ASK_RUNNING);
+    if (code == CMD_OK)
+        code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
+                         ask_append, found);
+    if (code != CMD_OK)
+        return code;
+    l.now = clock_read();
+    l.candidates = xcalloc(json_array_size(found) + 1, sizeof(*l.candidates));
+    ASK_EACH(item, found) {
+        l.candidates[l.count] =
+            (struct candidate){ ask_int(item, "score", 0), ask_int(item, "created_at", l.now),
+                                l.count, item };
+        l.count++;
+    }
+    return print_listing(call, &l);
+}
+
 static int scheduler_run(const struct cmd_call *call) {
     const char *path = cmd_value(call, "snapshot");
     if (!path && cmd_has(call, "set"))
         return cmd_usage_error(call->cmd, "option '--set' needs --snapshot");
     if (!path)
-        return debug_live_run(call);
+        return list_live(call);
     _cleanup_(snapshot_freep) struct snapshot *snapshot = NULL;
     int code = snapshot_file_read(call, path, &snapshot);
     if (code != CMD_OK)
         return code;
-    struct listing l = {
-        .snapshot = snapshot,
-        .core = snapshot_core(snapshot),
-        .symbols = core_symbols(snapshot_core(snapshot)),
-    };
-    size_t count;
-    struct candidate *candidates = find_candidates(&l, &count);
-    struct output_column columns[] = SCHEDULER_COLUMNS;
-    l.candidates = candidates;
-    if (call->json)
-        write_json(&l, candidates, count);
-    else
-        output_table(&(struct output_table){ columns, ARRAY_SIZE(columns), fill_candidate, &l },
-                     count, &l.out);
-    output_rest(&l.out);
-    free(candidates);
-    strbuf_finish(&l.out);
-    strbuf_finish(&l.reason);
-    strbuf_finish(&l.runnable);
-    return CMD_OK;
+    _cleanup_(listing_finish) struct listing l = { .snapshot = snapshot,
+                                                   .core = snapshot_core(snapshot),
+                                                   .now = snapshot_now(snapshot) };
+    size_t tasks = snapshot_task_count(snapshot);
+    l.candidates = xcalloc(tasks + 1, sizeof(*l.candidates));
+    for (task_id task = 1; task <= tasks; task++) {
+        struct task_view v;
+        if (core_task(l.core, task, &v)
+            && (v.state == TASK_WAITING || v.state == TASK_READY || v.state == TASK_HELD))
+            l.candidates[l.count++] = (struct candidate){ v.score, v.created_at, task, NULL };
+    }
+    return print_listing(call, &l);
 }
 
 static const struct cmd_option scheduler_options[] = {

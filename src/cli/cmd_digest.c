@@ -49,11 +49,6 @@ static void add_int(json_t *object, const char *key, int64_t more) {
     json_object_set_new(object, key, json_integer(ask_int(object, key, 0) + more));
 }
 
-/* Unknown stays null until somebody says something. */
-static void add_money(json_t *object, double more) {
-    json_object_set_new(object, "cost_usd", json_real(ask_real(object, "cost_usd", 0) + more));
-}
-
 static json_t *member(json_t *object, const char *key) {
     json_t *found = json_object_get(object, key);
     if (!found) {
@@ -77,15 +72,17 @@ static void add_spent(json_t *sums, const json_t *run) {
                   || json_is_integer(json_object_get(run, "tokens_out"));
     int64_t began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
     add_int(sums, "runs", 1);
-    add_int(sums, "ok", strcmp(ask_text(run, "outcome", ""), "ok") == 0);
+    add_int(sums, "ok", ask_is(run, "outcome", "ok"));
     add_int(sums, "busy_ms", began > 0 && ended > began ? ended - began : 0);
     add_int(sums, "tokens_in", ask_int(run, "tokens_in", 0));
     add_int(sums, "tokens_out", ask_int(run, "tokens_out", 0));
     add_int(sums, "tokens_cached", ask_int(run, "tokens_cached", 0));
     add_int(sums, "unknown_cost", !known);
     add_int(sums, "unknown_tokens", !tokens);
-    if (known)
-        add_money(sums, ask_real(run, "cost_usd", 0));
+    if (known) /* unknown stays null until somebody says something */
+        json_object_set_new(
+            sums, "cost_usd",
+            json_real(ask_real(sums, "cost_usd", 0) + ask_real(run, "cost_usd", 0)));
 }
 
 /* The latest run of a task comes first: what it said is what counts. */
@@ -343,7 +340,7 @@ static void take_held(void *ctx, const json_t *task) {
         { "breaker", "could not be launched", NULL },
         { "budget", "has used up its budget", NULL },
     };
-    if (strcmp(ask_text(task, "hold", ""), "denied") == 0)
+    if (ask_is(task, "hold", "denied"))
         take_denied(ctx, task);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
@@ -383,7 +380,7 @@ static int gather_status(struct gathering *g, json_t *people) {
         add_person(people, &(struct wish){ .what = "nothing is started: the queue is paused",
                                            .why = "'sluice resume' goes on" });
     ASK_EACH(item, json_object_get(status, "limiters")) {
-        if (strcmp(ask_text(item, "state", ""), "closed") == 0)
+        if (ask_is(item, "state", "closed"))
             take_closed(people, item);
     }
     ASK_EACH(item, json_object_get(status, "alerts")) {

@@ -174,7 +174,7 @@ static void check_version(struct doctor *d, struct ask *ask) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "running, version %s, process %lld", version,
                   (long long)ask_int(ask->answer, "pid", 0));
-    if (strcmp(ask_text(ask->answer, "role", ""), "standby") == 0)
+    if (ask_is(ask->answer, "role", "standby"))
         strbuf_puts(&text, ", a standby");
     bool same = strcmp(version, SLUICE_VERSION) == 0;
     add_level(d, "daemon", same ? OK : WARNING, strbuf_text(&text),

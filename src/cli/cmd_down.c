@@ -80,7 +80,7 @@ static int find_locks(struct down *d) {
             const char *folder = ask_text(run, "folder", NULL);
             if (!folder || ask_text(run, "outcome", NULL))
                 continue;
-            bool slurm = strcmp(ask_text(run, "executor", ""), "slurm") == 0;
+            bool slurm = ask_is(run, "executor", "slurm");
             if (slurm ? !is_begun(d, folder)
                       : strcmp(ask_text(run, "host", d->host), d->host) != 0) {
                 d->elsewhere++;
@@ -112,7 +112,7 @@ static int find_process(struct down *d) {
     if (code != CMD_OK)
         return code;
     d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
-    d->is_standby = strcmp(ask_text(d->ask.answer, "role", ""), "standby") == 0;
+    d->is_standby = ask_is(d->ask.answer, "role", "standby");
     d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
     d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
     return CMD_OK;

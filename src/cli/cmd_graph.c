@@ -1,11 +1,675 @@
 /* cmd_graph.c: what waits for what, drawn. The daemon knows the graph; here it only gets its looks. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/id_map.h"
 #include "cli/ask.h"
 #include "cli/graph_view.h"
+#include "cli/output.h"
 #include "cli/print_task.h"
 #include "os/terminal.h"
+#include "sim/text.h"
+
+static bool same_id(const void *ctx, uint32_t handle, const void *key) {
+    return strcmp(((const struct graph_view *)ctx)->boxes[handle - 1].id, key) == 0;
+}
+
+static uint32_t find(const struct id_map *map, const char *id) {
+    return id_map_find(map, hash_bytes(id, strlen(id)), id);
+}
+
+static void read_boxes(const json_t *nodes, struct graph_view *view, struct id_map *map) {
+    size_t i;
+    json_t *node;
+    json_array_foreach((json_t *)nodes, i, node) {
+        const char *id = ask_text(node, "id", NULL);
+        if (!id || find(map, id))
+            continue;
+        view->boxes[view->count++] = (struct graph_box){
+            .id = id,
+            .title = ask_text(node, "title", ""),
+            .state = ask_text(node, "state", "?"),
+            .gate = ask_text(node, "gate", NULL),
+            .level = (uint32_t)ask_int(node, "level", 0),
+            .critical = ask_true(node, "critical"),
+        };
+        id_map_add(map, hash_bytes(id, strlen(id)), (uint32_t)view->count);
+    }
+}
+
+static void read_lines(const json_t *edges, struct graph_view *view, const struct id_map *map) {
+    size_t i;
+    json_t *edge;
+    json_array_foreach((json_t *)edges, i, edge) {
+        uint32_t from = find(map, ask_text(edge, "from", ""));
+        uint32_t to = find(map, ask_text(edge, "to", ""));
+        if (from && to && from != to)
+            view->lines[view->line_count++] = (struct graph_line){
+                .from = from - 1,
+                .to = to - 1,
+                .is_parent = strcmp(ask_text(edge, "type", ""), "parent") == 0,
+                .critical = ask_true(edge, "critical"),
+            };
+    }
+}
+
+void graph_view_read(const json_t *answer, struct graph_view *ret) {
+    const json_t *nodes = json_object_get(answer, "nodes");
+    const json_t *edges = json_object_get(answer, "edges");
+    _cleanup_(id_map_finish) struct id_map map = { 0 };
+    *ret = (struct graph_view){ .critical = ask_int(answer, "critical_ms", 0),
+                                .truncated = ask_true(answer, "truncated") };
+    ret->boxes = xcalloc(json_array_size(nodes) + 1, sizeof(*ret->boxes));
+    ret->lines = xcalloc(json_array_size(edges) + 1, sizeof(*ret->lines));
+    id_map_init(&map, same_id, ret);
+    read_boxes(nodes, ret, &map);
+    read_lines(edges, ret, &map);
+}
+
+void graph_view_finish(struct graph_view *view) {
+    free(view->boxes);
+    free(view->lines);
+    *view = (struct graph_view){ 0 };
+}
+
+const char *graph_mark(const char *state, bool unicode) {
+    static const struct {
+        const char *state, *unicode, *plain;
+    } marks[] = {
+        { "done", "✓", "+" },    { "failed", "✗", "x" },   { "canceled", "⊘", "-" },
+        { "running", "▶", ">" }, { "starting", "▷", ">" }, { "ready", "○", "o" },
+        { "waiting", "·", "." }, { "held", "‖", "=" },     { "invalidated", "~", "~" },
+        { "draft", "…", "_" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+        if (strcmp(marks[i].state, state) == 0)
+            return unicode ? marks[i].unicode : marks[i].plain;
+    return "?";
+}
+
+/* --- as a tree of lines ----------------------------------------------------------------------------- */
+
+/* Each task stands once, below one of those that come before it: the one on the longest chain, else its
+ * parent, else the one that stands deepest itself, so that what is last to be over is next to it. The others
+ * are named behind its title. A tree deeper than a screen is wide goes on at the same column, and its lines
+ * begin with their depth. Nothing recurses: a chain may have twenty thousand tasks. */
+#define NONE        UINT32_MAX
+#define INDENTS_MAX 12u /* levels that are drawn */
+#define OTHERS_MAX  3u  /* names of what else comes before */
+
+struct tree {
+    const struct graph_view *view;
+    uint32_t *above;               /* of each box: the line that it hangs on, or NONE */
+    uint32_t *first, *next;        /* children of a box, in order; next of its own kind */
+    uint32_t *incoming, *in_first; /* lines that lead to a box: incoming[in_first[i] …] */
+    uint32_t *stack, *depth;       /* boxes to be printed, the next one last */
+    bool *last;                    /* by depth: the branch there has ended */
+};
+
+static uint32_t rank(const struct graph_view *view, const struct graph_line *line) {
+    return line->critical ? UINT32_MAX
+                          : (line->is_parent ? UINT32_MAX / 2 : view->boxes[line->from].level);
+}
+
+static void index_lines(struct tree *t) {
+    const struct graph_view *view = t->view;
+    uint32_t *used = xcalloc(view->count + 1, sizeof(*used));
+    for (size_t i = 0; i < view->line_count; i++)
+        t->in_first[view->lines[i].to + 1]++;
+    for (size_t i = 0; i < view->count; i++)
+        t->in_first[i + 1] += t->in_first[i];
+    for (size_t i = 0; i < view->line_count; i++) {
+        uint32_t to = view->lines[i].to;
+        t->incoming[t->in_first[to] + used[to]++] = (uint32_t)i;
+    }
+    free(used);
+}
+
+/* Only upwards, so that nothing can hang on itself. */
+static void hang(struct tree *t) {
+    const struct graph_view *view = t->view;
+    for (uint32_t box = 0; box < view->count; box++) {
+        t->above[box] = NONE;
+        for (uint32_t k = t->in_first[box]; k < t->in_first[box + 1]; k++) {
+            uint32_t line = t->incoming[k];
+            if (view->boxes[view->lines[line].from].level >= view->boxes[box].level)
+                continue;
+            if (t->above[box] == NONE
+                || rank(view, &view->lines[line]) > rank(view, &view->lines[t->above[box]]))
+                t->above[box] = line;
+        }
+    }
+}
+
+/* From the last to the first, so that each list is in the order of the boxes. */
+static void link_children(struct tree *t) {
+    const struct graph_view *view = t->view;
+    for (uint32_t i = 0; i < view->count; i++)
+        t->first[i] = t->next[i] = NONE;
+    for (uint32_t i = (uint32_t)view->count; i-- > 0;) {
+        if (t->above[i] == NONE)
+            continue;
+        uint32_t from = view->lines[t->above[i]].from;
+        t->next[i] = t->first[from];
+        t->first[from] = i;
+    }
+}
+
+/* --- one line -------------------------------------------------------------------------------- */
+
+/* Returns the columns it takes. */
+static size_t put_branches(const struct tree *t, const struct graph_text *how, uint32_t depth,
+                           struct strbuf *out) {
+    static const char *const drawn[2][4] = { { "|  ", "   ", "|- ", "`- " },
+                                             { "│  ", "   ", "├─ ", "└─ " } };
+    const char *const *branch = drawn[how->unicode];
+    if (depth == 0)
+        return 0;
+    if (depth > INDENTS_MAX) {
+        size_t before = out->length;
+        strbuf_printf(out, "(%" PRIu32 ") ", depth);
+        return out->length - before;
+    }
+    for (uint32_t d = 1; d < depth; d++)
+        strbuf_puts(out, branch[t->last[d] ? 1 : 0]);
+    strbuf_puts(out, branch[t->last[depth] ? 3 : 2]);
+    return (size_t)depth * 3;
+}
+
+/* What else comes before it. */
+static void put_others(const struct tree *t, uint32_t box, struct strbuf *out) {
+    const struct graph_view *view = t->view;
+    uint32_t count = 0;
+    for (uint32_t k = t->in_first[box]; k < t->in_first[box + 1]; k++) {
+        if (t->incoming[k] == t->above[box])
+            continue;
+        if (count < OTHERS_MAX)
+            strbuf_printf(out, "%s%s", count ? ", " : " after ",
+                          view->boxes[view->lines[t->incoming[k]].from].id);
+        count++;
+    }
+    if (count > OTHERS_MAX)
+        strbuf_printf(out, " and %" PRIu32 " more", count - OTHERS_MAX);
+}
+
+static void put_line(const struct tree *t, const struct graph_text *how, uint32_t box,
+                     uint32_t depth, struct strbuf *out) {
+    const struct graph_box *b = &t->view->boxes[box];
+    const struct output_style *style = output_style();
+    const char *colour = print_state_colour(b->state);
+    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT, tail = STRBUF_INIT;
+    size_t indent = put_branches(t, how, depth, out);
+    strbuf_printf(&head, "%s %s %s", graph_mark(b->state, how->unicode), b->id, b->state);
+    if (b->critical)
+        strbuf_puts(&tail, " *");
+    put_others(t, box, &tail);
+    strbuf_printf(out, "%s%s%s%s", b->critical ? style->bold : "", colour, strbuf_text(&head),
+                  *colour || b->critical ? style->reset : "");
+    size_t taken = indent + text_columns(strbuf_text(&head)) + text_columns(strbuf_text(&tail)) + 2;
+    if (*b->title && (how->width == 0 || how->width > taken + 8)) {
+        strbuf_puts(out, "  ");
+        print_line(out, b->title, how->width ? how->width - taken : 0);
+    }
+    strbuf_puts(out, strbuf_text(&tail));
+    strbuf_putc(out, '\n');
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+/* Children go onto the stack from the last to the first. */
+static size_t push_children(struct tree *t, uint32_t box, uint32_t depth, size_t count) {
+    size_t begin = count;
+    for (uint32_t child = t->first[box]; child != NONE; child = t->next[child]) {
+        t->stack[count] = child;
+        t->depth[count++] = depth;
+    }
+    for (size_t i = begin, k = count; i + 1 < k; i++) {
+        uint32_t other = t->stack[--k];
+        t->stack[k] = t->stack[i];
+        t->stack[i] = other;
+    }
+    return count;
+}
+
+static void print_tree(struct tree *t, const struct graph_text *how, uint32_t root,
+                       struct strbuf *out) {
+    size_t count = 0;
+    t->stack[count] = root;
+    t->depth[count++] = 0;
+    while (count > 0) {
+        uint32_t box = t->stack[--count], depth = t->depth[count];
+        t->last[depth] = t->next[box] == NONE;
+        put_line(t, how, box, depth, out);
+        count = push_children(t, box, depth + 1, count);
+    }
+}
+
+static void print_foot(const struct graph_view *view, struct strbuf *out) {
+    bool marked = false;
+    for (size_t i = 0; i < view->count && !marked; i++)
+        marked = view->boxes[i].critical;
+    if (!marked)
+        return;
+    strbuf_puts(out, "* the longest chain");
+    if (view->critical > 0) {
+        strbuf_puts(out, ": about ");
+        text_duration(out, view->critical);
+    }
+    strbuf_putc(out, '\n');
+}
+
+void graph_print_text(const struct graph_view *view, const struct graph_text *how,
+                      struct strbuf *out) {
+    size_t count = view->count + 2;
+    struct tree t = { .view = view };
+    uint32_t **arrays[] = { &t.above, &t.first, &t.next, &t.in_first, &t.stack, &t.depth };
+    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
+        *arrays[i] = xcalloc(count, sizeof(uint32_t));
+    t.incoming = xcalloc(view->line_count + 1, sizeof(*t.incoming));
+    t.last = xcalloc(count, sizeof(*t.last));
+    index_lines(&t);
+    hang(&t);
+    link_children(&t);
+    for (uint32_t i = 0; i < view->count; i++)
+        if (t.above[i] == NONE)
+            print_tree(&t, how, i, out);
+    print_foot(view, out);
+    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
+        free(*arrays[i]);
+    free(t.incoming);
+    free(t.last);
+}
+
+/* --- for Graphviz and Mermaid -------------------------------------------------------------------------- */
+
+/* Names are made here, from positions, so that no id can be a word of the language; what people wrote is in
+ * quotes, with everything escaped that could end them or mean something. */
+#define LABEL_MAX 40 /* columns of a title */
+
+/* The looks of a state, the same in both languages; readable without colour by their marks. */
+static const struct look {
+    const char *state, *fill;
+} looks[] = {
+    { "done", "#d5ead8" },    { "failed", "#f6d5d0" },   { "canceled", "#e4e4e4" },
+    { "running", "#cfe2f7" }, { "starting", "#cfe2f7" }, { "ready", "#fdf3cf" },
+    { "held", "#eadcf4" },    { "waiting", "#ffffff" },  { "invalidated", "#e4e4e4" },
+    { "draft", "#ffffff" },
+};
+
+static const struct look *look_of(const char *state) {
+    for (size_t i = 0; i < ARRAY_SIZE(looks); i++)
+        if (strcmp(looks[i].state, state) == 0)
+            return &looks[i];
+    return &looks[ARRAY_SIZE(looks) - 1];
+}
+
+/* --- Graphviz -------------------------------------------------------------------------------- */
+
+static void put_dot_text(struct strbuf *out, const char *text) {
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            strbuf_putc(out, '\\');
+        strbuf_putc(out, *text);
+    }
+}
+
+static void put_dot_box(struct strbuf *out, const struct graph_view *view, size_t i) {
+    const struct graph_box *b = &view->boxes[i];
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    print_line(&title, b->title, LABEL_MAX);
+    strbuf_printf(out, "  n%zu [label=\"%s ", i, graph_mark(b->state, true));
+    put_dot_text(out, b->id);
+    if (title.length > 0) {
+        strbuf_puts(out, "\\n");
+        put_dot_text(out, strbuf_text(&title));
+    }
+    strbuf_printf(out, "\", fillcolor=\"%s\"%s];\n", look_of(b->state)->fill,
+                  b->critical ? ", penwidth=3" : "");
+}
+
+void graph_print_dot(const struct graph_view *view, struct strbuf *out) {
+    strbuf_puts(out, "digraph sluice {\n  rankdir=LR;\n"
+                     "  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n");
+    for (size_t i = 0; i < view->count; i++)
+        put_dot_box(out, view, i);
+    for (size_t i = 0; i < view->line_count; i++) {
+        const struct graph_line *line = &view->lines[i];
+        strbuf_printf(out, "  n%" PRIu32 " -> n%" PRIu32 "%s%s%s%s;\n", line->from, line->to,
+                      line->is_parent || line->critical ? " [" : "",
+                      line->is_parent ? "style=dashed" : "",
+                      line->critical ? (line->is_parent ? ", penwidth=3" : "penwidth=3") : "",
+                      line->is_parent || line->critical ? "]" : "");
+    }
+    strbuf_puts(out, "}\n");
+}
+
+/* --- Mermaid --------------------------------------------------------------------------------- */
+
+/* Everything that Mermaid or the page around it could read as more than a letter. */
+static void put_mermaid_text(struct strbuf *out, const char *text) {
+    for (; *text; text++) {
+        if (strchr("\"#&;<>`\\|[]{}()*_~:%$@", *text))
+            strbuf_printf(out, "#%d;", *text);
+        else
+            strbuf_putc(out, *text);
+    }
+}
+
+static void put_mermaid_box(struct strbuf *out, const struct graph_view *view, size_t i) {
+    const struct graph_box *b = &view->boxes[i];
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    print_line(&title, b->title, LABEL_MAX);
+    strbuf_printf(out, "  n%zu[\"%s ", i, graph_mark(b->state, true));
+    put_mermaid_text(out, b->id);
+    if (title.length > 0) {
+        strbuf_puts(out, "<br/>");
+        put_mermaid_text(out, strbuf_text(&title));
+    }
+    strbuf_printf(out, "\"]:::%s\n", look_of(b->state)->state);
+}
+
+void graph_print_mermaid(const struct graph_view *view, struct strbuf *out) {
+    strbuf_puts(out, "flowchart LR\n");
+    for (size_t i = 0; i < view->count; i++)
+        put_mermaid_box(out, view, i);
+    for (size_t i = 0; i < view->line_count; i++) {
+        const struct graph_line *line = &view->lines[i];
+        strbuf_printf(out, "  n%" PRIu32 " %s n%" PRIu32 "\n", line->from,
+                      line->critical    ? "==>"
+                      : line->is_parent ? "-.->"
+                                        : "-->",
+                      line->to);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(looks); i++)
+        strbuf_printf(out, "  classDef %s fill:%s,stroke:#555,color:#111\n", looks[i].state,
+                      looks[i].fill);
+    for (size_t i = 0; i < view->count; i++)
+        if (view->boxes[i].critical)
+            strbuf_printf(out, "  style n%zu stroke-width:4px\n", i);
+}
+
+/* --- as a picture ------------------------------------------------------------------------------------- */
+
+/* A column for each level, from left to right, so that every line leads to the right. Inside a column boxes
+ * are sorted by where their neighbours stand, a few times to and fro, which keeps most lines from
+ * crossing. Tasks that nothing is tied to are put below, in rows: they need no column. The picture has no
+ * script and asks for nothing from elsewhere. */
+#define BOX_WIDTH  230
+#define BOX_HEIGHT 40
+#define GAP_X      70
+#define GAP_Y      14
+#define MARGIN     20
+#define HEAD       40 /* the line above everything */
+#define TITLE_MAX  32 /* columns */
+#define SWEEPS     6u
+#define FREE_WIDTH 5u /* boxes in a row of those that nothing is tied to */
+
+struct place {
+    uint32_t column;
+    double order; /* inside its column; first its row, then the mean of its neighbours */
+    int x, y;
+    bool tied;
+};
+
+struct drawing {
+    const struct graph_view *view;
+    struct place *places;
+    uint32_t *sorted; /* boxes by column and order */
+    uint32_t *begin;  /* of column c: sorted[begin[c] .. begin[c + 1]) */
+    uint32_t columns;
+    uint32_t *first, *ends; /* neighbours of a box: ends[first[i] .. first[i + 1]) */
+    int width, height;
+};
+
+/* --- where everything stands ----------------------------------------------------------------- */
+
+static void index_neighbours(struct drawing *d) {
+    const struct graph_view *view = d->view;
+    for (size_t i = 0; i < view->line_count; i++) {
+        const struct graph_line *line = &view->lines[i];
+        d->first[line->from + 1]++;
+        d->first[line->to + 1]++;
+        d->places[line->from].tied = d->places[line->to].tied = true;
+    }
+    for (size_t i = 0; i < view->count; i++)
+        d->first[i + 1] += d->first[i];
+    uint32_t *used = xcalloc(view->count + 1, sizeof(*used));
+    for (size_t i = 0; i < view->line_count; i++) {
+        uint32_t a = view->lines[i].from, b = view->lines[i].to;
+        d->ends[d->first[a] + used[a]++] = b;
+        d->ends[d->first[b] + used[b]++] = a;
+    }
+    free(used);
+}
+
+static int by_order(const void *a, const void *b, void *ctx) {
+    const struct place *places = ctx;
+    const struct place *x = &places[*(const uint32_t *)a], *y = &places[*(const uint32_t *)b];
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    if (x->order < y->order || x->order > y->order)
+        return x->order < y->order ? -1 : 1;
+    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+/* Columns without gaps, whatever the levels are. */
+static void make_columns(struct drawing *d) {
+    const struct graph_view *view = d->view;
+    uint32_t tied = 0, last_level = 0;
+    for (uint32_t i = 0; i < view->count; i++) {
+        d->places[i].column = view->boxes[i].level;
+        d->places[i].order = i;
+        if (d->places[i].tied)
+            d->sorted[tied++] = i;
+    }
+    if (tied > 1)
+        qsort_r(d->sorted, tied, sizeof(*d->sorted), by_order, d->places);
+    for (uint32_t k = 0; k < tied; k++) {
+        uint32_t level = view->boxes[d->sorted[k]].level;
+        if (k == 0 || level != last_level)
+            d->begin[d->columns++] = k;
+        last_level = level;
+        d->places[d->sorted[k]].column = d->columns - 1;
+        d->places[d->sorted[k]].order = k - d->begin[d->columns - 1];
+    }
+    d->begin[d->columns] = tied;
+}
+
+static void sort_column(struct drawing *d, uint32_t column, bool from_left) {
+    uint32_t *boxes = d->sorted + d->begin[column];
+    uint32_t count = d->begin[column + 1] - d->begin[column];
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t box = boxes[k], seen = 0;
+        double sum = 0;
+        for (uint32_t n = d->first[box]; n < d->first[box + 1]; n++) {
+            const struct place *other = &d->places[d->ends[n]];
+            if (from_left ? other->column >= column : other->column <= column)
+                continue;
+            sum += other->order;
+            seen++;
+        }
+        d->places[box].order = seen ? sum / seen : k;
+    }
+    if (count > 1)
+        qsort_r(boxes, count, sizeof(*boxes), by_order, d->places);
+    for (uint32_t k = 0; k < count; k++)
+        d->places[boxes[k]].order = k;
+}
+
+static void sort_columns(struct drawing *d) {
+    for (unsigned sweep = 0; sweep < SWEEPS; sweep++)
+        for (uint32_t c = 0; c < d->columns; c++)
+            sort_column(d, sweep % 2 ? d->columns - 1 - c : c, sweep % 2 == 0);
+}
+
+/* Each column stands in the middle of the highest. */
+static void place_tied(struct drawing *d, int *ret_bottom) {
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < d->columns; c++)
+        most = d->begin[c + 1] - d->begin[c] > most ? d->begin[c + 1] - d->begin[c] : most;
+    for (uint32_t c = 0; c < d->columns; c++) {
+        uint32_t count = d->begin[c + 1] - d->begin[c];
+        int top = HEAD + (int)(most - count) * (BOX_HEIGHT + GAP_Y) / 2;
+        for (uint32_t k = 0; k < count; k++) {
+            struct place *p = &d->places[d->sorted[d->begin[c] + k]];
+            p->x = MARGIN + (int)c * (BOX_WIDTH + GAP_X);
+            p->y = top + (int)k * (BOX_HEIGHT + GAP_Y);
+        }
+    }
+    d->width = MARGIN + (int)d->columns * (BOX_WIDTH + GAP_X);
+    *ret_bottom = HEAD + (int)most * (BOX_HEIGHT + GAP_Y);
+}
+
+static void place_free(struct drawing *d, int top) {
+    uint32_t at = 0;
+    uint32_t row = d->columns > FREE_WIDTH ? d->columns : FREE_WIDTH;
+    for (uint32_t i = 0; i < d->view->count; i++) {
+        struct place *p = &d->places[i];
+        if (p->tied)
+            continue;
+        p->x = MARGIN + (int)(at % row) * (BOX_WIDTH + GAP_X);
+        p->y = top + GAP_Y + (int)(at / row) * (BOX_HEIGHT + GAP_Y);
+        if (p->x + BOX_WIDTH + GAP_X > d->width)
+            d->width = p->x + BOX_WIDTH + GAP_X;
+        at++;
+    }
+    uint32_t rows = (at + row - 1) / row;
+    d->height = top + (int)rows * (BOX_HEIGHT + GAP_Y) + (rows ? GAP_Y : 0) + MARGIN;
+    d->width += MARGIN - GAP_X;
+    if (d->width < 4 * MARGIN + BOX_WIDTH)
+        d->width = 4 * MARGIN + BOX_WIDTH;
+}
+
+/* --- the picture ----------------------------------------------------------------------------- */
+
+static void put_xml(struct strbuf *out, const char *text, size_t columns) {
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
+    print_line(&safe, text, columns);
+    for (const char *c = strbuf_text(&safe); *c; c++) {
+        if (*c == '&')
+            strbuf_puts(out, "&amp;");
+        else if (*c == '<')
+            strbuf_puts(out, "&lt;");
+        else if (*c == '>')
+            strbuf_puts(out, "&gt;");
+        else if (*c == '"')
+            strbuf_puts(out, "&quot;");
+        else if (*c == '\'')
+            strbuf_puts(out, "&#39;");
+        else
+            strbuf_putc(out, *c);
+    }
+}
+
+static void put_head(struct strbuf *out, const struct drawing *d) {
+    strbuf_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                  "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n",
+                  d->width, d->height, d->width, d->height);
+    strbuf_puts(
+        out,
+        "<style>\n"
+        ".page{fill:#fff}.box{fill:#fff;stroke:#667}.name{font-weight:bold}text{fill:#223}\n"
+        ".line{fill:none;stroke:#889;marker-end:url(#to)}.parent{stroke-dasharray:5 4}\n"
+        ".critical{stroke:#c25a00;stroke-width:3}\n"
+        ".done{fill:#d5ead8}.failed{fill:#f6d5d0}.running,.starting{fill:#cfe2f7}"
+        ".ready{fill:#fdf3cf}.held{fill:#eadcf4}.canceled,.invalidated{fill:#e4e4e4}\n"
+        "@media(prefers-color-scheme:dark){.page{fill:#16181d}.box{fill:#23262d;stroke:#8a90a0}"
+        "text{fill:#e6e8ee}.line{stroke:#778}.critical{stroke:#ff9d45}.done{fill:#1f4527}"
+        ".failed{fill:#5a2620}.running,.starting{fill:#1d3f63}.ready{fill:#51461c}"
+        ".held{fill:#43305a}.canceled,.invalidated{fill:#3a3c42}}\n"
+        "</style>\n"
+        "<defs><marker id=\"to\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
+        "markerUnits=\"userSpaceOnUse\" "
+        "markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
+        "fill=\"#889\"/></marker>"
+        "</defs>\n");
+    strbuf_printf(out, "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", d->width, d->height);
+}
+
+static void put_caption(struct strbuf *out, const struct graph_view *view) {
+    strbuf_printf(out, "<text x=\"%d\" y=\"24\">%zu task%s", MARGIN, view->count,
+                  view->count == 1 ? "" : "s");
+    if (view->critical > 0) {
+        strbuf_puts(out, " · longest chain (thick): about ");
+        text_duration(out, view->critical);
+    }
+    strbuf_printf(out, "%s</text>\n", view->truncated ? " · there are more tasks" : "");
+}
+
+static void put_curve(struct strbuf *out, const struct drawing *d, const struct graph_line *line) {
+    const struct place *a = &d->places[line->from], *b = &d->places[line->to];
+    int x1 = a->x + BOX_WIDTH, y1 = a->y + BOX_HEIGHT / 2;
+    int x2 = b->x, y2 = b->y + BOX_HEIGHT / 2;
+    int bend = x2 - x1 > 2 * GAP_X ? GAP_X : (x2 - x1) / 2;
+    strbuf_printf(out, "<path class=\"line%s%s\" d=\"M%d %dC%d %d %d %d %d %d\"/>\n",
+                  line->is_parent ? " parent" : "", line->critical ? " critical" : "", x1, y1,
+                  x1 + bend, y1, x2 - bend, y2, x2, y2);
+}
+
+/* A state that this program does not know gets no colour, and no class of its own. */
+static const char *class_of(const char *state) {
+    return strcmp(graph_mark(state, false), "?") == 0 ? "" : state;
+}
+
+static void put_box(struct strbuf *out, const struct drawing *d, size_t i) {
+    const struct graph_box *b = &d->view->boxes[i];
+    const struct place *p = &d->places[i];
+    strbuf_puts(out, "<g><title>");
+    put_xml(out, b->id, 0);
+    strbuf_puts(out, ": ");
+    put_xml(out, b->state, 0);
+    if (b->gate) {
+        strbuf_puts(out, ", ");
+        put_xml(out, b->gate, 0);
+    }
+    strbuf_puts(out, ". ");
+    put_xml(out, b->title, 0);
+    strbuf_printf(out,
+                  "</title><rect class=\"box %s%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                  "rx=\"6\"/>",
+                  class_of(b->state), b->critical ? " critical" : "", p->x, p->y, BOX_WIDTH,
+                  BOX_HEIGHT);
+    strbuf_printf(out, "<text class=\"name\" x=\"%d\" y=\"%d\">%s ", p->x + 8, p->y + 16,
+                  graph_mark(b->state, true));
+    put_xml(out, b->id, TITLE_MAX);
+    strbuf_printf(out, "</text><text x=\"%d\" y=\"%d\">", p->x + 8, p->y + 32);
+    put_xml(out, b->title, TITLE_MAX);
+    strbuf_puts(out, "</text></g>\n");
+}
+
+void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
+    struct drawing d = { .view = view };
+    size_t count = view->count + 2;
+    int bottom;
+    d.places = xcalloc(count, sizeof(*d.places));
+    d.sorted = xcalloc(count, sizeof(*d.sorted));
+    d.begin = xcalloc(count, sizeof(*d.begin));
+    d.first = xcalloc(count, sizeof(*d.first));
+    d.ends = xcalloc(2 * view->line_count + 1, sizeof(*d.ends));
+    index_neighbours(&d);
+    make_columns(&d);
+    sort_columns(&d);
+    place_tied(&d, &bottom);
+    place_free(&d, bottom);
+    put_head(out, &d);
+    put_caption(out, view);
+    for (size_t i = 0; i < view->line_count; i++)
+        put_curve(out, &d, &view->lines[i]);
+    for (size_t i = 0; i < view->count; i++)
+        put_box(out, &d, i);
+    strbuf_puts(out, "</svg>\n");
+    free(d.places);
+    free(d.sorted);
+    free(d.begin);
+    free(d.first);
+    free(d.ends);
+}
+
+/* --- the command --------------------------------------------------------------------------------------- */
 
 enum format { FORMAT_ASCII, FORMAT_DOT, FORMAT_MERMAID, FORMAT_SVG, FORMAT_MAX };
 static const char *const formats[FORMAT_MAX] = { "ascii", "dot", "mermaid", "svg" };

@@ -119,12 +119,6 @@ static void put_comment(struct strbuf *out, const char *before, const char *text
     }
 }
 
-static void put_value(struct strbuf *out, const struct config *config,
-                      const struct setting *setting) {
-    setting_print(setting, config_number(config, setting->key, NULL), out);
-    strbuf_putc(out, '\n');
-}
-
 /* The parts of `key` that `last` does not begin with are opened; returns the last part's depth. */
 static unsigned open_parts(struct strbuf *out, const char *key, const char *last) {
     unsigned depth = 0;
@@ -154,7 +148,8 @@ static void put_setting(struct strbuf *out, const struct config *config, const c
     strbuf_puts(out, depth == 0 ? "\n" : "");
     put_comment(out, indent, setting->text);
     strbuf_printf(out, "#%*s%s: ", (int)(2 * depth), "", dot ? dot + 1 : key);
-    put_value(out, config, setting);
+    setting_print(setting, config_number(config, setting->key, NULL), out);
+    strbuf_putc(out, '\n');
 }
 
 static void put_file(struct strbuf *out, const struct config *config, const struct preset *preset,

@@ -330,12 +330,6 @@ static void pump_events(struct stdio *s) {
     s->reconnect = clock_read_steady() + LOOK_AGAIN;
 }
 
-static void reopen_events(struct stdio *s) {
-    open_events(s);
-    if (s->events)
-        mcp_event(s->mcp, NULL, clock_read_steady());
-}
-
 /* --- in -------------------------------------------------------------------------------------- */
 
 static void take_line(struct stdio *s) {
@@ -398,8 +392,11 @@ static bool turn(struct stdio *s) {
         return false;
     if (look || fds[1].revents)
         pump_events(s);
-    else if (s->watching && !s->events && clock_read_steady() >= s->reconnect)
-        reopen_events(s);
+    else if (s->watching && !s->events && clock_read_steady() >= s->reconnect) {
+        open_events(s);
+        if (s->events)
+            mcp_event(s->mcp, NULL, clock_read_steady());
+    }
     for (size_t i = 0; i < LATER_MAX; i++)
         if (fds[2 + i].revents && s->laters[i].ask) /* what came before may have dropped it */
             take_later(&s->laters[i]);
@@ -407,15 +404,11 @@ static bool turn(struct stdio *s) {
     return !fds[0].revents || read_in(s);
 }
 
-/* What an agent's configuration says of the home is for agents that people start: a run has a daemon of
- * its own, and its token. */
-static void forget_home_in_run(void) {
+static int mcp_stdio_run(void) {
+    /* What an agent's configuration says of the home is for agents that people start: a run has a daemon of
+     * its own, and its token. */
     if (cmd_env("SLUICE_SOCKET") && cmd_env("SLUICE_TOKEN"))
         (void)unsetenv("SLUICE_HOME");
-}
-
-static int mcp_stdio_run(void) {
-    forget_home_in_run();
     struct stdio s = { .reconnect = TIME_NEVER };
     const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, &s };
     s.mcp = mcp_new(&backend, &(struct mcp_options){ .run = cmd_env("SLUICE_RUN") });

@@ -15,7 +15,7 @@
 #include "os/clock.h"
 
 static const char *state_of(const json_t *project) {
-    if (strcmp(ask_text(project, "pause_reason", ""), "section_removed") == 0)
+    if (ask_is(project, "pause_reason", "section_removed"))
         return "paused, section removed";
     if (ask_true(project, "paused"))
         return "paused";

@@ -101,27 +101,19 @@ static int look(struct run *run) {
 
 /* Its own, or that of its agent. */
 static bool is_behind_breaker(const json_t *task) {
-    return strcmp(ask_text(task, "gate", ""), "breaker") == 0;
+    return ask_is(task, "gate", "breaker");
 }
 
 /* Over, as far as this command is concerned: nothing happens to it any more by itself. */
 static bool is_over(const json_t *task) {
-    static const char *const states[] = { "done", "failed", "canceled", "invalidated" };
-    static const char *const holds[] = { "review", "external" };
-    const char *state = ask_text(task, "state", ""), *hold = ask_text(task, "hold", "");
-    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-        if (strcmp(state, states[i]) == 0)
-            return true;
-    for (size_t i = 0; i < ARRAY_SIZE(holds); i++)
-        if (strcmp(hold, holds[i]) == 0)
-            return true;
-    return is_behind_breaker(task);
+    return ask_is(task, "state", "done failed canceled invalidated")
+           || ask_is(task, "hold", "review external") || is_behind_breaker(task);
 }
 
 /* It stays as it is until a person acts; one that a person holds is left to that person. */
 static bool needs_person(const struct run *run, const json_t *task) {
     return !cmd_has(run->call, "keep-waiting") && ask_true(task, "needs_person")
-           && strcmp(ask_text(task, "hold", ""), "person") != 0;
+           && !ask_is(task, "hold", "person");
 }
 
 static const json_t *last_run(const json_t *task) {
@@ -184,7 +176,7 @@ static int exit_code_of(const struct run *run, const json_t *task) {
     int64_t code = ask_int(last, "exit_code", -1), signal = ask_int(last, "signal", 0);
     if (strcmp(state, "done") == 0)
         return 0;
-    if (strcmp(hold, "review") == 0 || strcmp(hold, "external") == 0) {
+    if (ask_is_word(hold, "review external")) {
         cmd_warn("%s is held: %s", run->id, ask_text(task, "why", hold));
         return code > 0 ? (int)code : 0;
     }
@@ -193,7 +185,7 @@ static int exit_code_of(const struct run *run, const json_t *task) {
                  ask_text(task, "why", hold));
         return NEEDS_PERSON;
     }
-    if (strcmp(ask_text(last, "how", ""), "timeout") == 0)
+    if (ask_is(last, "how", "timeout"))
         cmd_warn("%s: %s", run->id, ask_text(last, "message", "the run took too long"));
     if (signal > 0)
         return 128 + (int)signal;
@@ -218,7 +210,7 @@ static void give_up_on_breaker(struct run *run) {
 static bool go_on(struct run *run, int *ret_result) {
     const json_t *task = run->ask.answer;
     int64_t attempt = ask_int(task, "attempt", 0);
-    bool starting = strcmp(ask_text(task, "state", ""), "starting") == 0;
+    bool starting = ask_is(task, "state", "starting");
     int64_t shown = run->follow.attempt;
     *ret_result = 0;
     if (shown < attempt - (starting ? 1 : 0)) {

@@ -165,7 +165,7 @@ static void put_place(struct sheet *s, const json_t *task) {
 static void put_executor(struct sheet *s, const json_t *task) {
     const char *partition = ask_text(task, "partition", NULL);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (strcmp(ask_text(task, "executor", "local"), "slurm") != 0)
+    if (!ask_is(task, "executor", "slurm"))
         return;
     strbuf_printf(&text, "Slurm, %s%s", partition ? "partition " : "its default partition",
                   partition ? partition : "");

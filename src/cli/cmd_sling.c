@@ -150,11 +150,11 @@ static int tell(const struct cmd_call *call, const struct telling *t) {
     size_t i, skipped = 0, deferred = 0;
     json_t *task;
     json_array_foreach(t->tasks, i, task) {
-        if (strcmp(ask_text(task, "result", ""), "skipped") == 0) {
+        if (ask_is(task, "result", "skipped")) {
             skipped++;
             cmd_warn("%s skipped: %s", ask_text(task, "id", "?"), ask_text(task, "why", "?"));
         }
-        deferred += strcmp(ask_text(task, "result", ""), "deferred") == 0;
+        deferred += ask_is(task, "result", "deferred");
         if (!call->json)
             print_line(t, task, &out);
     }
@@ -223,7 +223,7 @@ static int add_work(struct onto *o, const char *id, struct formula **ret_formula
         return ask_failed(o->ask);
     int code = CMD_OK;
     json_t *task = json_incref(o->ask->answer), *body = NULL;
-    if (strcmp(ask_text(task, "state", ""), "draft") == 0) {
+    if (ask_is(task, "state", "draft")) {
         formula_freep(ret_formula);
         *ret_formula = NULL;
         code = expand_for(o, task, ret_formula, &body);

@@ -93,7 +93,7 @@ static int ask_once(struct waiting *w) {
 /* --- the answer ------------------------------------------------------------------------------ */
 
 static bool is_done(const json_t *task) {
-    return strcmp(ask_text(task, "state", ""), "done") == 0;
+    return ask_is(task, "state", "done");
 }
 
 static void print_one(const json_t *task, struct strbuf *out) {

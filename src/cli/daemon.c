@@ -170,13 +170,6 @@ static int spawn(const char *program, int log, int ready_fd, pid_t *ret_child) {
     return -r;
 }
 
-/* The daemon runs in another folder than we do: what it takes from the environment must not depend
- * on it. */
-static void fix_environment(const struct home *home) {
-    if (cmd_env("SLUICE_HOME"))
-        (void)setenv("SLUICE_HOME", home->data, 1);
-}
-
 static int start_begin(struct start *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT;
     int r = daemon_find_program("sluiced", &program, err);
@@ -184,7 +177,8 @@ static int start_begin(struct start *s, struct error *err) {
         r = home_make(s->home, err);
     if (r < 0)
         return r;
-    fix_environment(s->home);
+    if (cmd_env("SLUICE_HOME")) /* it runs in another folder than we do */
+        (void)setenv("SLUICE_HOME", s->home->data, 1);
     int pipes[2];
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));

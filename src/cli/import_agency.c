@@ -174,12 +174,6 @@ static void set_state(struct agency *a, json_t *item, const json_t *front, const
         state_hold(&a->s, item, "the scheduler does not run the flow 'plan'");
 }
 
-/* A flow that is not scheduled has no kind here. */
-static bool is_flow(const char *flow) {
-    return strcmp(flow, "implement") == 0 || strcmp(flow, "review") == 0
-           || strcmp(flow, "research") == 0;
-}
-
 static void set_order(struct agency *a, json_t *item, const json_t *entry, const char *body) {
     time_ms created = created_in(body), queued = state_time(ask_text(entry, "enqueuedAt", NULL));
     state_created(&a->s, item, created);
@@ -230,13 +224,14 @@ static void fill(struct agency *a, json_t *item, const struct place *at, const j
     set_title(item, body);
     set_state(a, item, front, at->column, entry);
     set_order(a, item, entry, body);
-    if (is_flow(flow))
+    if (ask_is_word(flow,
+                    "implement review research")) /* one that is not scheduled has no kind here */
         json_object_set_new(task, "kind", json_string(flow));
     else if (*flow && strcmp(flow, "plan") != 0)
         state_hold(&a->s, item, "'%s' is not a flow", flow);
     json_object_set_new(task, "serial", ask_string(at->phase));
     json_object_set_new(task, "parallelizable",
-                        json_boolean(strcmp(ask_text(front, "parallelizable", ""), "true") == 0));
+                        json_boolean(ask_is(front, "parallelizable", "true")));
     json_object_set_new(task, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
     state_keep(item, "failures", json_integer(failures));
     keep_front(a, item, front, at->path,
@@ -288,10 +283,6 @@ static bool is_phase(const char *name) {
     return true;
 }
 
-static bool is_nearly_phase(const char *name) {
-    return strncasecmp(name, "phase-", 6) == 0;
-}
-
 static void take_phase(struct agency *a, const char *phase) {
     static const char *const columns[] = { "in-progress", "backlog", "done" };
     for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
@@ -314,7 +305,7 @@ static int take_all(struct agency *a) {
         if (is_phase(phase)) {
             take_phase(a, phase);
             phases++;
-        } else if (is_nearly_phase(phase)) {
+        } else if (strncasecmp(phase, "phase-", 6) == 0) {
             state_damaged(&a->s, phase, "a phase must be called phase-N-label, in lower case");
         }
     }

@@ -379,7 +379,7 @@ static void note_tables(struct agent_queue *q) {
     const char *table;
     json_t *rows;
     json_object_foreach(q->tables, table, rows) {
-        if (json_array_size(rows) > 0 && !state_has_word(used, table))
+        if (json_array_size(rows) > 0 && !ask_is_word(table, used))
             state_note(&q->s, table, "%zu rows of this table are not brought over",
                        json_array_size(rows));
     }

@@ -17,15 +17,6 @@
 #define BEADS_MAX (16u << 20)
 #define DEPTH_MAX 200 /* of what needs what; beyond it the order is that of the file */
 
-/* What can be worked on. */
-static bool is_slingable(const char *type) {
-    static const char *const types[] = { "task", "bug", "feature", "chore" };
-    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-        if (strcmp(types[i], type) == 0)
-            return true;
-    return false;
-}
-
 /* --- reading --------------------------------------------------------------------------------- */
 
 static int run_bd(struct strbuf *out, struct error *err) {
@@ -156,7 +147,7 @@ static bool is_closed(const struct beads *b, const char *id) {
     const json_t *place = json_object_get(b->places, id);
     const json_t *bead = json_array_get(b->issues, (size_t)json_integer_value(place));
     const char *status = ask_text(place ? bead : NULL, "status", "open");
-    return strcmp(status, "closed") == 0 || strcmp(status, "tombstone") == 0;
+    return ask_is_word(status, "closed tombstone");
 }
 
 static void add_parent(struct beads *b, const json_t *bead, json_t *task) {
@@ -228,14 +219,13 @@ static int refuse(const struct beads *b, size_t index, const char *id, const cha
 static const char *why_skipped(const struct beads *b, const json_t *bead, const char *type) {
     const char *status = ask_text(bead, "status", "open");
     const json_t *project = project_of(b->projects, ask_text(bead, "id", ""));
-    if (!is_slingable(type))
+    if (!ask_is_word(type, "task bug feature chore"))
         return "nobody works on its type: only task, bug, feature and chore";
-    if (strcmp(status, "closed") == 0 || strcmp(status, "tombstone") == 0)
+    if (ask_is_word(status, "closed tombstone"))
         return "it is closed";
     if (ask_true(project, "coordination"))
         return "its project only coordinates (projects.P.coordination)";
-    if ((strcmp(status, "in_progress") == 0 || strcmp(status, "hooked") == 0)
-        && !cmd_has(b->import->call, "force"))
+    if (ask_is_word(status, "in_progress hooked") && !cmd_has(b->import->call, "force"))
         return "somebody works on it already; --force imports it all the same";
     return NULL;
 }

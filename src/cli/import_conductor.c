@@ -110,12 +110,6 @@ static const char run_members[] =
     "process_ownership pid pgid start_time end_time exit_code status cwd prompt_path "
     "output_path stdout_path stderr_path commandline error_summary agent_version";
 
-static bool has_begun(const json_t *run) {
-    const char *status = ask_text(run, "status", "");
-    return strcmp(status, "running") == 0 || strcmp(status, "completed") == 0
-           || strcmp(status, "failed") == 0;
-}
-
 static json_t *run_info(struct conductor *c, const struct folder *f, const char *run) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
@@ -136,11 +130,12 @@ static void read_runs(struct conductor *c, struct folder *f) {
     ASK_EACH(name, names) {
         json_t *info = run_info(c, f, json_string_value(name));
         state_known(&c->s, info, run_members);
-        f->is_running = f->is_running || strcmp(ask_text(info, "status", ""), "running") == 0;
+        f->is_running = f->is_running || ask_is(info, "status", "running");
         const json_t *parent = json_object_get(c->runs, ask_text(info, "parent_run_id", ""));
         const char *of = json_string_value(json_array_get(parent, 1));
         bool is_helper = of && strcmp(of, f->task) == 0;
-        if (json_is_object(info) && has_begun(info) && !is_helper)
+        if (json_is_object(info) && ask_is(info, "status", "running completed failed")
+            && !is_helper)
             json_array_append(f->runs, info);
         json_decref(info);
     }

@@ -202,7 +202,7 @@ static const char *rig_agent(struct gastown *g, const char *rig) {
 static void take_context(struct gastown *g, const char *id, const json_t *bead) {
     json_t *fields = json_loads(ask_text(bead, "description", ""), 0, NULL);
     const char *work = ask_text(fields, "work_bead_id", "");
-    bool open = strcmp(ask_text(bead, "status", ""), "closed") != 0;
+    bool open = !ask_is(bead, "status", "closed");
     const json_t *tracks = json_array_get(json_object_get(bead, "dependencies"), 0);
     if (open && !fields)
         state_damaged(&g->s, id, "its description is not complete JSON; it tracks '%s'",
@@ -267,16 +267,16 @@ static const char *why_skipped(const json_t *bead) {
 static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
     const char *status = ask_text(bead, "status", "open"), *who = ask_text(bead, "assignee", "");
     const json_t *context = json_object_get(g->contexts, state_id(item));
-    bool at_work = strcmp(status, "hooked") == 0 || strcmp(status, "in_progress") == 0;
-    bool is_open = strcmp(status, "open") == 0 || strcmp(status, "blocked") == 0;
+    bool at_work = ask_is_word(status, "hooked in_progress");
+    bool is_open = ask_is_word(status, "open blocked");
     state_set(&g->s, item, open_context(g, state_id(item)) ? "waiting" : "draft");
     if (strcmp(status, "closed") == 0)
         state_set(&g->s, item, "done");
     else if (at_work && strstr(who, "/polecats/"))
         state_set(&g->s, item, "running");
-    else if (!is_open || strcmp(ask_text(context, "_closed", ""), "circuit-broken") == 0)
+    else if (!is_open || ask_is(context, "_closed", "circuit-broken"))
         state_set(&g->s, item, "waiting"); /* and then held */
-    if (is_open && strcmp(ask_text(context, "_closed", ""), "circuit-broken") == 0)
+    if (is_open && ask_is(context, "_closed", "circuit-broken"))
         state_hold(&g->s, item, "its dispatch failed %lld times: %s",
                    (long long)ask_int(context, "dispatch_failures", 0),
                    ask_text(context, "last_failure", ""));
@@ -355,7 +355,7 @@ static void set_epic(struct gastown *g, json_t *item) {
     json_object_foreach(g->beads, id, bead) {
         ASK_EACH(link, json_object_get(bead, "dependencies")) {
             bool is_child =
-                strcmp(ask_text(link, "type", ""), "parent-child") == 0
+                ask_is(link, "type", "parent-child")
                 && strcmp(last_part(ask_text(link, "depends_on_id", "")), state_id(item)) == 0;
             if (!is_child || !state_find(&g->s, project_of(g, id), id))
                 continue;
@@ -408,7 +408,7 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     if (ask_text(bead, "external_ref", NULL))
         state_keep(item, "external_ref", ask_string(ask_text(bead, "external_ref", "")));
     take_fields(g, item);
-    if (!state_has_word(work, type_of(bead)))
+    if (!ask_is_word(type_of(bead), work))
         state_hold(&g->s, item, "'%s' is not a type that is known", type_of(bead));
     if (context && json_object_size(g->rigs) > 0 && !json_object_get(g->rigs, project))
         state_hold(&g->s, item, "there is no rig '%s'", project);

@@ -65,11 +65,6 @@ static const char *artifact_of(const json_t *loop) {
     return ask_text(loop, "triggered_by", ask_text(loop, "input_artifact", NULL));
 }
 
-static bool has_ended(const char *status) {
-    return strcmp(status, "complete") == 0 || strcmp(status, "failed") == 0
-           || strcmp(status, "invalidated") == 0;
-}
-
 /* The first parent upwards that does not exist, or NULL. */
 static const char *missing_above(const struct loopr *l, const json_t *loop) {
     for (unsigned depth = 0; loop && depth < 1000; depth++) {
@@ -84,7 +79,7 @@ static const char *missing_above(const struct loopr *l, const json_t *loop) {
 static bool is_stale(const struct loopr *l, const json_t *loop) {
     const json_t *above = json_object_get(l->loops, parent_of(loop));
     long from = iteration_in(artifact_of(loop));
-    return strcmp(ask_text(loop, "status", ""), "pending") == 0 && from >= 0
+    return ask_is(loop, "status", "pending") && from >= 0
            && from != (long)state_number(above, "iteration", 0);
 }
 
@@ -105,7 +100,7 @@ static const char *lost_state(const struct loopr *l, const json_t *loop, struct 
                           iteration_in(artifact_of(loop)), parent);
             return "invalidated";
         }
-        if (strcmp(ask_text(above, "status", ""), "invalidated") == 0) {
+        if (ask_is(above, "status", "invalidated")) {
             strbuf_printf(why, "its parent '%s' was invalidated", parent);
             return "invalidated";
         }
@@ -121,7 +116,8 @@ static void set_state(struct loopr *l, json_t *item, const json_t *loop) {
     };
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     const char *status = ask_text(loop, "status", "");
-    const char *lost = has_ended(status) ? NULL : lost_state(l, loop, &why);
+    const char *lost =
+        ask_is_word(status, "complete failed invalidated") ? NULL : lost_state(l, loop, &why);
     if (lost) {
         state_set(&l->s, item, lost);
         state_note(&l->s, state_id(item), "%s: %s", lost, strbuf_text(&why));
@@ -170,7 +166,7 @@ static void set_prompt(json_t *item, const json_t *loop) {
 static void set_artifact(const struct loopr *l, json_t *item, const json_t *loop) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const char *artifact = artifact_of(loop), *parent = ask_text(loop, "parent_loop", NULL);
-    if (!artifact || (!state_is(item, "waiting") && !state_is(item, "running")))
+    if (!artifact || !state_is(item, "waiting running"))
         return;
     strbuf_printf(&path, "%s/%s%s", l->s.root, l->folder, *l->folder ? "/" : "");
     if (ask_text(loop, "triggered_by", NULL) && parent)
@@ -194,7 +190,6 @@ static void keep_members(json_t *item, const json_t *loop) {
 }
 
 static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
-    static const char *const types[] = { "plan", "spec", "phase", "ralph" };
     json_t *item = state_item(&l->s, l->project, id, NULL), *task = state_task(item);
     const char *type = type_of(loop), *check = ask_text(loop, "validation_command", NULL);
     char digits[11] = "";
@@ -205,10 +200,7 @@ static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
     set_prompt(item, loop);
     (void)snprintf(digits, sizeof(digits), "%.10s", id);
     state_created(&l->s, item, created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
-    bool known = false;
-    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-        known = known || strcmp(types[i], type) == 0;
-    if (known)
+    if (ask_is_word(type, "plan spec phase ralph"))
         json_object_set_new(task, "kind", json_string(type));
     else
         state_hold(&l->s, item, "'%s' is not a type that is known", type);

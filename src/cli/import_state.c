@@ -131,12 +131,11 @@ void state_parent(json_t *item, const char *project, const char *id, bool waits)
 }
 
 bool state_is(const json_t *item, const char *is) {
-    return strcmp(ask_text(item, "is", ""), is) == 0;
+    return ask_is(item, "is", is);
 }
 
 static bool is_ended(const json_t *item) {
-    return !state_is(item, "waiting") && !state_is(item, "running") && !state_is(item, "held")
-           && !state_is(item, "draft");
+    return !state_is(item, "waiting running held draft");
 }
 
 void state_set(struct state *s, json_t *item, const char *is) {
@@ -183,19 +182,11 @@ void state_report(struct state *s, enum state_report what, const char *source, c
     s->im.damaged |= what == STATE_DAMAGED;
 }
 
-bool state_has_word(const char *words, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = words; length > 0 && (at = strstr(at, word)); at += length)
-        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-            return true;
-    return false;
-}
-
 void state_known(struct state *s, const json_t *object, const char *known) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
-        if (state_has_word(known, key) || json_object_get(s->ignored, key))
+        if (ask_is_word(key, known) || json_object_get(s->ignored, key))
             continue;
         json_object_set_new(s->ignored, key, json_true());
         state_note(s, key, "this member of the records is not known and was not read");
@@ -233,7 +224,7 @@ static void check_links(struct state *s, json_t *item) {
     for (size_t i = 0; i < json_array_size(needs);) {
         const char *key = json_string_value(json_array_get(needs, i));
         const json_t *other = json_object_get(s->items, key);
-        if (other && (state_is(other, "failed") || state_is(other, "canceled")) && !is_ended(item))
+        if (other && state_is(other, "failed canceled") && !is_ended(item))
             state_note(s, state_id(item),
                        "it needs '%s', which has %s: it waits until you retry that",
                        state_id(other), state_is(other, "failed") ? "failed" : "been canceled");
@@ -300,7 +291,7 @@ static void visit(struct sorting *sort, json_t *item) {
     json_array_append_new(sort->path, ask_string(key));
     json_t *needs = json_copy(json_object_get(item, "needs"));
     json_t *parent = json_object_get(sort->state->items, ask_text(item, "parent", ""));
-    bool waits = strcmp(ask_text(state_task(item), "parent_gate", ""), "done") == 0;
+    bool waits = ask_is(state_task(item), "parent_gate", "done");
     if (parent && waits)
         json_array_append(needs, json_object_get(item, "parent"));
     ASK_EACH(need, needs) {

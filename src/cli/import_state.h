@@ -96,8 +96,6 @@ void state_report(struct state *state, enum state_report what, const char *sourc
 #define state_damaged(state, ...) state_report(state, STATE_DAMAGED, __VA_ARGS__)
 /* Notes the members of an object that are not among the words, each once. */
 void state_known(struct state *state, const json_t *object, const char *known);
-/* Is it one of the words, which have blanks between them? */
-bool state_has_word(const char *words, const char *word);
 void state_setting(struct state *state, const char *key, const json_t *value);
 /* The settings that a project gets if it is new; borrowed. */
 json_t *state_project(struct state *state, const char *name);

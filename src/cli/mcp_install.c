@@ -173,11 +173,6 @@ static void dump(const json_t *value, struct strbuf *out) {
     free(text);
 }
 
-/* What stands there now, as JSON; NULL: something with comments in it. */
-static json_t *read_span(const struct strbuf *text, struct jsonc_span span) {
-    return json_loadb(strbuf_text(text) + span.from, span.to - span.from, JSON_DECODE_ANY, NULL);
-}
-
 static int change_json(const struct agent *agent, const char *program, const struct strbuf *before,
                        struct change *change, struct error *err) {
     json_t *entry = make_entry(agent, program);
@@ -186,7 +181,9 @@ static int change_json(const struct agent *agent, const char *program, const str
     dump(member, &change->added);
     json_decref(member);
     int r = jsonc_find(before, agent->mcp->member, "sluice", &span, err);
-    json_t *old = r > 0 ? read_span(before, span) : NULL;
+    json_t *old = r > 0 ? json_loadb(strbuf_text(before) + span.from, span.to - span.from,
+                                     JSON_DECODE_ANY, NULL)
+                        : NULL; /* NULL: something with comments in it */
     change->already = old && json_equal(old, entry);
     if (r > 0 && !change->already)
         strbuf_add(&change->old, before->text + span.from, span.to - span.from);

@@ -140,22 +140,18 @@ static int do_named(const struct cmd_call *call, struct work *w) {
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-static bool is_live(const char *state) {
-    return strcmp(state, "starting") == 0 || strcmp(state, "running") == 0;
-}
-
 static void print_line(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
     const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
     const char *note = ask_text(item, "note", NULL);
-    if (strcmp(ask_text(item, "result", ""), "deferred") == 0)
+    if (ask_is(item, "result", "deferred"))
         strbuf_printf(out, "%s deferred\n", id);
-    else if (strcmp(ask_text(item, "result", ""), "no_effect") == 0)
+    else if (ask_is(item, "result", "no_effect"))
         strbuf_printf(out, "%s keeps its place\n", id);
     else if (ask_true(item, "already") && verb->already)
         strbuf_printf(out, "%s %s\n", id, verb->already);
     else if (ask_true(item, "already"))
         strbuf_printf(out, "%s is %s already\n", id, state);
-    else if (verb->pending && is_live(state))
+    else if (verb->pending && ask_is_word(state, "starting running"))
         strbuf_printf(out, "%s %s%s%s\n", id, verb->pending, note ? ": " : "", note ? note : "");
     else if (*state && strcmp(state, verb->did) != 0)
         strbuf_printf(out, "%s %s: %s\n", id, verb->did, state);
