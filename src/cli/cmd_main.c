@@ -50,14 +50,14 @@ const char *cmd_part(const struct cmd *cmd, enum cmd_part part) {
 extern const struct cmd cmd_version;
 
 /* Messages quote what others wrote: names, paths, the messages of runs. */
-static void put_line(struct strbuf *out, const char *format, va_list args) {
+_printf_(2, 0) static void put_line(struct strbuf *out, const char *format, va_list args) {
     _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
     strbuf_vprintf(&message, format, args);
     sanitize_line(strbuf_text(&message), out);
     strbuf_putc(out, '\n');
 }
 
-static void vwarn(const char *format, va_list args) {
+_printf_(1, 0) static void vwarn(const char *format, va_list args) {
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     put_line(&line, format, args);
     (void)fprintf(stderr, "sluice: %s", strbuf_text(&line));

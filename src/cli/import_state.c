@@ -545,7 +545,7 @@ json_t *state_list(const struct state *s, const char *path) {
     char **list = NULL;
     size_t count = 0, capacity = 0;
     const char *name;
-    DIR *dir = fdopendir(dup(fd));
+    DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     while (dir && count < NAMES_MAX) {
         const struct dirent *entry = readdir(dir);
         if (!entry)
