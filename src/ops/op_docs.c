@@ -252,8 +252,7 @@ static void print_op(const struct op *op, struct strbuf *out) {
 void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
     op_print_errors(out);
-    strbuf_puts(out, "
-");
+    strbuf_puts(out, "\n");
     print_shapes(out);
     strbuf_puts(out, "## Operations\n\nA parameter with * is required.\n\n");
     for (const struct op *const *op = op_table; *op; op++)
