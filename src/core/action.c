@@ -27,7 +27,7 @@ const struct task_action task_actions[] = {
     { "priority", FACT_PRIORITY, OPEN, QUEUED, 0, "its priority no longer matters" },
     { "reject", FACT_REJECT, VERDICT, IN_HOLD(REVIEW), 0, "only what waits for review or to be closed can be rejected" },
     { "release", FACT_RELEASE, STOPPED, STOPPED, QUEUED, "only what is held can be released" },
-    { "retry", FACT_RETRY, IN_STATE(FAILED) | IN_STATE(CANCELED) | ATTEMPT, IN_STATE(FAILED) | IN_STATE(CANCELED), 0, "only what has failed, was canceled or waits for its next attempt can be retried" },
+    { "retry", FACT_RETRY, IN_STATE(FAILED) | IN_STATE(CANCELED) | ATTEMPT, IN_STATE(FAILED) | IN_STATE(CANCELED) | IN_HOLD(DENIED), 0, "only what has failed, was canceled or waits for its next attempt can be retried" },
     { "sling", FACT_SLING, IN_STATE(DRAFT), IN_STATE(DRAFT), 0, "" },
     { .name = NULL },
 };

@@ -46,7 +46,7 @@ static void prepare_process(int ready_fd) {
 
 /* Tests have every answer compared with its shape; the file exists. */
 static void check_answers(void) {
-    const char *path = getenv("SLUICE_CHECK_ANSWERS");
+    const char *path = getenv("SLUICE_TEST_ANSWERS");
     struct error err = { 0 };
     if (path)
         op_check_answers(

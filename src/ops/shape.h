@@ -2,7 +2,7 @@
  *
  * A shape is the one place that names the members of an answer. From it come the schemas of docs/openapi.json, the tables
  * and examples of docs/api.md, and web/src/types.ts. Printers are written by hand and kept in step: where
- * SLUICE_CHECK_ANSWERS names a file, every answer is compared with its shape before it is sent (op_check_answers), and
+ * SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it is sent (op_check_answers), and
  * the harness of the tests sets it.
  *
  * Shapes of several operations are here and in shapes.c; that of one operation stands in its own file, as

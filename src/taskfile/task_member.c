@@ -124,7 +124,8 @@ static void put_expected(struct strbuf *out, const struct task_member *m) {
     else if (m->kind == MEMBER_NAME)
         strbuf_printf(out, "a name of 1 to %d bytes without control characters", NAME_BYTES_MAX);
     else if (m->kind == MEMBER_LINE)
-        strbuf_printf(out, "one line of at most %" PRId64 " bytes", m->max);
+        strbuf_printf(out, "one line of at most %" PRId64 " bytes without control characters",
+                      m->max);
     else if (m->kind == MEMBER_WHOLE)
         strbuf_printf(out, "a whole number from %" PRId64 " to %" PRId64, m->min, most_of(m));
     else

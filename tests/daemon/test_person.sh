@@ -26,7 +26,8 @@ start
 words='Not logged in · Please run /login'
 run sluice run --agent claude 'mend it'
 exits 123 'run returns when its account needs a person'
-complains "$words" 'with the words of the agent'
+grep -qF -e "$words" err
+report $? 'with the words of the agent'
 run sluice list --ids
 task=$(cat "$tmp/out")
 run sluice wait "$task"

@@ -20,7 +20,7 @@ refused() {
     text=$(printf "a${2}b")
     run sluice add --title "$text" -- true
     exits 2 "a title with $1 is refused: exit code"
-    complains "'title' has a control character in it" "a title with $1 is refused"
+    complains "option '--title': expected one line of at most 500 bytes without control characters" "a title with $1 is refused"
     run sluice add --project web --serial "$text" -- true
     exits 2 "so is a name with $1"
 }

@@ -47,7 +47,7 @@ static void fail_with(const char *what, const struct error *err) {
 /* Once for all tests of a program. */
 static void check_answers(void) {
     static bool checks;
-    const char *path = getenv("SLUICE_CHECK_ANSWERS");
+    const char *path = getenv("SLUICE_TEST_ANSWERS");
     if (!checks && path)
         op_check_answers(open(path, O_WRONLY | O_APPEND | O_CLOEXEC));
     checks = true;

@@ -352,7 +352,7 @@ static void what_a_task_may_say_is_checked(void **state) {
         { "\"argv\":[\"a\"],\"env\":{\"A\":7}", "'env': expected a text for 'A', got 7" },
         { "\"argv\":[\"a\"],\"cwd\":\"src\"", "'cwd': expected an absolute path, got 'src'" },
         { "\"argv\":[\"a\"],\"title\":\"a\\nb\"",
-          "'title': expected one line of at most 500 bytes, got 'a?b'" },
+          "'title': expected one line of at most 500 bytes without control characters, got 'a?b'" },
         { "\"argv\":[\"a\"],\"name\":\" a\"",
           "'name': expected a name of 1 to 128 bytes without control characters, got ' a'" },
         { "\"argv\":[\"a\"],\"stop_signal\":\"KILL\"",

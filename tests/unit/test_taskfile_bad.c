@@ -184,8 +184,8 @@ static void wrong_types_name_what_was_expected(void **state) {
             "t.yaml:2:12: 'retries': expected a whole number from -1 to 60000, got "
             "'99999999999999999999'");
     refused("- run: x\n  hold: yes\n", "t.yaml:2:9: 'hold': expected true or false, got 'yes'");
-    refused("- run: x\n  title: {a: b}\n",
-            "t.yaml:2:10: 'title': expected one line of at most 500 bytes, got an object");
+    refused("- run: x\n  title: {a: b}\n", "t.yaml:2:10: 'title': expected one line of at most 500 "
+                                           "bytes without control characters, got an object");
     refused("- run: x\n  env: [A=1]\n", "t.yaml:2:8: 'env': expected names and texts, got a list");
     refused("- run: x\n  env: {A: [1]}\n",
             "t.yaml:2:8: 'env': expected a text for 'A', got a list");
