@@ -17,7 +17,7 @@ projects: {web: {path: '$HOME/src/web', workspace_mode: worktree, merge: direct}
 start
 run sluice status --json
 has '"sandbox":{"auto":"bubblewrap"' 'bubblewrap works here'
-sed -i 's/"allow": \["Bash"\]/"allow": ["Bash", "mcp__sluice"]/' "$HOME/.claude/settings.json"
+sed -i 's/^{"env"/{"permissions": {"allow": ["Bash", "mcp__sluice"]}, "env"/' "$HOME/.claude/settings.json" # also without a sandbox
 for agent in claude codex; do
     run sluice mcp install --agent $agent --yes
     exits 0 "$agent: the MCP server is in its settings"

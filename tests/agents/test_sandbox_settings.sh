@@ -8,7 +8,7 @@ export PATH
 service ok
 config "$accounts"
 start
-sed -i 's/"allow": \["Bash"\]/"allow": ["Bash", "mcp__sluice"]/' "$HOME/.claude/settings.json"
+sed -i 's/^{"env"/{"permissions": {"allow": ["Bash", "mcp__sluice"]}, "env"/' "$HOME/.claude/settings.json" # also without a sandbox
 for agent in claude codex; do
     run sluice mcp install --agent $agent --yes
     exits 0 "$agent: the MCP server is in its settings"
