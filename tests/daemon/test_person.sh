@@ -26,8 +26,8 @@ start
 words='Not logged in · Please run /login'
 run sluice run --agent claude 'mend it'
 exits 123 'run returns when its account needs a person'
-grep -qF -e "$words" err
-report $? 'with the words of the agent'
+[ "$(grep -c '^sluice: ' err)" = 2 ] && ! grep -qv '^sluice: ' err && tail -n 1 err | grep -qF -e "$words"
+report $? 'with the words of the agent, after the warning that it is not logged in'
 run sluice list --ids
 task=$(cat "$tmp/out")
 run sluice wait "$task"
