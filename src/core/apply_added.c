@@ -103,6 +103,7 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
     t->until = (uint8_t)spec->until;
     t->parent_gate = (uint8_t)spec->parent_gate;
     t->retry_max = spec->retry_max;
+    t->look = spec->look;
     t->failures = spec->failures;
     t->launch_failures = spec->launch_failures;
     t->losses = spec->losses;

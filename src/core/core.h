@@ -96,6 +96,8 @@ void verdict_account(const struct verdict *v, const struct symbol_table *symbols
 /* The FACT_TASK_ADDED that makes it known to a new core as this one knows it. The two lists are asked
  * for beside it; what a live run has reported is in core_task. False: no such task. */
 bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret);
+/* A number of the caller's that goes with a task, and comes back in its spec. */
+void core_set_look(struct core *core, task_id task, uint64_t look);
 /* Fill at most `max`; return how many there are. A dependency that was done when it was forgotten or
  * deleted is none any more. */
 size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);

@@ -130,6 +130,7 @@ struct task_spec {
     task_id lender;             /* of a live run: whose places it uses; 0: it has its own */
     unsigned borrowed;          /* enum lend: which of them */
     time_ms ready_clock;        /* ready_since, on the clock that FACT_WAIT tells of */
+    uint64_t look; /* whatever was told last, or by core_set_look: it decides nothing */
 };
 
 struct sling_spec {

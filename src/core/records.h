@@ -42,6 +42,7 @@ struct task {
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
     time_ms not_before;  /* when it leaves `held` or `draining`; 0 = not by itself */
+    uint64_t look;       /* the caller's: see core_set_look */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */

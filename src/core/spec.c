@@ -72,6 +72,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .restarts = t->restarts,
         .breaker_openings = t->breaker_openings,
         .reason = t->reason,
+        .look = t->look,
     };
     if (t->state == TASK_READY) {
         ret->ready_clock = t->ready_clock;
@@ -81,6 +82,12 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     if (t->run)
         fill_run(c, t, ret);
     return true;
+}
+
+void core_set_look(struct core *c, task_id id, uint64_t look) {
+    uint32_t handle = task_find_added(c, id);
+    if (handle)
+        task_at(c, handle)->look = look;
 }
 
 size_t core_task_depends(const struct core *c, task_id id, task_id *ret, size_t max) {

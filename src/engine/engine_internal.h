@@ -212,6 +212,8 @@ int load_core(struct engine *e, struct error *err);
 
 /* Everything that changed in this turn but the runs. */
 void rows_write_all(struct engine *e);
+/* What users see of a task, as one number: it differs when they would see a change (columns.h: COLUMN_SEEN). */
+uint64_t rows_look(const struct task_spec *spec);
 void rows_write_task(struct engine *e, task_id task); /* one that was there before this turn */
 void rows_write_run(struct engine *e, const struct live_run *run);
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,

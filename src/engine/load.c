@@ -176,15 +176,11 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     if (r < 0)
         return r;
     spec.id = row->id;
-    spec.project = symbol_of(e, row->project);
-    spec.kind = symbol_of(e, row->kind);
-    spec.agent = symbol_of(e, row->agent);
-    spec.limiter = symbol_of(e, row->limiter);
-    spec.workspace = symbol_of(e, row->workspace);
-    spec.serial = symbol_of(e, row->serial);
-    spec.run_agent = symbol_of(e, row->run_agent);
-    spec.run_limiter = symbol_of(e, row->run_limiter);
+#define TAKE_SYMBOL(member) spec.member = symbol_of(e, row->member);
+    TASK_SYMBOLS(TAKE_SYMBOL)
+#undef TAKE_SYMBOL
     spec.reason = row->reason;
+    spec.look = rows_look(&spec); /* as it is on disk */
     spec.resources = resources;
     spec.resource_count = split_resources(e, row->resources, resources);
     spec.depends_on = row->depends_on;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/json_write.h"
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
@@ -19,19 +20,39 @@ static const char *name_of(const struct engine *e, sym symbol) {
     return symbol ? symbol_name(core_symbols(e->core), symbol) : NULL;
 }
 
+uint64_t rows_look(const struct task_spec *spec) {
+    uint64_t look = 0;
+#define SEE_TOLD(member) look = hash_mix(look, (uint64_t)spec->member);
+#define SEE_BOTH(member) SEE_TOLD(member)
+#define SEE_SAME(member)
+#define SEE_ROW(member)
+#define SEE(r, since, name, type, place, member, usual, flags)                                     \
+    if ((flags)&COLUMN_SEEN) {                                                                     \
+        SEE_##place(member)                                                                        \
+    }
+    TASK_COLUMNS(SEE, _)
+    PROGRESS_COLUMNS(SEE, _)
+    return look;
+}
+
+/* The row of a task that is there, and what users see of the change: the look of what was written last has gone with
+ * it. What a final task needed goes when that is forgotten: nothing has happened to it, and its age is its own. */
+static void change_task(struct engine *e, const struct task_row *row, bool rewired) {
+    uint64_t look = rows_look(&row->told);
+    bool seen = look != row->told.look || (rewired && !task_state_is_final(row->told.state));
+    core_set_look(e->core, row->id, look);
+    store_change_task(e->turn.batch, row,
+                      (rewired ? STORE_CHANGE_NEEDS : 0) | (seen ? STORE_CHANGE_SEEN : 0));
+}
+
 /* Everything but the two lists. */
 static bool fill_task(struct engine *e, task_id task, struct task_row *ret) {
     *ret = (struct task_row){ .id = task, .changed_at = e->now };
     if (!core_task_spec(e->core, task, &ret->told))
         return false;
-    ret->project = name_of(e, ret->told.project);
-    ret->kind = name_of(e, ret->told.kind);
-    ret->agent = name_of(e, ret->told.agent);
-    ret->limiter = name_of(e, ret->told.limiter);
-    ret->workspace = name_of(e, ret->told.workspace);
-    ret->serial = name_of(e, ret->told.serial);
-    ret->run_agent = name_of(e, ret->told.run_agent);
-    ret->run_limiter = name_of(e, ret->told.run_limiter);
+#define TAKE_NAME(member) ret->member = name_of(e, ret->told.member);
+    TASK_SYMBOLS(TAKE_NAME)
+#undef TAKE_NAME
     ret->reason = ret->told.reason;
     /* Stored as ready_since: what counts for max_wait goes by ready_clock. */
     ret->told.ready_since = ret->told.enqueued_at;
@@ -85,9 +106,10 @@ static void write_task(void *ctx, task_id task) {
         fill_depends(e, &row);
     if (is_new) {
         row.resources = join_resources(e, task);
+        core_set_look(e->core, task, rows_look(&row.told));
         store_add_task(e->turn.batch, &row);
     } else {
-        store_change_task(e->turn.batch, &row, rewired);
+        change_task(e, &row, rewired);
     }
 }
 
@@ -95,7 +117,7 @@ void rows_write_task(struct engine *e, task_id task) {
     struct task_row row;
     if (!fill_task(e, task, &row))
         return;
-    store_change_task(e->turn.batch, &row, false);
+    change_task(e, &row, false);
     turn_wrote(e);
 }
 

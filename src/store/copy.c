@@ -15,7 +15,6 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "store/copy_mark.h"
 #include "store/store_internal.h"
 
 #define ROWS_AT_ONCE  2000u
@@ -27,6 +26,57 @@ static void store_closep(struct store **store) {
 
 static void batch_freep(struct store_batch **batch) {
     store_batch_free(*batch);
+}
+
+/* --- how far it is ------------------------------------------------------------------------------- */
+
+/* A note in TO, committed with the rows it counts. It counts them in the order of store_scan, which is the same as
+ * long as nobody works with FROM: so what was written is read again and passed over. */
+struct copy_mark {
+    /* Which FROM it is, as it was when the copy began. Whoever opens it to work raises its epoch. */
+    uint64_t epoch, last_event;
+    task_id last_task;
+    /* What was written: all tables before this one, and so many rows of this one. */
+    enum store_table table;
+    uint64_t rows;
+    char place[512]; /* of FROM */
+};
+
+static void print_mark(const struct copy_mark *mark, struct strbuf *out) {
+    strbuf_printf(out, "1 %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %" PRIu64 " %s", mark->epoch,
+                  mark->last_event, mark->last_task, store_table_name(mark->table), mark->rows,
+                  mark->place);
+}
+
+static bool find_table(const char *name, enum store_table *ret_table) {
+    for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
+        if (strcmp(store_table_name(table), name) == 0) {
+            *ret_table = table;
+            return true;
+        }
+    return false;
+}
+
+static int parse_mark(const char *text, struct copy_mark *ret_mark, struct error *err) {
+    struct copy_mark mark = { 0 };
+    char table[32];
+    int end = 0;
+    int found = sscanf(text, "1 %" SCNu64 " %" SCNu64 " %" SCNu64 " %31s %" SCNu64 "%n",
+                       &mark.epoch, &mark.last_event, &mark.last_task, table, &mark.rows, &end);
+    if (found < 5 || text[end] != ' ' || !find_table(table, &mark.table)
+        || strlen(text + end + 1) >= sizeof(mark.place))
+        return error_set(err, -EUCLEAN,
+                         "the note of an unfinished copy cannot be read: remove what was copied, "
+                         "and begin again");
+    (void)snprintf(mark.place, sizeof(mark.place), "%s", text + end + 1);
+    *ret_mark = mark;
+    return 0;
+}
+
+/* Was it made of the same store, which nobody has worked with since? */
+static bool is_mark_of(const struct copy_mark *mark, const struct copy_mark *from) {
+    return mark->epoch == from->epoch && mark->last_event == from->last_event
+           && mark->last_task == from->last_task && strcmp(mark->place, from->place) == 0;
 }
 
 struct copy {
@@ -68,7 +118,7 @@ static void keep_outcome(void *ctx, enum store_outcome outcome, const struct err
 /* `noted`: how far it is goes with the batch; else nothing is left to be noted. */
 static int commit(struct copy *copy, bool noted, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    copy_mark_print(&copy->mark, &text);
+    print_mark(&copy->mark, &text);
     struct note_row note = { .name = STORE_COPY_NOTE, .text = noted ? strbuf_text(&text) : NULL };
     store_put_note(copy->batch, &note);
     struct committed committed = { 0 };
@@ -80,14 +130,6 @@ static int commit(struct copy *copy, bool noted, struct error *err) {
     if (committed.outcome != STORE_OK)
         return error_set(err, committed.err.code, "%s", committed.err.text);
     return 0;
-}
-
-static void write_spec(struct store_batch *batch, const struct spec_row *row) {
-    struct spec_row plain = *row;
-    plain.context = NULL;
-    store_add_spec(batch, &plain);
-    if (row->context)
-        store_put_context(batch, row->id, row->context);
 }
 
 /* Which numbers are given is told by giving the last one. Its event goes again before those that are there come. */
@@ -102,40 +144,6 @@ static void write_totals(struct store_batch *batch, const struct store_totals *t
     store_prune_events(batch, totals->last_event + 1);
 }
 
-#define WRITER(name, function, type)                                                               \
-    static void write_##name(struct store_batch *batch, const void *row) {                         \
-        const struct type *typed = row;                                                            \
-        function(batch, typed);                                                                    \
-    }                                                                                              \
-    struct writer_needs_a_semicolon_
-WRITER(project, store_put_project, project_row);
-WRITER(limiter, store_put_limiter, limiter_row);
-WRITER(agent, store_put_agent, agent_row);
-WRITER(group, store_put_group, group_row);
-WRITER(usage, store_add_usage, usage_row);
-WRITER(wait, store_put_wait, wait_row);
-WRITER(note, store_put_note, note_row);
-WRITER(task, store_add_task, task_row);
-WRITER(run, store_put_run, run_row);
-WRITER(all_totals, write_totals, store_totals);
-WRITER(any_spec, write_spec, spec_row);
-WRITER(event, store_add_event, event_row);
-WRITER(key, store_add_key, key_row);
-WRITER(spent, store_add_spent, spent_row);
-#undef WRITER
-
-static void (*const writers[])(struct store_batch *batch, const void *row) = {
-    [STORE_PROJECTS] = write_project,  [STORE_LIMITERS] = write_limiter,
-    [STORE_AGENTS] = write_agent,      [STORE_GROUPS] = write_group,
-    [STORE_USAGE] = write_usage,       [STORE_WAITS] = write_wait,
-    [STORE_NOTES] = write_note,        [STORE_TASKS] = write_task,
-    [STORE_TOTALS] = write_all_totals, [STORE_SPECS] = write_any_spec,
-    [STORE_RUNS] = write_run,          [STORE_EVENTS] = write_event,
-    [STORE_KEYS] = write_key,          [STORE_HOURS] = write_spent,
-    [STORE_DAYS] = write_spent,
-};
-_Static_assert(ARRAY_SIZE(writers) == STORE_TABLE_MAX, "a table has no writer");
-
 static int write_row(void *ctx, enum store_table table, const void *row, struct error *err) {
     struct copy *copy = ctx;
     if (table < copy->skip_to)
@@ -148,7 +156,10 @@ static int write_row(void *ctx, enum store_table table, const void *row, struct 
         copy->mark.table = table;
         copy->mark.rows = 0;
     }
-    writers[table](copy->batch, row);
+    if (table == STORE_TOTALS)
+        write_totals(copy->batch, row);
+    else
+        store_write_row(copy->batch, store_table_kind(table), row);
     copy->mark.rows++;
     copy->in_batch++;
     size_t most = copy->options->rows_at_once ? copy->options->rows_at_once : ROWS_AT_ONCE;
@@ -256,7 +267,7 @@ static int find_mark(void *ctx, const struct note_row *row, struct error *err) {
     if (strcmp(row->name, STORE_COPY_NOTE) != 0)
         return 0;
     found->marked = true;
-    return copy_mark_parse(row->text, &found->mark, err);
+    return parse_mark(row->text, &found->mark, err);
 }
 
 /* Everything but the totals, of which one is always there. */
@@ -285,7 +296,7 @@ static int check_to(struct copy *copy, const struct copy_mark *from, bool *ret_r
     copy->mark = found.marked ? found.mark : *from;
     if (!found.marked)
         return store_scan(copy->to, refuse_row, copy->to, err);
-    if (!copy_mark_is_of(&found.mark, from))
+    if (!is_mark_of(&found.mark, from))
         return error_set(err, -ESTALE,
                          "the copy was begun from '%s' as it was then, and that has changed or is "
                          "another store: remove what was copied, and copy again",

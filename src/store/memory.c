@@ -6,16 +6,47 @@
  * "memory:" is gone when it is closed. "memory:NAME" stays for the rest of the process, so that a
  * test can play the end of a daemon and its next start.
  */
-#include "store/memory.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/symbol_table.h"
+#include "store/memory_table.h"
+#include "store/store_internal.h"
 
 #define URL_PREFIX "memory:"
+
+/* One for each kind of row, and */
+enum {
+    TABLE_EXTERNAL = ROW_KIND_MAX, /* project, external id → number */
+    TABLE_DAYS,                    /* the sums of days; ROW_SPENT are those of hours */
+    MEMORY_TABLES,
+};
+
+/* What survives a close when it has a name. */
+struct memory_data {
+    struct memory_data *next;
+    char *name;
+    bool is_open;
+    uint64_t epoch;
+    struct symbol_table symbols;
+    struct memory_table tables[MEMORY_TABLES];
+    struct totals {
+        task_id last_task;
+        uint64_t last_event;
+        bool paused;
+        sym paused_by;
+        time_ms paused_at;
+    } totals;
+};
+
+struct memory_store {
+    struct store base;
+    struct memory_data *data;
+    struct memory_journal journal;
+};
 
 static struct memory_data *named; /* every store with a name */
 
@@ -43,10 +74,6 @@ static struct memory_data *data_find(const char *name) {
     while (data && strcmp(data->name, name) != 0)
         data = data->next;
     return data;
-}
-
-sym memory_symbol(struct memory_data *data, const char *name) {
-    return name ? symbol_intern(&data->symbols, name, strlen(name)) : 0;
 }
 
 static int memory_open(const struct store_options *options, struct store **ret_store,
@@ -83,118 +110,548 @@ static void memory_close(struct store *base) {
     free(store);
 }
 
-/* A reader and whose rows it gets. */
-struct reading {
-    const struct store *store;
-    const struct store_reader *reader;
-};
-
-typedef int (*row_reader)(void *ctx, const void *row, struct error *err);
-
-static int read_table(const struct memory_table *table, row_reader read, void *ctx,
-                      struct error *err) {
-    int r = 0;
-    for (size_t i = 0; r >= 0 && i < table->count; i++)
-        r = read(ctx, memory_table_at(table, i)->row, err);
-    return r < 0 ? r : 0;
-}
-
-/* One typed callback as one that takes any row. */
-#define READER(name)                                                                               \
-    static int read_##name(void *ctx, const void *row, struct error *err) {                        \
-        const struct store_reader *reader = ((struct reading *)ctx)->reader;                       \
-        return reader->name ? reader->name(reader->ctx, row, err) : 0;                             \
-    }                                                                                              \
-    struct reader_needs_a_semicolon_
-READER(project);
-READER(limiter);
-READER(agent);
-READER(group);
-READER(usage);
-READER(wait);
-READER(task);
-#undef READER
-
-static int read_run(void *ctx, const void *row, struct error *err) {
-    const struct store_reader *reader = ((struct reading *)ctx)->reader;
-    const struct run_row *run = row;
-    return reader->run && !run->ended ? reader->run(reader->ctx, run, err) : 0;
-}
-
-static int read_external(void *ctx, const void *row, struct error *err) {
-    const struct store_reader *reader = ((struct reading *)ctx)->reader;
-    const struct spec_row *spec = row;
-    if (!reader->external || !spec->external_id)
-        return 0;
-    return reader->external(reader->ctx, &(struct external_row){ spec->id, spec->external_id },
-                            err);
-}
-
-static int read_note(void *ctx, const void *row, struct error *err) {
-    const struct reading *reading = ctx;
-    return store_load_note(reading->store, reading->reader, row, err);
-}
-
 static int memory_load(struct store *base, const struct store_reader *reader,
                        struct store_totals *ret_totals, struct error *err) {
-    static const struct {
-        enum memory_table_id table;
-        row_reader read;
-    } parts[] = {
-        { TABLE_PROJECTS, read_project }, { TABLE_LIMITERS, read_limiter },
-        { TABLE_AGENTS, read_agent },     { TABLE_GROUPS, read_group },
-        { TABLE_USAGE, read_usage },      { TABLE_WAITS, read_wait },
-        { TABLE_NOTES, read_note },       { TABLE_TASKS, read_task },
-        { TABLE_SPECS, read_external },   { TABLE_RUNS, read_run },
-    };
+    static const enum row_kind kinds[] = { ROW_PROJECT, ROW_LIMITER, ROW_AGENT, ROW_GROUP,
+                                           ROW_USAGE,   ROW_WAIT,    ROW_NOTE,  ROW_TASK,
+                                           ROW_SPEC,    ROW_RUN };
     const struct memory_data *data = ((struct memory_store *)base)->data;
-    struct reading reading = { base, reader };
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        int r = read_table(&data->tables[parts[i].table], parts[i].read, &reading, err);
-        if (r < 0)
-            return r;
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        const struct memory_table *table = &data->tables[kinds[i]];
+        for (size_t at = 0; r >= 0 && at < table->count; at++) {
+            const void *row = memory_table_at(table, at)->row;
+            const struct spec_row *spec = row;
+            if (kinds[i] == ROW_SPEC && spec->external_id)
+                r = store_pass_row(base, reader, ROW_KIND_MAX,
+                                   &(struct external_row){ spec->id, spec->external_id }, err);
+            else if (kinds[i] != ROW_SPEC
+                     && (kinds[i] != ROW_RUN || !((const struct run_row *)row)->ended))
+                r = store_pass_row(base, reader, kinds[i], row, err);
+        }
     }
-    const struct memory_table *events = &data->tables[TABLE_EVENTS];
+    if (r < 0)
+        return r;
+    const struct memory_table *events = &data->tables[ROW_EVENT];
+    const struct totals *totals = &data->totals;
     *ret_totals = (struct store_totals){
-        .last_task = data->last_task,
+        .last_task = totals->last_task,
         .first_event = events->count ? memory_table_at(events, 0)->key.low : 0,
-        .last_event = data->last_event,
-        .tasks = data->tables[TABLE_TASKS].count,
+        .last_event = totals->last_event,
+        .tasks = data->tables[ROW_TASK].count,
         .pause = {
-            .paused = data->paused,
-            .by = data->paused_by ? symbol_name(&data->symbols, data->paused_by) : NULL,
-            .at = data->paused_at,
+            .paused = totals->paused,
+            .by = totals->paused_by ? symbol_name(&data->symbols, totals->paused_by) : NULL,
+            .at = totals->paused_at,
         },
     };
     return 0;
 }
 
+/* --- writing -------------------------------------------------------------------------------------
+ * What is refused here, and with which code, is what every backend must refuse. */
+
+/* Names as numbers; 0 is "no name". */
+static sym number_of(struct memory_data *data, const char *name) {
+    return name ? symbol_intern(&data->symbols, name, strlen(name)) : 0;
+}
+
+static struct memory_key key_of(uint64_t number) {
+    return (struct memory_key){ .low = number };
+}
+
+static uint64_t pair_of(struct memory_data *data, const char *a, const char *b) {
+    return (uint64_t)number_of(data, a) << 32 | number_of(data, b);
+}
+
+/* Times may lie before the epoch. */
+static uint64_t time_key(time_ms time) {
+    return (uint64_t)time ^ ((uint64_t)1 << 63);
+}
+
+static struct memory_table *table_of(struct memory_store *store, size_t id) {
+    return &store->data->tables[id];
+}
+
+static void *find(const struct memory_data *data, size_t id, uint64_t number) {
+    return memory_table_find(&data->tables[id], key_of(number));
+}
+
+static void set(struct memory_store *store, size_t id, struct memory_key key, void *row) {
+    memory_set(&store->journal, table_of(store, id), key, row);
+}
+
+/* Projects are kept in the order of their making. */
+static struct memory_key project_key(struct memory_store *store, const struct project_row *row) {
+    const struct memory_table *projects = table_of(store, ROW_PROJECT);
+    uint64_t number = 1;
+    for (size_t i = 0; i < projects->count; i++, number++) {
+        const struct project_row *old = memory_table_at(projects, i)->row;
+        if (strcmp(old->name, row->name) == 0)
+            break;
+    }
+    return key_of(number);
+}
+
+static struct memory_key row_key(struct memory_store *store, enum row_kind kind, const void *row) {
+    struct memory_data *data = store->data;
+    const struct run_row *run = row;
+    const struct usage_row *usage = row;
+    const struct wait_row *wait = row;
+    const struct spent_row *spent = row;
+    if (kind == ROW_PROJECT)
+        return project_key(store, row);
+    if (kind == ROW_RUN)
+        return (struct memory_key){ run->task, run->attempt };
+    if (kind == ROW_USAGE)
+        return (struct memory_key){ time_key(usage->bucket), number_of(data, usage->project) };
+    if (kind == ROW_WAIT)
+        return (struct memory_key){ number_of(data, wait->project),
+                                    pair_of(data, wait->limiter, wait->agent) };
+    if (kind == ROW_SPENT)
+        return (struct memory_key){ time_key(spent->at),
+                                    pair_of(data, spent->project, spent->agent) };
+    const struct column *id = row_types[kind].columns;
+    return key_of(column_is_pointer(id) ? number_of(data, column_text(id, row))
+                                        : (uint64_t)column_number(id, row));
+}
+
+static struct memory_key external_key(struct memory_store *store, const struct task_row *task,
+                                      const struct spec_row *spec) {
+    return (struct memory_key){ .high = number_of(store->data, task->project),
+                                .low = number_of(store->data, spec->external_id) };
+}
+
+static int add_external(struct memory_store *store, const struct store_write *write,
+                        const struct task_row *task, struct error *err) {
+    if (!write->spec->external_id)
+        return 0;
+    struct memory_key key = external_key(store, task, write->spec);
+    if (memory_table_find(table_of(store, TABLE_EXTERNAL), key))
+        return store_refuse(write, true, err);
+    task_id *number = xmalloc(sizeof(*number));
+    *number = task->id;
+    set(store, TABLE_EXTERNAL, key, number);
+    return 0;
+}
+
+static void put_pause(struct memory_data *data, const struct pause_row *row) {
+    data->totals.paused = row->paused;
+    data->totals.paused_by = number_of(data, row->by);
+    data->totals.paused_at = row->at;
+}
+
+static bool must_be_new(enum row_kind kind) {
+    return kind == ROW_TASK || kind == ROW_SPEC || kind == ROW_EVENT || kind == ROW_KEY;
+}
+
+static int write_new(struct memory_store *store, const struct store_write *write,
+                     struct error *err) {
+    enum row_kind of = write->of;
+    struct totals *totals = &store->data->totals;
+    if (of == ROW_PAUSE) {
+        put_pause(store->data, write->row);
+        return 0;
+    }
+    const struct task_row *task =
+        of == ROW_SPEC ? find(store->data, ROW_TASK, write->spec->id) : NULL;
+    if (of == ROW_SPEC && !task)
+        return 0; /* it came and went in one batch */
+    size_t table = of == ROW_SPENT && write->spent->span == SPENT_DAY ? TABLE_DAYS : of;
+    struct memory_key key = row_key(store, of, write->row);
+    const void *old = memory_table_find(table_of(store, table), key);
+    int r = old && must_be_new(of) ? store_refuse(write, false, err)
+            : of == ROW_SPEC       ? add_external(store, write, task, err)
+                                   : 0;
+    if (r < 0)
+        return r;
+    void *row = row_clone(of, write->row);
+    if (of == ROW_LIMITER || of == ROW_AGENT)
+        row_strip(of, row);
+    if (old && (of == ROW_USAGE || of == ROW_SPENT))
+        row_add(of, row, old);
+    if (old && of == ROW_PROJECT) {
+        _cleanup_(freep) void *changed = row;
+        row_keep(of, changed, old, COLUMN_FIXED);
+        row = row_clone(of, changed); /* with its own texts */
+    }
+    set(store, table, key, row);
+    if (of == ROW_TASK && write->task->id > totals->last_task)
+        totals->last_task = write->task->id;
+    if (of == ROW_EVENT && write->event->seq > totals->last_event)
+        totals->last_event = write->event->seq;
+    return 0;
+}
+
+static int change_task(struct memory_store *store, const struct store_write *write,
+                       struct error *err) {
+    const struct task_row *old = find(store->data, ROW_TASK, write->task->id);
+    if (!old)
+        return store_refuse(write, false, err);
+    struct task_row row = *write->task;
+    row_keep(ROW_TASK, &row, old,
+             COLUMN_FIXED | (write->flags & STORE_CHANGE_SEEN ? 0 : COLUMN_AGE));
+    if (!(write->flags & STORE_CHANGE_NEEDS)) {
+        row.depends_on = old->depends_on;
+        row.depends_on_count = old->depends_on_count;
+    }
+    set(store, ROW_TASK, key_of(row.id), row_clone(ROW_TASK, &row));
+    return 0;
+}
+
+static void put_context(struct memory_store *store, const struct spec_row *given) {
+    const struct spec_row *old = find(store->data, ROW_SPEC, given->id);
+    if (!old)
+        return;
+    struct spec_row row = *old;
+    row.context = given->context;
+    set(store, ROW_SPEC, key_of(row.id), row_clone(ROW_SPEC, &row));
+}
+
+static void delete_task(struct memory_store *store, task_id id) {
+    const struct task_row *task = find(store->data, ROW_TASK, id);
+    const struct spec_row *spec = find(store->data, ROW_SPEC, id);
+    if (task && spec && spec->external_id)
+        set(store, TABLE_EXTERNAL, external_key(store, task, spec), NULL);
+    if (spec)
+        set(store, ROW_SPEC, key_of(id), NULL);
+    if (task)
+        set(store, ROW_TASK, key_of(id), NULL);
+
+    struct memory_table *runs = table_of(store, ROW_RUN);
+    size_t at = memory_table_position(runs, (struct memory_key){ .high = id });
+    while (at < runs->count && memory_table_at(runs, at)->key.high == id)
+        set(store, ROW_RUN, memory_table_at(runs, at)->key, NULL);
+
+    struct memory_table *events = table_of(store, ROW_EVENT);
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event_row *event = memory_table_at(events, i)->row;
+        if (event->task != id)
+            continue;
+        struct event_row *unlinked = row_clone(ROW_EVENT, event);
+        unlinked->task = 0;
+        set(store, ROW_EVENT, key_of(event->seq), unlinked);
+    }
+}
+
+static void delete (struct memory_store *store, const struct store_write *write) {
+    if (write->of == ROW_TASK)
+        delete_task(store, write->number);
+    else
+        set(store, write->of,
+            write->of == ROW_NOTE ? row_key(store, ROW_NOTE, write->note) : key_of(write->number),
+            NULL);
+}
+
+static bool is_pruned(const struct store_write *write, const struct memory_entry *entry) {
+    if (write->of == ROW_EVENT)
+        return entry->key.low < write->number;
+    if (write->of == ROW_KEY)
+        return ((const struct key_row *)entry->row)->at < write->time;
+    return entry->key.high < time_key(write->time);
+}
+
+static void prune(struct memory_store *store, const struct store_write *write) {
+    size_t id = write->of == ROW_SPENT && write->flags ? TABLE_DAYS : write->of;
+    struct memory_table *table = table_of(store, id);
+    for (size_t i = 0; i < table->count;) {
+        bool pruned = is_pruned(write, memory_table_at(table, i));
+        if (pruned)
+            set(store, id, memory_table_at(table, i)->key, NULL);
+        else if (id == ROW_KEY)
+            i++;
+        else
+            break; /* those behind it are later */
+    }
+}
+
+static int write_one(struct memory_store *store, const struct store_write *write,
+                     struct error *err) {
+    struct totals *totals = &store->data->totals;
+    switch (write->kind) {
+    case WRITE_ROW:
+        return write_new(store, write, err);
+    case WRITE_CHANGE:
+        return change_task(store, write, err);
+    case WRITE_DELETE:
+        delete (store, write);
+        break;
+    case WRITE_PRUNE:
+        prune(store, write);
+        break;
+    case WRITE_CONTEXT:
+        put_context(store, write->spec);
+        break;
+    case WRITE_NUMBERS:
+        if (write->number > totals->last_task)
+            totals->last_task = write->number;
+        break;
+    }
+    return 0;
+}
+
 static void memory_commit(struct store *base, const struct store_batch *batch) {
     struct memory_store *store = (struct memory_store *)base;
-    struct memory_data *data = store->data;
-    task_id last_task = data->last_task;
-    uint64_t last_event = data->last_event;
-    bool paused = data->paused;
-    sym paused_by = data->paused_by;
-    time_ms paused_at = data->paused_at;
+    struct totals before = store->data->totals;
     struct error err = { 0 };
     int r = 0;
     for (unsigned round = 0; round < STORE_ROUNDS; round++)
         for (size_t i = 0; r >= 0 && i < batch->count; i++)
             if (store_write_round(&batch->writes[i]) == round)
-                r = memory_write(store, &batch->writes[i], &err);
+                r = write_one(store, &batch->writes[i], &err);
     if (r < 0) {
         memory_undo(&store->journal);
-        data->last_task = last_task;
-        data->last_event = last_event;
-        data->paused = paused;
-        data->paused_by = paused_by;
-        data->paused_at = paused_at;
+        store->data->totals = before;
         store_finish_commit(base, STORE_FAILED, &err);
         return;
     }
     memory_settle(&store->journal);
     store_finish_commit(base, STORE_OK, NULL);
+}
+
+/* --- questions ------------------------------------------------------------------------------------
+ * Answered by looking at every row. The answer is copied, because whoever gets it may commit before it returns. */
+
+struct asked {
+    const struct memory_data *data;
+    const struct store_question *question;
+    struct arena arena;
+    char *rows;
+    size_t count;
+};
+
+static bool is_full(const struct asked *asked) {
+    return asked->count == asked->question->limit;
+}
+
+/* Room for the next row of the answer. */
+static void *next_row(struct asked *asked) {
+    return asked->rows + asked->count++ * store_answer_row(asked->question->kind);
+}
+
+static void *add(struct asked *asked, enum row_kind kind, const void *row) {
+    return memcpy(next_row(asked), row_copy(kind, row, &asked->arena), row_types[kind].size);
+}
+
+static const struct memory_table *rows_of(const struct asked *asked, size_t id) {
+    return &asked->data->tables[id];
+}
+
+static sym symbol_of(const struct asked *asked, const char *name) {
+    return name ? symbol_find(&asked->data->symbols, name, strlen(name)) : 0;
+}
+
+static void add_spec(struct asked *asked, task_id id) {
+    const struct spec_row *spec = find(asked->data, ROW_SPEC, id);
+    const struct task_row *task = find(asked->data, ROW_TASK, id);
+    enum store_question_kind kind = asked->question->kind;
+    struct spec_row row = { .id = id, .title = spec && kind == ASK_TITLES ? spec->title : NULL };
+    if (kind == ASK_CHANGED ? !task : !spec)
+        return;
+    bool whole = kind == ASK_SPECS || kind == ASK_EXTERNAL;
+    struct spec_row *added = add(asked, ROW_SPEC, whole ? spec : &row);
+    added->changed_at = task ? task->changed_at : 0;
+}
+
+static void ask_each(struct asked *asked) {
+    for (size_t i = 0; i < asked->question->task_count && !is_full(asked); i++)
+        add_spec(asked, asked->question->tasks[i]);
+}
+
+static void ask_external(struct asked *asked) {
+    struct memory_key key = { .high = symbol_of(asked, asked->question->project),
+                              .low = symbol_of(asked, asked->question->key) };
+    const task_id *number = memory_table_find(rows_of(asked, TABLE_EXTERNAL), key);
+    if (number)
+        add_spec(asked, *number);
+}
+
+static void ask_runs(struct asked *asked) {
+    const struct store_question *question = asked->question;
+    const struct memory_table *runs = rows_of(asked, ROW_RUN);
+    struct memory_key behind = { .high = question->place.task,
+                                 .low = (uint64_t)question->place.attempt + 1 };
+    struct memory_key below = { .high = question->task + (question->before == 0),
+                                .low = question->before };
+    size_t at = memory_table_position(runs, question->task ? below : behind);
+    for (; question->task == 0 && at < runs->count && !is_full(asked); at++)
+        add(asked, ROW_RUN, memory_table_at(runs, at)->row);
+    while (question->task && at > 0 && !is_full(asked)) {
+        const struct run_row *row = memory_table_at(runs, --at)->row;
+        if (row->task != question->task)
+            break;
+        add(asked, ROW_RUN, row);
+    }
+}
+
+static void add_event(struct asked *asked, size_t at) {
+    const struct event_row *row = memory_table_at(rows_of(asked, ROW_EVENT), at)->row;
+    if (asked->question->task == 0 || row->task == asked->question->task)
+        add(asked, ROW_EVENT, row);
+}
+
+static void ask_events(struct asked *asked) {
+    const struct memory_table *events = rows_of(asked, ROW_EVENT);
+    size_t at = memory_table_position(events, key_of(asked->question->after + 1));
+    for (; at < events->count && !is_full(asked); at++)
+        add_event(asked, at);
+}
+
+static void ask_events_back(struct asked *asked) {
+    const struct memory_table *events = rows_of(asked, ROW_EVENT);
+    uint64_t before = asked->question->before;
+    size_t at = before ? memory_table_position(events, key_of(before)) : events->count;
+    while (at > 0 && !is_full(asked))
+        add_event(asked, --at);
+}
+
+static void ask_key(struct asked *asked) {
+    const struct key_row *row = find(asked->data, ROW_KEY, symbol_of(asked, asked->question->key));
+    if (row)
+        add(asked, ROW_KEY, row);
+}
+
+/* --- what has to be sorted ----------------------------------------------------------------------- */
+
+typedef bool (*is_wanted)(const struct store_question *question, const void *row);
+typedef int (*row_order)(const void *a, const void *b);
+
+/* Pointers to those that are wanted, in order. */
+static const void **sorted(struct asked *asked, size_t id, is_wanted wanted, row_order order,
+                           size_t *ret_count) {
+    const struct memory_table *table = rows_of(asked, id);
+    const void **found = arena_alloc(&asked->arena, (table->count + 1) * sizeof(*found));
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (wanted(asked->question, memory_table_at(table, i)->row))
+            found[count++] = memory_table_at(table, i)->row;
+    qsort(found, count, sizeof(*found), order);
+    *ret_count = count;
+    return found;
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct key_row *x = *(const struct key_row *const *)a;
+    const struct key_row *y = *(const struct key_row *const *)b;
+    return strcmp(x->key, y->key);
+}
+
+static bool is_behind_key(const struct store_question *question, const void *row) {
+    return !question->key || strcmp(((const struct key_row *)row)->key, question->key) > 0;
+}
+
+static void ask_keys(struct asked *asked) {
+    size_t count;
+    const void **found = sorted(asked, ROW_KEY, is_behind_key, by_key, &count);
+    for (size_t i = 0; i < count && !is_full(asked); i++)
+        add(asked, ROW_KEY, found[i]);
+}
+
+static int by_change(const void *a, const void *b) {
+    const struct task_row *x = *(const struct task_row *const *)a;
+    const struct task_row *y = *(const struct task_row *const *)b;
+    if (x->changed_at != y->changed_at)
+        return x->changed_at < y->changed_at ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool is_expired(const struct store_question *question, const void *row) {
+    const struct task_row *task = row;
+    return task_state_is_final(task->told.state) && task->changed_at < question->before_time;
+}
+
+static void ask_expired(struct asked *asked) {
+    size_t count;
+    const void **found = sorted(asked, ROW_TASK, is_expired, by_change, &count);
+    for (size_t i = asked->question->after; i < count && !is_full(asked); i++)
+        *(task_id *)next_row(asked) = ((const struct task_row *)found[i])->id;
+}
+
+/* Latest first. */
+static int by_end(const void *a, const void *b) {
+    const struct run_row *x = *(const struct run_row *const *)a;
+    const struct run_row *y = *(const struct run_row *const *)b;
+    if (x->ended_at != y->ended_at)
+        return x->ended_at > y->ended_at ? -1 : 1;
+    if (x->task != y->task)
+        return x->task > y->task ? -1 : 1;
+    return x->attempt > y->attempt ? -1 : x->attempt < y->attempt;
+}
+
+static bool has_ended_before(const struct store_question *question, const void *row) {
+    const struct store_place *place = &question->place;
+    const struct run_row end = { .ended_at = place->ended_at,
+                                 .task = place->task,
+                                 .attempt = place->attempt };
+    const struct run_row *run = row, *last = &end;
+    return run->ended && run->ended_at >= question->since && by_end(&run, &last) > 0;
+}
+
+static void ask_ended(struct asked *asked) {
+    size_t count;
+    const void **found = sorted(asked, ROW_RUN, has_ended_before, by_end, &count);
+    for (size_t i = 0; i < count && !is_full(asked); i++)
+        add(asked, ROW_RUN, found[i]);
+}
+
+static sym spent_name(const struct asked *asked, const struct spent_row *row) {
+    return symbol_of(asked, asked->question->by_agent ? row->agent : row->project);
+}
+
+static int by_span(const void *a, const void *b, void *ctx) {
+    const struct spent_row *x = a, *y = b;
+    const struct asked *asked = ctx;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    sym left = spent_name(ctx, x), right = spent_name(ctx, y);
+    if (left == right && asked->question->apart) {
+        left = symbol_of(asked, x->agent);
+        right = symbol_of(asked, y->agent);
+    }
+    return left < right ? -1 : left > right;
+}
+
+static void ask_spent(struct asked *asked) {
+    const struct store_question *question = asked->question;
+    const struct memory_table *table = rows_of(asked, question->days ? TABLE_DAYS : ROW_SPENT);
+    struct spent_row *all = arena_alloc(&asked->arena, (table->count + 1) * sizeof(*all));
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct spent_row *row = memory_table_at(table, i)->row;
+        if (row->at >= question->since && row->at < question->before_time)
+            all[count++] = *row;
+    }
+    qsort_r(all, count, sizeof(*all), by_span, asked);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && by_span(&all[kept - 1], &all[i], asked) == 0)
+            row_add(ROW_SPENT, &all[kept - 1], &all[i]);
+        else
+            all[kept++] = all[i];
+    }
+    for (size_t i = question->after; i < kept && !is_full(asked); i++) {
+        struct spent_row *row = add(asked, ROW_SPENT, &all[i]);
+        if (!question->apart)
+            *(question->by_agent ? &row->project : &row->agent) = NULL;
+    }
+}
+
+static void memory_ask(struct store *base, const struct store_question *question,
+                       store_answered done, void *ctx) {
+    static void (*const functions[])(struct asked * asked) = {
+        [ASK_SPECS] = ask_each,      [ASK_RUNS] = ask_runs,
+        [ASK_EVENTS] = ask_events,   [ASK_EVENTS_BACK] = ask_events_back,
+        [ASK_KEY] = ask_key,         [ASK_EXTERNAL] = ask_external,
+        [ASK_EXPIRED] = ask_expired, [ASK_CHANGED] = ask_each,
+        [ASK_TITLES] = ask_each,     [ASK_ENDED] = ask_ended,
+        [ASK_SPENT] = ask_spent,     [ASK_KEYS] = ask_keys,
+    };
+    _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
+    struct asked asked = { .data = ((struct memory_store *)base)->data, .question = question };
+    asked.rows = arena_alloc(&asked.arena, question->limit * store_answer_row(question->kind));
+    functions[question->kind](&asked);
+    struct store_answer answer = store_answer_of(question->kind, asked.rows, asked.count);
+    done(ctx, &answer, NULL);
+    arena_finish(&asked.arena);
 }
 
 static time_ms memory_maintain(struct store *base, time_ms idle_ms) {

@@ -81,8 +81,8 @@ static void note_lost(void *ctx, const struct error *err) {
 }
 
 /* All statements in one round trip, waiting; then the loop brings what comes. */
-static int prepare(struct pg_store *store, struct pg_link *link, enum pg_statement first,
-                   enum pg_statement end, struct error *err) {
+static int prepare(struct pg_store *store, struct pg_link *link, enum statement first,
+                   enum statement end, struct error *err) {
     link->result = note_prepared;
     link->synced = reader_synced;
     link->lost = note_lost;
@@ -171,7 +171,7 @@ static int connect_reader(struct pg_store *store, struct error *err) {
         pg_link_connect_beside(&store->reader, &store->writer, store->place.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(&store->reader, err);
-    return r < 0 ? r : prepare(store, &store->reader, PG_WRITES, PG_STATEMENTS, err);
+    return r < 0 ? r : prepare(store, &store->reader, STATEMENT_WRITES, STATEMENT_MAX, err);
 }
 
 static int open_schema(struct pg_store *store, const struct pg_schema *schema,
@@ -230,7 +230,7 @@ int pg_open_as(const struct pg_schema *schema, const struct store_options *optio
     if (r >= 0)
         r = begin_epoch(store, ret_report, err);
     if (r >= 0)
-        r = prepare(store, &store->writer, 0, PG_WRITES, err);
+        r = prepare(store, &store->writer, 0, STATEMENT_WRITES, err);
     if (r >= 0)
         r = connect_reader(store, err);
     if (r < 0)

@@ -4,8 +4,8 @@
  * The server takes them apart with unnest(), which is half of its work. So a column that says the same in
  * every row goes once, as a single value beside an array that is not there; unnest() makes NULL of what is
  * not there, and coalesce() the value of that. The first column is always an array: it tells how many rows
- * there are. Where even that costs too much, the statement says in which columns rows differ as a rule (*),
- * and has a second text in which the others are single values from the start.
+ * there are. Where even that costs too much, columns.h says in which columns rows differ as a rule, and
+ * the statement has a second text in which the others are single values from the start.
  *
  * A text that is no UTF-8, or has a NUL in it, is nothing that PostgreSQL can keep: what is wrong in it becomes
  * U+FFFD, because the output of an agent may hold anything, and its end must be recorded all the same.
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "store/postgres_statements.h"
+#include "store/postgres_internal.h"
 
 #define KEPT_MOST  ((size_t)1 << 20)
 #define ARRAY_HEAD 20u /* dimensions, "has NULLs", type, length, first index */
@@ -53,27 +53,7 @@ static Oid array_oid_of(char type) {
 }
 
 static bool is_bulk(const struct pg_bulk *bulk) {
-    return pg_texts[bulk->statement].bulk;
-}
-
-/* "name:type*" and a blank. */
-struct column {
-    const char *name;
-    int size; /* of the name */
-    char type;
-    bool differs; /* as a rule */
-};
-
-static unsigned read_columns(const char *text, struct column ret_columns[PG_COLUMNS_MAX]) {
-    unsigned count = 0;
-    for (const char *at = text; *at; at += *at == ' ') {
-        assert(count < PG_COLUMNS_MAX);
-        size_t size = strcspn(at, ":");
-        bool differs = at[size + 1] && at[size + 2] == '*';
-        ret_columns[count++] = (struct column){ at, (int)size, at[size + 1], differs };
-        at += size + 2 + differs;
-    }
-    return count;
+    return statement_texts[bulk->statement].bulk;
 }
 
 static void begin_column(struct pg_bulk *bulk, unsigned column) {
@@ -87,13 +67,13 @@ static void begin_column(struct pg_bulk *bulk, unsigned column) {
         strbuf_add(&bulk->bytes[column], head, sizeof(head));
 }
 
-void pg_bulk_init(struct pg_bulk *bulk, enum pg_statement statement) {
-    struct column columns[PG_COLUMNS_MAX];
+void pg_bulk_init(struct pg_bulk *bulk, enum statement statement) {
+    struct sql_column columns[SQL_COLUMNS_MAX];
     *bulk = (struct pg_bulk){ .statement = statement };
-    bulk->columns = read_columns(pg_texts[statement].columns, columns);
+    bulk->columns = sql_columns(statement, columns);
     for (unsigned i = 0; i < bulk->columns; i++) {
         bulk->types[i] = columns[i].type;
-        bulk->differs[i] = columns[i].differs;
+        bulk->varies[i] = columns[i].varies;
     }
     pg_bulk_clear(bulk);
 }
@@ -190,13 +170,6 @@ void pg_put_int(struct pg_bulk *bulk, int64_t value) {
     }
 }
 
-void pg_put_int_unless(struct pg_bulk *bulk, int64_t value, int64_t usual) {
-    if (value == usual)
-        pg_put_null(bulk);
-    else
-        pg_put_int(bulk, value);
-}
-
 void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
     if (!text) {
         pg_put_null(bulk);
@@ -214,6 +187,26 @@ void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
 
 void pg_put_text(struct pg_bulk *bulk, const char *text) {
     pg_put_text_size(bulk, text, text ? strlen(text) : 0);
+}
+
+void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *row,
+                struct names *names) {
+    bool is_progress = type == &row_types[ROW_PROGRESS];
+    ROW_COLUMNS(c, type) {
+        if (!column_is_written(c) || (is_progress && c->flags & COLUMN_ID))
+            continue;
+        bool is_usual =
+            is_progress
+            && (c->type == COLUMN_NAME ? !column_text(c, row) : column_number(c, row) == c->usual);
+        if (is_usual || column_is_null(c, row)) {
+            pg_put_null(bulk);
+        } else if (column_is_text(c)) {
+            const char *text = column_text(c, row);
+            pg_put_text_size(bulk, text, column_text_size(c, row, text));
+        } else {
+            pg_put_int(bulk, column_store(c, row, names));
+        }
+    }
 }
 
 static void write_head(char *head, char type, uint32_t count, bool nulls) {
@@ -279,9 +272,9 @@ static struct pg_values rows_of(struct pg_bulk *bulk, const char **values, int *
 /* For each column the array or the single value. */
 static struct pg_values usual_rows_of(struct pg_bulk *bulk, const char **values, int *lengths) {
     for (unsigned i = 0; i < bulk->columns; i++) {
-        if (bulk->differs[i] && bulk->alike[i])
+        if (bulk->varies[i] && bulk->alike[i])
             write_out(bulk, i);
-        if (bulk->differs[i])
+        if (bulk->varies[i])
             put_array(bulk, i, &values[i], &lengths[i]);
         else
             put_single(bulk, i, &values[i], &lengths[i]);
@@ -290,12 +283,13 @@ static struct pg_values usual_rows_of(struct pg_bulk *bulk, const char **values,
 }
 
 static bool is_usual(const struct pg_bulk *bulk) {
-    if (!pg_statement_has(bulk->statement, PG_USUAL))
-        return false;
-    for (unsigned i = 0; i < bulk->columns; i++)
-        if (!bulk->differs[i] && !bulk->alike[i])
+    bool varies = false;
+    for (unsigned i = 0; i < bulk->columns; i++) {
+        varies |= bulk->varies[i];
+        if (!bulk->varies[i] && !bulk->alike[i])
             return false;
-    return true;
+    }
+    return varies && is_bulk(bulk);
 }
 
 static struct pg_values singles_of(struct pg_bulk *bulk, const char **values, int *lengths) {
@@ -306,9 +300,9 @@ static struct pg_values singles_of(struct pg_bulk *bulk, const char **values, in
     return (struct pg_values){ values, lengths, (int)bulk->columns };
 }
 
-static const char *name_of(enum pg_statement statement, enum pg_form form, char buf[64]) {
-    const char *name = pg_texts[statement].name;
-    (void)snprintf(buf, 64, "%s%s", name, form == PG_USUAL ? "_usual" : "");
+static const char *name_of(enum statement statement, enum sql_form form, char buf[64]) {
+    const char *name = statement_texts[statement].name;
+    (void)snprintf(buf, 64, "%s%s", name, form == SQL_USUAL ? "_usual" : "");
     return buf;
 }
 
@@ -317,108 +311,49 @@ void pg_bulk_send(struct pg_bulk *bulk, struct pg_link *link) {
     int lengths[PG_VALUES_MAX] = { 0 };
     char name[64];
     assert(bulk->next == 0 && (bulk->rows > 0 || bulk->columns == 0));
-    enum pg_form form = is_usual(bulk) ? PG_USUAL : PG_GENERAL;
-    struct pg_values all = form == PG_USUAL ? usual_rows_of(bulk, values, lengths)
-                           : is_bulk(bulk)  ? rows_of(bulk, values, lengths)
-                                            : singles_of(bulk, values, lengths);
+    enum sql_form form = is_usual(bulk) ? SQL_USUAL : SQL_GENERAL;
+    struct pg_values all = form == SQL_USUAL ? usual_rows_of(bulk, values, lengths)
+                           : is_bulk(bulk)   ? rows_of(bulk, values, lengths)
+                                             : singles_of(bulk, values, lengths);
     pg_link_send(link, name_of(bulk->statement, form, name), &all);
     pg_bulk_clear(bulk);
 }
 
-/* The names of the columns, each behind `before`; to be selected: with the type that it has in the table. */
-static void add_columns(const char *text, const char *before, bool selected, struct strbuf *out) {
-    struct column columns[PG_COLUMNS_MAX];
-    unsigned count = read_columns(text, columns);
-    for (unsigned i = 0; i < count; i++)
-        strbuf_printf(out, "%s%s%.*s%s", i ? ", " : "", before, columns[i].size, columns[i].name,
-                      selected && columns[i].type == 'n' ? "::bigint[]" : "");
-}
-
-static const char *type_name(char type) {
-    return type == 'b' ? "boolean" : type == 'i' ? "integer" : type == 'l' ? "bigint" : "text";
-}
-
-static bool is_array(const struct column *column, enum pg_form form) {
-    return form == PG_GENERAL || column->differs;
-}
-
-static void add_value(const struct column *column, unsigned i, unsigned count, enum pg_form form,
-                      struct strbuf *out) {
-    const char *type = type_name(column->type);
-    if (!is_array(column, form))
-        strbuf_printf(out, "$%u::%s", i + 1, type);
-    else if (form == PG_USUAL || i == 0)
-        strbuf_printf(out, "n.%.*s", column->size, column->name);
-    else
-        strbuf_printf(out, "coalesce(n.%.*s, $%u::%s)", column->size, column->name, count + i,
-                      type);
-}
-
-/* (SELECT n.a AS a, coalesce(n.b, $3::text) AS b FROM unnest($1::bigint[], $2::text[]) AS n (a, b)) AS n, or
- * as a rule (SELECT n.a AS a, $2::text AS b FROM unnest($1::bigint[]) AS n (a)) AS n */
-static void add_rows(const char *text, enum pg_form form, struct strbuf *out) {
-    struct column columns[PG_COLUMNS_MAX];
-    unsigned count = read_columns(text, columns);
-    _cleanup_(strbuf_finish) struct strbuf arrays = STRBUF_INIT, names = STRBUF_INIT;
-    strbuf_puts(out, "(SELECT ");
-    for (unsigned i = 0; i < count; i++) {
-        const struct column *column = &columns[i];
-        const char *comma = arrays.length ? ", " : "";
-        strbuf_puts(out, i ? ", " : "");
-        add_value(column, i, count, form, out);
-        strbuf_printf(out, " AS %.*s", column->size, column->name);
-        if (!is_array(column, form))
-            continue;
-        strbuf_printf(&arrays, "%s$%u::%s[]", comma, i + 1, type_name(column->type));
-        strbuf_printf(&names, "%s%.*s", comma, column->size, column->name);
-    }
-    strbuf_printf(out, " FROM unnest(%s) AS n (%s)) AS n", arrays.text, names.text);
-}
-
-bool pg_statement_has(enum pg_statement statement, enum pg_form form) {
-    const struct pg_statement_text *text = &pg_texts[statement];
-    return form == PG_GENERAL || (text->bulk && strchr(text->columns, '*'));
-}
-
-void pg_statement_build(enum pg_statement statement, enum pg_form form, struct strbuf *ret_sql) {
-    const struct pg_statement_text *text = &pg_texts[statement];
-    for (const char *c = text->text; *c; c++) {
-        if (*c == '@')
-            add_rows(text->columns, form, ret_sql);
-        else if (*c == '#')
-            add_columns(text->columns, "", false, ret_sql);
-        else if (*c == '!')
-            add_columns(text->columns, "n.", true, ret_sql);
-        else
-            strbuf_putc(ret_sql, *c);
-    }
+bool pg_statement_has(enum statement statement, enum sql_form form) {
+    struct sql_column columns[SQL_COLUMNS_MAX];
+    bool varies = false;
+    if (!statement_texts[statement].postgres || form == SQL_GENERAL)
+        return statement_texts[statement].postgres;
+    for (unsigned i = 0, count = sql_columns(statement, columns); i < count; i++)
+        varies |= columns[i].varies;
+    return statement_texts[statement].bulk && varies;
 }
 
 /* Types of the values: as many as the statement takes. */
-static int put_types(enum pg_statement statement, enum pg_form form, Oid types[PG_VALUES_MAX]) {
-    const struct pg_statement_text *text = &pg_texts[statement];
-    struct column columns[PG_COLUMNS_MAX];
-    unsigned count = read_columns(text->columns, columns);
+static int put_types(enum statement statement, enum sql_form form, Oid types[PG_VALUES_MAX]) {
+    const struct statement_text *text = &statement_texts[statement];
+    struct sql_column columns[SQL_COLUMNS_MAX];
+    unsigned count = sql_columns(statement, columns);
     int put = 0;
     for (unsigned i = 0; i < count; i++) {
-        bool array = text->bulk ? is_array(&columns[i], form) : columns[i].type == 'L';
+        bool array = text->bulk ? sql_is_array(&columns[i], form) : columns[i].type == 'L';
         types[put++] = array ? array_oid_of(columns[i].type) : oid_of(columns[i].type);
     }
-    for (unsigned i = 1; text->bulk && form == PG_GENERAL && i < count; i++)
+    for (unsigned i = 1; text->bulk && form == SQL_GENERAL && i < count; i++)
         types[put++] = oid_of(columns[i].type);
     return put;
 }
 
-void pg_statements_prepare(struct pg_link *link, enum pg_statement first, enum pg_statement end) {
-    for (enum pg_statement statement = first; statement < end; statement++)
-        for (enum pg_form form = 0; form < PG_FORMS; form++) {
+void pg_statements_prepare(struct pg_link *link, enum statement first, enum statement end) {
+    for (enum statement statement = first; statement < end; statement++)
+        for (enum sql_form form = 0; form < SQL_FORMS; form++) {
             _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
             Oid types[PG_VALUES_MAX];
             char name[64];
             if (!pg_statement_has(statement, form))
                 continue;
             int count = put_types(statement, form, types);
-            pg_statement_build(statement, form, &sql);
+            sql_build(statement, SQL_POSTGRES, form, &sql);
             pg_link_prepare(link, name_of(statement, form, name), sql.text, types, count);
         }
 }

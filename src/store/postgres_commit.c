@@ -23,7 +23,7 @@
 
 #define TRIES 5u
 
-void pg_commit_note(struct pg_commit *commit, enum pg_statement statement, uint32_t write) {
+void pg_commit_note(struct pg_commit *commit, enum statement statement, uint32_t write) {
     commit->sent =
         xgrow(commit->sent, &commit->sent_capacity, commit->sent_count + 1, sizeof(*commit->sent));
     commit->sent[commit->sent_count++] = (struct pg_sent){ statement, write };
@@ -84,7 +84,7 @@ void pg_commit_result(struct pg_store *store, const PGresult *result) {
         const char *rule = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
         (void)snprintf(commit->rule, sizeof(commit->rule), "%s", rule ? rule : "");
     }
-    if (status == PGRES_COMMAND_OK && sent.statement == PG_COMMIT)
+    if (status == PGRES_COMMAND_OK && sent.statement == STATEMENT_COMMIT)
         commit->over = strcmp(PQcmdStatus((PGresult *)(uintptr_t)result), "COMMIT") == 0;
 }
 
@@ -99,26 +99,6 @@ static bool is_rule(const struct pg_commit *commit) {
 
 static bool is_passing(const struct pg_commit *commit) {
     return has_state(commit, "40") || has_state(commit, "55P03") || has_state(commit, "57014");
-}
-
-/* The sentence of a rule that the write has broken. */
-static int name_rule(const struct pg_commit *commit, struct error *err) {
-    const struct store_write *write = &commit->batch->writes[commit->failed.write];
-    if (write->kind == WRITE_ADD_TASK)
-        return error_set(err, -EEXIST, "task %" PRIu64 " is there already", write->task->id);
-    if (write->kind == WRITE_CHANGE_TASK)
-        return error_set(err, -ENOENT, "task %" PRIu64 " is not there to be changed",
-                         write->task->id);
-    if (write->kind == WRITE_ADD_SPEC && strcmp(commit->rule, "spec_external") == 0)
-        return error_set(err, -EEXIST, "external id '%s' is taken in the project of task %" PRIu64,
-                         write->spec->external_id, write->spec->id);
-    if (write->kind == WRITE_ADD_SPEC)
-        return error_set(err, -EEXIST, "task %" PRIu64 " has a spec already", write->spec->id);
-    if (write->kind == WRITE_ADD_EVENT)
-        return error_set(err, -EEXIST, "event %" PRIu64 " is there already", write->event->seq);
-    if (write->kind == WRITE_ADD_KEY)
-        return error_set(err, -EEXIST, "key '%s' was used already", write->key->key);
-    return error_set(err, -EEXIST, "%s", commit->text);
 }
 
 static void finish(struct pg_store *store, enum store_outcome outcome, const struct error *err) {
@@ -169,7 +149,7 @@ static bool try_again(struct pg_store *store) {
 static void has_failed(struct pg_store *store) {
     struct pg_commit *commit = &store->commit;
     struct error err = { 0 };
-    if (commit->failed.statement == PG_EPOCH && has_state(commit, "22012")) {
+    if (commit->failed.statement == STATEMENT_EPOCH && has_state(commit, "22012")) {
         error_set(&err, -ESTALE,
                   "another daemon has taken over the store '%s': this one has nothing to say any "
                   "more",
@@ -180,9 +160,10 @@ static void has_failed(struct pg_store *store) {
     if (try_again(store))
         return;
     if (is_rule(commit) && commit->failed.write != UINT32_MAX)
-        name_rule(commit, &err);
-    else
-        error_set(&err, code_of(commit), "%s", commit->text);
+        store_refuse(&commit->batch->writes[commit->failed.write],
+                     strcmp(commit->rule, "spec_external") == 0, &err);
+    if (err.code == 0)
+        error_set(&err, is_rule(commit) ? -EEXIST : code_of(commit), "%s", commit->text);
     finish(store, is_spoiled(commit) ? STORE_UNKNOWN : STORE_FAILED, &err);
 }
 
@@ -195,8 +176,9 @@ void pg_commit_synced(struct pg_store *store) {
     }
     if (!commit->rolling_back && status == PQTRANS_INERROR) {
         commit->rolling_back = true;
-        pg_commit_note(commit, PG_ROLLBACK, UINT32_MAX);
-        pg_link_send(&store->writer, pg_texts[PG_ROLLBACK].name, &(struct pg_values){ 0 });
+        pg_commit_note(commit, STATEMENT_ROLLBACK, UINT32_MAX);
+        pg_link_send(&store->writer, statement_texts[STATEMENT_ROLLBACK].name,
+                     &(struct pg_values){ 0 });
         pg_link_sync(&store->writer);
         return;
     }

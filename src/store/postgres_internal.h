@@ -2,24 +2,22 @@
  *
  *   postgres.c          open, close, info         postgres_place.c       a URL, its schema, its lock
  *   postgres_session.c  what a connection must be postgres_link.c        a connection and its answers
- *   postgres_schema.c   migrations, rights        postgres_statements.c  every statement as text
- *   postgres_bulk.c     many rows as arrays       postgres_write.c       a batch as few statements
- *   postgres_commit.c   one of three outcomes     postgres_read.c        rows out of answers
- *   postgres_ask.c      questions                 postgres_load.c        everything, once
- *   postgres_await.c    whoever waits; who has it postgres_look.c        a store that is not changed
+ *   postgres_schema.c   migrations, rights        postgres_bulk.c        many rows as arrays
+ *   postgres_write.c    a batch as few statements postgres_commit.c      one of three outcomes
+ *   postgres_read.c     questions; everything, once
+ *   postgres_await.c    whoever waits; who has it
  *
  * Two connections: the writer has the lock, commits and loads; the reader answers questions, so that they
  * need not wait for a commit. When either is lost, the store has broken: see store_why_broken. */
 #pragma once
 
-#include "store/names.h"
-#include "store/postgres_statements.h"
+#include "store/postgres_link.h"
 
 #define PG_FIRST_VERSION 7u /* of the schema: what there was before is SQLite's */
 
 /* --- postgres_schema.c ------------------------------------------------------------------------ */
 
-/* steps[n] leads to version PG_FIRST_VERSION + n. */
+/* steps[n] leads to version PG_FIRST_VERSION + n; NULL: nothing beside new columns. */
 struct pg_schema {
     const char *const *steps;
     uint32_t version;
@@ -34,10 +32,41 @@ int pg_schema_migrate(struct pg_link *link, const struct pg_schema *schema, uint
 /* Is everything allowed that will be needed? */
 int pg_schema_check_rights(struct pg_link *link, struct error *err);
 
+/* --- postgres_bulk.c --------------------------------------------------------------------------- */
+
+/* The values of one statement: rows of columns, or one of each. */
+struct pg_bulk {
+    enum statement statement;
+    uint32_t rows;
+    size_t size; /* bytes of texts */
+    unsigned columns, next;
+    char types[SQL_COLUMNS_MAX];
+    bool varies[SQL_COLUMNS_MAX]; /* as a rule */
+    bool nulls[SQL_COLUMNS_MAX];  /* there is one among them */
+    bool alike[SQL_COLUMNS_MAX];  /* all rows have the value of the first, which alone is kept */
+    struct strbuf bytes[SQL_COLUMNS_MAX];
+};
+void pg_bulk_init(struct pg_bulk *bulk, enum statement statement);
+void pg_bulk_finish(struct pg_bulk *bulk);
+void pg_bulk_clear(struct pg_bulk *bulk); /* keeps the memory */
+/* The next value of the row, which begins with the first and ends with the last. */
+void pg_put_int(struct pg_bulk *bulk, int64_t value);
+void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size);
+void pg_put_text(struct pg_bulk *bulk, const char *text); /* NULL: none */
+void pg_put_null(struct pg_bulk *bulk);
+/* All columns of a row; those of its progress are NULL where they are usual. */
+void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *row,
+                struct names *names);
+void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count);
+/* Sends it; the bulk is empty again. */
+void pg_bulk_send(struct pg_bulk *bulk, struct pg_link *link);
+bool pg_statement_has(enum statement statement, enum sql_form form);
+void pg_statements_prepare(struct pg_link *link, enum statement first, enum statement end);
+
 /* --- the store -------------------------------------------------------------------------------- */
 
 struct pg_sent {
-    enum pg_statement statement;
+    enum statement statement;
     uint32_t write; /* whose it is; UINT32_MAX: of many */
 };
 
@@ -81,7 +110,7 @@ struct pg_store {
     int64_t epoch;
     task_id last_task;   /* highest ever given */
     uint64_t last_event; /* highest ever given */
-    struct pg_bulk bulks[PG_WRITES];
+    struct pg_bulk bulks[STATEMENT_WRITES];
     struct pg_commit commit;
     struct pg_touched touched;
     struct pg_touched fresh;                   /* tasks that the batch adds: in which project */
@@ -99,7 +128,7 @@ int pg_open_as(const struct pg_schema *schema, const struct store_options *optio
 void pg_write_ahead(struct pg_store *store, const struct store_batch *batch);
 void pg_write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one);
 /* Its next statement: whoever answers for it. */
-void pg_commit_note(struct pg_commit *commit, enum pg_statement statement, uint32_t write);
+void pg_commit_note(struct pg_commit *commit, enum statement statement, uint32_t write);
 void pg_commit_ahead(struct store *base, const struct store_batch *batch);
 void pg_commit(struct store *base, const struct store_batch *batch);
 void pg_commit_result(struct pg_store *store, const PGresult *result);
@@ -109,27 +138,6 @@ void pg_write_finish(struct pg_store *store);    /* frees */
 
 /* --- postgres_read.c --------------------------------------------------------------------------- */
 
-/* One row in the binary format; texts end in NUL and live as long as what it was taken from. */
-struct pg_row {
-    const char *values[PG_COLUMNS_MAX]; /* NULL: none */
-    int lengths[PG_COLUMNS_MAX];
-    const struct names *names;
-    bool damaged; /* a number named nothing */
-};
-void pg_row_of_result(struct pg_row *row, const PGresult *result, int index);
-/* A row of COPY, which is changed; false: it is none (any more). */
-bool pg_row_of_copy(struct pg_row *row, char *bytes, int size);
-int64_t pg_int(const struct pg_row *row, unsigned column); /* 0 when there is none */
-int64_t pg_int_or(const struct pg_row *row, unsigned column, int64_t usual);
-bool pg_flag(const struct pg_row *row, unsigned column);
-const char *pg_text(const struct pg_row *row, unsigned column);
-const char *pg_name(struct pg_row *row, unsigned column);
-unsigned pg_word(struct pg_row *row, enum word_list list, unsigned column);
-unsigned pg_word_or(struct pg_row *row, enum word_list list, unsigned column, unsigned usual);
-void pg_read_run(struct pg_row *row, struct run_row *ret_row);
-/* A bigint[]; false: it is none. The caller frees, or NULL. */
-bool pg_numbers(const struct pg_row *row, unsigned column, task_id **numbers, size_t *capacity,
-                size_t *ret_count);
 int pg_damaged(struct pg_store *store, const char *what, struct error *err);
 
 /* --- the rest ---------------------------------------------------------------------------------- */

@@ -3,13 +3,11 @@
 
 #include <libpq-fe.h>
 
-#include "base/strbuf.h"
 #include "os/loop.h"
-#include "store/store_internal.h"
+#include "store/sql.h"
 
 #define PG_OLDEST_SERVER 130000
-#define PG_COLUMNS_MAX   48u                  /* of one row */
-#define PG_VALUES_MAX    (2 * PG_COLUMNS_MAX) /* of one statement */
+#define PG_VALUES_MAX    (2 * SQL_COLUMNS_MAX) /* of one statement */
 
 /* --- postgres_place.c ------------------------------------------------------------------------- */
 

@@ -1,4 +1,12 @@
-/* postgres_read.c: a row in the binary format, from an answer or from COPY.
+/* postgres_read.c: questions that come while the daemon works, and everything that scheduling needs, once.
+ *
+ * Questions go over a connection of their own, one behind the other, each with a sync of its own: one that fails
+ * leaves the others alone. Answers come in the order of the questions. Whoever is called may ask again or
+ * commit: the rows of an answer belong to its result, not to the connection.
+ *
+ * Loading is COPY in the binary format: a million rows come as one stream, without a result object for each, and
+ * numbers need no parsing. Over the connection that writes, on which nothing is under way: questions that
+ * are not answered yet go on over the other one. Equal names come as equal pointers.
  *
  * Numbers come with the width of their column, big end first. Both sources give texts that end in NUL: libpq
  * puts one behind each value of an answer; in a row of COPY it takes the place of the length that
@@ -7,15 +15,28 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "os/clock.h"
 #include "store/postgres_internal.h"
 
-void pg_row_of_result(struct pg_row *row, const PGresult *result, int index) {
+#define PROGRESS_ROWS 65536
+#define COPY_HEAD     19 /* "PGCOPY…", flags, length of an extension: before the first row */
+
+/* --- rows ------------------------------------------------------------------------------------------ */
+
+/* One row in the binary format; texts live as long as what it was taken from. */
+struct pg_row {
+    const char *values[SQL_COLUMNS_MAX]; /* NULL: none */
+    int lengths[SQL_COLUMNS_MAX];
+};
+
+static void row_of_result(struct pg_row *row, const PGresult *result, int index) {
     int columns = PQnfields(result);
-    assert(columns <= (int)PG_COLUMNS_MAX);
+    assert(columns <= (int)SQL_COLUMNS_MAX);
     for (int i = 0; i < columns; i++) {
         bool none = PQgetisnull(result, index, i);
         row->values[i] = none ? NULL : PQgetvalue(result, index, i);
@@ -29,13 +50,14 @@ static int32_t read_i32(const char *at) {
     return (int32_t)be32toh(big);
 }
 
-bool pg_row_of_copy(struct pg_row *row, char *bytes, int size) {
+/* A row of COPY, which is changed; false: it is none (any more). */
+static bool row_of_copy(struct pg_row *row, char *bytes, int size) {
     char *at = bytes, *end = bytes + size;
     if (size < 2)
         return false;
     int columns = (int16_t)((unsigned char)at[0] << 8 | (unsigned char)at[1]);
     at += 2;
-    if (columns < 0 || columns > (int)PG_COLUMNS_MAX)
+    if (columns < 0 || columns > (int)SQL_COLUMNS_MAX)
         return false;
     for (int i = 0; i < columns; i++) {
         if (end - at < 4)
@@ -52,7 +74,8 @@ bool pg_row_of_copy(struct pg_row *row, char *bytes, int size) {
     return true;
 }
 
-int64_t pg_int(const struct pg_row *row, unsigned column) {
+static int64_t number_at(const void *ctx, int column) {
+    const struct pg_row *row = ctx;
     const char *value = row->values[column];
     if (!value)
         return 0;
@@ -64,72 +87,21 @@ int64_t pg_int(const struct pg_row *row, unsigned column) {
     return row->lengths[column] == 4 ? read_i32(value) : *value;
 }
 
-int64_t pg_int_or(const struct pg_row *row, unsigned column, int64_t usual) {
-    return row->values[column] ? pg_int(row, column) : usual;
-}
-
-bool pg_flag(const struct pg_row *row, unsigned column) {
-    return pg_int(row, column) != 0;
-}
-
-const char *pg_text(const struct pg_row *row, unsigned column) {
+static const char *text_at(const void *ctx, int column, size_t *ret_size) {
+    const struct pg_row *row = ctx;
+    *ret_size = (size_t)row->lengths[column];
     return row->values[column];
 }
 
-const char *pg_name(struct pg_row *row, unsigned column) {
-    return names_text(row->names, pg_int(row, column), &row->damaged);
+static bool is_null_at(const void *ctx, int column) {
+    return !((const struct pg_row *)ctx)->values[column];
 }
 
-unsigned pg_word(struct pg_row *row, enum word_list list, unsigned column) {
-    return names_value(row->names, list, pg_int(row, column), &row->damaged);
-}
+static const struct row_source source = { number_at, text_at, is_null_at };
 
-unsigned pg_word_or(struct pg_row *row, enum word_list list, unsigned column, unsigned usual) {
-    return row->values[column] ? pg_word(row, list, column) : usual;
-}
-
-void pg_read_run(struct pg_row *row, struct run_row *ret_row) {
-    *ret_row = (struct run_row){
-        .task = (task_id)pg_int(row, 0),
-        .attempt = (uint32_t)pg_int(row, 1),
-        .iteration = (uint32_t)pg_int(row, 2),
-        .agent = pg_name(row, 3),
-        .executor = pg_name(row, 4),
-        .host = pg_name(row, 5),
-        .boot_id = pg_name(row, 6),
-        .folder = pg_text(row, 7),
-        .phase = pg_word(row, WORDS_PHASE, 8),
-        .ended = pg_flag(row, 9),
-        .ordered_at = pg_int(row, 10),
-        .started_at = pg_int(row, 11),
-        .ended_at = pg_int(row, 12),
-        .outcome = pg_word(row, WORDS_OUTCOME, 13),
-        .how = pg_name(row, 14),
-        .exit_code = (int32_t)pg_int(row, 15),
-        .exit_signal = (int32_t)pg_int(row, 16),
-        .tokens_in = pg_int(row, 17),
-        .tokens_out = pg_int(row, 18),
-        .cost_micro_usd = pg_int(row, 19),
-        .applied = pg_text(row, 20),
-        .message = pg_text(row, 21),
-        .limited_until = pg_int(row, 22),
-        .stop_now = pg_flag(row, 23),
-        .token_hash = pg_text(row, 24),
-        .tokens_cached = pg_int(row, 25),
-        .session = pg_text(row, 26),
-        .resumed = pg_flag(row, 27),
-        .model = pg_name(row, 28),
-        .said = pg_name(row, 29),
-        .shim_key = pg_text(row, 30),
-        .shim_pid = pg_int(row, 31),
-        .shim_start = pg_int(row, 32),
-        .shim_space = pg_int(row, 33),
-        .cgroup = pg_text(row, 34),
-    };
-}
-
-bool pg_numbers(const struct pg_row *row, unsigned column, task_id **numbers, size_t *capacity,
-                size_t *ret_count) {
+/* A bigint[]; false: it is none. The caller frees, or NULL. */
+static bool numbers_at(const struct pg_row *row, int column, task_id **numbers, size_t *capacity,
+                       size_t *ret_count) {
     const char *at = row->values[column];
     size_t left = (size_t)row->lengths[column];
     *ret_count = 0;
@@ -159,4 +131,332 @@ int pg_damaged(struct pg_store *store, const char *what, struct error *err) {
               store->place.shown, what);
     store_break(&store->base, &own);
     return error_set(err, own.code, "%s", own.text);
+}
+
+/* --- questions -------------------------------------------------------------------------------------- */
+
+struct pg_asked {
+    struct pg_asked *next;
+    enum store_question_kind kind; /* STORE_QUESTION_MAX: how large it is; ours */
+    store_answered done;
+    void *ctx;
+};
+
+static void expect(struct pg_store *store, struct pg_asked what) {
+    struct pg_asked *asked = xcalloc(1, sizeof(*asked));
+    *asked = what;
+    if (store->last_asked)
+        store->last_asked->next = asked;
+    else
+        store->first_asked = asked;
+    store->last_asked = asked;
+}
+
+void pg_ask(struct store *base, const struct store_question *q, store_answered done, void *ctx) {
+    struct pg_store *store = (struct pg_store *)base;
+    struct sql_question what;
+    struct pg_bulk values;
+    if (!sql_ask(q, &store->names, &what)) {
+        done(ctx, &(struct store_answer){ 0 }, NULL);
+        return;
+    }
+    pg_bulk_init(&values, what.statement);
+    if (what.count == 0) { /* of each of its tasks */
+        pg_put_numbers(&values, q->tasks, q->task_count);
+        pg_put_int(&values, (int64_t)q->limit);
+    }
+    for (unsigned i = 0; i < what.count; i++)
+        if (what.values[i].text)
+            pg_put_text(&values, what.values[i].text);
+        else
+            pg_put_int(&values, what.values[i].number);
+    expect(store, (struct pg_asked){ .kind = q->kind, .done = done, .ctx = ctx });
+    pg_bulk_send(&values, &store->reader);
+    pg_bulk_finish(&values);
+    pg_link_sync(&store->reader);
+    if (!store->options.loop)
+        pg_link_wait(&store->reader);
+}
+
+void pg_ask_size(struct pg_store *store) {
+    expect(store, (struct pg_asked){ .kind = STORE_QUESTION_MAX });
+    pg_link_send(&store->reader, statement_texts[STATEMENT_GET_SIZE].name,
+                 &(struct pg_values){ 0 });
+    pg_link_sync(&store->reader);
+    if (!store->options.loop)
+        pg_link_wait(&store->reader);
+}
+
+static struct pg_asked *take_first(struct pg_store *store) {
+    struct pg_asked *asked = store->first_asked;
+    store->first_asked = asked->next;
+    if (!store->first_asked)
+        store->last_asked = NULL;
+    return asked;
+}
+
+void pg_ask_result(struct pg_store *store, const PGresult *result) {
+    assert(store->first_asked);
+    _cleanup_(freep) struct pg_asked *asked = take_first(store);
+    bool is_size = asked->kind == STORE_QUESTION_MAX;
+    struct error err = { 0 };
+    struct row_names names = { &store->names, false };
+    size_t size = is_size ? sizeof(task_id) : store_answer_row(asked->kind);
+    int count = 0;
+    _cleanup_(freep) char *rows = NULL;
+    if (PQresultStatus(result) != PGRES_TUPLES_OK)
+        pg_result_error(&store->place, "read", result, &err);
+    else
+        rows = xmalloc(((size_t)(count = PQntuples(result)) + 1) * size);
+    for (int i = 0; i < count; i++) {
+        struct pg_row row;
+        row_of_result(&row, result, i);
+        if (is_size)
+            store->bytes = number_at(&row, 0);
+        else
+            sql_read(asked->kind, rows + (size_t)i * size, &source, &row, &names);
+    }
+    if (is_size)
+        return;
+    if (!err.code && names.damaged)
+        pg_damaged(store, "a row holds a number that names nothing", &err);
+    struct store_answer answer = { 0 };
+    if (!err.code)
+        answer = store_answer_of(asked->kind, rows, (size_t)count);
+    asked->done(asked->ctx, &answer, err.code ? &err : NULL);
+}
+
+void pg_ask_lose_first(struct pg_store *store, const struct error *err) {
+    _cleanup_(freep) struct pg_asked *asked = take_first(store);
+    if (asked->done)
+        asked->done(asked->ctx, &(struct store_answer){ 0 }, err);
+}
+
+void pg_ask_forget(struct pg_store *store) {
+    while (store->first_asked)
+        free(take_first(store));
+}
+
+/* --- loading ----------------------------------------------------------------------------------------- */
+
+struct loader {
+    struct pg_store *store;
+    const struct store_reader *reader;
+    struct error *err;
+    struct row_names names;
+    uint64_t tasks;
+    task_id *needs; /* of the current task */
+    size_t needs_capacity;
+};
+
+static void tell_progress(struct loader *l, task_id number) {
+    const struct store_options *options = &l->store->options;
+    double part = l->store->last_task ? (double)number / (double)l->store->last_task : 1;
+    if (options->progress)
+        options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
+}
+
+static int load_task(struct loader *l, const struct pg_row *from) {
+    struct task_row row = { 0 };
+    int next = row_read(&row_types[ROW_TASK], &row, &source, from, 0, &l->names);
+    if (!numbers_at(from, next, &l->needs, &l->needs_capacity, &row.depends_on_count) || !row.id
+        || !row.project)
+        l->names.damaged = true;
+    row.depends_on = row.depends_on_count ? l->needs : NULL;
+    (void)row_read(&row_types[ROW_PROGRESS], &row, &source, from, next + 1, &l->names);
+    if (l->tasks++ % PROGRESS_ROWS == 0)
+        tell_progress(l, row.id);
+    return l->names.damaged ? 0
+                            : store_pass_row(&l->store->base, l->reader, ROW_TASK, &row, l->err);
+}
+
+static int load_row(struct loader *l, enum row_kind kind, const struct pg_row *from) {
+    union {
+        struct external_row external;
+        struct run_row run;
+        struct project_row project;
+        struct group_row group;
+        struct limiter_row limiter;
+        struct agent_row agent;
+        struct usage_row usage;
+        struct wait_row wait;
+        struct note_row note;
+    } row;
+    if (kind == ROW_TASK)
+        return load_task(l, from);
+    memset(&row, 0, sizeof(row));
+    if (kind == SQL_EXTERNAL)
+        row.external = (struct external_row){ (task_id)number_at(from, 0), from->values[1] };
+    else
+        (void)row_read(&row_types[kind], &row, &source, from, 0, &l->names);
+    return l->names.damaged ? 0 : store_pass_row(&l->store->base, l->reader, kind, &row, l->err);
+}
+
+static int take_row(struct loader *l, enum row_kind kind, char *bytes, int size) {
+    struct pg_row row;
+    if (size >= 2 && (unsigned char)bytes[0] == 0xff && (unsigned char)bytes[1] == 0xff)
+        return 0; /* the last one */
+    if (!row_of_copy(&row, bytes, size))
+        l->names.damaged = true;
+    int r = l->names.damaged ? 0 : load_row(l, kind, &row);
+    if (r < 0 || !l->names.damaged)
+        return r;
+    char what[128];
+    (void)snprintf(what, sizeof(what), "table %s holds what cannot be",
+                   kind == SQL_EXTERNAL ? "spec" : row_types[kind].table);
+    return pg_damaged(l->store, what, l->err);
+}
+
+/* 1: a row is in *bytes, 0: there is none any more. */
+static int next_row(struct loader *l, char **bytes, int *size, time_ms *deadline) {
+    struct pg_link *link = &l->store->writer;
+    while ((*size = PQgetCopyData(link->pg, bytes, 1)) == 0) {
+        int r = pg_link_poll(link, *deadline, l->err);
+        if (r < 0)
+            return r;
+        *deadline = clock_read_steady() + link->patience;
+    }
+    return *size > 0;
+}
+
+/* After a failure, of ours too, the rest of it is read and thrown away. */
+static int load_rows(struct loader *l, enum row_kind kind) {
+    time_ms deadline = clock_read_steady() + l->store->writer.patience;
+    bool first = true;
+    char *bytes = NULL;
+    int size, failed = 0, r;
+    while ((r = next_row(l, &bytes, &size, &deadline)) > 0) {
+        int skip = first ? COPY_HEAD : 0;
+        first = false;
+        if (failed == 0 && size > skip)
+            failed = take_row(l, kind, bytes + skip, size - skip);
+        PQfreemem(bytes);
+    }
+    return r < 0 ? r : failed;
+}
+
+/* 1: it is in *ret_result, 0: there is none any more. Behind the last row there are two more messages, and they may
+ * not come: PQgetResult itself would wait for them for ever. */
+static int next_result(struct loader *l, PGresult **ret_result) {
+    struct pg_link *link = &l->store->writer;
+    time_ms deadline = clock_read_steady() + link->patience;
+    while (PQisBusy(link->pg)) {
+        int r = pg_link_poll(link, deadline, l->err);
+        if (r < 0)
+            return r;
+    }
+    *ret_result = PQgetResult(link->pg);
+    return *ret_result != NULL;
+}
+
+static int load_part(struct loader *l, const struct sql_part *part) {
+    struct pg_link *link = &l->store->writer;
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    strbuf_puts(&sql, "COPY (");
+    sql_load(part, SQL_POSTGRES, &sql);
+    strbuf_puts(&sql, ") TO STDOUT (FORMAT binary)");
+    int r = PQsendQuery(link->pg, sql.text) ? 0 : pg_connect_error(link, l->err);
+    while (r != -ECONNRESET && r != -ETIMEDOUT) {
+        PGresult *result = NULL;
+        int next = next_result(l, &result);
+        if (next <= 0)
+            return next < 0 ? next : r;
+        ExecStatusType status = PQresultStatus(result);
+        if (status == PGRES_COPY_OUT)
+            r = load_rows(l, part->kind);
+        else if (status != PGRES_COMMAND_OK && r >= 0)
+            r = pg_result_error(link->place, "read", result, l->err);
+        PQclear(result);
+    }
+    return r;
+}
+
+static int load_totals(struct loader *l, struct store_totals *ret_totals) {
+    struct pg_store *store = l->store;
+    PGresult *result = NULL;
+    int r = pg_link_run(&store->writer, "read",
+                        "SELECT coalesce((SELECT min(seq) FROM event), 0), paused, paused_by,"
+                        " paused_at FROM store",
+                        &result, l->err);
+    if (r < 0)
+        return r;
+    bool damaged = PQntuples(result) != 1;
+    struct store_totals totals = { .last_task = store->last_task,
+                                   .last_event = store->last_event,
+                                   .tasks = l->tasks };
+    if (!damaged) {
+        totals.first_event = (uint64_t)pg_result_number(result, 0, 0);
+        totals.pause.paused = *PQgetvalue(result, 0, 1) == 't';
+        totals.pause.by = names_text(&store->names, pg_result_number(result, 0, 2), &damaged);
+        totals.pause.at = pg_result_number(result, 0, 3);
+    }
+    PQclear(result);
+    if (damaged)
+        return pg_damaged(store, "it was paused by a name that is not there", l->err);
+    *ret_totals = totals;
+    return 0;
+}
+
+int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
+            struct error *err) {
+    struct pg_store *store = (struct pg_store *)base;
+    struct error own = { 0 };
+    struct loader l = {
+        .store = store, .reader = reader, .names = { &store->names, false }, .err = err ? err : &own
+    };
+    pg_link_leave_pipeline(&store->writer);
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < SQL_PARTS; i++)
+        r = load_part(&l, &sql_parts[i]);
+    if (r >= 0)
+        r = load_totals(&l, ret_totals);
+    free(l.needs);
+    if (r == -ECONNRESET || r == -ETIMEDOUT) {
+        store_break(base, l.err);
+        return r;
+    }
+    int back = pg_link_pipeline(&store->writer, r < 0 ? NULL : l.err);
+    return r < 0 ? r : back;
+}
+
+/* --- a store that is not to be changed --------------------------------------------------------------- */
+
+static int look_into(struct pg_link *link, struct store_look *look, struct error *err) {
+    PGresult *result = NULL;
+    int r = pg_schema_inspect(link, STORE_VERSION, &look->version, err);
+    if (r < 0 || look->version == 0)
+        return r;
+    r = pg_link_run(link, "read",
+                    "SELECT clean, last_event, (SELECT count(*) FROM task), EXISTS (SELECT 1 FROM"
+                    " note WHERE name = '" STORE_COPY_NOTE "') FROM store",
+                    &result, err);
+    if (r < 0)
+        return r;
+    look->there = PQntuples(result) == 1;
+    if (look->there) {
+        look->was_unclean = *PQgetvalue(result, 0, 0) != 't';
+        look->last_event = (uint64_t)pg_result_number(result, 0, 1);
+        look->tasks = (uint64_t)pg_result_number(result, 0, 2);
+        look->unfinished = *PQgetvalue(result, 0, 3) == 't';
+    }
+    PQclear(result);
+    return 0;
+}
+
+int pg_look(const char *url, struct store_look *ret_look, struct error *err) {
+    struct pg_place place = { 0 };
+    struct pg_link link = { 0 };
+    int r = pg_place_parse(url, &place, err);
+    if (r < 0)
+        return r;
+    r = pg_link_connect(&link, &place, place.connect_timeout, err);
+    if (r >= 0)
+        r = pg_session_begin(&link, err);
+    if (r >= 0)
+        r = pg_session_lock(&link, err);
+    if (r >= 0)
+        r = look_into(&link, ret_look, err);
+    pg_link_close(&link);
+    pg_place_finish(&place);
+    return r;
 }

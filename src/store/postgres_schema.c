@@ -1,7 +1,7 @@
 /* postgres_schema.c: the tables in PostgreSQL, and how those of an older version become ours.
  *
- * Step n leads to version PG_FIRST_VERSION + n and is never changed once released: a new version gets a new
- * step. Each step is one transaction with the new number in it.
+ * A new schema gets its tables from columns.h. Step n leads to version PG_FIRST_VERSION + n and is never changed
+ * once released: a new version gets its new columns from columns.h, and a step for what else it needs. Each step is one transaction with the new number in it.
  *
  * As in SQLite, names and the words of enums are numbers of the table `name`, 0 is "none", times are
  * milliseconds, and an index is there because a question needs it. Different: what a task needs is an
@@ -18,7 +18,19 @@
 
 /* clang-format off */
 static const char *const steps[] = {
-    /* nothing → 7 */
+    NULL, /* a new one has the tables of STORE_VERSION from the start */
+    /* 8: the key of a live run, who its shim is, and its cgroup */
+    "ALTER TABLE run ADD COLUMN shim_key text, ADD COLUMN shim_pid bigint NOT NULL DEFAULT 0,"
+    " ADD COLUMN shim_start bigint NOT NULL DEFAULT 0,"
+    " ADD COLUMN shim_space bigint NOT NULL DEFAULT 0, ADD COLUMN cgroup text;",
+};
+/* clang-format on */
+_Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION - PG_FIRST_VERSION + 1, "of a version to come");
+
+#define LAST_BY_HAND 8u /* the version from which on columns.h says which columns are new */
+
+/* What is not made of rows, and what a question needs. */
+static const char others[] =
     "CREATE TABLE store (one boolean PRIMARY KEY DEFAULT true CHECK (one),"
     " version integer NOT NULL, epoch bigint NOT NULL, clean boolean NOT NULL,"
     " commits bigint NOT NULL, last_task bigint NOT NULL, last_event bigint NOT NULL,"
@@ -26,74 +38,13 @@ static const char *const steps[] = {
     " holder text NOT NULL, holder_pid integer NOT NULL) WITH (fillfactor = 25);"
     "INSERT INTO store VALUES (true, 0, 0, true, 0, 0, 0, false, 0, 0, '', 0);"
     "CREATE TABLE name (id integer PRIMARY KEY, text text COLLATE \"C\" NOT NULL UNIQUE);"
-    "CREATE TABLE task ("
-    " number bigint PRIMARY KEY, created_at bigint NOT NULL, changed_at bigint NOT NULL,"
-    " final_at bigint, ready_since bigint NOT NULL, ready_clock bigint NOT NULL,"
-    " parent bigint NOT NULL, parent_iteration bigint NOT NULL, grp bigint NOT NULL,"
-    " project integer NOT NULL, kind integer NOT NULL, agent integer NOT NULL,"
-    " limiter integer NOT NULL, state integer NOT NULL, reason integer NOT NULL,"
-    " priority integer NOT NULL, until integer NOT NULL, parent_gate integer NOT NULL,"
-    " flags integer NOT NULL, retry_max integer NOT NULL,"
-    " workspace text, serial text, resources text, needs bigint[],"
-    " iteration bigint, attempt bigint, hold integer, not_before bigint, phase integer,"
-    " started_at bigint, stop integer, run_agent integer, run_limiter integer, failures integer,"
-    " launch_failures integer, losses integer, restarts integer, breaker_openings integer,"
-    " lender bigint, borrowed integer) WITH (fillfactor = 80);"
     "CREATE INDEX task_final ON task (final_at, number) WHERE final_at IS NOT NULL;"
-    "CREATE TABLE spec (number bigint PRIMARY KEY, project integer NOT NULL,"
-    " external_id text COLLATE \"C\", title text, json text, context text);"
     "CREATE UNIQUE INDEX spec_external ON spec (project, external_id)"
     " WHERE external_id IS NOT NULL;"
-    "CREATE TABLE run (task bigint NOT NULL, attempt bigint NOT NULL,"
-    " iteration bigint NOT NULL, agent integer NOT NULL, executor integer NOT NULL,"
-    " host integer NOT NULL, boot_id integer NOT NULL, folder text, phase integer NOT NULL,"
-    " ended boolean NOT NULL, ordered_at bigint NOT NULL, started_at bigint NOT NULL,"
-    " ended_at bigint NOT NULL, outcome integer NOT NULL, how integer NOT NULL,"
-    " exit_code integer NOT NULL, exit_signal integer NOT NULL, tokens_in bigint NOT NULL,"
-    " tokens_out bigint NOT NULL, cost_micro_usd bigint NOT NULL, applied text, message text,"
-    " limited_until bigint NOT NULL, stop_now boolean NOT NULL, token_hash text,"
-    " tokens_cached bigint NOT NULL, session text, resumed boolean NOT NULL,"
-    " model integer NOT NULL, said integer NOT NULL, PRIMARY KEY (task, attempt))"
-    " WITH (fillfactor = 80);"
     "CREATE INDEX run_open ON run (task, attempt) WHERE NOT ended;"
     "CREATE INDEX run_ended ON run (ended_at, task, attempt) WHERE ended;"
-    "CREATE TABLE event (seq bigint PRIMARY KEY, at bigint NOT NULL, kind integer NOT NULL,"
-    " task bigint, attempt bigint NOT NULL, data text);"
     "CREATE INDEX event_task ON event (task, seq) WHERE task IS NOT NULL;"
-    "CREATE TABLE project (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-    " name text COLLATE \"C\" NOT NULL UNIQUE, prefix text NOT NULL, paused boolean NOT NULL,"
-    " created_at bigint NOT NULL, paused_by integer NOT NULL, paused_at bigint NOT NULL);"
-    "CREATE TABLE grp (id bigint PRIMARY KEY, name text NOT NULL, owned boolean NOT NULL,"
-    " closed boolean NOT NULL, created_at bigint NOT NULL, closed_at bigint NOT NULL);"
-    "CREATE TABLE limiter (name integer PRIMARY KEY, backoff_until bigint NOT NULL,"
-    " hits bigint NOT NULL, closed boolean NOT NULL, backoff_since bigint NOT NULL,"
-    " last_hit bigint NOT NULL, in_backoff boolean NOT NULL, ramp_since bigint NOT NULL,"
-    " last_success bigint NOT NULL);"
-    "CREATE TABLE agent (name integer PRIMARY KEY, idle boolean NOT NULL,"
-    " launch_failures bigint NOT NULL, openings bigint NOT NULL, closed_until bigint NOT NULL);"
-    "CREATE TABLE usage (project integer NOT NULL, bucket bigint NOT NULL,"
-    " tokens bigint NOT NULL, unreported bigint NOT NULL, reports integer NOT NULL,"
-    " starts integer NOT NULL, completions integer NOT NULL, money bigint NOT NULL,"
-    " priced integer NOT NULL, unpriced integer NOT NULL, PRIMARY KEY (bucket, project));"
-    "CREATE TABLE wait (project integer NOT NULL, limiter integer NOT NULL,"
-    " agent integer NOT NULL, lost bigint NOT NULL, closed_since bigint NOT NULL,"
-    " PRIMARY KEY (project, limiter, agent));"
-    "CREATE TABLE key (key text COLLATE \"C\" PRIMARY KEY, at bigint NOT NULL,"
-    " status integer NOT NULL, answer text);"
-    "CREATE INDEX key_at ON key (at);"
-    "CREATE TABLE note (name text COLLATE \"C\" PRIMARY KEY, text text NOT NULL);"
-    "CREATE TABLE spent (days boolean NOT NULL, at bigint NOT NULL, project integer NOT NULL,"
-    " agent integer NOT NULL, runs bigint NOT NULL, ok bigint NOT NULL, busy_ms bigint NOT NULL,"
-    " tokens_in bigint NOT NULL, tokens_out bigint NOT NULL, tokens_cached bigint NOT NULL,"
-    " cost_micro_usd bigint NOT NULL, unknown_tokens bigint NOT NULL,"
-    " unknown_cost bigint NOT NULL, PRIMARY KEY (days, at, project, agent));",
-    /* 8: the key of a live run, who its shim is, and its cgroup */
-    "ALTER TABLE run ADD COLUMN shim_key text, ADD COLUMN shim_pid bigint NOT NULL DEFAULT 0,"
-    " ADD COLUMN shim_start bigint NOT NULL DEFAULT 0,"
-    " ADD COLUMN shim_space bigint NOT NULL DEFAULT 0, ADD COLUMN cgroup text;",
-};
-/* clang-format on */
-_Static_assert(ARRAY_SIZE(steps) == STORE_VERSION - PG_FIRST_VERSION + 1, "a version has no step");
+    "CREATE INDEX key_at ON key (at);";
 
 const struct pg_schema pg_schema = { .steps = steps, .version = STORE_VERSION };
 
@@ -150,16 +101,10 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
     return 0;
 }
 
-/* The first step also makes the schema, if nobody has done so for us. */
 static int take_step(struct pg_link *link, const char *step, uint32_t version, struct error *err) {
     const char *schema = link->place->schema;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_puts(&sql, "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;");
-    if (version == PG_FIRST_VERSION)
-        strbuf_printf(&sql,
-                      "DO $$BEGIN IF to_regnamespace('\"%s\"') IS NULL THEN"
-                      " CREATE SCHEMA \"%s\"; END IF; END$$;",
-                      schema, schema);
     strbuf_printf(&sql, "%s UPDATE store SET version = %" PRIu32 "; COMMIT", step, version);
     time_ms patience = link->patience;
     link->patience = HOURS(24); /* a large table takes as long as it takes */
@@ -178,15 +123,36 @@ static int take_step(struct pg_link *link, const char *step, uint32_t version, s
     return r;
 }
 
+static int create_tables(struct pg_link *link, struct error *err) {
+    const char *schema = link->place->schema;
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    strbuf_printf(&sql,
+                  "DO $$BEGIN IF to_regnamespace('\"%s\"') IS NULL THEN"
+                  " CREATE SCHEMA \"%s\"; END IF; END$$;",
+                  schema, schema);
+    sql_create_tables(SQL_POSTGRES, &sql);
+    strbuf_puts(&sql, others);
+    return take_step(link, sql.text, STORE_VERSION, err);
+}
+
+static int migrate_to(struct pg_link *link, const struct pg_schema *schema, uint32_t version,
+                      struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    uint32_t n = version - PG_FIRST_VERSION;
+    const char *step = n < ARRAY_SIZE(steps) || schema != &pg_schema ? schema->steps[n] : NULL;
+    if (version > LAST_BY_HAND)
+        sql_add_columns(SQL_POSTGRES, version, &sql);
+    strbuf_puts(&sql, step ? step : "");
+    return take_step(link, strbuf_text(&sql), version, err);
+}
+
 int pg_schema_migrate(struct pg_link *link, const struct pg_schema *schema, uint32_t from,
                       struct error *err) {
-    for (uint32_t version = from ? from + 1 : PG_FIRST_VERSION; version <= schema->version;
-         version++) {
-        int r = take_step(link, schema->steps[version - PG_FIRST_VERSION], version, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    int r = from ? 0 : create_tables(link, err);
+    for (uint32_t version = from ? from + 1 : STORE_VERSION + 1;
+         r >= 0 && version <= schema->version; version++)
+        r = migrate_to(link, schema, version, err);
+    return r;
 }
 
 int pg_schema_check_rights(struct pg_link *link, struct error *err) {

@@ -52,6 +52,7 @@ struct store_question {
 
 struct store_answer {
     size_t count;
+    const void *rows; /* the same as that of the following which is not NULL */
     const struct spec_row *specs;
     const struct run_row *runs;
     const struct event_row *events;

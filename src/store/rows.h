@@ -17,10 +17,10 @@ struct task_row {
     const char *resources;               /* names joined by commas; NULL: none */
     const task_id *depends_on;
     size_t depends_on_count;
+    enum reason reason; /* of the last change */
+    time_ms changed_at; /* when it last changed for users; see store_change_task */
     /* Of `told` only the plain values count: the symbols and lists are the texts above. */
     struct task_spec told;
-    enum reason reason; /* of the last change */
-    time_ms changed_at; /* when it last changed for people; see store_change_task */
 };
 
 /* What the submitter wrote, as JSON, and what lists show of it. It never changes; only what was said when

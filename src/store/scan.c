@@ -10,20 +10,38 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "store/store_internal.h"
 
-static const char *const table_names[] = {
-    [STORE_PROJECTS] = "projects", [STORE_LIMITERS] = "limiters", [STORE_AGENTS] = "agents",
-    [STORE_GROUPS] = "groups",     [STORE_USAGE] = "usage",       [STORE_WAITS] = "waits",
-    [STORE_NOTES] = "notes",       [STORE_TASKS] = "tasks",       [STORE_TOTALS] = "totals",
-    [STORE_SPECS] = "specs",       [STORE_RUNS] = "runs",         [STORE_EVENTS] = "events",
-    [STORE_KEYS] = "keys",         [STORE_HOURS] = "spent_hours", [STORE_DAYS] = "spent_days",
+static const struct {
+    const char *name;
+    enum row_kind kind;
+} tables[] = {
+    [STORE_PROJECTS] = { "projects", ROW_PROJECT },
+    [STORE_LIMITERS] = { "limiters", ROW_LIMITER },
+    [STORE_AGENTS] = { "agents", ROW_AGENT },
+    [STORE_GROUPS] = { "groups", ROW_GROUP },
+    [STORE_USAGE] = { "usage", ROW_USAGE },
+    [STORE_WAITS] = { "waits", ROW_WAIT },
+    [STORE_NOTES] = { "notes", ROW_NOTE },
+    [STORE_TASKS] = { "tasks", ROW_TASK },
+    [STORE_TOTALS] = { "totals", ROW_KIND_MAX },
+    [STORE_SPECS] = { "specs", ROW_SPEC },
+    [STORE_RUNS] = { "runs", ROW_RUN },
+    [STORE_EVENTS] = { "events", ROW_EVENT },
+    [STORE_KEYS] = { "keys", ROW_KEY },
+    [STORE_HOURS] = { "spent_hours", ROW_SPENT },
+    [STORE_DAYS] = { "spent_days", ROW_SPENT },
 };
-_Static_assert(ARRAY_SIZE(table_names) == STORE_TABLE_MAX, "a table has no name");
+_Static_assert(ARRAY_SIZE(tables) == STORE_TABLE_MAX, "a table has no name");
 
 const char *store_table_name(enum store_table table) {
     assert(table < STORE_TABLE_MAX);
-    return table_names[table];
+    return tables[table].name;
+}
+
+enum row_kind store_table_kind(enum store_table table) {
+    return tables[table].kind;
 }
 
 struct scan {
@@ -89,19 +107,6 @@ static int scan_loaded(struct scan *scan) {
 
 /* --- what is asked for --------------------------------------------------------------------------- */
 
-static const void *row_at(const struct store_answer *answer, enum store_table table, size_t i) {
-    if (table == STORE_SPECS)
-        return &answer->specs[i];
-    if (table == STORE_RUNS)
-        return &answer->runs[i];
-    if (table == STORE_EVENTS)
-        return &answer->events[i];
-    if (table == STORE_KEYS)
-        return &answer->key[i];
-    assert(table == STORE_HOURS || table == STORE_DAYS);
-    return &answer->spent[i];
-}
-
 static void keep_place(struct scan *scan, enum store_table table, const void *row) {
     const struct run_row *run = row;
     if (table == STORE_RUNS)
@@ -126,7 +131,8 @@ static void bring(void *ctx, const struct store_answer *answer, const struct err
     scan->count = answer->count;
     scan->r = err ? error_set(scan->err, err->code, "%s", err->text) : 0;
     for (size_t i = 0; scan->r >= 0 && i < answer->count; i++) {
-        const void *row = row_at(answer, asking->table, i);
+        const void *row =
+            (const char *)answer->rows + i * row_types[tables[asking->table].kind].size;
         scan->r = scan->each(scan->ctx, asking->table, row, scan->err);
         if (i + 1 == answer->count)
             keep_place(scan, asking->table, row);
@@ -193,4 +199,37 @@ int store_scan(struct store *store, store_scanned each, void *ctx, struct error 
     free(scan.tasks);
     free(scan.key);
     return r < 0 ? r : 0;
+}
+
+/* --- comparing ------------------------------------------------------------------------------------ */
+
+static uint64_t hash_totals(const struct store_totals *totals) {
+    uint64_t hash = row_hash(ROW_PAUSE, &totals->pause, 0);
+    hash = hash_mix(hash, totals->last_task);
+    hash = hash_mix(hash, totals->first_event);
+    hash = hash_mix(hash, totals->last_event);
+    return hash_mix(hash, totals->tasks);
+}
+
+static uint64_t hash_task(const struct task_row *row) {
+    uint64_t hash = row_hash(ROW_PROGRESS, row, row_hash(ROW_TASK, row, 0));
+    for (size_t i = 0; i < row->depends_on_count; i++)
+        hash = hash_mix(hash, row->depends_on[i]);
+    return hash_mix(hash, row->depends_on_count);
+}
+
+void store_digest_add(struct store_digest *digest, enum store_table table, const void *row) {
+    assert(table < STORE_TABLE_MAX && row);
+    /* Projects have an order: that in which they were made. */
+    uint64_t hash = table == STORE_PROJECTS ? digest->rows[table] : 0;
+    if (table == STORE_TOTALS)
+        hash = hash_totals(row);
+    else if (table == STORE_TASKS)
+        hash = hash_task(row);
+    else
+        hash = row_hash(tables[table].kind, row, hash);
+    if (table == STORE_SPECS)
+        hash = hash_mix(hash, (uint64_t)((const struct spec_row *)row)->changed_at);
+    digest->rows[table]++;
+    digest->sums[table] += hash;
 }

@@ -96,9 +96,11 @@ int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *e
 
 sqlite3_stmt *sqlite_statement(struct sqlite_store *store, enum statement statement) {
     sqlite3_stmt **stmt = &store->statements[statement];
-    if (!*stmt)
-        (void)sqlite3_prepare_v3(store->db, sqlite_texts[statement], -1, SQLITE_PREPARE_PERSISTENT,
-                                 stmt, NULL);
+    if (*stmt)
+        return *stmt;
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    sql_build(statement, SQL_SQLITE, SQL_GENERAL, &sql);
+    (void)sqlite3_prepare_v3(store->db, sql.text, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
     return *stmt;
 }
 
@@ -127,6 +129,12 @@ int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_n
     }
     sqlite3_finalize(stmt);
     return rc;
+}
+
+int sqlite_meta(sqlite3 *db, const char *key, int64_t *ret_number) {
+    char sql[64];
+    (void)snprintf(sql, sizeof(sql), "SELECT value FROM meta WHERE key = '%s'", key);
+    return sqlite_number(db, sql, 0, ret_number);
 }
 
 static bool reads(const struct sqlite_store *store) {
@@ -315,7 +323,7 @@ static int make_file(const struct place *place, struct error *err) {
 
 static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct error *err) {
     int64_t last_task = 0, last_event = 0;
-    int rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'epoch'", 0, ret_epoch);
+    int rc = sqlite_meta(store->db, "epoch", ret_epoch);
     if (rc == SQLITE_OK)
         rc = sqlite_number(store->db,
                            "SELECT max(ifnull((SELECT max(number) FROM task), 0),"
@@ -350,7 +358,7 @@ static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *
             (void)sqlite_run(store, STATEMENT_ROLLBACK);
         return r;
     }
-    sqlite_names_settle(store);
+    store->names.stored = store->names.table.count;
     return 0;
 }
 

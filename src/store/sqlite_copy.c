@@ -165,8 +165,7 @@ static int64_t next_epoch(const struct place *place, int64_t of_copy) {
     _cleanup_(sqlite_look_finish) struct sqlite_looked_at old = { 0 };
     int64_t of_old = 0;
     if (sqlite_look_at(place->path, &old, NULL) < 0
-        || sqlite_number(old.db, "SELECT value FROM meta WHERE key = 'epoch'", 0, &of_old)
-               != SQLITE_OK)
+        || sqlite_meta(old.db, "epoch", &of_old) != SQLITE_OK)
         return of_copy + EPOCH_LEAP;
     return (of_old > of_copy ? of_old : of_copy) + 1;
 }

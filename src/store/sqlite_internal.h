@@ -13,67 +13,11 @@
 
 #include "base/queue.h"
 #include "base/strbuf.h"
-#include "store/names.h"
 #include "store/place.h"
-#include "store/store_internal.h"
+#include "store/sql.h"
 
 #define SQLITE_RESTORE_HINT   "restore a copy with 'sluice restore --yes FILE'"
 #define SQLITE_APPLICATION_ID 0x536c7563 /* "Sluc" */
-
-enum statement {
-    STATEMENT_BEGIN,
-    STATEMENT_COMMIT,
-    STATEMENT_ROLLBACK,
-    STATEMENT_ADD_NAME,
-    STATEMENT_PUT_META,
-    STATEMENT_ADD_TASK,
-    STATEMENT_CHANGE_TASK,
-    STATEMENT_PUT_PROGRESS,
-    STATEMENT_DELETE_PROGRESS,
-    STATEMENT_ADD_NEED,
-    STATEMENT_ADD_SPEC,
-    STATEMENT_PUT_CONTEXT,
-    STATEMENT_DELETE_TASK,
-    STATEMENT_DELETE_SPEC,
-    STATEMENT_DELETE_NEEDS,
-    STATEMENT_DELETE_RUNS,
-    STATEMENT_UNLINK_EVENTS,
-    STATEMENT_PUT_RUN,
-    STATEMENT_ADD_EVENT,
-    STATEMENT_PRUNE_EVENTS,
-    STATEMENT_PUT_PROJECT,
-    STATEMENT_PUT_GROUP,
-    STATEMENT_DELETE_GROUP,
-    STATEMENT_PUT_LIMITER,
-    STATEMENT_PUT_AGENT,
-    STATEMENT_ADD_USAGE,
-    STATEMENT_PRUNE_USAGE,
-    STATEMENT_PUT_WAIT,
-    STATEMENT_ADD_KEY,
-    STATEMENT_PRUNE_KEYS,
-    STATEMENT_PUT_NOTE,
-    STATEMENT_DELETE_NOTE,
-    STATEMENT_GET_SPEC,
-    STATEMENT_GET_CHANGED,
-    STATEMENT_GET_RUNS,
-    STATEMENT_GET_ALL_RUNS,
-    STATEMENT_GET_EVENTS,
-    STATEMENT_GET_EVENTS_BACK,
-    STATEMENT_GET_TASK_EVENTS,
-    STATEMENT_GET_TASK_EVENTS_BACK,
-    STATEMENT_GET_KEY,
-    STATEMENT_GET_KEYS,
-    STATEMENT_GET_EXTERNAL,
-    STATEMENT_GET_EXPIRED,
-    STATEMENT_GET_TITLE,
-    STATEMENT_GET_ENDED,
-    STATEMENT_GET_SPENT_BY_PROJECT,
-    STATEMENT_GET_SPENT_BY_AGENT,
-    STATEMENT_GET_SPENT_APART,
-    STATEMENT_ADD_SPENT,
-    STATEMENT_PRUNE_SPENT,
-    STATEMENT_MAX,
-};
 
 struct sqlite_reserve {
     char *path;
@@ -102,7 +46,7 @@ struct sqlite_store {
     bool log_is_long;                     /* the log has pages, copied or not */
 };
 
-/* steps[n] leads from version n to n + 1, up to `version`. */
+/* steps[n] leads from version n to n + 1, up to `version`; NULL: nothing beside new columns. */
 struct sqlite_schema {
     const char *const *steps;
     uint32_t version;
@@ -129,6 +73,8 @@ int sqlite_run(struct sqlite_store *store, enum statement statement);
 int sqlite_finish(sqlite3_stmt *stmt);
 /* One number; `fallback` when there is no row. */
 int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_number);
+/* A number of the table `meta`; 0 when there is none. */
+int sqlite_meta(sqlite3 *db, const char *key, int64_t *ret_number);
 void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent);
 
 /* From now on what SQLite says in this thread, about this store, is kept; */
@@ -155,41 +101,21 @@ int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_rep
                    uint32_t *ret_version, struct error *err);
 int sqlite_migrate(struct sqlite_store *store, const struct sqlite_schema *schema, uint32_t from,
                    struct store_report *report, struct error *err);
-/* The text behind a statement. */
-extern const char *const sqlite_texts[STATEMENT_MAX];
 
-/* --- sqlite_names.c -------------------------------------------------------------------------- */
-
-int sqlite_names_load(struct sqlite_store *store, struct error *err);
-sym sqlite_name(struct sqlite_store *store, const char *name); /* 0 for NULL and "" */
-/* The name; NULL for 0. Sets *damaged when there is no such name. */
-const char *sqlite_name_text(const struct sqlite_store *store, int64_t number, bool *damaged);
-sym sqlite_word(const struct sqlite_store *store, enum word_list list, unsigned value);
-unsigned sqlite_word_value(const struct sqlite_store *store, enum word_list list, int64_t number,
-                           bool *damaged);
-/* Writes the names that are not on disk yet; call sqlite_names_settle when that is committed. */
-int sqlite_names_write(struct sqlite_store *store);
-void sqlite_names_settle(struct sqlite_store *store);
-
-/* --- sqlite_write.c, sqlite_read.c, sqlite_load.c --------------------------------------------- */
+/* --- sqlite_write.c, sqlite_read.c ------------------------------------------------------------- */
 
 void sqlite_commit(struct store *base, const struct store_batch *batch);
 /* In the calling thread; `err` is filled unless it is OK. */
 enum store_outcome sqlite_commit_now(struct sqlite_store *store, const struct store_batch *batch,
                                      struct error *err);
 int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value);
+/* Writes the names that are not on disk yet. */
+int sqlite_names_write(struct sqlite_store *store);
+int sqlite_names_load(struct sqlite_store *store, struct error *err);
 void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
                 void *ctx);
 int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
-/* The row under a statement that selects RUN_COLUMNS; texts live until its next step. */
-#define RUN_COLUMNS                                                                                \
-    "task, attempt, iteration, agent, executor, host, boot_id, folder, phase, ended,"              \
-    " ordered_at, started_at, ended_at, outcome, how, exit_code, exit_signal, tokens_in,"          \
-    " tokens_out, cost_micro_usd, applied, message, limited_until, stop_now, token_hash,"          \
-    " tokens_cached, session, resumed, model, said, shim_key, shim_pid, shim_start, shim_space,"   \
-    " cgroup"
-bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt, struct run_row *ret_row);
 
 /* --- sqlite_care.c --------------------------------------------------------------------------- */
 

@@ -60,7 +60,7 @@ int sqlite_look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct
                          "'%s' has version %" PRId64 ", this program knows 1 to %u: "
                          "use the newer program",
                          path, version, STORE_VERSION);
-    rc = sqlite_number(db, "SELECT value FROM meta WHERE key = 'epoch'", 0, ret_epoch);
+    rc = sqlite_meta(db, "epoch", ret_epoch);
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
 }
 
@@ -92,7 +92,7 @@ static int look_into(sqlite3 *db, const char *path, struct store_look *ret_look,
     if (rc == SQLITE_OK)
         rc = sqlite_number(db, "PRAGMA user_version", 0, &version);
     if (rc == SQLITE_OK)
-        rc = sqlite_number(db, "SELECT value FROM meta WHERE key = 'clean'", 0, &clean);
+        rc = sqlite_meta(db, "clean", &clean);
     if (rc == SQLITE_OK)
         rc = sqlite_number(db, "SELECT count(*) FROM task", 0, &tasks);
     if (rc == SQLITE_OK)

@@ -1,7 +1,7 @@
 /* sqlite_schema.c: how does a file of any older version become one of this version?
  *
- * Step n leads from version n to n + 1 and is never changed once released: a new version gets a
- * new step. Each step is one transaction with the new version number in it, so a crash leaves the
+ * A new file gets its tables from columns.h. Step n leads from version n to n + 1 and is never changed once
+ * released: a new version gets its new columns from columns.h, and a step for what else it needs. Each step is one transaction with the new version number in it, so a crash leaves the
  * old version or the new one. Before the first step of an existing file a copy is made beside it.
  *
  * Names and the words of enums are numbers of the table `name`; 0 is "none". Times are
@@ -31,65 +31,7 @@
     " FROM run r JOIN task t ON t.number = r.task WHERE ended = 1 GROUP BY 2, 3, 4;"
 
 static const char *const steps[] = {
-    /* 0 → 1 */
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
-    "INSERT INTO meta VALUES ('epoch', 0), ('clean', 1), ('paused', 0), ('last_task', 0),"
-    " ('last_event', 0);"
-    "CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;"
-    "CREATE TABLE task ("
-    " number INTEGER PRIMARY KEY, project INTEGER NOT NULL, created_at INTEGER NOT NULL,"
-    " kind INTEGER NOT NULL, agent INTEGER NOT NULL, limiter INTEGER NOT NULL,"
-    " workspace TEXT, serial TEXT, resources TEXT, state INTEGER NOT NULL,"
-    " reason INTEGER NOT NULL, changed_at INTEGER NOT NULL, final_at INTEGER,"
-    " priority INTEGER NOT NULL, parent INTEGER NOT NULL, parent_iteration INTEGER NOT NULL,"
-    " ready_since INTEGER NOT NULL, ready_clock INTEGER NOT NULL, until INTEGER NOT NULL,"
-    " parent_gate INTEGER NOT NULL, flags INTEGER NOT NULL, retry_max INTEGER NOT NULL,"
-    " grp INTEGER NOT NULL) STRICT;"
-    "CREATE INDEX task_final ON task (final_at) WHERE final_at IS NOT NULL;"
-    "CREATE TABLE progress ("
-    " task INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, attempt INTEGER NOT NULL,"
-    " hold INTEGER NOT NULL, not_before INTEGER NOT NULL, phase INTEGER NOT NULL,"
-    " started_at INTEGER NOT NULL, stop INTEGER NOT NULL, run_agent INTEGER NOT NULL,"
-    " run_limiter INTEGER NOT NULL, failures INTEGER NOT NULL, launch_failures INTEGER NOT NULL,"
-    " losses INTEGER NOT NULL, restarts INTEGER NOT NULL,"
-    " breaker_openings INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE depend (task INTEGER NOT NULL, position INTEGER NOT NULL,"
-    " needs INTEGER NOT NULL, PRIMARY KEY (task, position)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE spec (number INTEGER PRIMARY KEY, project INTEGER NOT NULL, external_id TEXT,"
-    " title TEXT, json TEXT) STRICT;"
-    "CREATE UNIQUE INDEX spec_external ON spec (project, external_id)"
-    " WHERE external_id IS NOT NULL;"
-    "CREATE TABLE run (task INTEGER NOT NULL, attempt INTEGER NOT NULL,"
-    " iteration INTEGER NOT NULL, agent INTEGER NOT NULL, executor INTEGER NOT NULL,"
-    " host INTEGER NOT NULL, boot_id INTEGER NOT NULL, folder TEXT, phase INTEGER NOT NULL,"
-    " ended INTEGER NOT NULL, ordered_at INTEGER NOT NULL, started_at INTEGER NOT NULL,"
-    " ended_at INTEGER NOT NULL, outcome INTEGER NOT NULL, how INTEGER NOT NULL,"
-    " exit_code INTEGER NOT NULL, exit_signal INTEGER NOT NULL, tokens_in INTEGER NOT NULL,"
-    " tokens_out INTEGER NOT NULL, cost_micro_usd INTEGER NOT NULL, applied TEXT, message TEXT,"
-    " PRIMARY KEY (task, attempt)) STRICT, WITHOUT ROWID;"
-    "CREATE INDEX run_open ON run (task, attempt) WHERE ended = 0;"
-    "CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind INTEGER NOT NULL,"
-    " task INTEGER, attempt INTEGER NOT NULL, data TEXT) STRICT;"
-    "CREATE INDEX event_task ON event (task) WHERE task IS NOT NULL;"
-    "CREATE TABLE project (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
-    " prefix TEXT NOT NULL, paused INTEGER NOT NULL, created_at INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE grp (id INTEGER PRIMARY KEY, name TEXT NOT NULL, owned INTEGER NOT NULL,"
-    " closed INTEGER NOT NULL, created_at INTEGER NOT NULL, closed_at INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE limiter (name INTEGER PRIMARY KEY, backoff_until INTEGER NOT NULL,"
-    " hits INTEGER NOT NULL, closed INTEGER NOT NULL, backoff_since INTEGER NOT NULL,"
-    " last_hit INTEGER NOT NULL, in_backoff INTEGER NOT NULL, ramp_since INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE agent (name INTEGER PRIMARY KEY, idle INTEGER NOT NULL,"
-    " launch_failures INTEGER NOT NULL, openings INTEGER NOT NULL,"
-    " closed_until INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE usage (project INTEGER NOT NULL, bucket INTEGER NOT NULL,"
-    " tokens INTEGER NOT NULL, unreported INTEGER NOT NULL, reports INTEGER NOT NULL,"
-    " starts INTEGER NOT NULL, completions INTEGER NOT NULL,"
-    " PRIMARY KEY (project, bucket)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE wait (project INTEGER NOT NULL, limiter INTEGER NOT NULL, lost INTEGER NOT NULL,"
-    " closed_since INTEGER NOT NULL, PRIMARY KEY (project, limiter)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE key (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,"
-    " status INTEGER NOT NULL, answer TEXT) STRICT;"
-    "CREATE INDEX key_at ON key (at);",
+    NULL, /* a new file has the tables of STORE_VERSION from the start */
     /* 1 → 2: who paused a project, and when; of the whole queue `meta` says it */
     ("ALTER TABLE project ADD COLUMN paused_by INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE project ADD COLUMN paused_at INTEGER NOT NULL DEFAULT 0;"),
@@ -141,7 +83,9 @@ static const char *const steps[] = {
      "ALTER TABLE run ADD COLUMN cgroup TEXT;"),
 };
 /* clang-format on */
-_Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");
+_Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION, "a step leads to a version to come");
+
+#define LAST_BY_HAND 8u /* the version from which on columns.h says which columns are new */
 
 const struct sqlite_schema sqlite_schema = { .steps = steps, .version = STORE_VERSION };
 
@@ -160,6 +104,41 @@ static int take_step(struct sqlite_store *store, const char *step, uint32_t vers
     if (!sqlite3_get_autocommit(store->db))
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return r;
+}
+
+/* What is not made of rows, and what a question needs. */
+static const char others[] =
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "INSERT INTO meta VALUES ('epoch', 0), ('clean', 1), ('paused', 0), ('last_task', 0),"
+    " ('last_event', 0);"
+    "CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;"
+    "CREATE TABLE depend (task INTEGER NOT NULL, position INTEGER NOT NULL,"
+    " needs INTEGER NOT NULL, PRIMARY KEY (task, position)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX task_final ON task (final_at) WHERE final_at IS NOT NULL;"
+    "CREATE UNIQUE INDEX spec_external ON spec (project, external_id)"
+    " WHERE external_id IS NOT NULL;"
+    "CREATE INDEX run_open ON run (task, attempt) WHERE ended = 0;"
+    "CREATE INDEX run_ended ON run (ended_at) WHERE ended = 1;"
+    "CREATE INDEX event_task ON event (task) WHERE task IS NOT NULL;"
+    "CREATE INDEX key_at ON key (at);";
+
+static int create_tables(struct sqlite_store *store, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    sql_create_tables(SQL_SQLITE, &sql);
+    strbuf_puts(&sql, others);
+    return take_step(store, sql.text, STORE_VERSION, err);
+}
+
+static int migrate_to(struct sqlite_store *store, const struct sqlite_schema *schema,
+                      uint32_t version, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    const char *step = version <= ARRAY_SIZE(steps) || schema != &sqlite_schema
+                           ? schema->steps[version - 1]
+                           : NULL;
+    if (version > LAST_BY_HAND)
+        sql_add_columns(SQL_SQLITE, version, &sql);
+    strbuf_puts(&sql, step ? step : "");
+    return take_step(store, strbuf_text(&sql), version, err);
 }
 
 static int make_copy(struct sqlite_store *store, uint32_t version, struct store_report *report,
@@ -203,7 +182,7 @@ int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_rep
                          ": use the newer program, or restore an older copy",
                          store->place.path, version, newest);
     if (!report->created)
-        rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'clean'", 0, &clean);
+        rc = sqlite_meta(store->db, "clean", &clean);
     if (rc != SQLITE_OK)
         return sqlite_error(store->db, store->place.path, "read", rc, err);
     report->was_unclean = clean == 0;
@@ -221,12 +200,11 @@ int sqlite_migrate(struct sqlite_store *store, const struct sqlite_schema *schem
             return r;
         report->migrated_from = from;
     }
-    for (uint32_t version = from; version < to; version++) {
+    int r = from == 0 ? create_tables(store, err) : 0;
+    for (uint32_t version = from ? from : STORE_VERSION; r >= 0 && version < to; version++) {
         if (from > 0)
             sqlite_progress(store, "migrating", 100 * (version - from) / (to - from));
-        int r = take_step(store, schema->steps[version], version + 1, err);
-        if (r < 0)
-            return r;
+        r = migrate_to(store, schema, version + 1, err);
     }
-    return 0;
+    return r;
 }

@@ -11,19 +11,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "store/columns.h"
 #include "store/sqlite_internal.h"
 
 /* Values in the order of the statement's parameters. Texts are the batch's: they live until the
  * step that follows. */
 struct binder {
+    struct sqlite_store *store;
     sqlite3_stmt *stmt; /* NULL: it could not be prepared */
     int next;
     int rc;
 };
 
 static struct binder bind(struct sqlite_store *store, enum statement statement) {
-    struct binder b = { .stmt = sqlite_statement(store, statement), .next = 1 };
+    struct binder b = { .store = store, .stmt = sqlite_statement(store, statement), .next = 1 };
     if (!b.stmt)
         b.rc = sqlite3_extended_errcode(store->db);
     return b;
@@ -34,19 +34,26 @@ static void put_int(struct binder *b, int64_t value) {
         b->rc = sqlite3_bind_int64(b->stmt, b->next++, value);
 }
 
-static void put_text_size(struct binder *b, const char *text, size_t size) {
+static void put_text(struct binder *b, const char *text, size_t size) {
     if (b->rc != SQLITE_OK)
         return;
     b->rc = text ? sqlite3_bind_text64(b->stmt, b->next++, text, size, SQLITE_STATIC, SQLITE_UTF8)
                  : sqlite3_bind_null(b->stmt, b->next++);
 }
 
-static void put_text(struct binder *b, const char *text) {
-    put_text_size(b, text, text ? strlen(text) : 0);
-}
-
-static void put_null(struct binder *b) {
-    put_text_size(b, NULL, 0);
+static void put_row(struct binder *b, const struct row_type *type, const void *row) {
+    ROW_COLUMNS(c, type) {
+        if (!column_is_written(c))
+            continue;
+        if (column_is_null(c, row)) {
+            put_text(b, NULL, 0);
+        } else if (column_is_text(c)) {
+            const char *text = column_text(c, row);
+            put_text(b, text, column_text_size(c, row, text));
+        } else {
+            put_int(b, column_store(c, row, &b->store->names));
+        }
+    }
 }
 
 static int finish(struct binder *b) {
@@ -62,75 +69,18 @@ static int run_with(struct sqlite_store *store, enum statement statement, int64_
 
 int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value) {
     struct binder b = bind(store, STATEMENT_PUT_META);
-    put_text(&b, key);
+    put_text(&b, key, strlen(key));
     put_int(&b, value);
     return finish(&b);
 }
 
 /* --- one function per kind of write ------------------------------------------------------------
  * Each gives SQLITE_OK or what went wrong; a rule of ours that was broken is a constraint, with
- * its sentence in `err`. */
+ * its message in `err`. */
 
-static int put_task(struct sqlite_store *store, enum statement statement,
-                    const struct task_row *row, bool depends_changed) {
-    const struct task_spec *told = &row->told;
-    struct binder b = bind(store, statement);
-    put_int(&b, (int64_t)row->id);
-    put_int(&b, sqlite_name(store, row->project));
-    put_int(&b, told->created_at);
-    put_int(&b, sqlite_name(store, row->kind));
-    put_int(&b, sqlite_name(store, row->agent));
-    put_int(&b, sqlite_name(store, row->limiter));
-    put_text(&b, row->workspace);
-    put_text(&b, row->serial);
-    put_text(&b, row->resources);
-    put_int(&b, sqlite_word(store, WORDS_STATE, told->state));
-    put_int(&b, sqlite_word(store, WORDS_REASON, row->reason));
-    put_int(&b, row->changed_at);
-    if (task_state_is_final(told->state))
-        put_int(&b, row->changed_at);
-    else
-        put_null(&b);
-    put_int(&b, told->priority);
-    put_int(&b, (int64_t)told->parent);
-    put_int(&b, told->parent_iteration);
-    put_int(&b, told->ready_since);
-    put_int(&b, told->ready_clock);
-    put_int(&b, sqlite_word(store, WORDS_UNTIL, told->until));
-    put_int(&b, sqlite_word(store, WORDS_PARENT_GATE, told->parent_gate));
-    put_int(&b, columns_flags(told));
-    put_int(&b, told->retry_max);
-    put_int(&b, told->group);
-    if (statement == STATEMENT_CHANGE_TASK) {
-        put_int(&b, depends_changed);
-        put_int(&b, sqlite_word(store, WORDS_HOLD, told->hold));
-        put_int(&b, told->not_before);
-        put_int(&b, told->iteration);
-        put_int(&b, told->attempt);
-    }
-    return finish(&b);
-}
-
-static int put_progress(struct sqlite_store *store, const struct task_row *row) {
-    const struct task_spec *told = &row->told;
-    struct binder b = bind(store, STATEMENT_PUT_PROGRESS);
-    put_int(&b, (int64_t)row->id);
-    put_int(&b, told->iteration);
-    put_int(&b, told->attempt);
-    put_int(&b, sqlite_word(store, WORDS_HOLD, told->hold));
-    put_int(&b, told->not_before);
-    put_int(&b, sqlite_word(store, WORDS_PHASE, told->phase));
-    put_int(&b, told->started_at);
-    put_int(&b, sqlite_word(store, WORDS_STOP, told->stop));
-    put_int(&b, sqlite_name(store, row->run_agent));
-    put_int(&b, sqlite_name(store, row->run_limiter));
-    put_int(&b, told->failures);
-    put_int(&b, told->launch_failures);
-    put_int(&b, told->losses);
-    put_int(&b, told->restarts);
-    put_int(&b, told->breaker_openings);
-    put_int(&b, (int64_t)told->lender);
-    put_int(&b, told->borrowed);
+static int write_row(struct sqlite_store *store, enum row_kind kind, const void *row) {
+    struct binder b = bind(store, sql_write_of(kind));
+    put_row(&b, &row_types[kind], row);
     return finish(&b);
 }
 
@@ -146,16 +96,11 @@ static int add_needs(struct sqlite_store *store, const struct task_row *row) {
     return rc;
 }
 
-static int add_task(struct sqlite_store *store, const struct store_write *write,
-                    struct error *err) {
-    const struct task_row *row = write->task;
-    int rc = put_task(store, STATEMENT_ADD_TASK, row, true);
-    if (rc == SQLITE_OK && columns_have_progress(row))
-        rc = put_progress(store, row);
+/* Beside the row of the task itself. */
+static int add_task(struct sqlite_store *store, const struct task_row *row) {
+    int rc = task_has_progress(row) ? write_row(store, ROW_PROGRESS, row) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = add_needs(store, row);
-    if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        error_set(err, -EEXIST, "task %" PRIu64 " is there already", row->id);
     if (rc == SQLITE_OK && row->id > store->last_task)
         store->last_task = row->id;
     return rc;
@@ -164,333 +109,126 @@ static int add_task(struct sqlite_store *store, const struct store_write *write,
 static int change_task(struct sqlite_store *store, const struct store_write *write,
                        struct error *err) {
     const struct task_row *row = write->task;
-    int rc = put_task(store, STATEMENT_CHANGE_TASK, row, write->flag);
+    struct binder b = bind(store, STATEMENT_CHANGE_TASK);
+    put_row(&b, &row_types[ROW_TASK], row);
+    put_int(&b, (write->flags & STORE_CHANGE_SEEN) != 0);
+    int rc = finish(&b);
     if (rc == SQLITE_OK && sqlite3_changes(store->db) == 0) {
-        error_set(err, -ENOENT, "task %" PRIu64 " is not there to be changed", row->id);
+        store_refuse(write, false, err);
         return SQLITE_CONSTRAINT;
     }
     if (rc == SQLITE_OK)
-        rc = columns_have_progress(row)
-                 ? put_progress(store, row)
-                 : run_with(store, STATEMENT_DELETE_PROGRESS, (int64_t)row->id);
-    if (rc == SQLITE_OK && write->flag)
+        rc = task_has_progress(row) ? write_row(store, ROW_PROGRESS, row)
+                                    : run_with(store, STATEMENT_DELETE_PROGRESS, (int64_t)row->id);
+    if (rc == SQLITE_OK && write->flags & STORE_CHANGE_NEEDS)
         rc = run_with(store, STATEMENT_DELETE_NEEDS, (int64_t)row->id);
-    if (rc == SQLITE_OK && write->flag)
+    if (rc == SQLITE_OK && write->flags & STORE_CHANGE_NEEDS)
         rc = add_needs(store, row);
     return rc;
 }
 
-/* A task that came and went in one batch has none: the statement finds no task, and adds nothing. */
-static int add_spec(struct sqlite_store *store, const struct store_write *write,
-                    struct error *err) {
-    const struct spec_row *row = write->spec;
-    struct binder b = bind(store, STATEMENT_ADD_SPEC);
-    put_int(&b, (int64_t)row->id);
-    put_text(&b, row->external_id);
-    put_text(&b, row->title);
-    put_text_size(&b, row->json, row->json_size);
-    int rc = finish(&b);
-    if (rc == SQLITE_CONSTRAINT_UNIQUE)
-        error_set(err, -EEXIST, "external id '%s' is taken in the project of task %" PRIu64,
-                  row->external_id, row->id);
-    else if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        error_set(err, -EEXIST, "task %" PRIu64 " has a spec already", row->id);
+static int put_pause(struct sqlite_store *store, const void *row) {
+    int rc = SQLITE_OK;
+    ROW_COLUMNS(c, &row_types[ROW_PAUSE])
+    if (rc == SQLITE_OK)
+        rc = sqlite_put_meta(store, c->name, column_store(c, row, &store->names));
     return rc;
 }
 
-static int put_context(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
-    (void)err;
+/* A spec whose task came and went in one batch: the statement finds no task, and adds nothing. */
+static int write_new(struct sqlite_store *store, const struct store_write *write,
+                     struct error *err) {
+    if (write->of == ROW_PAUSE)
+        return put_pause(store, write->row);
+    int rc = write_row(store, write->of, write->row);
+    if (rc == SQLITE_OK && write->of == ROW_TASK)
+        rc = add_task(store, write->task);
+    if (rc == SQLITE_OK && write->of == ROW_EVENT && write->event->seq > store->last_event)
+        store->last_event = write->event->seq;
+    if ((rc & 0xff) == SQLITE_CONSTRAINT)
+        store_refuse(write, rc == SQLITE_CONSTRAINT_UNIQUE, err);
+    return rc;
+}
+
+static int put_context(struct sqlite_store *store, const struct spec_row *row) {
     struct binder b = bind(store, STATEMENT_PUT_CONTEXT);
-    put_int(&b, (int64_t)write->spec->id);
-    put_text(&b, write->spec->context);
+    put_int(&b, (int64_t)row->id);
+    put_text(&b, row->context, row->context ? strlen(row->context) : 0);
     return finish(&b);
 }
 
-static int delete_task(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
-    (void)err;
+static int delete_task(struct sqlite_store *store, task_id task) {
     static const enum statement statements[] = {
         STATEMENT_DELETE_TASK,  STATEMENT_DELETE_PROGRESS, STATEMENT_DELETE_SPEC,
         STATEMENT_DELETE_NEEDS, STATEMENT_DELETE_RUNS,     STATEMENT_UNLINK_EVENTS,
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < ARRAY_SIZE(statements); i++)
-        rc = run_with(store, statements[i], (int64_t)write->number);
+        rc = run_with(store, statements[i], (int64_t)task);
     /* The highest number must not be given twice. */
     return rc == SQLITE_OK ? sqlite_put_meta(store, "last_task", (int64_t)store->last_task) : rc;
 }
 
-static int take_numbers(struct sqlite_store *store, const struct store_write *write,
-                        struct error *err) {
-    (void)err;
-    if (write->number <= store->last_task)
-        return SQLITE_OK;
-    store->last_task = write->number;
-    return sqlite_put_meta(store, "last_task", (int64_t)store->last_task);
-}
-
-static int put_run(struct sqlite_store *store, const struct store_write *write, struct error *err) {
-    (void)err;
-    const struct run_row *row = write->run;
-    struct binder b = bind(store, STATEMENT_PUT_RUN);
-    put_int(&b, (int64_t)row->task);
-    put_int(&b, row->attempt);
-    put_int(&b, row->iteration);
-    put_int(&b, sqlite_name(store, row->agent));
-    put_int(&b, sqlite_name(store, row->executor));
-    put_int(&b, sqlite_name(store, row->host));
-    put_int(&b, sqlite_name(store, row->boot_id));
-    put_text(&b, row->folder);
-    put_int(&b, sqlite_word(store, WORDS_PHASE, row->phase));
-    put_int(&b, row->ended);
-    put_int(&b, row->ordered_at);
-    put_int(&b, row->started_at);
-    put_int(&b, row->ended_at);
-    put_int(&b, sqlite_word(store, WORDS_OUTCOME, row->outcome));
-    put_int(&b, sqlite_name(store, row->how));
-    put_int(&b, row->exit_code);
-    put_int(&b, row->exit_signal);
-    put_int(&b, row->tokens_in);
-    put_int(&b, row->tokens_out);
-    put_int(&b, row->cost_micro_usd);
-    put_text(&b, row->applied);
-    put_text(&b, row->message);
-    put_int(&b, row->limited_until);
-    put_int(&b, row->stop_now);
-    put_text(&b, row->token_hash);
-    put_int(&b, row->tokens_cached);
-    put_text(&b, row->session);
-    put_int(&b, row->resumed);
-    put_int(&b, sqlite_name(store, row->model));
-    put_int(&b, sqlite_name(store, row->said));
-    put_text(&b, row->shim_key);
-    put_int(&b, row->shim_pid);
-    put_int(&b, row->shim_start);
-    put_int(&b, row->shim_space);
-    put_text(&b, row->cgroup);
+static int delete (struct sqlite_store *store, const struct store_write *write) {
+    if (write->of == ROW_TASK)
+        return delete_task(store, write->number);
+    if (write->of == ROW_GROUP)
+        return run_with(store, STATEMENT_DELETE_GROUP, (int64_t)write->number);
+    struct binder b = bind(store, STATEMENT_DELETE_NOTE);
+    put_text(&b, write->note->name, strlen(write->note->name));
     return finish(&b);
 }
 
-static int add_event(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    const struct event_row *row = write->event;
-    struct binder b = bind(store, STATEMENT_ADD_EVENT);
-    put_int(&b, (int64_t)row->seq);
-    put_int(&b, row->at);
-    put_int(&b, sqlite_name(store, row->kind));
-    if (row->task)
-        put_int(&b, (int64_t)row->task);
-    else
-        put_null(&b);
-    put_int(&b, row->attempt);
-    put_text(&b, row->data);
+static int prune(struct sqlite_store *store, const struct store_write *write) {
+    struct binder b = bind(store, sql_prune_of(write->of));
+    put_int(&b, write->time); /* or the number of an event */
+    if (write->of == ROW_SPENT)
+        put_int(&b, write->flags);
     int rc = finish(&b);
-    if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        error_set(err, -EEXIST, "event %" PRIu64 " is there already", row->seq);
-    if (rc == SQLITE_OK && row->seq > store->last_event)
-        store->last_event = row->seq;
+    return rc == SQLITE_OK && write->of == ROW_EVENT
+               ? sqlite_put_meta(store, "last_event", (int64_t)store->last_event)
+               : rc;
+}
+
+static int take_numbers(struct sqlite_store *store, task_id last) {
+    if (last <= store->last_task)
+        return SQLITE_OK;
+    store->last_task = last;
+    return sqlite_put_meta(store, "last_task", (int64_t)last);
+}
+
+static int write_one(struct sqlite_store *store, const struct store_write *write,
+                     struct error *err) {
+    switch (write->kind) {
+    case WRITE_ROW:
+        return write_new(store, write, err);
+    case WRITE_CHANGE:
+        return change_task(store, write, err);
+    case WRITE_DELETE:
+        return delete (store, write);
+    case WRITE_PRUNE:
+        return prune(store, write);
+    case WRITE_CONTEXT:
+        return put_context(store, write->spec);
+    case WRITE_NUMBERS:
+        return take_numbers(store, write->number);
+    }
+    return SQLITE_MISUSE;
+}
+
+int sqlite_names_write(struct sqlite_store *store) {
+    struct names *names = &store->names;
+    int rc = SQLITE_OK;
+    for (sym number = names->stored + 1; rc == SQLITE_OK && number <= names->table.count;
+         number++) {
+        const char *name = symbol_name(&names->table, number);
+        struct binder b = bind(store, STATEMENT_ADD_NAME);
+        put_int(&b, number);
+        put_text(&b, name, strlen(name));
+        rc = finish(&b);
+    }
     return rc;
 }
-
-static int prune_events(struct sqlite_store *store, const struct store_write *write,
-                        struct error *err) {
-    (void)err;
-    int rc = run_with(store, STATEMENT_PRUNE_EVENTS, (int64_t)write->number);
-    return rc == SQLITE_OK ? sqlite_put_meta(store, "last_event", (int64_t)store->last_event) : rc;
-}
-
-static int put_project(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
-    (void)err;
-    struct binder b = bind(store, STATEMENT_PUT_PROJECT);
-    put_text(&b, write->project->name);
-    put_text(&b, write->project->prefix);
-    put_int(&b, write->project->paused);
-    put_int(&b, write->project->created_at);
-    put_int(&b, sqlite_name(store, write->project->paused_by));
-    put_int(&b, write->project->paused_at);
-    return finish(&b);
-}
-
-static int put_group(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    (void)err;
-    struct binder b = bind(store, STATEMENT_PUT_GROUP);
-    put_int(&b, write->group->id);
-    put_text(&b, write->group->name);
-    put_int(&b, write->group->owned);
-    put_int(&b, write->group->closed);
-    put_int(&b, write->group->created_at);
-    put_int(&b, write->group->closed_at);
-    return finish(&b);
-}
-
-static int delete_group(struct sqlite_store *store, const struct store_write *write,
-                        struct error *err) {
-    (void)err;
-    return run_with(store, STATEMENT_DELETE_GROUP, (int64_t)write->number);
-}
-
-static int put_limiter(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
-    (void)err;
-    const struct limiter_spec *told = &write->limiter->told;
-    struct binder b = bind(store, STATEMENT_PUT_LIMITER);
-    put_int(&b, sqlite_name(store, write->limiter->name));
-    put_int(&b, told->backoff_until);
-    put_int(&b, told->hits);
-    put_int(&b, told->closed);
-    put_int(&b, told->backoff_since);
-    put_int(&b, told->last_hit);
-    put_int(&b, told->in_backoff);
-    put_int(&b, told->ramp_since);
-    put_int(&b, told->last_success);
-    return finish(&b);
-}
-
-static int put_agent(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    (void)err;
-    const struct agent_spec *told = &write->agent->told;
-    struct binder b = bind(store, STATEMENT_PUT_AGENT);
-    put_int(&b, sqlite_name(store, write->agent->name));
-    put_int(&b, told->idle);
-    put_int(&b, told->launch_failures);
-    put_int(&b, told->openings);
-    put_int(&b, told->closed_until);
-    return finish(&b);
-}
-
-static int add_usage(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    (void)err;
-    struct binder b = bind(store, STATEMENT_ADD_USAGE);
-    put_int(&b, sqlite_name(store, write->usage->project));
-    put_int(&b, write->usage->bucket);
-    put_int(&b, write->usage->tokens);
-    put_int(&b, write->usage->unreported);
-    put_int(&b, write->usage->reports);
-    put_int(&b, write->usage->starts);
-    put_int(&b, write->usage->completions);
-    put_int(&b, write->usage->money);
-    put_int(&b, write->usage->priced);
-    put_int(&b, write->usage->unpriced);
-    return finish(&b);
-}
-
-static int put_wait(struct sqlite_store *store, const struct store_write *write,
-                    struct error *err) {
-    (void)err;
-    struct binder b = bind(store, STATEMENT_PUT_WAIT);
-    put_int(&b, sqlite_name(store, write->wait->project));
-    put_int(&b, sqlite_name(store, write->wait->limiter));
-    put_int(&b, sqlite_name(store, write->wait->agent));
-    put_int(&b, write->wait->lost);
-    put_int(&b, write->wait->closed_since);
-    return finish(&b);
-}
-
-static int prune_usage(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
-    (void)err;
-    return run_with(store, STATEMENT_PRUNE_USAGE, write->time);
-}
-
-static int add_key(struct sqlite_store *store, const struct store_write *write, struct error *err) {
-    const struct key_row *row = write->key;
-    struct binder b = bind(store, STATEMENT_ADD_KEY);
-    put_text(&b, row->key);
-    put_int(&b, row->at);
-    put_int(&b, row->status);
-    put_text(&b, row->answer);
-    int rc = finish(&b);
-    if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        error_set(err, -EEXIST, "key '%s' was used already", row->key);
-    return rc;
-}
-
-static int prune_keys(struct sqlite_store *store, const struct store_write *write,
-                      struct error *err) {
-    (void)err;
-    return run_with(store, STATEMENT_PRUNE_KEYS, write->time);
-}
-
-static int put_pause(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    (void)err;
-    const struct pause_row *row = write->pause;
-    int rc = sqlite_put_meta(store, "paused", row->paused);
-    if (rc == SQLITE_OK)
-        rc = sqlite_put_meta(store, "paused_by", sqlite_name(store, row->by));
-    return rc == SQLITE_OK ? sqlite_put_meta(store, "paused_at", row->at) : rc;
-}
-
-static int put_note(struct sqlite_store *store, const struct store_write *write,
-                    struct error *err) {
-    (void)err;
-    const struct note_row *row = write->note;
-    struct binder b = bind(store, row->text ? STATEMENT_PUT_NOTE : STATEMENT_DELETE_NOTE);
-    put_text(&b, row->name);
-    if (row->text)
-        put_text(&b, row->text);
-    return finish(&b);
-}
-
-static int put_spent(struct sqlite_store *store, const struct spent_row *row, bool days) {
-    if (row->span == (days ? SPENT_HOUR : SPENT_DAY))
-        return SQLITE_OK;
-    struct binder b = bind(store, STATEMENT_ADD_SPENT);
-    put_int(&b, days);
-    put_int(&b, store_span_of(row->at, days));
-    put_int(&b, sqlite_name(store, row->project));
-    put_int(&b, sqlite_name(store, row->agent));
-    put_int(&b, row->runs);
-    put_int(&b, row->ok);
-    put_int(&b, row->busy_ms);
-    put_int(&b, row->tokens_in);
-    put_int(&b, row->tokens_out);
-    put_int(&b, row->tokens_cached);
-    put_int(&b, row->cost_micro_usd);
-    put_int(&b, row->unknown_tokens);
-    put_int(&b, row->unknown_cost);
-    return finish(&b);
-}
-
-static int add_spent(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    (void)err;
-    int rc = put_spent(store, write->spent, false);
-    return rc == SQLITE_OK ? put_spent(store, write->spent, true) : rc;
-}
-
-static int prune_spent(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
-    (void)err;
-    struct binder b = bind(store, STATEMENT_PRUNE_SPENT);
-    put_int(&b, write->flag);
-    put_int(&b, write->time);
-    return finish(&b);
-}
-
-typedef int (*write_function)(struct sqlite_store *store, const struct store_write *write,
-                              struct error *err);
-
-static const write_function functions[] = {
-    [WRITE_ADD_TASK] = add_task,         [WRITE_CHANGE_TASK] = change_task,
-    [WRITE_DELETE_TASK] = delete_task,   [WRITE_ADD_SPEC] = add_spec,
-    [WRITE_PUT_RUN] = put_run,           [WRITE_ADD_EVENT] = add_event,
-    [WRITE_PRUNE_EVENTS] = prune_events, [WRITE_PUT_PROJECT] = put_project,
-    [WRITE_DELETE_GROUP] = delete_group, [WRITE_PUT_GROUP] = put_group,
-    [WRITE_PUT_LIMITER] = put_limiter,   [WRITE_PUT_AGENT] = put_agent,
-    [WRITE_ADD_USAGE] = add_usage,       [WRITE_PRUNE_USAGE] = prune_usage,
-    [WRITE_PUT_WAIT] = put_wait,         [WRITE_ADD_KEY] = add_key,
-    [WRITE_PRUNE_KEYS] = prune_keys,     [WRITE_PUT_PAUSE] = put_pause,
-    [WRITE_TAKE_NUMBERS] = take_numbers, [WRITE_PUT_NOTE] = put_note,
-    [WRITE_PUT_CONTEXT] = put_context,   [WRITE_ADD_SPENT] = add_spent,
-    [WRITE_PRUNE_SPENT] = prune_spent,
-};
-_Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 
 /* --- the transaction --------------------------------------------------------------------------- */
 
@@ -500,7 +238,7 @@ static int write_all(struct sqlite_store *store, const struct store_batch *batch
     for (unsigned round = 0; round < STORE_ROUNDS; round++)
         for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++)
             if (store_write_round(&batch->writes[i]) == round)
-                rc = functions[batch->writes[i].kind](store, &batch->writes[i], err);
+                rc = write_one(store, &batch->writes[i], err);
     if (rc == SQLITE_OK)
         rc = sqlite_names_write(store);
     if (rc == SQLITE_OK)
@@ -516,7 +254,7 @@ static enum store_outcome try_batch(struct sqlite_store *store, const struct sto
     err->code = 0;
     int rc = write_all(store, batch, err);
     if (rc == SQLITE_OK) {
-        sqlite_names_settle(store);
+        store->names.stored = store->names.table.count;
         return STORE_OK;
     }
     store->last_task = last_task;

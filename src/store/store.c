@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,14 +148,98 @@ int store_load(struct store *store, const struct store_reader *reader,
     return 0;
 }
 
-int store_load_note(const struct store *store, const struct store_reader *reader,
-                    const struct note_row *row, struct error *err) {
-    if (store->use != STORE_USE_COPY && strcmp(row->name, STORE_COPY_NOTE) == 0)
-        return error_set(
-            err, -EINPROGRESS,
-            "a copy into this store is not finished: 'sluice store copy' with the same "
-            "FROM and TO goes on with it");
-    return reader->note ? reader->note(reader->ctx, row, err) : 0;
+static int refuse_unfinished(struct error *err) {
+    return error_set(err, -EINPROGRESS,
+                     "a copy into this store is not finished: 'sluice store copy' with the same "
+                     "FROM and TO goes on with it");
+}
+
+int store_pass_row(const struct store *store, const struct store_reader *reader, enum row_kind kind,
+                   const void *row, struct error *err) {
+#define PASS(KIND, member)                                                                         \
+    case ROW_##KIND:                                                                               \
+        return reader->member ? reader->member(reader->ctx, row, err) : 0;
+    const struct column *first = row_types[kind == ROW_KIND_MAX ? ROW_TASK : kind].columns;
+    const struct note_row *note = row;
+    if (column_is_pointer(first) && kind != ROW_USAGE && !column_text(first, row))
+        return 0; /* of nothing that has a name */
+    if (kind == ROW_NOTE && store->use != STORE_USE_COPY
+        && strcmp(note->name, STORE_COPY_NOTE) == 0)
+        return refuse_unfinished(err);
+    switch (kind) {
+        PASS(PROJECT, project)
+        PASS(LIMITER, limiter)
+        PASS(AGENT, agent)
+        PASS(GROUP, group)
+        PASS(USAGE, usage)
+        PASS(WAIT, wait)
+        PASS(NOTE, note)
+        PASS(TASK, task)
+        PASS(RUN, run)
+    case ROW_KIND_MAX:
+        return reader->external ? reader->external(reader->ctx, row, err) : 0;
+    case ROW_PROGRESS:
+    case ROW_SPEC:
+    case ROW_EVENT:
+    case ROW_KEY:
+    case ROW_SPENT:
+    case ROW_PAUSE:
+        break;
+    }
+#undef PASS
+    return 0;
+}
+
+enum row_kind store_answer_kind(enum store_question_kind kind) {
+    static const enum row_kind kinds[] = {
+        [ASK_SPECS] = ROW_SPEC,       [ASK_CHANGED] = ROW_SPEC, [ASK_TITLES] = ROW_SPEC,
+        [ASK_RUNS] = ROW_RUN,         [ASK_EVENTS] = ROW_EVENT, [ASK_EVENTS_BACK] = ROW_EVENT,
+        [ASK_KEY] = ROW_KEY,          [ASK_KEYS] = ROW_KEY,     [ASK_EXTERNAL] = ROW_SPEC,
+        [ASK_EXPIRED] = ROW_KIND_MAX, [ASK_ENDED] = ROW_RUN,    [ASK_SPENT] = ROW_SPENT,
+    };
+    _Static_assert(ARRAY_SIZE(kinds) == STORE_QUESTION_MAX, "a question has no rows");
+    return kinds[kind];
+}
+
+size_t store_answer_row(enum store_question_kind kind) {
+    enum row_kind of = store_answer_kind(kind);
+    return of == ROW_KIND_MAX ? sizeof(task_id) : row_types[of].size;
+}
+
+struct store_answer store_answer_of(enum store_question_kind kind, const void *rows, size_t count) {
+    struct store_answer answer = { .count = count, .rows = rows };
+    enum row_kind of = store_answer_kind(kind);
+    if (of == ROW_SPEC)
+        answer.specs = rows;
+    else if (of == ROW_RUN)
+        answer.runs = rows;
+    else if (of == ROW_EVENT)
+        answer.events = rows;
+    else if (of == ROW_KEY)
+        answer.key = count > 0 ? rows : NULL;
+    else if (of == ROW_SPENT)
+        answer.spent = rows;
+    else
+        answer.tasks = rows;
+    return answer;
+}
+
+int store_refuse(const struct store_write *write, bool external, struct error *err) {
+    if (write->kind == WRITE_CHANGE)
+        return error_set(err, -ENOENT, "task %" PRIu64 " is not there to be changed",
+                         write->task->id);
+    if (store_writes(write, ROW_TASK))
+        return error_set(err, -EEXIST, "task %" PRIu64 " is there already", write->task->id);
+    if (store_writes(write, ROW_SPEC) && external)
+        return error_set(err, -EEXIST, "external id '%s' is taken in the project of task %" PRIu64,
+                         write->spec->external_id, write->spec->id);
+    if (store_writes(write, ROW_SPEC))
+        return error_set(err, -EEXIST, "task %" PRIu64 " has a spec already", write->spec->id);
+    if (store_writes(write, ROW_EVENT))
+        return error_set(err, -EEXIST, "event %" PRIu64 " is there already", write->event->seq);
+    if (store_writes(write, ROW_KEY))
+        return error_set(err, -EEXIST, "key '%s' was used already", write->key->key);
+    return 0;
 }
 
 void store_send_ahead(struct store *store, const struct store_batch *batch) {

@@ -14,19 +14,17 @@
  * Adding a backend
  *   1. src/store/NAME.c with its `const struct store_backend`, one line in store.c
  *   2. one line in tests/store/suite_main.c: the suite runs on every backend
- * Adding a row or a column
- *   1. rows.h, the next numbered migration (sqlite_schema.c), both directions in each backend
- *   2. the round trip in tests/store/ */
+ * Adding a column: columns.h */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/error.h"
 #include "base/latency.h"
+#include "store/columns.h"
 #include "store/question.h"
 #include "store/rows.h"
 
-#define STORE_VERSION 8u /* of the schema */
 #define STORE_RESERVE ((int64_t)64 << 20)
 
 struct loop;
@@ -132,13 +130,14 @@ size_t store_batch_count(const struct store_batch *batch);
 
 /* The writes of a batch happen in their order, specs last. "" is no name: it is kept as NULL. */
 
-/* New: the whole row with its dependencies. Else only what scheduling changes: project, resources and
- * created_at stay as they are, depends_on is written only with `depends_changed`. changed_at stays too
- * when people would see no change: of state, reason, hold and its time, iteration, attempt, priority,
- * dependencies (but not of a final task: what it needed may be forgotten), or what was submitted. Counters and
- * clocks are the core's own. */
+/* New: the row and its dependencies. */
 void store_add_task(struct store_batch *batch, const struct task_row *row);
-void store_change_task(struct store_batch *batch, const struct task_row *row, bool depends_changed);
+/* Else only what scheduling changes: project, resources and created_at stay as they are. */
+enum store_task_change {
+    STORE_CHANGE_NEEDS = 1, /* depends_on is written, too */
+    STORE_CHANGE_SEEN = 2,  /* users see a difference: changed_at is written, too */
+};
+void store_change_task(struct store_batch *batch, const struct task_row *row, unsigned what);
 /* Left out when its task is not there at the end of the batch. */
 void store_add_spec(struct store_batch *batch, const struct spec_row *row);
 /* Replaces the context of a task; NULL: it has none. Left out when its task is not there. */

@@ -5,53 +5,30 @@
 #pragma once
 
 #include "store/await.h"
-#include "store/row_copy.h"
+#include "store/row_type.h"
+#include "store/scan.h"
 #include "store/store.h"
 
 enum write_kind {
-    WRITE_ADD_TASK,
-    WRITE_CHANGE_TASK, /* flag: with its dependencies */
-    WRITE_DELETE_TASK, /* number */
-    WRITE_ADD_SPEC,
-    WRITE_PUT_RUN,
-    WRITE_ADD_EVENT,
-    WRITE_PRUNE_EVENTS, /* number: the first that is kept */
-    WRITE_PUT_PROJECT,
-    WRITE_PUT_GROUP,
-    WRITE_DELETE_GROUP, /* number */
-    WRITE_PUT_LIMITER,
-    WRITE_PUT_AGENT,
-    WRITE_ADD_USAGE,
-    WRITE_PRUNE_USAGE, /* time */
-    WRITE_PUT_WAIT,
-    WRITE_ADD_KEY,
-    WRITE_PRUNE_KEYS, /* time */
-    WRITE_PUT_PAUSE,
-    WRITE_TAKE_NUMBERS, /* number: the last of them */
-    WRITE_PUT_NOTE,
-    WRITE_PUT_CONTEXT, /* spec: its id and context */
-    WRITE_ADD_SPENT,
-    WRITE_PRUNE_SPENT, /* time; flag: of days */
-    WRITE_KIND_MAX,
+    WRITE_ROW, /* a task, spec, event or key must be new; usage and spent are added; others take the place of what is there */
+    WRITE_CHANGE,  /* a task that is there; flags: enum store_task_change */
+    WRITE_DELETE,  /* a task or group: number; a note: its row */
+    WRITE_PRUNE,   /* events below `number`, others before `time`; flags: sums of days */
+    WRITE_CONTEXT, /* of a spec: its id and context */
+    WRITE_NUMBERS, /* up to `number` are given */
 };
 
 struct store_write {
     enum write_kind kind;
-    bool flag;
+    enum row_kind of;
+    unsigned flags;
     union {
         const void *row;
         const struct task_row *task;
         const struct spec_row *spec;
         const struct run_row *run;
         const struct event_row *event;
-        const struct project_row *project;
-        const struct group_row *group;
-        const struct limiter_row *limiter;
-        const struct agent_row *agent;
-        const struct usage_row *usage;
-        const struct wait_row *wait;
         const struct key_row *key;
-        const struct pause_row *pause;
         const struct note_row *note;
         const struct spent_row *spent;
         uint64_t number;
@@ -59,18 +36,23 @@ struct store_write {
     };
 };
 
+static inline bool store_writes(const struct store_write *write, enum row_kind of) {
+    return write->kind == WRITE_ROW && write->of == of;
+}
+
 /* Writes happen in this many rounds: specs behind all tasks, which may come behind them in the batch, and
  * contexts behind the specs. */
 #define STORE_ROUNDS 3u
 static inline unsigned store_write_round(const struct store_write *write) {
-    return write->kind == WRITE_PUT_CONTEXT ? 2 : write->kind == WRITE_ADD_SPEC;
+    return write->kind == WRITE_CONTEXT ? 2 : store_writes(write, ROW_SPEC);
 }
 
-/* The beginning of the hour or the day that a point in time lies in. */
-static inline time_ms store_span_of(time_ms at, bool days) {
-    time_ms span = days ? DAYS(1) : HOURS(1);
-    return at - (at % span + span) % span;
-}
+/* A row that has been a row of a store; of which kind those of a table are. */
+enum row_kind store_table_kind(enum store_table table);
+void store_write_row(struct store_batch *batch, enum row_kind of, const void *row);
+
+/* The message of a rule that this write has broken. `external`: that of external ids. */
+int store_refuse(const struct store_write *write, bool external, struct error *err);
 
 struct store_batch {
     struct arena arena;
@@ -144,11 +126,17 @@ int store_open_backend(const struct store_backend *backend, const struct store_o
 /* The end of a commit: frees the front for the next one, then calls whoever asked. */
 void store_finish_commit(struct store *store, enum store_outcome outcome, const struct error *err);
 
-/* Every note that is loaded goes this way to its reader: the one that stands in an unfinished copy refuses
- * whoever wants to work with it. */
+/* One row for the reader. The note that stands in an unfinished copy refuses whoever wants to work with it. */
 #define STORE_COPY_NOTE "store.copy"
-int store_load_note(const struct store *store, const struct store_reader *reader,
-                    const struct note_row *row, struct error *err);
+int store_pass_row(const struct store *store, const struct store_reader *reader, enum row_kind kind,
+                   const void *row, struct error *err);
+
+/* --- answers ------------------------------------------------------------------------------------- */
+
+/* Of which rows it is; ROW_KIND_MAX: numbers of tasks. */
+enum row_kind store_answer_kind(enum store_question_kind kind);
+size_t store_answer_row(enum store_question_kind kind); /* bytes of one row */
+struct store_answer store_answer_of(enum store_question_kind kind, const void *rows, size_t count);
 
 /* From now on nothing is answered; the first reason is kept. */
 void store_break(struct store *store, const struct error *err);

@@ -176,7 +176,7 @@ static void a_chain(struct store_batch *batch) {
                                .depends_on = &before,
                                .depends_on_count = 1,
                                .changed_at = today - DAYS(1) };
-    store_change_task(batch, &behind, true);
+    store_change_task(batch, &behind, STORE_CHANGE_NEEDS);
 }
 
 static void take_age(void *ctx, const struct store_answer *answer, const struct error *err) {

@@ -252,7 +252,7 @@ static void call_it_running(struct store_batch *batch) {
                   .started_at = 1 },
         .changed_at = 1,
     };
-    store_change_task(batch, &row, false);
+    store_change_task(batch, &row, STORE_CHANGE_SEEN);
 }
 
 static void a_live_task_without_a_run_is_lost_and_not_live_for_ever(void **state) {

@@ -61,7 +61,13 @@ static void change_task(struct history *h, struct store_batch *batch) {
         return;
     task_id id = h->with_mistakes && rng_below(&h->rng, 10) == 0 ? some_task(h) : h->next_task - 1;
     struct task_row row = some_row(h, id, kind);
-    store_change_task(batch, &row, rng_below(&h->rng, 3) == 0);
+    unsigned needs = rng_below(&h->rng, 3) == 0 ? STORE_CHANGE_NEEDS : 0;
+    store_change_task(batch, &row, needs | STORE_CHANGE_SEEN);
+    if (rng_below(&h->rng, 4) == 0) { /* and something that users do not see */
+        row.changed_at++;
+        row.told.ready_clock++;
+        store_change_task(batch, &row, needs);
+    }
 }
 
 static void add_event(struct history *h, struct store_batch *batch) {

@@ -254,7 +254,7 @@ static void a_spec_says_when_its_task_changed(struct suite *suite) {
     assert_int_equal(at, 996);
     struct task_row row = kit_task(4);
     row.changed_at = 1234;
-    store_change_task(suite->batch, &row, false);
+    store_change_task(suite->batch, &row, STORE_CHANGE_SEEN);
     kit_commit(suite->store, suite->batch);
     question = (struct store_question){ .kind = ASK_EXTERNAL, .key = "card-4", .project = "api" };
     kit_ask(suite->store, &question, changed_at, &at);
@@ -348,7 +348,7 @@ static void final_tasks_expire_oldest_first(struct suite *suite) {
     /* A task that runs again does not expire. */
     struct task_row row = kit_task(6);
     row.told.state = TASK_WAITING;
-    store_change_task(suite->batch, &row, false);
+    store_change_task(suite->batch, &row, STORE_CHANGE_SEEN);
     store_delete_task(suite->batch, 5);
     kit_commit(suite->store, suite->batch);
     question = (struct store_question){ .kind = ASK_EXPIRED, .before_time = TIME_NEVER };

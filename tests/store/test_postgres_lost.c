@@ -342,7 +342,7 @@ static void everything_can_be_loaded_as_soon_as_a_commit_has_failed(void **state
     store_add_task(batch, &task);
     kit_commit(store, batch);
     task.id = 7;
-    store_change_task(batch, &task, false);
+    store_change_task(batch, &task, STORE_CHANGE_SEEN);
     struct reload reload = { 0 };
     struct error err = { 0 };
     store_commit(store, batch, load_again, &reload);
@@ -486,19 +486,19 @@ static const char *type_of(char letter) {
     }
 }
 
-static void explain(struct pg_link *link, enum pg_statement s, enum pg_form form) {
+static void explain(struct pg_link *link, enum statement s, enum sql_form form) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     struct error err = { 0 };
-    const struct pg_statement_text *text = &pg_texts[s];
-    unsigned count = 0;
+    const struct statement_text *text = &statement_texts[s];
+    struct sql_column columns[SQL_COLUMNS_MAX];
+    unsigned count = sql_columns(s, columns);
     strbuf_printf(&sql, "PREPARE looked_%d_%d", (int)s, (int)form);
-    for (const char *at = text->columns; (at = strchr(at, ':')); at++, count++)
-        if (!text->bulk) /* else each says it itself */
-            strbuf_printf(&sql, "%s%s", count ? ", " : " (", type_of(at[1]));
+    for (unsigned i = 0; i < count && !text->bulk; i++) /* else each says it itself */
+        strbuf_printf(&sql, "%s%s", i ? ", " : " (", type_of(columns[i].type));
     strbuf_puts(&sql, count && !text->bulk ? ") AS " : " AS ");
-    pg_statement_build(s, form, &sql);
+    sql_build(s, SQL_POSTGRES, form, &sql);
     strbuf_printf(&sql, "; EXPLAIN EXECUTE looked_%d_%d", (int)s, (int)form);
-    if (text->bulk && form == PG_GENERAL)
+    if (text->bulk && form == SQL_GENERAL)
         count += count - 1; /* what is alike */
     for (unsigned i = 0; i < count; i++)
         strbuf_puts(&sql, i ? ", NULL" : " (NULL");
@@ -524,8 +524,8 @@ static void every_statement_has_its_index(void **state) {
     open_store("");
     struct pg_link *link = &((struct pg_store *)store)->reader;
     pg_link_leave_pipeline(link);
-    for (enum pg_statement s = PG_ADD_NAMES; s < PG_STATEMENTS; s++)
-        for (enum pg_form form = 0; form < PG_FORMS; form++)
+    for (enum statement s = STATEMENT_ADD_NAME; s < STATEMENT_MAX; s++)
+        for (enum sql_form form = 0; form < SQL_FORMS; form++)
             if (pg_statement_has(s, form))
                 explain(link, s, form);
     assert_int_equal(pg_link_pipeline(link, &err), 0);

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "kit.h"
+#include "os/files.h"
 #include "store/postgres_internal.h"
 
 static size_t schema; /* of this test */
@@ -302,15 +303,25 @@ static void an_older_version_is_migrated_in_one_step_each(void **state) {
     expect_refused(url, -EPROTO, "use the newer program");
 }
 
+/* The tables of version 7, with one run. */
+static void make_first_version(void) {
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf tables = STRBUF_INIT;
+    char create[64];
+    if (file_read(SOURCE_ROOT "/tests/store/fixtures/postgres-7.sql", 1 << 20, &tables, &err) < 0)
+        fail_msg("%s", err.text);
+    (void)snprintf(create, sizeof(create), "CREATE SCHEMA test_%d_%zu", (int)getpid(), schema);
+    run(create);
+    run(tables.text);
+    run("INSERT INTO run VALUES (17, 2, 1, 0, 0, 0, 0, 'web-17/2', 0, true, 1, 2, 3, 0, 0, 0, 0, "
+        "-1,"
+        " -1, -1, NULL, NULL, 0, false, NULL, -1, NULL, false, 0, 0)");
+}
+
 static void the_first_version_keeps_its_runs(void **state) {
     (void)state;
     struct error err = { 0 };
-    put_note();
-    run("ALTER TABLE run DROP COLUMN shim_key, DROP COLUMN shim_pid, DROP COLUMN shim_start,"
-        " DROP COLUMN shim_space, DROP COLUMN cgroup");
-    run("UPDATE store SET version = 7");
-    run("INSERT INTO run SELECT 17, 2, 1, 0, 0, 0, 0, 'web-17/2', 0, true, 1, 2, 3, 0, 0, 0, 0, -1,"
-        " -1, -1, NULL, NULL, 0, false, NULL, -1, NULL, false, 0, 0");
+    make_first_version();
     if (try_open(url, &err) < 0)
         fail_msg("%s", err.text);
     run("SELECT version FROM store");
@@ -318,6 +329,54 @@ static void the_first_version_keeps_its_runs(void **state) {
     run("SELECT folder || shim_pid || shim_start || shim_space || coalesce(shim_key, '-') || "
         "coalesce(cgroup, '-') FROM run");
     assert_string_equal(value, "web-17/2000--");
+}
+
+/* Columns, indexes and settings of every table. */
+#define TABLES_OF                                                                                  \
+    "(SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' '"    \
+    " || coalesce(collation_name, '') || is_identity AS line FROM information_schema.columns"      \
+    " WHERE table_schema = '%1$s' UNION ALL SELECT replace(indexdef, '%1$s.', '') FROM pg_indexes" \
+    " WHERE schemaname = '%1$s' UNION ALL SELECT relname || reloptions::text FROM pg_class"        \
+    " WHERE relnamespace = '%1$s'::regnamespace)"
+
+/* Tables that are made from columns.h are those that the steps lead to. */
+static void a_new_schema_is_as_a_migrated_one(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    char name[48], sql[2048];
+    make_first_version();
+    assert_int_equal(try_open(url, &err), 0);
+    (void)snprintf(name, sizeof(name), "test_%d_%zu", (int)getpid(), schema);
+    _cleanup_(strbuf_finish) struct strbuf migrated = STRBUF_INIT, made = STRBUF_INIT;
+    (void)snprintf(sql, sizeof(sql), TABLES_OF, name);
+    strbuf_puts(&migrated, sql);
+    kit_postgres_url(++schema, url);
+    assert_int_equal(try_open(url, &err), 0);
+    (void)snprintf(name, sizeof(name), "test_%d_%zu", (int)getpid(), schema);
+    (void)snprintf(sql, sizeof(sql), TABLES_OF, name);
+    strbuf_puts(&made, sql);
+    _cleanup_(strbuf_finish) struct strbuf differ = STRBUF_INIT;
+    strbuf_printf(&differ,
+                  "SELECT string_agg(line, '; ') FROM ((%s EXCEPT %s) UNION ALL (%s EXCEPT %s)) d",
+                  made.text, migrated.text, migrated.text, made.text);
+    run(differ.text);
+    assert_string_equal(value, "");
+    strbuf_clear(&differ);
+    strbuf_printf(&differ, "SELECT count(*) > 100 FROM %s d", made.text);
+    run(differ.text);
+    assert_string_equal(value, "t");
+}
+
+static void new_columns_are_added_by_a_migration(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    sql_add_columns(SQL_POSTGRES, 8, &sql);
+    assert_string_equal(strbuf_text(&sql),
+                        "ALTER TABLE run ADD COLUMN shim_key text;"
+                        "ALTER TABLE run ADD COLUMN shim_pid bigint NOT NULL DEFAULT 0;"
+                        "ALTER TABLE run ADD COLUMN shim_start bigint NOT NULL DEFAULT 0;"
+                        "ALTER TABLE run ADD COLUMN shim_space bigint NOT NULL DEFAULT 0;"
+                        "ALTER TABLE run ADD COLUMN cgroup text;");
 }
 
 static void a_migration_that_fails_leaves_the_old_version(void **state) {
@@ -488,6 +547,8 @@ int main(void) {
         TEST(a_daemon_whose_name_is_no_text_can_have_it),
         TEST(an_older_version_is_migrated_in_one_step_each),
         TEST(the_first_version_keeps_its_runs),
+        TEST(a_new_schema_is_as_a_migrated_one),
+        TEST(new_columns_are_added_by_a_migration),
         TEST(a_migration_that_fails_leaves_the_old_version),
         TEST(looking_changes_nothing),
         TEST(a_daemon_needs_no_more_than_rows),

@@ -1,0 +1,738 @@
+/* sql.c: what do the columns of a row make of a statement?
+ *
+ * A rule that no constraint of PostgreSQL can hold divides by zero: that ends the transaction inside the server, where
+ * the COMMIT that follows is on its way already. `1 / count` is such a rule: one row of the store, with our
+ * epoch; every task that is to be changed.
+ */
+#include "store/sql.h"
+
+#include <assert.h>
+
+#include "base/macros.h"
+
+/* clang-format off */
+#define ROW(kind) &row_types[ROW_##kind]
+#define BOTH(text) .sqlite = (text), .postgres = (text)
+#define INSERT      "INSERT INTO {table} ({columns}) VALUES ({values})"
+#define INSERT_ROWS "INSERT INTO {table} ({columns}) SELECT {selected} FROM {rows}"
+#define SUM_ROWS                                                                                   \
+    "INSERT INTO {table} ({columns}) SELECT {sums} FROM {rows} GROUP BY {keys}{conflict}"
+#define SPEC_OF "SELECT {read:s}, t.changed_at"
+#define EACH    " FROM unnest($1::bigint[]) WITH ORDINALITY q (number, place) JOIN "
+#define SPENT_OF(name, project, agent)                                                             \
+    "SELECT $1, at, " project ", " agent ", {totals} FROM spent"                                   \
+    " WHERE days = $1 AND at >= $2 AND at < $3"                                                    \
+    " GROUP BY at, " name " ORDER BY at, " name " LIMIT $4 OFFSET $5"
+#define SPENT_PARAMS "days:b since:l before:l most:l after:l"
+
+const struct statement_text statement_texts[] = {
+    [STATEMENT_BEGIN] = { "begin", .sqlite = "BEGIN IMMEDIATE", .postgres = "BEGIN" },
+    [STATEMENT_COMMIT] = { "commit", BOTH("COMMIT") },
+    [STATEMENT_ROLLBACK] = { "rollback", BOTH("ROLLBACK") },
+    [STATEMENT_EPOCH] = { "epoch", .params = "epoch:l last_task:l last_event:l", .postgres =
+        "WITH mine AS (UPDATE store SET commits = commits + 1,"
+        " last_task = greatest(last_task, $2), last_event = greatest(last_event, $3)"
+        " WHERE epoch = $1 RETURNING 1) SELECT 1 / count(*) FROM mine" },
+    [STATEMENT_NUMBERS] = { "numbers", .params = "last_task:l last_event:l", .postgres =
+        "UPDATE store SET last_task = greatest(last_task, $1),"
+        " last_event = greatest(last_event, $2)" },
+    [STATEMENT_PUT_META] = { .sqlite =
+        "INSERT INTO meta (key, value) VALUES ($1, $2)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value" },
+    [STATEMENT_ADD_NAME] = { "add_names", .params = "id:i text:t", .bulk = true,
+        .sqlite = "INSERT INTO name (id, text) VALUES ($1, $2)",
+        .postgres = "INSERT INTO name ({columns}) SELECT {selected} FROM {rows}" },
+
+    [STATEMENT_ADD_TASK] = { "add_tasks", ROW(TASK), .params = "needs:n", .bulk = true,
+        .sqlite = INSERT, .postgres = INSERT_ROWS },
+    [STATEMENT_ADD_WIDE_TASK] = { "add_wide_tasks", ROW(TASK), ROW(PROGRESS), "needs:n",
+        .bulk = true, .postgres = INSERT_ROWS },
+    [STATEMENT_CHANGE_TASK] = { "change_tasks", ROW(TASK), ROW(PROGRESS),
+        "needs:n with_needs:b seen:b", .bulk = true,
+        .sqlite = "UPDATE task SET {changes} WHERE number = $1",
+        .postgres =
+        "WITH hit AS (UPDATE task t SET {changes},"
+        " needs = CASE WHEN n.with_needs THEN n.needs::bigint[] ELSE t.needs END"
+        " FROM {rows} WHERE t.number = n.number RETURNING 1)"
+        " SELECT 1 / (count(*) = cardinality($1::bigint[]))::int FROM hit" },
+    [STATEMENT_PUT_RUN] = { "put_runs", ROW(RUN), .bulk = true,
+        .sqlite = INSERT "{conflict}", .postgres = INSERT_ROWS "{conflict}" },
+    [STATEMENT_ADD_EVENT] = { "add_events", ROW(EVENT), .bulk = true,
+        .sqlite = INSERT, .postgres = INSERT_ROWS },
+    [STATEMENT_ADD_KEY] = { "add_keys", ROW(KEY), .bulk = true,
+        .sqlite = INSERT, .postgres = INSERT_ROWS },
+    [STATEMENT_ADD_USAGE] = { "add_usage", ROW(USAGE), .bulk = true,
+        .sqlite = INSERT "{conflict}", .postgres = SUM_ROWS },
+    [STATEMENT_ADD_SPENT] = { "add_spent", ROW(SPENT), .bulk = true,
+        .sqlite = INSERT "{conflict}", .postgres = SUM_ROWS },
+    [STATEMENT_DELETE_TASK] = { "delete_tasks", .params = "number:l", .bulk = true,
+        .sqlite = "DELETE FROM task WHERE number = $1",
+        .postgres =
+        "WITH specs AS (DELETE FROM spec s USING {rows} WHERE s.number = n.number),"
+        " runs AS (DELETE FROM run r USING {rows} WHERE r.task = n.number),"
+        " events AS (UPDATE event e SET task = NULL FROM {rows} WHERE e.task = n.number)"
+        " DELETE FROM task t USING {rows} WHERE t.number = n.number" },
+    [STATEMENT_ADD_SPEC] = { "add_specs", ROW(SPEC), .params = "project:i", .bulk = true,
+        .sqlite = "INSERT INTO spec ({columns}, project) SELECT {values}, project FROM task"
+                  " WHERE number = $1",
+        .postgres = INSERT_ROWS },
+    [STATEMENT_ADD_LATE_SPEC] = { "add_late_specs", ROW(SPEC), .bulk = true, .postgres =
+        "INSERT INTO spec ({columns}, project) SELECT {selected}, t.project FROM {rows}"
+        " JOIN task t ON t.number = n.number" },
+    [STATEMENT_PUT_CONTEXT] = { "put_contexts", .params = "number:l context:t", .bulk = true,
+        .sqlite = "UPDATE spec SET context = $2 WHERE number = $1",
+        .postgres = "UPDATE spec s SET context = n.context FROM {rows} WHERE s.number = n.number" },
+
+    [STATEMENT_PUT_PROGRESS] = { .row = ROW(PROGRESS), .sqlite = INSERT "{conflict}" },
+    [STATEMENT_DELETE_PROGRESS] = { .sqlite = "DELETE FROM progress WHERE task = $1" },
+    [STATEMENT_ADD_NEED] = { .sqlite =
+        "INSERT INTO depend (task, position, needs) VALUES ($1, $2, $3)" },
+    [STATEMENT_DELETE_NEEDS] = { .sqlite = "DELETE FROM depend WHERE task = $1" },
+    [STATEMENT_DELETE_SPEC] = { .sqlite = "DELETE FROM spec WHERE number = $1" },
+    [STATEMENT_DELETE_RUNS] = { .sqlite = "DELETE FROM run WHERE task = $1" },
+    [STATEMENT_UNLINK_EVENTS] = { .sqlite = "UPDATE event SET task = NULL WHERE task = $1" },
+
+    [STATEMENT_PUT_PROJECT] = { "put_project", ROW(PROJECT), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_GROUP] = { "put_group", ROW(GROUP), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_LIMITER] = { "put_limiter", ROW(LIMITER), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_AGENT] = { "put_agent", ROW(AGENT), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_WAIT] = { "put_wait", ROW(WAIT), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_NOTE] = { "put_note", ROW(NOTE), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_PAUSE] = { "put_pause", ROW(PAUSE), .postgres =
+        "UPDATE store SET ({columns}) = ROW({values})" },
+    [STATEMENT_DELETE_GROUP] = { "delete_group", .params = "id:l",
+        BOTH("DELETE FROM grp WHERE id = $1") },
+    [STATEMENT_DELETE_NOTE] = { "delete_note", .params = "name:t",
+        BOTH("DELETE FROM note WHERE name = $1") },
+    [STATEMENT_PRUNE_EVENTS] = { "prune_events", .params = "seq:l",
+        BOTH("DELETE FROM event WHERE seq < $1") },
+    [STATEMENT_PRUNE_USAGE] = { "prune_usage", .params = "bucket:l",
+        BOTH("DELETE FROM usage WHERE bucket < $1") },
+    [STATEMENT_PRUNE_KEYS] = { "prune_keys", .params = "at:l",
+        BOTH("DELETE FROM key WHERE at < $1") },
+    [STATEMENT_PRUNE_SPENT] = { "prune_spent", .params = "at:l days:b",
+        BOTH("DELETE FROM spent WHERE days = $2 AND at < $1") },
+
+    [STATEMENT_GET_SPEC] = { "get_specs", ROW(SPEC), .params = "numbers:L most:l",
+        .sqlite = SPEC_OF " FROM spec s LEFT JOIN task t USING (number) WHERE s.number = $1",
+        .postgres = SPEC_OF EACH "spec s ON s.number = q.number"
+                    " LEFT JOIN task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
+    [STATEMENT_GET_CHANGED] = { "get_changed", .params = "numbers:L most:l",
+        .sqlite = "SELECT number, changed_at FROM task WHERE number = $1",
+        .postgres = "SELECT t.number, t.changed_at" EACH
+                    "task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
+    [STATEMENT_GET_TITLE] = { "get_titles", .params = "numbers:L most:l",
+        .sqlite = "SELECT s.number, t.changed_at, s.title FROM spec s LEFT JOIN task t USING (number)"
+                  " WHERE s.number = $1",
+        .postgres = "SELECT s.number, t.changed_at, s.title" EACH "spec s ON s.number = q.number"
+                    " LEFT JOIN task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
+    [STATEMENT_GET_RUNS] = { "get_runs", ROW(RUN), .params = "task:l before:l most:l", BOTH(
+        "SELECT {read} FROM run WHERE task = $1 AND attempt < $2 ORDER BY attempt DESC LIMIT $3") },
+    [STATEMENT_GET_ALL_RUNS] = { "get_all_runs", ROW(RUN), .params = "task:l attempt:l most:l",
+        BOTH("SELECT {read} FROM run WHERE (task, attempt) > ($1, $2)"
+             " ORDER BY task, attempt LIMIT $3") },
+    [STATEMENT_GET_EVENTS] = { "get_events", ROW(EVENT), .params = "after:l most:l",
+        BOTH("SELECT {read} FROM event WHERE seq > $1 ORDER BY seq LIMIT $2") },
+    [STATEMENT_GET_EVENTS_BACK] = { "get_events_back", ROW(EVENT), .params = "before:l most:l",
+        BOTH("SELECT {read} FROM event WHERE seq < $1 ORDER BY seq DESC LIMIT $2") },
+    [STATEMENT_GET_TASK_EVENTS] = { "get_task_events", ROW(EVENT),
+        .params = "after:l most:l task:l",
+        BOTH("SELECT {read} FROM event WHERE task = $3 AND seq > $1 ORDER BY seq LIMIT $2") },
+    [STATEMENT_GET_TASK_EVENTS_BACK] = { "get_task_events_back", ROW(EVENT),
+        .params = "before:l most:l task:l",
+        BOTH("SELECT {read} FROM event WHERE task = $3 AND seq < $1 ORDER BY seq DESC LIMIT $2") },
+    [STATEMENT_GET_KEY] = { "get_key", ROW(KEY), .params = "key:t",
+        BOTH("SELECT {read} FROM key WHERE key = $1") },
+    [STATEMENT_GET_KEYS] = { "get_keys", ROW(KEY), .params = "behind:t most:l",
+        BOTH("SELECT {read} FROM key WHERE key > $1 ORDER BY key LIMIT $2") },
+    [STATEMENT_GET_EXTERNAL] = { "get_external", ROW(SPEC), .params = "project:i key:t",
+        BOTH(SPEC_OF " FROM spec s LEFT JOIN task t ON t.number = s.number"
+             " WHERE s.project = $1 AND s.external_id = $2") },
+    [STATEMENT_GET_EXPIRED] = { "get_expired", .params = "before:l most:l after:l",
+        BOTH("SELECT number FROM task WHERE final_at < $1 ORDER BY final_at, number"
+             " LIMIT $2 OFFSET $3") },
+    [STATEMENT_GET_ENDED] = { "get_ended", ROW(RUN),
+        .params = "since:l ended_at:l task:l attempt:l most:l",
+        BOTH("SELECT {read} FROM run WHERE ended{true} AND ended_at >= $1"
+             " AND (ended_at, task, attempt) < ($2, $3, $4)"
+             " ORDER BY ended_at DESC, task DESC, attempt DESC LIMIT $5") },
+    [STATEMENT_GET_SPENT_BY_PROJECT] = { "get_spent_by_project", ROW(SPENT),
+        .params = SPENT_PARAMS, BOTH(SPENT_OF("project", "project", "0")) },
+    [STATEMENT_GET_SPENT_BY_AGENT] = { "get_spent_by_agent", ROW(SPENT),
+        .params = SPENT_PARAMS, BOTH(SPENT_OF("agent", "0", "agent")) },
+    [STATEMENT_GET_SPENT_APART] = { "get_spent_apart", ROW(SPENT),
+        .params = SPENT_PARAMS, BOTH(SPENT_OF("project, agent", "project", "agent")) },
+    [STATEMENT_GET_SIZE] = { "get_size", .postgres =
+        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
+        " WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'store'::regclass)"
+        " AND c.relkind = 'r'" },
+};
+/* clang-format on */
+_Static_assert(ARRAY_SIZE(statement_texts) == STATEMENT_MAX, "a statement has no text");
+
+enum statement sql_write_of(enum row_kind kind) {
+    static const enum statement statements[] = {
+        [ROW_TASK] = STATEMENT_ADD_TASK,   [ROW_PROGRESS] = STATEMENT_PUT_PROGRESS,
+        [ROW_SPEC] = STATEMENT_ADD_SPEC,   [ROW_RUN] = STATEMENT_PUT_RUN,
+        [ROW_EVENT] = STATEMENT_ADD_EVENT, [ROW_PROJECT] = STATEMENT_PUT_PROJECT,
+        [ROW_GROUP] = STATEMENT_PUT_GROUP, [ROW_LIMITER] = STATEMENT_PUT_LIMITER,
+        [ROW_AGENT] = STATEMENT_PUT_AGENT, [ROW_USAGE] = STATEMENT_ADD_USAGE,
+        [ROW_WAIT] = STATEMENT_PUT_WAIT,   [ROW_KEY] = STATEMENT_ADD_KEY,
+        [ROW_NOTE] = STATEMENT_PUT_NOTE,   [ROW_SPENT] = STATEMENT_ADD_SPENT,
+        [ROW_PAUSE] = STATEMENT_PUT_PAUSE,
+    };
+    _Static_assert(ARRAY_SIZE(statements) == ROW_KIND_MAX, "a row has no statement");
+    return statements[kind];
+}
+
+enum statement sql_prune_of(enum row_kind kind) {
+    return kind == ROW_EVENT   ? STATEMENT_PRUNE_EVENTS
+           : kind == ROW_USAGE ? STATEMENT_PRUNE_USAGE
+           : kind == ROW_KEY   ? STATEMENT_PRUNE_KEYS
+                               : STATEMENT_PRUNE_SPENT;
+}
+
+/* --- columns ------------------------------------------------------------------------------------ */
+
+/* As a letter of struct sql_column. */
+static char type_of(const struct column *c) {
+    if (column_is_text(c))
+        return 't';
+    if (c->type == COLUMN_BOOL || c->type == COLUMN_DAYS)
+        return 'b';
+    bool is_large = c->size == 8 || (c->size == 4 && !c->is_signed);
+    return c->type == COLUMN_FINAL || (c->type == COLUMN_NUMBER && is_large) ? 'l' : 'i';
+}
+
+static const char *type_name(char type) {
+    return type == 'b' ? "boolean" : type == 'i' ? "integer" : type == 'l' ? "bigint" : "text";
+}
+
+static bool is_key(const struct column *c) {
+    return c->flags & (COLUMN_ID | COLUMN_KEY);
+}
+
+unsigned sql_columns(enum statement statement, struct sql_column ret_columns[SQL_COLUMNS_MAX]) {
+    const struct statement_text *text = &statement_texts[statement];
+    const struct row_type *types[] = { text->row, text->more };
+    unsigned count = 0;
+    /* What is read is not handed over. */
+    for (size_t i = 0; statement < STATEMENT_WRITES && i < ARRAY_SIZE(types) && types[i]; i++)
+        ROW_COLUMNS(c, types[i])
+    if (column_is_written(c) && (i == 0 || !is_key(c)))
+        ret_columns[count++] = (struct sql_column){ c->name, (int)strlen(c->name), type_of(c),
+                                                    c->flags & COLUMN_VARIES };
+    for (const char *at = text->params ? text->params : ""; *at; at += *at == ' ') {
+        assert(count < SQL_COLUMNS_MAX);
+        size_t size = strcspn(at, ":");
+        ret_columns[count++] = (struct sql_column){ at, (int)size, at[size + 1], false };
+        at += size + 2;
+    }
+    return count;
+}
+
+/* --- words -------------------------------------------------------------------------------------- */
+
+/* What agents say can be anything; a sum that has no room stays at its end, and the ends of runs are kept. */
+#define MOST "9223372036854775807"
+
+struct build {
+    enum statement statement;
+    const struct statement_text *text;
+    enum sql_dialect dialect;
+    enum sql_form form;
+    struct strbuf *out;
+    const char *argument; /* behind the colon of the word, or "" */
+    unsigned items;       /* of the list that is being written */
+};
+
+static void next_item(struct build *b) {
+    strbuf_puts(b->out, b->items++ ? ", " : "");
+}
+
+static void put_table(struct build *b) {
+    strbuf_puts(b->out, b->text->row->table);
+}
+
+/* All columns that the statement takes; SQLite gets no more than those of the row. */
+static void put_names(struct build *b, const char *before, bool selected) {
+    struct sql_column columns[SQL_COLUMNS_MAX];
+    unsigned count = sql_columns(b->statement, columns);
+    for (unsigned i = 0; i < count; i++) {
+        next_item(b);
+        strbuf_printf(b->out, "%s%.*s%s", before, columns[i].size, columns[i].name,
+                      selected && columns[i].type == 'n' ? "::bigint[]" : "");
+    }
+}
+
+static void put_columns(struct build *b) {
+    if (b->dialect == SQL_POSTGRES) {
+        put_names(b, "", false);
+        return;
+    }
+    ROW_COLUMNS(c, b->text->row)
+    if (column_is_written(c)) {
+        next_item(b);
+        strbuf_puts(b->out, c->name);
+    }
+}
+
+static void put_selected(struct build *b) {
+    put_names(b, "n.", true);
+}
+
+static void put_values(struct build *b) {
+    ROW_COLUMNS(c, b->text->row)
+    if (column_is_written(c)) {
+        next_item(b);
+        strbuf_printf(b->out, "%c%u", b->dialect == SQL_SQLITE ? '?' : '$', b->items);
+    }
+}
+
+static void put_read(struct build *b) {
+    ROW_COLUMNS(c, b->text->row)
+    if (column_is_read(c)) {
+        next_item(b);
+        strbuf_printf(b->out, "%s%s%s", b->argument, *b->argument ? "." : "", c->name);
+    }
+}
+
+static void put_keys(struct build *b) {
+    ROW_COLUMNS(c, b->text->row)
+    if (is_key(c)) {
+        next_item(b);
+        strbuf_puts(b->out, c->name);
+    }
+}
+
+static bool has_room_for_all(const struct build *b, const struct column *c) {
+    return b->dialect == SQL_SQLITE || type_of(c) != 'l';
+}
+
+/* Of the rows that are handed over together. */
+static void put_sums(struct build *b) {
+    ROW_COLUMNS(c, b->text->row) {
+        next_item(b);
+        strbuf_printf(b->out,
+                      is_key(c)                ? "n.%s"
+                      : has_room_for_all(b, c) ? "sum(n.%s)"
+                                               : "least(sum(n.%s), " MOST ")",
+                      c->name);
+    }
+}
+
+/* Of the rows that are there. */
+static void put_totals(struct build *b) {
+    ROW_COLUMNS(c, b->text->row)
+    if (!is_key(c)) {
+        next_item(b);
+        strbuf_printf(b->out,
+                      b->dialect == SQL_SQLITE ? "sum(%s)" : "least(sum(%s), " MOST ")::bigint",
+                      c->name);
+    }
+}
+
+static void put_conflict(struct build *b) {
+    const char *table = b->text->row->table;
+    strbuf_puts(b->out, " ON CONFLICT (");
+    put_keys(b);
+    strbuf_puts(b->out, ") DO UPDATE SET ");
+    b->items = 0;
+    ROW_COLUMNS(c, b->text->row) {
+        if (is_key(c) || c->flags & (COLUMN_FIXED | COLUMN_DERIVED))
+            continue;
+        next_item(b);
+        if (!(c->flags & COLUMN_SUM))
+            strbuf_printf(b->out, "%s = excluded.%s", c->name, c->name);
+        else if (has_room_for_all(b, c))
+            strbuf_printf(b->out, "%s = %s.%s + excluded.%s", c->name, table, c->name, c->name);
+        else
+            strbuf_printf(b->out, "%s = least(%s.%s::numeric + excluded.%s, " MOST ")", c->name,
+                          table, c->name, c->name);
+    }
+}
+
+/* ?N: the values of the task, then whether users see a change. */
+static void put_sqlite_changes(struct build *b) {
+    unsigned n = 0, seen = 0;
+    ROW_COLUMNS(c, b->text->row)
+    seen += column_is_written(c);
+    ROW_COLUMNS(c, b->text->row) {
+        n++;
+        if (c->flags & (COLUMN_ID | COLUMN_FIXED))
+            continue;
+        next_item(b);
+        if (c->flags & COLUMN_AGE)
+            strbuf_printf(b->out, "%s = CASE WHEN ?%u THEN ?%u ELSE %s END", c->name, seen + 1, n,
+                          c->name);
+        else
+            strbuf_printf(b->out, "%s = ?%u", c->name, n);
+    }
+}
+
+static void put_changes(struct build *b) {
+    if (b->dialect == SQL_SQLITE) {
+        put_sqlite_changes(b);
+        return;
+    }
+    for (const struct row_type *type = b->text->row; type;
+         type = type == b->text->row ? b->text->more : NULL)
+        ROW_COLUMNS(c, type) {
+            if (c->flags & (COLUMN_ID | COLUMN_FIXED))
+                continue;
+            next_item(b);
+            strbuf_printf(b->out,
+                          c->flags & COLUMN_AGE ? "%s = CASE WHEN n.seen THEN n.%s ELSE t.%s END"
+                                                : "%s = n.%s",
+                          c->name, c->name, c->name);
+        }
+}
+
+static void put_row_value(struct build *b, const struct sql_column *column, unsigned i,
+                          unsigned count) {
+    const char *type = type_name(column->type);
+    if (!sql_is_array(column, b->form))
+        strbuf_printf(b->out, "$%u::%s", i + 1, type);
+    else if (b->form == SQL_USUAL || i == 0)
+        strbuf_printf(b->out, "n.%.*s", column->size, column->name);
+    else
+        strbuf_printf(b->out, "coalesce(n.%.*s, $%u::%s)", column->size, column->name, count + i,
+                      type);
+}
+
+/* (SELECT n.a AS a, coalesce(n.b, $3::text) AS b FROM unnest($1::bigint[], $2::text[]) AS n (a, b)) AS n, or
+ * as a rule (SELECT n.a AS a, $2::text AS b FROM unnest($1::bigint[]) AS n (a)) AS n */
+static void put_rows(struct build *b) {
+    struct sql_column columns[SQL_COLUMNS_MAX];
+    unsigned count = sql_columns(b->statement, columns);
+    _cleanup_(strbuf_finish) struct strbuf arrays = STRBUF_INIT, names = STRBUF_INIT;
+    strbuf_puts(b->out, "(SELECT ");
+    for (unsigned i = 0; i < count; i++) {
+        const struct sql_column *column = &columns[i];
+        const char *comma = arrays.length ? ", " : "";
+        next_item(b);
+        put_row_value(b, column, i, count);
+        strbuf_printf(b->out, " AS %.*s", column->size, column->name);
+        if (!sql_is_array(column, b->form))
+            continue;
+        strbuf_printf(&arrays, "%s$%u::%s[]", comma, i + 1, type_name(column->type));
+        strbuf_printf(&names, "%s%.*s", comma, column->size, column->name);
+    }
+    strbuf_printf(b->out, " FROM unnest(%s) AS n (%s)) AS n", arrays.text, names.text);
+}
+
+/* An index over some rows is used where the statement says the same as the index. */
+static void put_true(struct build *b) {
+    strbuf_puts(b->out, b->dialect == SQL_SQLITE ? " = 1" : "");
+}
+
+static void put_false(struct build *b) {
+    strbuf_puts(b->out, b->dialect == SQL_SQLITE ? " = 0" : " = false");
+}
+
+static void put_word(struct build *b, const char *word, size_t size) {
+    static const struct {
+        const char *word;
+        void (*put)(struct build *b);
+    } words[] = {
+        { "table", put_table },       { "columns", put_columns }, { "values", put_values },
+        { "selected", put_selected }, { "rows", put_rows },       { "read", put_read },
+        { "keys", put_keys },         { "sums", put_sums },       { "totals", put_totals },
+        { "conflict", put_conflict }, { "changes", put_changes }, { "true", put_true },
+        { "false", put_false },
+    };
+    b->items = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strlen(words[i].word) == size && strncmp(words[i].word, word, size) == 0) {
+            words[i].put(b);
+            return;
+        }
+    assert(!"a statement has a word that stands for nothing");
+}
+
+static void expand(struct build *b, const char *text) {
+    for (const char *c = text; *c; c++) {
+        if (*c == '$' && b->dialect == SQL_SQLITE) {
+            strbuf_putc(b->out, '?');
+        } else if (*c == '{') {
+            const char *word = c + 1;
+            c = strchr(word, '}');
+            const char *colon = memchr(word, ':', (size_t)(c - word));
+            char argument[8] = "";
+            if (colon)
+                memcpy(argument, colon + 1, (size_t)(c - colon) - 1);
+            b->argument = argument;
+            put_word(b, word, (size_t)((colon ? colon : c) - word));
+        } else {
+            strbuf_putc(b->out, *c);
+        }
+    }
+}
+
+void sql_build(enum statement statement, enum sql_dialect dialect, enum sql_form form,
+               struct strbuf *out) {
+    const struct statement_text *text = &statement_texts[statement];
+    struct build b = { statement, text, dialect, form, out, "", 0 };
+    expand(&b, dialect == SQL_SQLITE ? text->sqlite : text->postgres);
+}
+
+/* --- tables ------------------------------------------------------------------------------------- */
+
+/* What a table has beside its columns. */
+static const struct {
+    const char *sqlite_id, *postgres_id; /* a number of its own */
+    const char *postgres_more;           /* columns */
+    const char *postgres_key;            /* NULL: in the order of the columns */
+    const char *postgres_with;
+} extras[ROW_KIND_MAX] = {
+    /* Rows that change have room to do so in their page, so that no index is touched. */
+    [ROW_TASK] = { .postgres_more = ", needs bigint[]",
+                   .postgres_with = " WITH (fillfactor = 80)" },
+    [ROW_RUN] = { .postgres_with = " WITH (fillfactor = 80)" },
+    [ROW_PROJECT] = { .sqlite_id = "id INTEGER PRIMARY KEY, ",
+                      .postgres_id = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, " },
+    [ROW_KEY] = { .sqlite_id = "id INTEGER PRIMARY KEY, " },
+    [ROW_USAGE] = { .postgres_key = "bucket, project" },
+};
+
+static const char *or_empty(const char *text) {
+    return text ? text : "";
+}
+
+/* "name TYPE", and what goes with it. `may_be_null`: progress in PostgreSQL. */
+static void put_definition(enum sql_dialect dialect, const struct column *c, const char *id,
+                           bool may_be_null, struct strbuf *out) {
+    bool is_pg = dialect == SQL_POSTGRES, is_text = column_is_text(c);
+    bool is_required =
+        is_text ? c->flags & (COLUMN_REQUIRED | COLUMN_ID)
+                : !may_be_null && c->type != COLUMN_FINAL && !(c->flags & COLUMN_OPTIONAL);
+    strbuf_printf(out, "%s %s", c->name,
+                  is_pg     ? type_name(type_of(c))
+                  : is_text ? "TEXT"
+                            : "INTEGER");
+    if (is_pg && is_text && c->flags & (COLUMN_ID | COLUMN_INDEXED))
+        strbuf_puts(out, " COLLATE \"C\"");
+    if (c->flags & COLUMN_ID && !id)
+        strbuf_puts(out, " PRIMARY KEY");
+    else if (is_required)
+        strbuf_puts(out, " NOT NULL");
+    if (c->flags & COLUMN_ID && id)
+        strbuf_puts(out, " UNIQUE");
+}
+
+static void put_definitions(enum sql_dialect dialect, enum row_kind kind, struct strbuf *out) {
+    const char *id = dialect == SQL_SQLITE ? extras[kind].sqlite_id : extras[kind].postgres_id;
+    unsigned count = 0;
+    /* PostgreSQL aligns them: the widest first waste no room. */
+    for (const char *type = dialect == SQL_POSTGRES ? "libt" : "*"; *type; type++)
+        ROW_COLUMNS(c, &row_types[kind])
+    if (*type == '*' || type_of(c) == *type) {
+        strbuf_puts(out, count++ ? ", " : or_empty(id));
+        put_definition(dialect, c, id, false, out);
+    }
+    if (kind == ROW_TASK && dialect == SQL_POSTGRES)
+        ROW_COLUMNS(c, &row_types[ROW_PROGRESS])
+    if (!is_key(c)) {
+        strbuf_puts(out, ", ");
+        put_definition(dialect, c, NULL, true, out);
+    }
+}
+
+static bool is_table(enum sql_dialect dialect, enum row_kind kind) {
+    return kind != ROW_PAUSE && (kind != ROW_PROGRESS || dialect == SQL_SQLITE);
+}
+
+static void create_table(enum sql_dialect dialect, enum row_kind kind, struct strbuf *out) {
+    const struct row_type *type = &row_types[kind];
+    bool is_pg = dialect == SQL_POSTGRES;
+    const struct statement_text text = { .row = type };
+    struct build keys = { .text = &text, .dialect = dialect, .out = out };
+    strbuf_printf(out, "CREATE TABLE %s (", type->table);
+    put_definitions(dialect, kind, out);
+    strbuf_puts(out, is_pg ? or_empty(extras[kind].postgres_more) : "");
+    bool composite = type->columns[0].flags & COLUMN_KEY;
+    if (composite) {
+        strbuf_puts(out, ", PRIMARY KEY (");
+        if (is_pg && extras[kind].postgres_key)
+            strbuf_puts(out, extras[kind].postgres_key);
+        else
+            put_keys(&keys);
+        strbuf_putc(out, ')');
+    }
+    bool has_rowid = !composite && (!column_is_text(type->columns) || extras[kind].sqlite_id);
+    if (is_pg)
+        strbuf_printf(out, ")%s;\n", or_empty(extras[kind].postgres_with));
+    else
+        strbuf_printf(out, ") STRICT%s;\n", has_rowid ? "" : ", WITHOUT ROWID");
+}
+
+void sql_create_tables(enum sql_dialect dialect, struct strbuf *out) {
+    for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++)
+        if (is_table(dialect, kind))
+            create_table(dialect, kind, out);
+}
+
+/* A table that is new has its first column since then. */
+void sql_add_columns(enum sql_dialect dialect, uint32_t version, struct strbuf *out) {
+    for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++) {
+        const struct row_type *type = &row_types[kind];
+        bool is_progress = kind == ROW_PROGRESS && dialect == SQL_POSTGRES;
+        if (is_table(dialect, kind) && type->columns->since == version) {
+            create_table(dialect, kind, out);
+            continue;
+        }
+        ROW_COLUMNS(c, type) {
+            if (c->since != version || (!is_table(dialect, kind) && !is_progress))
+                continue;
+            strbuf_printf(out, "ALTER TABLE %s ADD COLUMN ", is_progress ? "task" : type->table);
+            put_definition(dialect, c, NULL, is_progress, out);
+            if (!column_is_text(c) && !is_progress && !(c->flags & COLUMN_OPTIONAL))
+                strbuf_printf(out, " DEFAULT %s",
+                              type_of(c) == 'b' && dialect == SQL_POSTGRES ? "false"
+                              : c->usual < 0                               ? "-1"
+                              : c->usual                                   ? "1"
+                                                                           : "0");
+            strbuf_putc(out, ';');
+        }
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+const struct sql_part sql_parts[] = {
+    { ROW_PROJECT, " FROM project ORDER BY id" },
+    { ROW_LIMITER, " FROM limiter ORDER BY name" },
+    { ROW_AGENT, " FROM agent ORDER BY name" },
+    { ROW_GROUP, " FROM grp ORDER BY id" },
+    { ROW_USAGE, " FROM usage ORDER BY bucket, project" },
+    { ROW_WAIT, " FROM wait ORDER BY project, limiter, agent" },
+    { ROW_NOTE, " FROM note ORDER BY name" },
+    { ROW_TASK, " FROM task ORDER BY number" },
+    /* From the index alone: the rows of `spec` are wide. */
+    { SQL_EXTERNAL, " FROM spec WHERE external_id IS NOT NULL" },
+    { ROW_RUN, " FROM run WHERE ended{false} ORDER BY task, attempt" },
+};
+_Static_assert(ARRAY_SIZE(sql_parts) == SQL_PARTS, "what is loaded has changed");
+
+void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strbuf *out) {
+    struct statement_text text = { 0 };
+    struct build b = { .text = &text, .dialect = dialect, .out = out, .argument = "" };
+    strbuf_puts(out, part->kind == SQL_EXTERNAL ? "SELECT number, external_id" : "SELECT ");
+    if (part->kind != SQL_EXTERNAL) {
+        text.row = &row_types[part->kind];
+        put_read(&b);
+    }
+    if (part->kind == ROW_TASK && dialect == SQL_POSTGRES) {
+        strbuf_puts(out, ", needs, number");
+        ROW_COLUMNS(c, &row_types[ROW_PROGRESS])
+        if (!is_key(c))
+            strbuf_printf(out, ", %s", c->name);
+    }
+    expand(&b, part->rest);
+}
+
+/* A number above what a database can hold is above everything that is there. */
+static int64_t clamp(uint64_t number) {
+    return number > INT64_MAX ? INT64_MAX : (int64_t)number;
+}
+
+static int64_t before_of(const struct store_question *q) {
+    return q->before ? clamp(q->before) : INT64_MAX;
+}
+
+static void ask(struct sql_question *ret, enum statement statement, size_t count,
+                const int64_t *numbers) {
+    assert(count <= SQL_VALUES_MAX);
+    ret->statement = statement;
+    for (; ret->count < count; ret->count++)
+        ret->values[ret->count].number = numbers[ret->count];
+}
+#define ASK(ret, statement, ...)                                                                   \
+    ask(ret, statement, ARRAY_SIZE(((int64_t[]){ __VA_ARGS__ })), (int64_t[]){ __VA_ARGS__ })
+
+static void ask_events(const struct store_question *q, struct sql_question *ret) {
+    bool back = q->kind == ASK_EVENTS_BACK;
+    int64_t from = back ? before_of(q) : clamp(q->after), most = (int64_t)q->limit;
+    if (q->task)
+        ASK(ret, back ? STATEMENT_GET_TASK_EVENTS_BACK : STATEMENT_GET_TASK_EVENTS, from, most,
+            clamp(q->task));
+    else
+        ASK(ret, back ? STATEMENT_GET_EVENTS_BACK : STATEMENT_GET_EVENTS, from, most);
+}
+
+bool sql_ask(const struct store_question *q, const struct names *names, struct sql_question *ret) {
+    int64_t most = (int64_t)q->limit;
+    *ret = (struct sql_question){ 0 };
+    switch (q->kind) {
+    case ASK_SPECS:
+        ret->statement = STATEMENT_GET_SPEC;
+        return true;
+    case ASK_CHANGED:
+        ret->statement = STATEMENT_GET_CHANGED;
+        return true;
+    case ASK_TITLES:
+        ret->statement = STATEMENT_GET_TITLE;
+        return true;
+    case ASK_RUNS:
+        if (q->task)
+            ASK(ret, STATEMENT_GET_RUNS, clamp(q->task), before_of(q), most);
+        else
+            ASK(ret, STATEMENT_GET_ALL_RUNS, clamp(q->place.task), q->place.attempt, most);
+        return true;
+    case ASK_EVENTS:
+    case ASK_EVENTS_BACK:
+        ask_events(q, ret);
+        return true;
+    case ASK_KEY:
+    case ASK_KEYS: /* no key is empty */
+        ASK(ret, q->kind == ASK_KEY ? STATEMENT_GET_KEY : STATEMENT_GET_KEYS, 0, most);
+        ret->values[0].text = q->key ? q->key : "";
+        ret->count = q->kind == ASK_KEY ? 1 : 2;
+        return true;
+    case ASK_EXTERNAL: {
+        const char *project = q->project ? q->project : "";
+        sym number = symbol_find(&names->table, project, strlen(project));
+        ASK(ret, STATEMENT_GET_EXTERNAL, number, 0);
+        ret->values[1].text = q->key;
+        return number && q->key;
+    }
+    case ASK_EXPIRED:
+        ASK(ret, STATEMENT_GET_EXPIRED, q->before_time, most, clamp(q->after));
+        return true;
+    case ASK_ENDED:
+        ASK(ret, STATEMENT_GET_ENDED, q->since, q->place.ended_at, clamp(q->place.task),
+            q->place.attempt, most);
+        return true;
+    case ASK_SPENT:
+        ASK(ret,
+            q->apart      ? STATEMENT_GET_SPENT_APART
+            : q->by_agent ? STATEMENT_GET_SPENT_BY_AGENT
+                          : STATEMENT_GET_SPENT_BY_PROJECT,
+            q->days, q->since, q->before_time, most, clamp(q->after));
+        return true;
+    case STORE_QUESTION_MAX:
+        break;
+    }
+    return false;
+}
+
+void sql_read(enum store_question_kind kind, void *row, const struct row_source *from,
+              const void *ctx, struct row_names *names) {
+    size_t ignored;
+    if (kind == ASK_EXPIRED) {
+        *(task_id *)row = (task_id)from->number(ctx, 0);
+        return;
+    }
+    enum row_kind of = store_answer_kind(kind);
+    memset(row, 0, row_types[of].size);
+    if (kind == ASK_CHANGED || kind == ASK_TITLES) {
+        struct spec_row *spec = row;
+        spec->id = (task_id)from->number(ctx, 0);
+        spec->changed_at = from->number(ctx, 1);
+        spec->title = kind == ASK_TITLES ? from->text(ctx, 2, &ignored) : NULL;
+        return;
+    }
+    int next = row_read(&row_types[of], row, from, ctx, 0, names);
+    if (of == ROW_SPEC)
+        ((struct spec_row *)row)->changed_at = from->number(ctx, next);
+}

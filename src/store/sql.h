@@ -1,0 +1,143 @@
+/* sql.h: what both databases are asked, as text that comes from the columns. Private to store/.
+ *
+ * A statement is written once where SQLite and PostgreSQL understand the same. {words} in it stand for what follows
+ * from the columns of its row (columns.h); $1 is written as ?1 for SQLite. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "store/row_type.h"
+#include "store/store_internal.h"
+
+enum sql_dialect { SQL_SQLITE, SQL_POSTGRES };
+
+enum statement {
+    STATEMENT_BEGIN,
+    STATEMENT_COMMIT,
+    STATEMENT_ROLLBACK,
+    STATEMENT_EPOCH,
+    STATEMENT_NUMBERS,
+    STATEMENT_PUT_META,
+    STATEMENT_ADD_NAME,
+    STATEMENT_ADD_TASK, /* PostgreSQL: rows are collected, and sent in this order, */
+    STATEMENT_ADD_WIDE_TASK,
+    STATEMENT_CHANGE_TASK,
+    STATEMENT_PUT_RUN,
+    STATEMENT_ADD_EVENT,
+    STATEMENT_ADD_KEY,
+    STATEMENT_ADD_USAGE,
+    STATEMENT_ADD_SPENT,
+    STATEMENT_DELETE_TASK,
+    STATEMENT_ADD_SPEC,
+    STATEMENT_ADD_LATE_SPEC, /* of a task that came with another batch */
+    STATEMENT_PUT_CONTEXT,   /* up to here */
+    STATEMENT_PUT_PROGRESS,
+    STATEMENT_DELETE_PROGRESS,
+    STATEMENT_ADD_NEED,
+    STATEMENT_DELETE_NEEDS,
+    STATEMENT_DELETE_SPEC,
+    STATEMENT_DELETE_RUNS,
+    STATEMENT_UNLINK_EVENTS,
+    STATEMENT_PUT_PROJECT,
+    STATEMENT_PUT_GROUP,
+    STATEMENT_PUT_LIMITER,
+    STATEMENT_PUT_AGENT,
+    STATEMENT_PUT_WAIT,
+    STATEMENT_PUT_NOTE,
+    STATEMENT_PUT_PAUSE,
+    STATEMENT_DELETE_GROUP,
+    STATEMENT_DELETE_NOTE,
+    STATEMENT_PRUNE_EVENTS,
+    STATEMENT_PRUNE_USAGE,
+    STATEMENT_PRUNE_KEYS,
+    STATEMENT_PRUNE_SPENT,
+    STATEMENT_WRITES, /* the rest only reads */
+    STATEMENT_GET_SPEC = STATEMENT_WRITES,
+    STATEMENT_GET_CHANGED,
+    STATEMENT_GET_TITLE,
+    STATEMENT_GET_RUNS,
+    STATEMENT_GET_ALL_RUNS,
+    STATEMENT_GET_EVENTS,
+    STATEMENT_GET_EVENTS_BACK,
+    STATEMENT_GET_TASK_EVENTS,
+    STATEMENT_GET_TASK_EVENTS_BACK,
+    STATEMENT_GET_KEY,
+    STATEMENT_GET_KEYS,
+    STATEMENT_GET_EXTERNAL,
+    STATEMENT_GET_EXPIRED,
+    STATEMENT_GET_ENDED,
+    STATEMENT_GET_SPENT_BY_PROJECT,
+    STATEMENT_GET_SPENT_BY_AGENT,
+    STATEMENT_GET_SPENT_APART,
+    STATEMENT_GET_SIZE,
+    STATEMENT_MAX,
+};
+
+/* How PostgreSQL gets rows: in every way, or as they are as a rule. See postgres_bulk.c. */
+enum sql_form { SQL_GENERAL, SQL_USUAL, SQL_FORMS };
+
+struct statement_text {
+    const char *name;                  /* under which PostgreSQL prepares it */
+    const struct row_type *row, *more; /* whose columns it takes; or NULL */
+    const char *params;                /* "name:type …": what PostgreSQL gets beside them */
+    bool bulk;                         /* PostgreSQL gets many rows, each column as one array */
+    const char *sqlite, *postgres;     /* NULL: it has no such statement */
+};
+extern const struct statement_text statement_texts[STATEMENT_MAX];
+/* The statement that writes one row. */
+enum statement sql_write_of(enum row_kind kind);
+enum statement sql_prune_of(enum row_kind kind);
+
+/* One value that a statement of PostgreSQL takes. l bigint, i integer, t text, b boolean, n bigint[] as text, L bigint[]
+ * (no column of rows). */
+struct sql_column {
+    const char *name;
+    int size; /* of the name */
+    char type;
+    bool varies; /* in the rows of a batch, as a rule */
+};
+#define SQL_COLUMNS_MAX 48u
+unsigned sql_columns(enum statement statement, struct sql_column ret_columns[SQL_COLUMNS_MAX]);
+static inline bool sql_is_array(const struct sql_column *column, enum sql_form form) {
+    return form == SQL_GENERAL || column->varies;
+}
+
+/* The text of a statement; SQLite knows no form. */
+void sql_build(enum statement statement, enum sql_dialect dialect, enum sql_form form,
+               struct strbuf *out);
+
+/* --- tables ------------------------------------------------------------------------------------ */
+
+/* All tables of rows, as they are in STORE_VERSION. */
+void sql_create_tables(enum sql_dialect dialect, struct strbuf *out);
+/* What the lists of columns have since this version, added to tables of the one before. */
+void sql_add_columns(enum sql_dialect dialect, uint32_t version, struct strbuf *out);
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+/* What store_load reads, in this order; `more`: the columns of another type behind those of the first. */
+struct sql_part {
+    enum row_kind kind;
+    const char *rest; /* of the statement: FROM … */
+};
+extern const struct sql_part sql_parts[];
+#define SQL_PARTS    10u
+#define SQL_EXTERNAL ROW_KIND_MAX /* as `kind`: struct external_row */
+void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strbuf *out);
+
+struct sql_value {
+    const char *text; /* NULL: the number */
+    int64_t number;
+};
+
+#define SQL_VALUES_MAX 5u
+struct sql_question {
+    enum statement statement;
+    struct sql_value values[SQL_VALUES_MAX];
+    unsigned count;
+};
+/* False: nothing can be found. The tasks of a question are not among the values. */
+bool sql_ask(const struct store_question *question, const struct names *names,
+             struct sql_question *ret);
+/* One row of an answer: bytes that store_answer_room has counted. */
+void sql_read(enum store_question_kind kind, void *row, const struct row_source *from,
+              const void *ctx, struct row_names *names);

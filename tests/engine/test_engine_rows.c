@@ -1,0 +1,107 @@
+/* test_engine_rows.c: what counts as a change of a task that users see. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "engine/engine_internal.h"
+
+struct member {
+    const char *name;
+    size_t at, size;
+};
+#define MEMBER(name)                                                                               \
+    { #name, offsetof(struct task_spec, name), sizeof(((struct task_spec *)NULL)->name) }
+
+/* Written down once more, apart from columns.h: what is seen changes with a decision, not by a slip. */
+static const struct member seen[] = {
+    MEMBER(kind),   MEMBER(agent),     MEMBER(limiter), MEMBER(workspace),  MEMBER(serial),
+    MEMBER(state),  MEMBER(reason),    MEMBER(hold),    MEMBER(not_before), MEMBER(priority),
+    MEMBER(parent), MEMBER(retry_max), MEMBER(group),   MEMBER(iteration),  MEMBER(attempt),
+};
+static const struct member unseen[] = {
+    MEMBER(project),
+    MEMBER(parent_iteration),
+    MEMBER(created_at),
+    MEMBER(ready_since),
+    MEMBER(enqueued_at),
+    MEMBER(phase),
+    MEMBER(started_at),
+    MEMBER(until),
+    MEMBER(parent_gate),
+    MEMBER(parallelizable),
+    MEMBER(review),
+    MEMBER(artifact_missing),
+    MEMBER(bound),
+    MEMBER(keeps),
+    MEMBER(failures),
+    MEMBER(launch_failures),
+    MEMBER(losses),
+    MEMBER(restarts),
+    MEMBER(breaker_openings),
+    MEMBER(stop),
+    MEMBER(run_agent),
+    MEMBER(run_limiter),
+    MEMBER(run_unlimited),
+    MEMBER(lender),
+    MEMBER(borrowed),
+    MEMBER(ready_clock),
+    MEMBER(depends_on),
+    MEMBER(depends_on_count),
+    MEMBER(resources),
+    MEMBER(resource_count),
+    MEMBER(look),
+    MEMBER(id),
+};
+
+static uint64_t look_with(const struct member *member, unsigned char value) {
+    struct task_spec spec;
+    memset(&spec, 0, sizeof(spec));
+    *((unsigned char *)&spec + member->at) = value;
+    return rows_look(&spec);
+}
+
+static void a_change_that_users_see_has_another_look(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+        if (look_with(&seen[i], 1) == look_with(&seen[i], 0))
+            fail_msg("%s changes, and nobody sees it", seen[i].name);
+}
+
+static void two_changes_do_not_cancel_each_other(void **state) {
+    (void)state;
+    struct task_spec a = { .iteration = 1, .attempt = 2 }, b = { .iteration = 2, .attempt = 1 };
+    assert_int_not_equal(rows_look(&a), rows_look(&b));
+}
+
+static void what_the_core_keeps_for_itself_does_not_change_the_look(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
+        if (look_with(&unseen[i], 1) != look_with(&unseen[i], 0))
+            fail_msg("%s changes, and users see it", unseen[i].name);
+}
+
+/* A member that is new is in one of the lists above. */
+static void every_member_is_seen_or_not(void **state) {
+    (void)state;
+    size_t bytes = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+        bytes += seen[i].size;
+    for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
+        bytes += unseen[i].size;
+    assert_in_range(sizeof(struct task_spec) - bytes, 0, 24); /* what alignment leaves */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_change_that_users_see_has_another_look),
+        cmocka_unit_test(two_changes_do_not_cancel_each_other),
+        cmocka_unit_test(what_the_core_keeps_for_itself_does_not_change_the_look),
+        cmocka_unit_test(every_member_is_seen_or_not),
+    };
+    return cmocka_run_group_tests_name("engine_rows", tests, NULL, NULL);
+}
