@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "store/store_internal.h"
 #include "suite.h"
 
 static void a_new_store_is_empty(struct suite *suite) {
@@ -494,7 +495,125 @@ static void large_batches_are_one_batch(struct suite *suite) {
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 3000);
 }
 
+/* --- every column of every row ------------------------------------------------------------------- */
+
+/* A text says its own name; no two numbers are alike. */
+static void fill_row(enum row_kind kind, void *row) {
+    int64_t number = 2;
+    ROW_COLUMNS(c, &row_types[kind]) {
+        if (!column_is_read(c))
+            continue;
+        if (column_is_pointer(c))
+            column_set_text(c, row, c->name);
+        else if (c->type == COLUMN_FLAGS)
+            task_take_flags(row, 1 + 2 + 4 + 16 * 5 + 256);
+        else
+            column_set_number(c, row,
+                              c->type == COLUMN_NUMBER || c->type == COLUMN_SMALL ? number++ : 1);
+    }
+}
+
+static uint64_t hash_of(enum row_kind kind, const void *row) {
+    uint64_t hash = row_hash(kind, row, 0);
+    return kind == ROW_TASK ? row_hash(ROW_PROGRESS, row, hash) : hash;
+}
+
+struct columns_check {
+    uint64_t hashes[ROW_KIND_MAX];
+    unsigned found[ROW_KIND_MAX];
+};
+
+static int check_row(struct columns_check *check, enum row_kind kind, const void *row) {
+    check->found[kind]++;
+    if (hash_of(kind, row) != check->hashes[kind])
+        fail_msg("a column of %s does not come back", row_types[kind].table);
+    return 0;
+}
+
+#define CHECKER(KIND, name)                                                                        \
+    static int check_##name(void *ctx, const struct name##_row *row, struct error *err) {          \
+        (void)err;                                                                                 \
+        return check_row(ctx, ROW_##KIND, row);                                                    \
+    }                                                                                              \
+    struct checker_needs_a_semicolon_
+CHECKER(PROJECT, project);
+CHECKER(LIMITER, limiter);
+CHECKER(AGENT, agent);
+CHECKER(GROUP, group);
+CHECKER(USAGE, usage);
+CHECKER(WAIT, wait);
+CHECKER(NOTE, note);
+CHECKER(TASK, task);
+CHECKER(RUN, run);
+
+struct columns_asked {
+    struct columns_check *check;
+    enum row_kind kind;
+};
+
+static void check_answer(void *ctx, const struct store_answer *answer, const struct error *err) {
+    const struct columns_asked *asked = ctx;
+    assert_null(err);
+    assert_int_equal(answer->count, 1);
+    (void)check_row(asked->check, asked->kind, answer->rows);
+}
+
+static void check_asked(struct suite *suite, struct columns_check *check, enum row_kind kind,
+                        struct store_question question) {
+    struct columns_asked asked = { check, kind };
+    kit_ask(suite->store, &question, check_answer, &asked);
+}
+
+static void check_columns(struct suite *suite, struct columns_check *check, task_id spec) {
+    const struct store_reader reader = { .project = check_project,
+                                         .limiter = check_limiter,
+                                         .agent = check_agent,
+                                         .group = check_group,
+                                         .usage = check_usage,
+                                         .wait = check_wait,
+                                         .note = check_note,
+                                         .task = check_task,
+                                         .run = check_run,
+                                         .ctx = check };
+    memset(check->found, 0, sizeof(check->found));
+    (void)kit_load(suite->store, &reader);
+    check_asked(suite, check, ROW_EVENT, (struct store_question){ .kind = ASK_EVENTS });
+    check_asked(suite, check, ROW_KEY, (struct store_question){ .kind = ASK_KEYS });
+    check_asked(suite, check, ROW_SPEC,
+                (struct store_question){ .kind = ASK_SPECS, .tasks = &spec, .task_count = 1 });
+    check_asked(
+        suite, check, ROW_SPENT,
+        (struct store_question){ .kind = ASK_SPENT, .apart = true, .before_time = TIME_NEVER });
+    for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++)
+        if (check->found[kind] != (kind != ROW_PROGRESS && kind != ROW_PAUSE))
+            fail_msg("a row of %s does not come back", row_types[kind].table);
+}
+
+/* From the lists of columns alone: so a new one is tried without a word here. */
+static void every_column_comes_back(struct suite *suite) {
+    struct columns_check check = { 0 };
+    task_id spec = 0;
+    for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++) {
+        _cleanup_(freep) void *row = xcalloc(1, row_types[kind].size);
+        fill_row(kind, row);
+        if (kind == ROW_TASK) {
+            fill_row(ROW_PROGRESS, row);
+            spec = ((struct task_row *)row)->id;
+        }
+        if (kind == ROW_RUN)
+            ((struct run_row *)row)->ended = false;
+        check.hashes[kind] = hash_of(kind, row);
+        if (kind != ROW_PROGRESS && kind != ROW_PAUSE)
+            store_write_row(suite->batch, kind, row);
+    }
+    kit_commit(suite->store, suite->batch);
+    check_columns(suite, &check, spec);
+    suite_reopen(suite);
+    check_columns(suite, &check, spec);
+}
+
 const struct suite_rule suite_tasks[] = {
+    SUITE_RULE(every_column_comes_back),
     SUITE_RULE(a_new_store_is_empty),
     SUITE_RULE(every_field_of_a_task_comes_back),
     SUITE_RULE(extreme_values_come_back),
