@@ -123,7 +123,7 @@ static int memory_load(struct store *base, const struct store_reader *reader,
             const void *row = memory_table_at(table, at)->row;
             const struct spec_row *spec = row;
             if (kinds[i] == ROW_SPEC && spec->external_id)
-                r = store_pass_row(base, reader, ROW_KIND_MAX,
+                r = store_pass_row(base, reader, ROW_SPEC,
                                    &(struct external_row){ spec->id, spec->external_id }, err);
             else if (kinds[i] != ROW_SPEC
                      && (kinds[i] != ROW_RUN || !((const struct run_row *)row)->ended))

@@ -91,28 +91,7 @@ sym names_number(struct names *names, const char *name) {
     return name ? symbol_intern(&names->table, name, strlen(name)) : 0;
 }
 
-const char *names_text(const struct names *names, int64_t number, bool *damaged) {
-    if (number == 0)
-        return NULL;
-    if (number < 0 || number > names->table.count) {
-        *damaged = true;
-        return NULL;
-    }
-    return symbol_name(&names->table, (sym)number);
-}
-
 sym names_word(const struct names *names, enum word_list list, unsigned value) {
     assert(list < WORD_LISTS && value < word_counts[list]);
     return names->of_value[list][value];
-}
-
-unsigned names_value(const struct names *names, enum word_list list, int64_t number,
-                     bool *damaged) {
-    if (number >= 0 && number <= names->highest) {
-        int8_t value = names->value_of[list][number];
-        if (value >= 0)
-            return (unsigned)value;
-    }
-    *damaged = true;
-    return 0;
 }

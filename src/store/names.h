@@ -36,7 +36,22 @@ bool names_read(struct names *names, int64_t number, const char *text);
 void names_learn(struct names *names);
 
 sym names_number(struct names *names, const char *name); /* 0 for NULL and "" */
-/* The name; NULL for 0. Sets *damaged when there is no such name. */
-const char *names_text(const struct names *names, int64_t number, bool *damaged);
 sym names_word(const struct names *names, enum word_list list, unsigned value);
-unsigned names_value(const struct names *names, enum word_list list, int64_t number, bool *damaged);
+
+/* The name; NULL for 0. Sets *damaged when there is no such name. */
+static inline const char *names_text(const struct names *names, int64_t number, bool *damaged) {
+    if (number == 0)
+        return NULL;
+    if (number > 0 && number <= names->table.count)
+        return symbol_name(&names->table, (sym)number);
+    *damaged = true;
+    return NULL;
+}
+
+/* The value of an enum. */
+static inline unsigned names_value(const struct names *names, enum word_list list, int64_t number,
+                                   bool *damaged) {
+    int value = number >= 0 && number <= names->highest ? names->value_of[list][number] : -1;
+    *damaged |= value < 0;
+    return value < 0 ? 0 : (unsigned)value;
+}

@@ -3,8 +3,7 @@
  *   postgres.c          open, close, info         postgres_place.c       a URL, its schema, its lock
  *   postgres_session.c  what a connection must be postgres_link.c        a connection and its answers
  *   postgres_schema.c   migrations, rights        postgres_bulk.c        many rows as arrays
- *   postgres_write.c    a batch as few statements postgres_commit.c      one of three outcomes
- *   postgres_read.c     questions; everything, once
+ *   postgres_write.c    a batch, and its outcome  postgres_read.c        questions; everything, once
  *   postgres_await.c    whoever waits; who has it
  *
  * Two connections: the writer has the lock, commits and loads; the reader answers questions, so that they
@@ -124,11 +123,6 @@ struct pg_store {
 int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
                struct store **ret_store, struct store_report *ret_report, struct error *err);
 
-/* Sends the writes of a batch behind a BEGIN: those that are there; then, once, the rest and COMMIT. */
-void pg_write_ahead(struct pg_store *store, const struct store_batch *batch);
-void pg_write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one);
-/* Its next statement: whoever answers for it. */
-void pg_commit_note(struct pg_commit *commit, enum statement statement, uint32_t write);
 void pg_commit_ahead(struct store *base, const struct store_batch *batch);
 void pg_commit(struct store *base, const struct store_batch *batch);
 void pg_commit_result(struct pg_store *store, const PGresult *result);

@@ -23,8 +23,7 @@
 #include "os/clock.h"
 #include "store/postgres_internal.h"
 
-#define PROGRESS_ROWS 65536
-#define COPY_HEAD     19 /* "PGCOPY…", flags, length of an extension: before the first row */
+#define COPY_HEAD 19 /* "PGCOPY…", flags, length of an extension: before the first row */
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
@@ -87,17 +86,19 @@ static int64_t number_at(const void *ctx, int column) {
     return row->lengths[column] == 4 ? read_i32(value) : *value;
 }
 
-static const char *text_at(const void *ctx, int column, size_t *ret_size) {
-    const struct pg_row *row = ctx;
-    *ret_size = (size_t)row->lengths[column];
-    return row->values[column];
+static const char *text_at(const void *ctx, int column) {
+    return ((const struct pg_row *)ctx)->values[column];
+}
+
+static size_t size_at(const void *ctx, int column) {
+    return (size_t)((const struct pg_row *)ctx)->lengths[column];
 }
 
 static bool is_null_at(const void *ctx, int column) {
     return !((const struct pg_row *)ctx)->values[column];
 }
 
-static const struct row_source source = { number_at, text_at, is_null_at };
+static const struct row_source source = { number_at, text_at, size_at, is_null_at };
 
 /* A bigint[]; false: it is none. The caller frees, or NULL. */
 static bool numbers_at(const struct pg_row *row, int column, task_id **numbers, size_t *capacity,
@@ -240,56 +241,25 @@ void pg_ask_forget(struct pg_store *store) {
 /* --- loading ----------------------------------------------------------------------------------------- */
 
 struct loader {
+    struct sql_loader all;
     struct pg_store *store;
-    const struct store_reader *reader;
-    struct error *err;
-    struct row_names names;
-    uint64_t tasks;
     task_id *needs; /* of the current task */
     size_t needs_capacity;
 };
 
-static void tell_progress(struct loader *l, task_id number) {
-    const struct store_options *options = &l->store->options;
-    double part = l->store->last_task ? (double)number / (double)l->store->last_task : 1;
-    if (options->progress)
-        options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
-}
-
 static int load_task(struct loader *l, const struct pg_row *from) {
     struct task_row row = { 0 };
-    int next = row_read(&row_types[ROW_TASK], &row, &source, from, 0, &l->names);
+    int next = row_read(&row_types[ROW_TASK], &row, &source, from, 0, &l->all.names);
     if (!numbers_at(from, next, &l->needs, &l->needs_capacity, &row.depends_on_count) || !row.id
         || !row.project)
-        l->names.damaged = true;
+        l->all.names.damaged = true;
     row.depends_on = row.depends_on_count ? l->needs : NULL;
-    (void)row_read(&row_types[ROW_PROGRESS], &row, &source, from, next + 1, &l->names);
-    if (l->tasks++ % PROGRESS_ROWS == 0)
-        tell_progress(l, row.id);
-    return l->names.damaged ? 0
-                            : store_pass_row(&l->store->base, l->reader, ROW_TASK, &row, l->err);
-}
-
-static int load_row(struct loader *l, enum row_kind kind, const struct pg_row *from) {
-    union {
-        struct external_row external;
-        struct run_row run;
-        struct project_row project;
-        struct group_row group;
-        struct limiter_row limiter;
-        struct agent_row agent;
-        struct usage_row usage;
-        struct wait_row wait;
-        struct note_row note;
-    } row;
-    if (kind == ROW_TASK)
-        return load_task(l, from);
-    memset(&row, 0, sizeof(row));
-    if (kind == SQL_EXTERNAL)
-        row.external = (struct external_row){ (task_id)number_at(from, 0), from->values[1] };
-    else
-        (void)row_read(&row_types[kind], &row, &source, from, 0, &l->names);
-    return l->names.damaged ? 0 : store_pass_row(&l->store->base, l->reader, kind, &row, l->err);
+    (void)row_read(&row_types[ROW_PROGRESS], &row, &source, from, next + 1, &l->all.names);
+    sql_tell_progress(&l->all, &l->store->options, row.id, l->store->last_task);
+    l->all.tasks++;
+    return l->all.names.damaged
+               ? 0
+               : store_pass_row(&l->store->base, l->all.reader, ROW_TASK, &row, l->all.err);
 }
 
 static int take_row(struct loader *l, enum row_kind kind, char *bytes, int size) {
@@ -297,21 +267,22 @@ static int take_row(struct loader *l, enum row_kind kind, char *bytes, int size)
     if (size >= 2 && (unsigned char)bytes[0] == 0xff && (unsigned char)bytes[1] == 0xff)
         return 0; /* the last one */
     if (!row_of_copy(&row, bytes, size))
-        l->names.damaged = true;
-    int r = l->names.damaged ? 0 : load_row(l, kind, &row);
-    if (r < 0 || !l->names.damaged)
+        l->all.names.damaged = true;
+    int r = 0;
+    if (!l->all.names.damaged)
+        r = kind == ROW_TASK ? load_task(l, &row) : sql_load_row(&l->all, kind, &source, &row);
+    if (r < 0 || !l->all.names.damaged)
         return r;
     char what[128];
-    (void)snprintf(what, sizeof(what), "table %s holds what cannot be",
-                   kind == SQL_EXTERNAL ? "spec" : row_types[kind].table);
-    return pg_damaged(l->store, what, l->err);
+    (void)snprintf(what, sizeof(what), "table %s holds what cannot be", row_types[kind].table);
+    return pg_damaged(l->store, what, l->all.err);
 }
 
 /* 1: a row is in *bytes, 0: there is none any more. */
 static int next_row(struct loader *l, char **bytes, int *size, time_ms *deadline) {
     struct pg_link *link = &l->store->writer;
     while ((*size = PQgetCopyData(link->pg, bytes, 1)) == 0) {
-        int r = pg_link_poll(link, *deadline, l->err);
+        int r = pg_link_poll(link, *deadline, l->all.err);
         if (r < 0)
             return r;
         *deadline = clock_read_steady() + link->patience;
@@ -341,7 +312,7 @@ static int next_result(struct loader *l, PGresult **ret_result) {
     struct pg_link *link = &l->store->writer;
     time_ms deadline = clock_read_steady() + link->patience;
     while (PQisBusy(link->pg)) {
-        int r = pg_link_poll(link, deadline, l->err);
+        int r = pg_link_poll(link, deadline, l->all.err);
         if (r < 0)
             return r;
     }
@@ -355,7 +326,7 @@ static int load_part(struct loader *l, const struct sql_part *part) {
     strbuf_puts(&sql, "COPY (");
     sql_load(part, SQL_POSTGRES, &sql);
     strbuf_puts(&sql, ") TO STDOUT (FORMAT binary)");
-    int r = PQsendQuery(link->pg, sql.text) ? 0 : pg_connect_error(link, l->err);
+    int r = PQsendQuery(link->pg, sql.text) ? 0 : pg_connect_error(link, l->all.err);
     while (r != -ECONNRESET && r != -ETIMEDOUT) {
         PGresult *result = NULL;
         int next = next_result(l, &result);
@@ -365,7 +336,7 @@ static int load_part(struct loader *l, const struct sql_part *part) {
         if (status == PGRES_COPY_OUT)
             r = load_rows(l, part->kind);
         else if (status != PGRES_COMMAND_OK && r >= 0)
-            r = pg_result_error(link->place, "read", result, l->err);
+            r = pg_result_error(link->place, "read", result, l->all.err);
         PQclear(result);
     }
     return r;
@@ -377,13 +348,13 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
     int r = pg_link_run(&store->writer, "read",
                         "SELECT coalesce((SELECT min(seq) FROM event), 0), paused, paused_by,"
                         " paused_at FROM store",
-                        &result, l->err);
+                        &result, l->all.err);
     if (r < 0)
         return r;
     bool damaged = PQntuples(result) != 1;
     struct store_totals totals = { .last_task = store->last_task,
                                    .last_event = store->last_event,
-                                   .tasks = l->tasks };
+                                   .tasks = l->all.tasks };
     if (!damaged) {
         totals.first_event = (uint64_t)pg_result_number(result, 0, 0);
         totals.pause.paused = *PQgetvalue(result, 0, 1) == 't';
@@ -392,7 +363,7 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
     }
     PQclear(result);
     if (damaged)
-        return pg_damaged(store, "it was paused by a name that is not there", l->err);
+        return pg_damaged(store, "it was paused by a name that is not there", l->all.err);
     *ret_totals = totals;
     return 0;
 }
@@ -401,9 +372,11 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
             struct error *err) {
     struct pg_store *store = (struct pg_store *)base;
     struct error own = { 0 };
-    struct loader l = {
-        .store = store, .reader = reader, .names = { &store->names, false }, .err = err ? err : &own
-    };
+    struct loader l = { .all = { .store = base,
+                                 .reader = reader,
+                                 .names = { &store->names, false },
+                                 .err = err ? err : &own },
+                        .store = store };
     pg_link_leave_pipeline(&store->writer);
     int r = 0;
     for (size_t i = 0; r >= 0 && i < SQL_PARTS; i++)
@@ -412,10 +385,10 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
         r = load_totals(&l, ret_totals);
     free(l.needs);
     if (r == -ECONNRESET || r == -ETIMEDOUT) {
-        store_break(base, l.err);
+        store_break(base, l.all.err);
         return r;
     }
-    int back = pg_link_pipeline(&store->writer, r < 0 ? NULL : l.err);
+    int back = pg_link_pipeline(&store->writer, r < 0 ? NULL : l.all.err);
     return r < 0 ? r : back;
 }
 

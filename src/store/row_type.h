@@ -165,8 +165,9 @@ static inline bool column_is_read(const struct column *c) {
 /* Where the values of a row come from: the columns of an answer, in the order in which they were asked for. */
 struct row_source {
     int64_t (*number)(const void *ctx, int column); /* 0 for NULL */
-    const char *(*text)(const void *ctx, int column, size_t *ret_size);
-    bool (*is_null)(const void *ctx, int column);
+    const char *(*text)(const void *ctx, int column);
+    size_t (*size)(const void *ctx, int column);  /* of a text */
+    bool (*is_null)(const void *ctx, int column); /* NULL: what has a usual value never is */
 };
 
 /* Numbers of an answer are looked up here; `damaged`: one of them stands for nothing. */
@@ -175,24 +176,28 @@ struct row_names {
     bool damaged;
 };
 
-/* Reads every column that is read, and returns the column behind them. Inlined into each backend with its source. */
+/* Reads every column that is read, and returns the column behind them. Inlined into each backend with its source: a
+ * million tasks are loaded at a start. */
 static inline __attribute__((always_inline)) int row_read(const struct row_type *type, void *row,
                                                           const struct row_source *from,
                                                           const void *ctx, int at,
                                                           struct row_names *names) {
-    bool may_be_null = type == &row_types[ROW_PROGRESS];
+    bool may_be_null = from->is_null && type == &row_types[ROW_PROGRESS];
     ROW_COLUMNS(c, type) {
-        if (!column_is_read(c))
+        if (may_be_null && from->is_null(ctx, at)) {
+            if (c->type != COLUMN_NAME)
+                column_set_number(c, row, c->usual);
+        } else if (c->type == COLUMN_NUMBER) {
+            column_set_number(c, row, from->number(ctx, at));
+        } else if (!column_is_read(c)) {
             continue;
-        if (column_is_text(c)) {
-            size_t size = 0;
-            column_set_text(c, row, from->text(ctx, at, &size));
+        } else if (!column_is_text(c)) {
+            column_load(c, row, from->number(ctx, at), names->names, &names->damaged);
+        } else {
+            column_set_text(c, row, from->text(ctx, at));
+            size_t size = c->type == COLUMN_SIZED ? from->size(ctx, at) : 0;
             if (c->type == COLUMN_SIZED)
                 memcpy((char *)row + c->at + sizeof(char *), &size, sizeof(size));
-        } else if (!may_be_null || !from->is_null(ctx, at)) {
-            column_load(c, row, from->number(ctx, at), names->names, &names->damaged);
-        } else if (c->type != COLUMN_NAME) {
-            column_set_number(c, row, c->usual);
         }
         at++;
     }

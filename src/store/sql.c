@@ -10,10 +10,13 @@
 
 #include "base/macros.h"
 
+#define PROGRESS_ROWS 65536
+
 /* clang-format off */
 #define ROW(kind) &row_types[ROW_##kind]
 #define BOTH(text) .sqlite = (text), .postgres = (text)
 #define INSERT      "INSERT INTO {table} ({columns}) VALUES ({values})"
+#define PUT         "{put} {table} ({columns}) VALUES ({values}){conflict}"
 #define INSERT_ROWS "INSERT INTO {table} ({columns}) SELECT {selected} FROM {rows}"
 #define SUM_ROWS                                                                                   \
     "INSERT INTO {table} ({columns}) SELECT {sums} FROM {rows} GROUP BY {keys}{conflict}"
@@ -56,15 +59,15 @@ const struct statement_text statement_texts[] = {
         " FROM {rows} WHERE t.number = n.number RETURNING 1)"
         " SELECT 1 / (count(*) = cardinality($1::bigint[]))::int FROM hit" },
     [STATEMENT_PUT_RUN] = { "put_runs", ROW(RUN), .bulk = true,
-        .sqlite = INSERT "{conflict}", .postgres = INSERT_ROWS "{conflict}" },
+        .sqlite = PUT, .postgres = INSERT_ROWS "{conflict}" },
     [STATEMENT_ADD_EVENT] = { "add_events", ROW(EVENT), .bulk = true,
         .sqlite = INSERT, .postgres = INSERT_ROWS },
     [STATEMENT_ADD_KEY] = { "add_keys", ROW(KEY), .bulk = true,
         .sqlite = INSERT, .postgres = INSERT_ROWS },
     [STATEMENT_ADD_USAGE] = { "add_usage", ROW(USAGE), .bulk = true,
-        .sqlite = INSERT "{conflict}", .postgres = SUM_ROWS },
+        .sqlite = PUT, .postgres = SUM_ROWS },
     [STATEMENT_ADD_SPENT] = { "add_spent", ROW(SPENT), .bulk = true,
-        .sqlite = INSERT "{conflict}", .postgres = SUM_ROWS },
+        .sqlite = PUT, .postgres = SUM_ROWS },
     [STATEMENT_DELETE_TASK] = { "delete_tasks", .params = "number:l", .bulk = true,
         .sqlite = "DELETE FROM task WHERE number = $1",
         .postgres =
@@ -83,7 +86,7 @@ const struct statement_text statement_texts[] = {
         .sqlite = "UPDATE spec SET context = $2 WHERE number = $1",
         .postgres = "UPDATE spec s SET context = n.context FROM {rows} WHERE s.number = n.number" },
 
-    [STATEMENT_PUT_PROGRESS] = { .row = ROW(PROGRESS), .sqlite = INSERT "{conflict}" },
+    [STATEMENT_PUT_PROGRESS] = { .row = ROW(PROGRESS), .sqlite = PUT },
     [STATEMENT_DELETE_PROGRESS] = { .sqlite = "DELETE FROM progress WHERE task = $1" },
     [STATEMENT_ADD_NEED] = { .sqlite =
         "INSERT INTO depend (task, position, needs) VALUES ($1, $2, $3)" },
@@ -92,12 +95,12 @@ const struct statement_text statement_texts[] = {
     [STATEMENT_DELETE_RUNS] = { .sqlite = "DELETE FROM run WHERE task = $1" },
     [STATEMENT_UNLINK_EVENTS] = { .sqlite = "UPDATE event SET task = NULL WHERE task = $1" },
 
-    [STATEMENT_PUT_PROJECT] = { "put_project", ROW(PROJECT), BOTH(INSERT "{conflict}") },
-    [STATEMENT_PUT_GROUP] = { "put_group", ROW(GROUP), BOTH(INSERT "{conflict}") },
-    [STATEMENT_PUT_LIMITER] = { "put_limiter", ROW(LIMITER), BOTH(INSERT "{conflict}") },
-    [STATEMENT_PUT_AGENT] = { "put_agent", ROW(AGENT), BOTH(INSERT "{conflict}") },
-    [STATEMENT_PUT_WAIT] = { "put_wait", ROW(WAIT), BOTH(INSERT "{conflict}") },
-    [STATEMENT_PUT_NOTE] = { "put_note", ROW(NOTE), BOTH(INSERT "{conflict}") },
+    [STATEMENT_PUT_PROJECT] = { "put_project", ROW(PROJECT), BOTH(PUT) },
+    [STATEMENT_PUT_GROUP] = { "put_group", ROW(GROUP), BOTH(PUT) },
+    [STATEMENT_PUT_LIMITER] = { "put_limiter", ROW(LIMITER), BOTH(PUT) },
+    [STATEMENT_PUT_AGENT] = { "put_agent", ROW(AGENT), BOTH(PUT) },
+    [STATEMENT_PUT_WAIT] = { "put_wait", ROW(WAIT), BOTH(PUT) },
+    [STATEMENT_PUT_NOTE] = { "put_note", ROW(NOTE), BOTH(PUT) },
     [STATEMENT_PUT_PAUSE] = { "put_pause", ROW(PAUSE), .postgres =
         "UPDATE store SET ({columns}) = ROW({values})" },
     [STATEMENT_DELETE_GROUP] = { "delete_group", .params = "id:l",
@@ -332,8 +335,22 @@ static void put_totals(struct build *b) {
     }
 }
 
+/* SQLite writes a row anew sooner than it changes all of its columns. */
+static bool is_replaced(const struct build *b) {
+    unsigned flags = 0;
+    ROW_COLUMNS(c, b->text->row)
+    flags |= c->flags;
+    return b->dialect == SQL_SQLITE && !(flags & (COLUMN_FIXED | COLUMN_SUM));
+}
+
+static void put_put(struct build *b) {
+    strbuf_puts(b->out, is_replaced(b) ? "INSERT OR REPLACE INTO" : "INSERT INTO");
+}
+
 static void put_conflict(struct build *b) {
     const char *table = b->text->row->table;
+    if (is_replaced(b))
+        return;
     strbuf_puts(b->out, " ON CONFLICT (");
     put_keys(b);
     strbuf_puts(b->out, ") DO UPDATE SET ");
@@ -435,11 +452,11 @@ static void put_word(struct build *b, const char *word, size_t size) {
         const char *word;
         void (*put)(struct build *b);
     } words[] = {
-        { "table", put_table },       { "columns", put_columns }, { "values", put_values },
-        { "selected", put_selected }, { "rows", put_rows },       { "read", put_read },
-        { "keys", put_keys },         { "sums", put_sums },       { "totals", put_totals },
-        { "conflict", put_conflict }, { "changes", put_changes }, { "true", put_true },
-        { "false", put_false },
+        { "table", put_table },   { "put", put_put },           { "columns", put_columns },
+        { "values", put_values }, { "selected", put_selected }, { "rows", put_rows },
+        { "read", put_read },     { "keys", put_keys },         { "sums", put_sums },
+        { "totals", put_totals }, { "conflict", put_conflict }, { "changes", put_changes },
+        { "true", put_true },     { "false", put_false },
     };
     b->items = 0;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -631,6 +648,37 @@ void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strb
     expand(&b, part->rest);
 }
 
+int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
+                 const void *ctx) {
+    union {
+        struct external_row external;
+        struct run_row run;
+        struct project_row project;
+        struct group_row group;
+        struct limiter_row limiter;
+        struct agent_row agent;
+        struct usage_row usage;
+        struct wait_row wait;
+        struct note_row note;
+    } row;
+    memset(&row, 0, sizeof(row));
+    if (kind == SQL_EXTERNAL)
+        row.external = (struct external_row){ (task_id)from->number(ctx, 0), from->text(ctx, 1) };
+    else
+        (void)row_read(&row_types[kind], &row, from, ctx, 0, &loader->names);
+    return loader->names.damaged
+               ? 0
+               : store_pass_row(loader->store, loader->reader, kind, &row, loader->err);
+}
+
+void sql_tell_progress(const struct sql_loader *loader, const struct store_options *options,
+                       task_id task, task_id last) {
+    if (loader->tasks % PROGRESS_ROWS != 0 || !options->progress)
+        return;
+    double part = last ? (double)task / (double)last : 1;
+    options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
+}
+
 /* A number above what a database can hold is above everything that is there. */
 static int64_t clamp(uint64_t number) {
     return number > INT64_MAX ? INT64_MAX : (int64_t)number;
@@ -714,25 +762,4 @@ bool sql_ask(const struct store_question *q, const struct names *names, struct s
         break;
     }
     return false;
-}
-
-void sql_read(enum store_question_kind kind, void *row, const struct row_source *from,
-              const void *ctx, struct row_names *names) {
-    size_t ignored;
-    if (kind == ASK_EXPIRED) {
-        *(task_id *)row = (task_id)from->number(ctx, 0);
-        return;
-    }
-    enum row_kind of = store_answer_kind(kind);
-    memset(row, 0, row_types[of].size);
-    if (kind == ASK_CHANGED || kind == ASK_TITLES) {
-        struct spec_row *spec = row;
-        spec->id = (task_id)from->number(ctx, 0);
-        spec->changed_at = from->number(ctx, 1);
-        spec->title = kind == ASK_TITLES ? from->text(ctx, 2, &ignored) : NULL;
-        return;
-    }
-    int next = row_read(&row_types[of], row, from, ctx, 0, names);
-    if (of == ROW_SPEC)
-        ((struct spec_row *)row)->changed_at = from->number(ctx, next);
 }

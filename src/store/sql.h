@@ -121,8 +121,23 @@ struct sql_part {
 };
 extern const struct sql_part sql_parts[];
 #define SQL_PARTS    10u
-#define SQL_EXTERNAL ROW_KIND_MAX /* as `kind`: struct external_row */
+#define SQL_EXTERNAL ROW_SPEC /* as `kind`: of specs only struct external_row */
 void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strbuf *out);
+
+/* What loading needs everywhere. */
+struct sql_loader {
+    const struct store *store;
+    const struct store_reader *reader;
+    struct error *err;
+    struct row_names names;
+    uint64_t tasks;
+};
+/* A row that is no task, for the reader. */
+int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
+                 const void *ctx);
+/* Calls `progress` of the options from time to time. */
+void sql_tell_progress(const struct sql_loader *loader, const struct store_options *options,
+                       task_id task, task_id last);
 
 struct sql_value {
     const char *text; /* NULL: the number */
@@ -138,6 +153,25 @@ struct sql_question {
 /* False: nothing can be found. The tasks of a question are not among the values. */
 bool sql_ask(const struct store_question *question, const struct names *names,
              struct sql_question *ret);
-/* One row of an answer: bytes that store_answer_room has counted. */
-void sql_read(enum store_question_kind kind, void *row, const struct row_source *from,
-              const void *ctx, struct row_names *names);
+/* One row of an answer, store_answer_row bytes. Inlined, as row_read is. */
+static inline __attribute__((always_inline)) void sql_read(enum store_question_kind kind, void *row,
+                                                           const struct row_source *from,
+                                                           const void *ctx,
+                                                           struct row_names *names) {
+    if (kind == ASK_EXPIRED) {
+        *(task_id *)row = (task_id)from->number(ctx, 0);
+        return;
+    }
+    enum row_kind of = store_answer_kind(kind);
+    memset(row, 0, row_types[of].size);
+    if (kind == ASK_CHANGED || kind == ASK_TITLES) {
+        struct spec_row *spec = row;
+        spec->id = (task_id)from->number(ctx, 0);
+        spec->changed_at = from->number(ctx, 1);
+        spec->title = kind == ASK_TITLES ? from->text(ctx, 2) : NULL;
+        return;
+    }
+    int next = row_read(&row_types[of], row, from, ctx, 0, names);
+    if (of == ROW_SPEC)
+        ((struct spec_row *)row)->changed_at = from->number(ctx, next);
+}

@@ -21,7 +21,6 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "store/sqlite_await.h"
 #include "store/sqlite_internal.h"
 
 /* --- what went wrong -------------------------------------------------------------------------- */

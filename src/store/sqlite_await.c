@@ -8,8 +8,7 @@
 
 #include "base/alloc.h"
 #include "os/loop.h"
-#include "store/sqlite_await.h"
-#include "store/store_internal.h"
+#include "store/sqlite_internal.h"
 
 #define LOOK_EVERY 100 /* ms */
 

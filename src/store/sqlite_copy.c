@@ -1,8 +1,16 @@
 /* sqlite_copy.c: a copy that can be trusted, and the way back.
  *
+ * A file that is not to be changed, a copy before it is restored or a store whose daemon does not run, is looked at: its
+ * log, if it has one, is read and stays as it is. For that SQLite wants to be alone, and alone it wants to be able to write.
+ *
  * A copy is made beside its place, checked, synced, and only then renamed: a file with the name that
- * was asked for is whole. Before a migration and for a restore, when nobody waits, it is VACUUM INTO;
- * of a store that is in use sqlite_backup.c makes it.
+ * was asked for is whole. Before a migration and for a restore, when nobody waits, it is VACUUM INTO.
+ *
+ * Of a store that is in use the copy is made through its connection, the only one there can be (EXCLUSIVE): a few pages at
+ * a time, between commits. SQLite writes what a commit changes into the part that is copied already,
+ * so the copy is the store as it is when the last page is through, and no writer can keep it from
+ * ending. The check of the copy and its sync cannot be cut into pieces. They touch nothing but the copy, which is
+ * a file of its own by then, so a thread does them.
  *
  * A restore first puts the whole copy beside the database as PATH-restored. From that moment it is
  * decided: whoever comes next, this call or the next start after a crash, moves the old files away
@@ -13,6 +21,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +31,147 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "os/thread.h"
 #include "store/sqlite_internal.h"
 
-#define STEPS_TO_STOP 10000   /* of SQLite's machine: some microseconds each hundred */
-#define EPOCH_LEAP    1000000 /* beyond every epoch of a store that cannot be read any more */
+#define STEPS_TO_STOP    10000   /* of SQLite's machine: some microseconds each hundred */
+#define EPOCH_LEAP       1000000 /* beyond every epoch of a store that cannot be read any more */
+#define FIRST_WITH_NOTES 3       /* version */
+#define PAGES_PER_STEP   256     /* a megabyte: about a millisecond */
+#define LOOK_AT_THREAD   10      /* ms */
+
+/* --- looking ----------------------------------------------------------------------------------- */
+
+struct looked_at {
+    sqlite3 *db;
+    char *log; /* an empty one that SQLite makes, or NULL */
+};
+
+static void look_finish(struct looked_at *look) {
+    if (look->db)
+        (void)sqlite3_db_config(look->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    (void)sqlite3_close(look->db);
+    if (look->log)
+        (void)unlink(look->log);
+    free(look->log);
+}
+
+/* Zeroed at first; end with look_finish, also after a failure. */
+static int look_at(const char *path, struct looked_at *ret_look, struct error *err) {
+    struct stat st;
+    _cleanup_(strbuf_finish) struct strbuf log = STRBUF_INIT;
+    strbuf_printf(&log, "%s-wal", path);
+    if (lstat(log.text, &st) < 0 && errno == ENOENT)
+        ret_look->log = strbuf_take(&log);
+    int rc =
+        sqlite3_open_v2(path, &ret_look->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(ret_look->db,
+                          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF", NULL,
+                          NULL, NULL);
+    int64_t tables;
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(ret_look->db, "SELECT count(*) FROM sqlite_schema", 0, &tables);
+    if ((rc & 0xff) == SQLITE_NOTADB)
+        return error_set(err, -EUCLEAN, "'%s' is no copy of a store, or damaged", path);
+    return rc == SQLITE_OK ? 0 : sqlite_error(ret_look->db, path, "read", rc, err);
+}
+
+/* Is it one of ours, of a version we know? */
+static int look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct error *err) {
+    int64_t id = 0, version = 0;
+    int rc = sqlite_number(db, "PRAGMA application_id", 0, &id);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(db, "PRAGMA user_version", 0, &version);
+    if (rc != SQLITE_OK)
+        return sqlite_error(db, path, "read", rc, err);
+    if (id != SQLITE_APPLICATION_ID)
+        return error_set(err, -EINVAL, "'%s' is no copy of a store", path);
+    if (version < 1 || version > STORE_VERSION)
+        return error_set(err, -EPROTO,
+                         "'%s' has version %" PRId64 ", this program knows 1 to %u: "
+                         "use the newer program",
+                         path, version, STORE_VERSION);
+    rc = sqlite_meta(db, "epoch", ret_epoch);
+    return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
+}
+
+/* Runs a check; what it found first, on one line, or "". A result of SQLite. */
+static int look_whole(sqlite3 *db, const char *sql, char ret_found[150]) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt) == SQLITE_ROW ? SQLITE_OK : sqlite3_extended_errcode(db);
+    const char *found = rc == SQLITE_OK ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    bool fine = found && strcmp(found, "ok") == 0;
+    (void)snprintf(ret_found, 150, "%s", fine ? "" : found ? found : "its check says nothing");
+    for (char *c = ret_found; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int look_into(sqlite3 *db, const char *path, struct store_look *ret_look,
+                     struct error *err) {
+    int64_t epoch, version = 0, clean = 1, tasks = 0, last_event = 0, copying = 0;
+    int r = look_source(db, path, &epoch, err);
+    if (r < 0)
+        return r;
+    char found[150];
+    int rc = look_whole(db, "PRAGMA integrity_check(1)", found);
+    if (rc == SQLITE_OK && found[0])
+        return error_set(err, -EUCLEAN, "store '%s' is damaged (%s): " SQLITE_RESTORE_HINT, path,
+                         found);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(db, "PRAGMA user_version", 0, &version);
+    if (rc == SQLITE_OK)
+        rc = sqlite_meta(db, "clean", &clean);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(db, "SELECT count(*) FROM task", 0, &tasks);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(db,
+                           "SELECT max(ifnull((SELECT max(seq) FROM event), 0),"
+                           " (SELECT value FROM meta WHERE key = 'last_event'))",
+                           0, &last_event);
+    if (rc == SQLITE_OK && version >= FIRST_WITH_NOTES)
+        rc = sqlite_number(db, "SELECT count(*) FROM note WHERE name = '" STORE_COPY_NOTE "'", 0,
+                           &copying);
+    if (rc != SQLITE_OK)
+        return sqlite_error(db, path, "read", rc, err);
+    *ret_look = (struct store_look){ .there = true,
+                                     .was_unclean = clean == 0,
+                                     .unfinished = copying != 0,
+                                     .version = (uint32_t)version,
+                                     .tasks = (uint64_t)tasks,
+                                     .last_event = (uint64_t)last_event };
+    return 0;
+}
+
+int sqlite_look(const char *url, struct store_look *ret_look, struct error *err) {
+    struct stat st;
+    _cleanup_(strbuf_finish) struct strbuf restored = STRBUF_INIT;
+    strbuf_printf(&restored, "%s-restored", url);
+    /* Whole, and decided: the next start puts it in place. */
+    const char *path = lstat(restored.text, &st) == 0 ? restored.text : url;
+    if (lstat(path, &st) < 0 && errno == ENOENT)
+        return 0;
+    struct place place = PLACE_INIT;
+    struct looked_at look = { 0 };
+    int r = place_find(url, &place, err);
+    if (r >= 0)
+        r = place_lock(&place, err);
+    if (r >= 0)
+        r = look_at(path, &look, err);
+    if (r == -EUCLEAN)
+        error_set(err, r, "store '%s' is damaged (no database): " SQLITE_RESTORE_HINT, path);
+    if (r >= 0)
+        r = look_into(look.db, path, ret_look, err);
+    look_finish(&look);
+    place_finish(&place); /* the lock last */
+    return r;
+}
+
+/* --- copying ------------------------------------------------------------------------------------ */
 
 static void db_close(sqlite3 **db) {
     (void)sqlite3_close(*db);
@@ -41,7 +188,8 @@ static char *with_suffix(const char *path, const char *suffix) {
     return strbuf_take(&text);
 }
 
-void sqlite_copy_remove(const char *path) {
+/* And what SQLite has put beside it. */
+static void copy_remove(const char *path) {
     static const char *const suffixes[] = { "-journal", "-wal", "-shm", "" };
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         _cleanup_(freep) char *name = with_suffix(path, suffixes[i]);
@@ -51,7 +199,7 @@ void sqlite_copy_remove(const char *path) {
 
 /* An empty file for nobody else: SQLite would make it readable for all. */
 static int make_private(const char *path, struct error *err) {
-    sqlite_copy_remove(path);
+    copy_remove(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(err, "make", path);
@@ -92,12 +240,14 @@ static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
                         NULL, NULL, NULL);
 }
 
-int sqlite_copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
+/* Checks a copy and marks it as closed; `epoch` 0: as it is. Ends early, with any result, when `stop` is
+ * set by another thread; NULL: nobody does. */
+static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
     _cleanup_(db_close) sqlite3 *db = NULL;
     int rc = open_copy(path, stop, &db);
     char found[150] = "";
     if (rc == SQLITE_OK)
-        rc = sqlite_look_whole(db, "PRAGMA quick_check(1)", found);
+        rc = look_whole(db, "PRAGMA quick_check(1)", found);
     if (rc == SQLITE_OK && found[0])
         return error_set(err, -EUCLEAN, "the copy '%s' is damaged: try another place", path);
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
@@ -117,14 +267,16 @@ static int sync_folder_of(const char *path, struct error *err) {
     return place_sync_folder(folder, err);
 }
 
-int sqlite_copy_put_in_place(const char *partial, const char *path, struct error *err) {
+/* `partial` is whole: syncs it and gives it its name. */
+static int copy_put_in_place(const char *partial, const char *path, struct error *err) {
     int r = place_sync_file(partial, err);
     if (r >= 0 && rename(partial, path) < 0)
         r = error_set_errno(err, "make", path);
     return r < 0 ? r : sync_folder_of(path, err);
 }
 
-int sqlite_copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
+/* Is it a place for a copy? Then an empty file beside it, which the copy is made in. */
+static int copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
                         struct error *err) {
     struct stat st;
     if (is_same_file(path, store->place.path))
@@ -142,17 +294,162 @@ int sqlite_copy_prepare(struct sqlite_store *store, const char *path, char **ret
 
 int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err) {
     _cleanup_(freep) char *partial = NULL;
-    int r = sqlite_copy_prepare(store, path, &partial, err);
+    int r = copy_prepare(store, path, &partial, err);
     if (r < 0)
         return r;
     r = vacuum_into(store->db, store->place.path, partial, err);
     if (r >= 0)
-        r = sqlite_copy_seal(partial, 0, NULL, err);
+        r = copy_seal(partial, 0, NULL, err);
     if (r >= 0)
-        r = sqlite_copy_put_in_place(partial, path, err);
+        r = copy_put_in_place(partial, path, err);
     if (r < 0)
-        sqlite_copy_remove(partial);
+        copy_remove(partial);
     return r;
+}
+
+/* --- copying a store that is in use --------------------------------------------------------------- */
+
+struct sqlite_backup {
+    char *path, *partial;
+    sqlite3 *to;          /* NULL: all is copied */
+    sqlite3_backup *copy; /* with `to` */
+    /* The thread's, while `sealing` and until it sets `over`. */
+    bool sealing;
+    pthread_t thread;
+    atomic_bool over, stop;
+    int result;
+    struct error err;
+};
+
+static void end_copying(struct sqlite_backup *b) {
+    if (b->copy)
+        (void)sqlite3_backup_finish(b->copy);
+    (void)sqlite3_close(b->to);
+    b->copy = NULL;
+    b->to = NULL;
+}
+
+static void backup_free(struct sqlite_store *store) {
+    struct sqlite_backup *b = store->backup;
+    store->backup = NULL;
+    end_copying(b);
+    free(b->path);
+    free(b->partial);
+    free(b);
+}
+
+/* Nothing of it stays. */
+static void give_up(struct sqlite_store *store) {
+    copy_remove(store->backup->partial);
+    backup_free(store);
+}
+
+/* It is not worth anything before its end, so nothing of it is synced or journaled until then. */
+static int open_target(struct sqlite_store *store, struct sqlite_backup *b, struct error *err) {
+    int rc =
+        sqlite3_open_v2(b->partial, &b->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(b->to,
+                          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;"
+                          "PRAGMA synchronous = OFF",
+                          NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        b->copy = sqlite3_backup_init(b->to, "main", store->db, "main");
+    if (rc == SQLITE_OK && !b->copy)
+        rc = sqlite3_extended_errcode(b->to);
+    return rc == SQLITE_OK ? 0 : sqlite_error(b->to, b->partial, "write", rc, err);
+}
+
+int sqlite_backup_begin(struct store *base, const char *path, struct error *err) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    _cleanup_(freep) char *partial = NULL;
+    int r = copy_prepare(store, path, &partial, err);
+    if (r < 0)
+        return r;
+    struct sqlite_backup *b = store->backup = xcalloc(1, sizeof(*b));
+    b->path = xstrdup(path);
+    b->partial = TAKE_PTR(partial);
+    r = open_target(store, b, err);
+    if (r < 0)
+        give_up(store);
+    return r;
+}
+
+static void *seal(void *ctx) {
+    struct sqlite_backup *b = ctx;
+    b->result = copy_seal(b->partial, 0, &b->stop, &b->err);
+    if (b->result >= 0)
+        b->result = b->stop ? -ECANCELED : copy_put_in_place(b->partial, b->path, &b->err);
+    b->over = true;
+    return NULL;
+}
+
+static int start_thread(struct sqlite_backup *b, struct error *err) {
+    int r = thread_start(&b->thread, seal, b);
+    if (r < 0)
+        return error_set(err, r, "cannot check the copy '%s': %s", b->partial, strerror(-r));
+    b->sealing = true;
+    return 0;
+}
+
+/* The fault may be of either side. */
+static int copy_failed(struct sqlite_store *store, int rc, struct error *err) {
+    struct sqlite_backup *b = store->backup;
+    int primary = rc & 0xff;
+    if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
+        return sqlite_error(store->db, store->place.path, "copy", rc, err);
+    return sqlite_error(b->to, b->partial, "write", rc, err);
+}
+
+/* 1: there is more. */
+static int copy_some(struct sqlite_store *store, struct error *err) {
+    struct sqlite_backup *b = store->backup;
+    int rc =
+        sqlite3_backup_step(b->copy, store->backup_pages ? store->backup_pages : PAGES_PER_STEP);
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+        return 1;
+    if (rc != SQLITE_DONE)
+        return copy_failed(store, rc, err);
+    rc = sqlite3_backup_finish(b->copy);
+    b->copy = NULL;
+    if (rc != SQLITE_OK)
+        return copy_failed(store, rc, err);
+    end_copying(b);
+    int r = start_thread(b, err);
+    return r < 0 ? r : 1;
+}
+
+int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct sqlite_backup *b = store->backup;
+    int r = 1;
+    if (!b->sealing) {
+        r = copy_some(store, err);
+    } else if (b->over) {
+        pthread_join(b->thread, NULL);
+        r = b->result;
+        if (r < 0)
+            error_set(err, r, "%s", b->err.text);
+    }
+    *ret_again = b->sealing ? LOOK_AT_THREAD : 0;
+    if (r < 0)
+        give_up(store);
+    else if (r == 0)
+        backup_free(store);
+    return r;
+}
+
+bool sqlite_backup_cancel(struct store *base) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct sqlite_backup *b = store->backup;
+    bool was_whole = false;
+    if (b->sealing) {
+        b->stop = true;
+        pthread_join(b->thread, NULL);
+        was_whole = b->result >= 0;
+    }
+    give_up(store); /* one that is in place has no such name any more */
+    return !was_whole;
 }
 
 /* --- restore ----------------------------------------------------------------------------------- */
@@ -162,34 +459,33 @@ static int64_t next_epoch(const struct place *place, int64_t of_copy) {
     struct stat st;
     if (stat(place->path, &st) < 0)
         return of_copy + 1;
-    _cleanup_(sqlite_look_finish) struct sqlite_looked_at old = { 0 };
+    _cleanup_(look_finish) struct looked_at old = { 0 };
     int64_t of_old = 0;
-    if (sqlite_look_at(place->path, &old, NULL) < 0
-        || sqlite_meta(old.db, "epoch", &of_old) != SQLITE_OK)
+    if (look_at(place->path, &old, NULL) < 0 || sqlite_meta(old.db, "epoch", &of_old) != SQLITE_OK)
         return of_copy + EPOCH_LEAP;
     return (of_old > of_copy ? of_old : of_copy) + 1;
 }
 
 /* The copy, whole, checked and synced, as PATH-restored. */
 static int prepare(const struct place *place, const char *path, struct error *err) {
-    _cleanup_(sqlite_look_finish) struct sqlite_looked_at copy = { 0 };
+    _cleanup_(look_finish) struct looked_at copy = { 0 };
     int64_t epoch = 0;
     _cleanup_(freep) char *restored = place_beside(place, "-restored");
     _cleanup_(freep) char *partial = place_beside(place, "-restored.partial");
-    int r = sqlite_look_at(path, &copy, err);
+    int r = look_at(path, &copy, err);
     if (r >= 0)
-        r = sqlite_look_source(copy.db, path, &epoch, err);
+        r = look_source(copy.db, path, &epoch, err);
     if (r >= 0)
         r = make_private(partial, err);
     if (r < 0)
         return r;
     r = vacuum_into(copy.db, path, partial, err);
     if (r >= 0)
-        r = sqlite_copy_seal(partial, next_epoch(place, epoch), NULL, err);
+        r = copy_seal(partial, next_epoch(place, epoch), NULL, err);
     if (r >= 0)
-        r = sqlite_copy_put_in_place(partial, restored, err);
+        r = copy_put_in_place(partial, restored, err);
     if (r < 0)
-        sqlite_copy_remove(partial);
+        copy_remove(partial);
     return r;
 }
 

@@ -1,15 +1,12 @@
 /* sqlite_internal.h: the parts of the SQLite backend, for each other. Private to store/.
  *
  *   sqlite.c         open, settings, close        sqlite_write.c   one batch, one transaction
- *   sqlite_schema.c  migrations                   sqlite_read.c    questions
- *   sqlite_names.c   names and words as numbers   sqlite_load.c    everything, once
+ *   sqlite_schema.c  migrations                   sqlite_read.c    questions; everything, once
  *   sqlite_care.c    checkpoints, the reserve     sqlite_copy.c    copies and restore
- *   sqlite_backup.c  a copy while it is in use    sqlite_look.c    a file that is not changed
- *   sqlite_thread.c  a commit beside the loop */
+ *   sqlite_thread.c  a commit beside the loop     sqlite_await.c   a file that somebody else has */
 #pragma once
 
 #include <sqlite3.h>
-#include <stdatomic.h>
 
 #include "base/queue.h"
 #include "base/strbuf.h"
@@ -130,38 +127,22 @@ bool sqlite_reserve_release(struct sqlite_store *store);
 
 /* --- sqlite_copy.c --------------------------------------------------------------------------- */
 
-/* Is it a place for a copy? Then an empty file beside it, which the copy is made in. */
-int sqlite_copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
-                        struct error *err);
-/* Checks a copy and marks it as closed; `epoch` 0: as it is. Ends early, with any result, when `stop` is
- * set by another thread; NULL: nobody does. */
-int sqlite_copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err);
-/* `partial` is whole: syncs it and gives it its name. */
-int sqlite_copy_put_in_place(const char *partial, const char *path, struct error *err);
-void sqlite_copy_remove(const char *path); /* and what SQLite has put beside it */
-/* All of that at once, while nobody waits. */
+/* At once, while nobody waits. */
 int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err);
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
 /* Ends a restore that a crash has interrupted; nothing to do: 0. */
 int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err);
-
-/* --- sqlite_look.c --------------------------------------------------------------------------- */
-
-struct sqlite_looked_at {
-    sqlite3 *db;
-    char *log; /* an empty one that SQLite makes, or NULL */
-};
-/* Zeroed at first; end with sqlite_look_finish, also after a failure. */
-int sqlite_look_at(const char *path, struct sqlite_looked_at *ret_look, struct error *err);
-void sqlite_look_finish(struct sqlite_looked_at *look);
-/* Is it one of ours, of a version we know? */
-int sqlite_look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct error *err);
-/* Runs a check; what it found first, on one line, or "". A result of SQLite. */
-int sqlite_look_whole(sqlite3 *db, const char *sql, char ret_found[150]);
 int sqlite_look(const char *url, struct store_look *ret_look, struct error *err);
-
-/* --- sqlite_backup.c ------------------------------------------------------------------------- */
-
 int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);
 bool sqlite_backup_cancel(struct store *base);
+
+/* --- sqlite_await.c: waiting for a file that another process has open, see await.h ------------------ */
+
+int sqlite_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
+                 struct store_await **ret_await, struct error *err);
+void sqlite_await_cancel(struct store_await *await);
+int sqlite_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
+/* Ends it; the place is the caller's, with its lock if that was free. 0. */
+int sqlite_await_take(struct store_await *await, struct place *ret_place);
+int sqlite_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);

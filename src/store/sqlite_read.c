@@ -17,23 +17,19 @@
 #include "base/alloc.h"
 #include "store/sqlite_internal.h"
 
-#define PROGRESS_ROWS 65536
-
 static int64_t number_at(const void *stmt, int column) {
     return sqlite3_column_int64((sqlite3_stmt *)(uintptr_t)stmt, column);
 }
 
-static const char *text_at(const void *stmt, int column, size_t *ret_size) {
-    const char *text = (const char *)sqlite3_column_text((sqlite3_stmt *)(uintptr_t)stmt, column);
-    *ret_size = (size_t)sqlite3_column_bytes((sqlite3_stmt *)(uintptr_t)stmt, column);
-    return text;
+static const char *text_at(const void *stmt, int column) {
+    return (const char *)sqlite3_column_text((sqlite3_stmt *)(uintptr_t)stmt, column);
 }
 
-static bool is_null_at(const void *stmt, int column) {
-    return sqlite3_column_type((sqlite3_stmt *)(uintptr_t)stmt, column) == SQLITE_NULL;
+static size_t size_at(const void *stmt, int column) {
+    return (size_t)sqlite3_column_bytes((sqlite3_stmt *)(uintptr_t)stmt, column);
 }
 
-static const struct row_source source = { number_at, text_at, is_null_at };
+static const struct row_source source = { number_at, text_at, size_at, NULL };
 
 /* --- questions ---------------------------------------------------------------------------------- */
 
@@ -139,11 +135,8 @@ void sqlite_ask(struct store *base, const struct store_question *question, store
 /* --- loading ------------------------------------------------------------------------------------ */
 
 struct loader {
+    struct sql_loader all;
     struct sqlite_store *store;
-    const struct store_reader *reader;
-    struct error *err;
-    struct row_names names;
-    uint64_t tasks;
 };
 
 /* A table that is read in order: the statement stands on its next row. */
@@ -158,13 +151,13 @@ static int next(struct loader *loader, struct scanned *scanned) {
     scanned->has_row = rc == SQLITE_ROW;
     return rc == SQLITE_ROW || rc == SQLITE_DONE
                ? scanned->has_row
-               : sqlite_fault(loader->store, "read", rc, loader->err);
+               : sqlite_fault(loader->store, "read", rc, loader->all.err);
 }
 
 static int begin(struct loader *loader, struct scanned *scanned, const char *sql) {
     int rc = sqlite3_prepare_v2(loader->store->db, sql, -1, &scanned->stmt, NULL);
     return rc == SQLITE_OK ? next(loader, scanned)
-                           : sqlite_fault(loader->store, "read", rc, loader->err);
+                           : sqlite_fault(loader->store, "read", rc, loader->all.err);
 }
 
 static int begin_part(struct loader *loader, struct scanned *scanned, const struct sql_part *part) {
@@ -173,43 +166,22 @@ static int begin_part(struct loader *loader, struct scanned *scanned, const stru
     return begin(loader, scanned, sql.text);
 }
 
-static int pass(struct loader *loader, enum row_kind kind, const void *row) {
-    if (loader->names.damaged) {
-        char what[128];
-        (void)snprintf(what, sizeof(what), "table %s holds a number that names nothing",
-                       kind == SQL_EXTERNAL ? "spec" : row_types[kind].table);
-        return sqlite_damaged(loader->store, what, loader->err);
-    }
-    return store_pass_row(&loader->store->base, loader->reader, kind, row, loader->err);
-}
-
-static int load_row(struct loader *loader, enum row_kind kind, sqlite3_stmt *stmt) {
-    union {
-        struct external_row external;
-        struct run_row run;
-        struct project_row project;
-        struct group_row group;
-        struct limiter_row limiter;
-        struct agent_row agent;
-        struct usage_row usage;
-        struct wait_row wait;
-        struct note_row note;
-    } row;
-    size_t size;
-    memset(&row, 0, sizeof(row));
-    if (kind == SQL_EXTERNAL)
-        row.external =
-            (struct external_row){ (task_id)number_at(stmt, 0), text_at(stmt, 1, &size) };
-    else
-        (void)row_read(&row_types[kind], &row, &source, stmt, 0, &loader->names);
-    return pass(loader, kind, &row);
+static int check_damage(struct loader *loader, enum row_kind kind) {
+    if (!loader->all.names.damaged)
+        return 0;
+    char what[128];
+    (void)snprintf(what, sizeof(what), "table %s holds a number that names nothing",
+                   row_types[kind].table);
+    return sqlite_damaged(loader->store, what, loader->all.err);
 }
 
 static int load_part(struct loader *loader, const struct sql_part *part) {
     struct scanned scanned = { 0 };
     int r = begin_part(loader, &scanned, part);
     while (r > 0) {
-        r = load_row(loader, part->kind, scanned.stmt);
+        r = sql_load_row(&loader->all, part->kind, &source, scanned.stmt);
+        if (r >= 0)
+            r = check_damage(loader, part->kind);
         r = r < 0 ? r : next(loader, &scanned);
     }
     sqlite3_finalize(scanned.stmt);
@@ -250,27 +222,23 @@ static int take_needs(struct loader *loader, struct task_scan *scan, struct task
     return r;
 }
 
-static void tell_progress(const struct loader *loader, task_id task) {
-    if (loader->tasks % PROGRESS_ROWS != 0)
-        return;
-    double part = loader->store->last_task ? (double)task / (double)loader->store->last_task : 1;
-    sqlite_progress(loader->store, "loading", part < 1 ? (unsigned)(100 * part) : 100);
-}
-
 static int load_task(struct loader *loader, struct task_scan *scan) {
     struct task_row row = { .told = { .iteration = 1 } }; /* else no progress is 0 */
-    (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->names);
-    tell_progress(loader, row.id);
+    (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->all.names);
+    sql_tell_progress(&loader->all, &loader->store->options, row.id, loader->store->last_task);
     int r = reach(loader, &scan->progress, row.id);
     if (r > 0)
         (void)row_read(&row_types[ROW_PROGRESS], &row, &source, scan->progress.stmt, 0,
-                       &loader->names);
+                       &loader->all.names);
     if (r >= 0)
         r = take_needs(loader, scan, &row);
     if (row.id == 0 || !row.project)
-        loader->names.damaged = true;
-    loader->tasks++;
-    return r < 0 ? r : pass(loader, ROW_TASK, &row);
+        loader->all.names.damaged = true;
+    loader->all.tasks++;
+    if (r >= 0)
+        r = check_damage(loader, ROW_TASK);
+    const struct store_reader *reader = loader->all.reader;
+    return r < 0 || !reader->task ? r : reader->task(reader->ctx, &row, loader->all.err);
 }
 
 static int load_tasks(struct loader *loader, const struct sql_part *part) {
@@ -298,19 +266,19 @@ static int load_totals(struct loader *loader, struct store_totals *ret_totals) {
     struct sqlite_store *store = loader->store;
     struct store_totals totals = { .last_task = store->last_task,
                                    .last_event = store->last_event,
-                                   .tasks = loader->tasks };
+                                   .tasks = loader->all.tasks };
     int64_t number = 0;
     int rc = sqlite_number(store->db, "SELECT min(seq) FROM event", 0, &number);
     totals.first_event = (uint64_t)number;
     ROW_COLUMNS(c, &row_types[ROW_PAUSE]) {
         if (rc == SQLITE_OK)
             rc = sqlite_meta(store->db, c->name, &number);
-        column_load(c, &totals.pause, number, &store->names, &loader->names.damaged);
+        column_load(c, &totals.pause, number, &store->names, &loader->all.names.damaged);
     }
     if (rc != SQLITE_OK)
-        return sqlite_fault(store, "read", rc, loader->err);
-    if (loader->names.damaged)
-        return sqlite_damaged(store, "it was paused by a name that is not there", loader->err);
+        return sqlite_fault(store, "read", rc, loader->all.err);
+    if (loader->all.names.damaged)
+        return sqlite_damaged(store, "it was paused by a name that is not there", loader->all.err);
     *ret_totals = totals;
     return 0;
 }
@@ -319,9 +287,11 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err) {
     struct error own = { 0 };
     struct sqlite_store *store = (struct sqlite_store *)base;
-    struct loader loader = {
-        .store = store, .reader = reader, .names = { &store->names, false }, .err = err ? err : &own
-    };
+    struct loader loader = { .all = { .store = base,
+                                      .reader = reader,
+                                      .names = { &store->names, false },
+                                      .err = err ? err : &own },
+                             .store = store };
     int r = 0;
     for (size_t i = 0; r >= 0 && i < SQL_PARTS; i++)
         r = sql_parts[i].kind == ROW_TASK ? load_tasks(&loader, &sql_parts[i])
@@ -331,12 +301,11 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
 
 int sqlite_names_load(struct sqlite_store *store, struct error *err) {
     sqlite3_stmt *stmt = NULL;
-    size_t size;
     int rc =
         sqlite3_prepare_v2(store->db, "SELECT id, text FROM name ORDER BY id", -1, &stmt, NULL);
     bool dense = true;
     while (rc == SQLITE_OK && dense && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        dense = names_read(&store->names, number_at(stmt, 0), text_at(stmt, 1, &size));
+        dense = names_read(&store->names, number_at(stmt, 0), text_at(stmt, 1));
         rc = SQLITE_OK;
     }
     sqlite3_finalize(stmt);

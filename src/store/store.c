@@ -159,7 +159,7 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
 #define PASS(KIND, member)                                                                         \
     case ROW_##KIND:                                                                               \
         return reader->member ? reader->member(reader->ctx, row, err) : 0;
-    const struct column *first = row_types[kind == ROW_KIND_MAX ? ROW_TASK : kind].columns;
+    const struct column *first = row_types[kind].columns;
     const struct note_row *note = row;
     if (column_is_pointer(first) && kind != ROW_USAGE && !column_text(first, row))
         return 0; /* of nothing that has a name */
@@ -176,14 +176,13 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
         PASS(NOTE, note)
         PASS(TASK, task)
         PASS(RUN, run)
-    case ROW_KIND_MAX:
-        return reader->external ? reader->external(reader->ctx, row, err) : 0;
+        PASS(SPEC, external)
     case ROW_PROGRESS:
-    case ROW_SPEC:
     case ROW_EVENT:
     case ROW_KEY:
     case ROW_SPENT:
     case ROW_PAUSE:
+    case ROW_KIND_MAX:
         break;
     }
 #undef PASS

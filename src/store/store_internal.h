@@ -126,7 +126,7 @@ int store_open_backend(const struct store_backend *backend, const struct store_o
 /* The end of a commit: frees the front for the next one, then calls whoever asked. */
 void store_finish_commit(struct store *store, enum store_outcome outcome, const struct error *err);
 
-/* One row for the reader. The note that stands in an unfinished copy refuses whoever wants to work with it. */
+/* One row for the reader; of a spec it gets struct external_row. The note that stands in an unfinished copy refuses whoever wants to work with it. */
 #define STORE_COPY_NOTE "store.copy"
 int store_pass_row(const struct store *store, const struct store_reader *reader, enum row_kind kind,
                    const void *row, struct error *err);
