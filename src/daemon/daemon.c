@@ -7,29 +7,34 @@
  * gets the engine. A daemon that has lost its store takes everything down, and begins again as a standby: what it
  * knew may be wrong by now, and nothing of it must reach the next life. */
 #include "daemon/daemon.h"
-#include "daemon/bus_keep.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "api/server.h"
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/strbuf.h"
 #include "bus/poster.h"
 #include "config/config.h"
+#include "daemon/bus_keep.h"
 #include "daemon/collector.h"
 #include "daemon/entry.h"
-#include "daemon/home_lock.h"
 #include "daemon/lifecycle.h"
 #include "daemon/mirror.h"
 #include "daemon/notify.h"
-#include "daemon/peer.h"
-#include "daemon/shim_path.h"
 #include "daemon/standby.h"
 #include "daemon/telemetry.h"
 #include "engine/data_folder.h"
@@ -39,10 +44,129 @@
 #include "executor/executor.h"
 #include "ops/spawn.h"
 #include "os/clock.h"
+#include "os/home.h"
 #include "os/log.h"
 #include "os/loop.h"
+#include "os/outside.h"
+#include "os/proc.h"
 #include "store/await.h"
 #include "store/store.h"
+
+/* --- the shim -------------------------------------------------------------------------------- */
+
+/* A daemon without its shim could start nothing, so this is looked for once, at the
+ * beginning, and a missing one is an error with a name. */
+
+/* $SLUICE_SHIM, else beside this program, else beside it in ../libexec/sluice. The caller frees. */
+static int shim_path_find(char **ret_path, struct error *err) {
+    const char *given = getenv("SLUICE_SHIM");
+    if (given && access(given, X_OK) == 0) {
+        *ret_path = xstrdup(given);
+        return 0;
+    }
+    if (given)
+        return error_set(err, -ENOENT, "SLUICE_SHIM: '%s' cannot be executed", given);
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length < 0)
+        return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    static const char *const places[] = { "", "/../libexec/sluice" };
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "%s%s/sluice-shim", self, places[i]);
+        if (access(strbuf_text(&path), X_OK) == 0) {
+            *ret_path = strbuf_take(&path);
+            return 0;
+        }
+        strbuf_finish(&path);
+    }
+    return error_set(err, -ENOENT, "sluice-shim is not beside '%s/sluiced': install it there",
+                     self);
+}
+
+/* --- who asks -------------------------------------------------------------------------------- */
+
+/* `engine` may be NULL: a standby knows no runs, and refuses their processes all the same. */
+static enum server_peer peer_identify(struct engine *engine, pid_t pid) {
+    switch (executor_kin(engine ? engine_executor(engine) : NULL, pid)) {
+    case KIN_NONE:
+        return SERVER_PEER_OWNER;
+    case KIN_RUN:
+        return SERVER_PEER_RUN;
+    case KIN_UNKNOWN:
+        break;
+    }
+    return SERVER_PEER_UNKNOWN;
+}
+
+/* A standby that takes over has another value at once. */
+static uint64_t peer_identities(struct engine *engine) {
+    return engine ? 1 + executor_kin_epoch(engine_executor(engine)) : 0;
+}
+
+/* --- the home -------------------------------------------------------------------------------- */
+
+/* Who has this home?
+ *
+ * The store has a lock of its own, but the configuration may put the store anywhere: two daemons with
+ * two stores in one home would adopt each other's runs and take each other's socket away. The pid in
+ * the file is for people; what counts is the lock. */
+
+#define TRIES_MAX 500 /* of 10 ms */
+
+/* Whom the file names; 0: nobody. */
+static long named_pid(int fd) {
+    char text[32] = "";
+    ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+    return length > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+/* A daemon that was killed while it spawned something leaves a child that has its locks until its
+ * exec, which comes in a moment, on a busy machine in a long one: that is waited for when the one that the file
+ * names is dead. */
+static int lock_soon(int fd) {
+    int r;
+    for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
+        long pid = named_pid(fd);
+        if (tries >= TRIES_MAX || pid <= 0 || !proc_has_ended(pid)) {
+            errno = EWOULDBLOCK;
+            break;
+        }
+        (void)poll(NULL, 0, 10);
+    }
+    return r;
+}
+
+static int refuse(const struct home *home, int fd, struct error *err) {
+    long pid = named_pid(fd);
+    if (pid > 0)
+        return error_set(err, -EBUSY,
+                         "the home '%s' is in use by another process (pid %ld): stop that daemon "
+                         "first",
+                         home->data, pid);
+    return error_set(err, -EBUSY, "the home '%s' is in use by another process", home->data);
+}
+
+/* Locks the home for as long as the descriptor is open, which the kernel ends with the process. -EBUSY:
+ * another process has it; the sentence names it. */
+static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
+    int fd =
+        outside_open(AT_FDCWD, home->pid_lock, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
+    if (fd < 0)
+        return fd;
+    if (lock_soon(fd) == 0) {
+        if (ftruncate(fd, 0) == 0)
+            (void)dprintf(fd, "%d\n", (int)getpid()); /* nobody needs it */
+        *ret_fd = fd;
+        return 0;
+    }
+    int r =
+        errno == EWOULDBLOCK ? refuse(home, fd, err) : error_set_errno(err, "lock", home->pid_lock);
+    close(fd);
+    return r;
+}
 
 #define STOP_PATIENCE SECONDS(2) /* for answers that are on their way out */
 #define SHORT_LIFE    SECONDS(5) /* of an active daemon: the next one comes later */

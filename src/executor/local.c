@@ -8,21 +8,49 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/hash.h"
-#include "executor/handover.h"
+#include "base/strbuf.h"
 #include "executor/spare.h"
 #include "executor/spawner.h"
 #include "os/files.h"
 #include "os/proc.h"
 #include "rundir/remove.h"
+
+/* --- secrets --------------------------------------------------------------------------------- */
+
+/* A file without a name that holds the secrets of a run, each with a NUL behind it; the caller closes it.
+ * *ret_fd is -1 when there are none. */
+static int handover_secrets(const char *const *secrets, int *ret_fd, struct error *err) {
+    *ret_fd = -1;
+    if (!secrets || !*secrets)
+        return 0;
+    struct strbuf block = STRBUF_INIT;
+    for (; *secrets; secrets++)
+        strbuf_add(&block, *secrets, strlen(*secrets) + 1);
+    int fd = memfd_create("secrets", MFD_CLOEXEC);
+    ssize_t put = fd < 0 ? -1 : write(fd, block.text, block.length);
+    bool is_written = put == (ssize_t)block.length;
+    int error = put < 0 ? errno : ENOSPC;
+    explicit_bzero(block.text, block.length);
+    strbuf_finish(&block);
+    if (!is_written) {
+        fd_closep(&fd);
+        return error_set(err, -error, "cannot hand the secrets to the shim: %s", strerror(error));
+    }
+    *ret_fd = fd;
+    return 0;
+}
 
 #define LOW_DESCRIPTORS 10 /* ours stay above: the shim's numbers must be free */
 #define SPAWNS_MAX      32 /* ordered at once: each has up to five descriptors open */

@@ -3,8 +3,7 @@
  *   local.c        makes the executor, starts and stops
  *   local_watch.c  hears from shims (one pipe for all of them) and notices their ends (a pidfd each)
  *   local_adopt.c  finds runs again after a restart; sweeps
- *   local_lost.c   kills what a dead shim has left
- *   local_slot.c   cgroups for guarded helper processes
+ *   local_lost.c   kills what a dead shim has left; cgroups for guarded helper processes
  *   spare.c        run folders made ahead
  *   spawner.c      starts the shims, in a thread
  *   cgroup.c       slots;  features.c  what the kernel can
@@ -133,8 +132,6 @@ bool local_kill_rest(struct local_run *run);
 /* KILL for all processes in the session of a leader that is dead. How many there were; 0 also when the leader lives: then
  * the number is another process's by now. */
 unsigned local_kill_session(pid_t leader);
-
-/* --- local_slot.c ---------------------------------------------------------------------------- */
 
 struct cgroup_slot *local_slot_take(struct executor *ex, bool limited,
                                     struct executor_slot *ret_slot);
