@@ -35,15 +35,14 @@ int access_begin(struct op_call *call) {
     const struct op *op = call->op;
     if (op->local)
         return op_fail(call, -EACCES,
-                       "'%s' is not done by TCP: ask at the owner's socket, with the command "
-                       "line on that machine",
+                       "'%s' is not done by TCP: ask at the owner's socket, with the command line "
+                       "on that machine",
                        op->name);
     if (!op->open && call->access.scope < needed(op))
-        return op_fail(call, -EACCES,
-                       "this token has the scope '%s', and '%s' needs '%s': see 'sluice token add "
-                       "--help'",
-                       access_scope_name(call->access.scope), op->name,
-                       access_scope_name(needed(op)));
+        return op_fail(
+            call, -EACCES,
+            "this token has the scope '%s', and '%s' needs '%s': see 'sluice token add --help'",
+            access_scope_name(call->access.scope), op->name, access_scope_name(needed(op)));
     free(call->caller); /* a header that anybody can write */
     call->caller = NULL;
     if (call->key)
@@ -65,8 +64,8 @@ int access_check_changes(struct op_call *call, const struct config_change *items
             && !(key.setting->flags & SETTING_LOCAL))
             continue;
         return op_fail(call, -EACCES,
-                       "'%s' is not changed by TCP, because it may decide what program runs or "
-                       "who gets in: use 'sluice config set' on that machine",
+                       "'%s' is not changed by TCP, because it may decide what program runs or who "
+                       "gets in: use 'sluice config set' on that machine",
                        op_quote(items[i].key).text);
     }
     return 0;

@@ -61,11 +61,10 @@ static int complete_folder(struct op_call *call, const struct parent *p, json_t 
     const char *given = json_string_value(json_object_get(task, "cwd"));
     const char *own = strbuf_text(&p->folder);
     if (!*own && !p->in_workspace)
-        return op_fail(
-            call, -EACCES,
-            "'cwd': the folder of run '%s' cannot be known: its lock file was changed, so "
-            "it adds no children",
-            call->caller);
+        return op_fail(call, -EACCES,
+                       "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
+                       "so it adds no children",
+                       call->caller);
     if (given && (!*own || !child_path_is_inside(own, given)))
         return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
                        op_quote(given).text, call->caller);
@@ -233,10 +232,11 @@ static int check_entry(struct op_call *call, const struct batch *batch,
         return op_fail(call, -EACCES, "'parent': run '%s' adds below itself, not below '%s'",
                        call->caller, op_quote(name ? name : "").text);
     if (level + 1 > most)
-        return op_fail(call, -EACCES,
-                       "it would be %u levels below the task that a person has added; the most are "
-                       "%" PRId64 " (capability.depth)",
-                       level + 1, most);
+        return op_fail(
+            call, -EACCES,
+            "it would be %u levels below the task that a person has added; the most are %" PRId64
+            " (capability.depth)",
+            level + 1, most);
     return 0;
 }
 

@@ -47,11 +47,10 @@ static int refuse(struct op_call *call, task_id task, const struct task_view *t,
 static int refuse_beside(struct op_call *call, task_id task, uint32_t attempt) {
     char id[ENGINE_ID_MAX];
     engine_task_id(call->engine, task, id);
-    return op_fail(
-        call, -EBUSY,
-        "run '%s.%u' lives, from after the backup that was restored: wait for its end, then "
-        "say it again",
-        id, attempt);
+    return op_fail(call, -EBUSY,
+                   "run '%s.%u' lives, from after the backup that was restored: wait for its end, "
+                   "then say it again",
+                   id, attempt);
 }
 
 static bool waits_for_verdict(const struct task_view *t) {
@@ -387,14 +386,12 @@ ACTION(again, tasks_only, "do finished tasks once more",
     "with "                                                                                        \
     "the reason, and the task still waits."
 ACTION(approve, verdict_params, "approve what waits for review", APPROVED);
-ACTION_OF(
-    cancel, cancel_params, "cancel tasks",
-    "A task that runs is told to stop and is canceled when it has ended; a success that comes "
-    "first wins. What its runs have added below it (`parent_gate: none`) is canceled with it. One "
-    "whose run is on a host that is unreachable (`host.list`) has a `note` that says when it will "
-    "be "
-    "stopped.",
-    OP_REACH_BELOW);
+ACTION_OF(cancel, cancel_params, "cancel tasks",
+          "A task that runs is told to stop and is canceled when it has ended; a success that "
+          "comes first wins. What its runs have added below it (`parent_gate: none`) is canceled "
+          "with it. One whose run is on a host that is unreachable (`host.list`) has a `note` that "
+          "says when it will be stopped.",
+          OP_REACH_BELOW);
 ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.");
 ACTION(close, verdict_params, "close what is finished from outside", APPROVED);
 ACTION(delete, tasks_only, "delete drafts and finished tasks",

@@ -24,9 +24,8 @@ static int run(struct op_call *call) {
 const struct op op_agent_clear = {
     OP("agent.clear", "POST", "/v1/agents/{name}/clear",
        "open an agent that was closed after launch failures"),
-    .text =
-        "Its tasks may start at once, and its launch failures count from 0. For an account that is "
-        "closed (login, bill, limit), see `limiter.clear`.",
+    .text = "Its tasks may start at once, and its launch failures count from 0. For an account "
+            "that is closed (login, bill, limit), see `limiter.clear`.",
     .params = PARAMS(
         PARAM(TEXT, PATH, "name", .text = "the agent", .required = true, .min = 1, .max = 128)),
     .answers = ANSWERS({ "name", T_TEXT, "the agent", "claude" },

@@ -8,13 +8,6 @@
 #include "engine/agents.h"
 #include "ops/print.h"
 
-static void print_program(struct json_writer *w, struct op_call *call, const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
-    engine_agent_program(call->engine, name, &program, &found);
-    print_text(w, "program", program.length > 0 ? strbuf_text(&program) : NULL);
-    print_text(w, "found", found.length > 0 ? strbuf_text(&found) : NULL);
-}
-
 static bool is_named(const struct config *config, const char *name) {
     for (size_t i = 0; i < config_agent_count(config); i++)
         if (strcmp(config_agent_name(config, i), name) == 0)
@@ -31,12 +24,30 @@ static const char *unnamed_at(const struct config *config, size_t index) {
     return NULL;
 }
 
+/* clang-format off */
+#define AGENT(X) \
+    X(print_text, "name", T_TEXT, "its name", "claude", name) \
+    X(print_bool, "named", T_BOOL, "it is configured, or a task has named it", NULL, index < named) \
+    X(print_words, "command", T_TEXT | T_LIST, "its command, if it has one of its own", "claude", command, commands) \
+    X(print_text, "program", T_TEXT | T_NULL, "what a run would start", "claude", program.length > 0 ? strbuf_text(&program) : NULL) \
+    X(print_text, "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude", found.length > 0 ? strbuf_text(&found) : NULL) \
+    X(print_words, "failover", T_TEXT | T_LIST, "agents that take over while it is closed", "codex", failover, failovers) \
+    X(print_text, "adapter", T_TEXT | T_NULL, "how its output is read", "claude", config_text(config, "agents.A.adapter", name)) \
+    X(print_bool, "roster", T_BOOL, "it is a worker, which takes tasks that name no agent", NULL, config_number(config, "agents.A.roster", name) != 0) \
+    X(print_amount, "slots", T_INT | T_NULL, "most runs at once; null: no limit", NULL, config_number(config, "agents.A.slots", name)) \
+    X(print_int, "used", T_INT, "live runs", NULL, used) \
+    X(print_text, "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic", *limiter ? limiter : NULL) \
+    X(print_time, "closed_until", T_TIME | T_NULL, "several launches in a row failed: nothing is given to it before", NULL, agent.closed_until > engine_now(call->engine) ? agent.closed_until : 0)
+static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_ALL(AGENT) };
+/* clang-format on */
+
 static void print_agent(struct json_writer *w, struct op_call *call, size_t index) {
     const struct config *config = engine_config(call->engine);
     size_t named = config_agent_count(config);
     const char *name =
         index < named ? config_agent_name(config, index) : unnamed_at(config, index - named);
-    const char *const *words = NULL;
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
+    const char *const *command = NULL, *const *failover = NULL;
     const char *limiter = config_text(config, "agents.A.limiter", name);
     sym symbol = op_symbol(call->engine, name);
     struct agent_spec agent = { 0 };
@@ -46,20 +57,10 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
         (void)core_lease(engine_core(call->engine), LEASE_AGENT, symbol, &used, &cap);
     }
     json_write_object_begin(w);
-    print_text(w, "name", name);
-    print_bool(w, "named", index < named);
-    size_t count = config_words(config, "agents.A.command", name, &words);
-    print_words(w, "command", words, count);
-    print_program(w, call, name);
-    count = config_words(config, "agents.A.failover", name, &words);
-    print_words(w, "failover", words, count);
-    print_text(w, "adapter", config_text(config, "agents.A.adapter", name));
-    print_bool(w, "roster", config_number(config, "agents.A.roster", name) != 0);
-    print_amount(w, "slots", config_number(config, "agents.A.slots", name));
-    print_int(w, "used", used);
-    print_text(w, "limiter", *limiter ? limiter : NULL);
-    print_time(w, "closed_until",
-               agent.closed_until > engine_now(call->engine) ? agent.closed_until : 0);
+    size_t commands = config_words(config, "agents.A.command", name, &command);
+    size_t failovers = config_words(config, "agents.A.failover", name, &failover);
+    engine_agent_program(call->engine, name, &program, &found);
+    AGENT(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -70,22 +71,6 @@ static int run(struct op_call *call) {
         unnamed++;
     return names_list(call, config_agent_count(config) + unnamed, print_agent);
 }
-
-/* clang-format off */
-static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "its name", "claude" },
-    { "named", T_BOOL, "it is configured, or a task has named it" },
-    { "command", T_TEXT | T_LIST, "its command, if it has one of its own", "claude" },
-    { "program", T_TEXT | T_NULL, "what a run would start", "claude" },
-    { "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude" },
-    { "failover", T_TEXT | T_LIST, "agents that take over while it is closed", "codex" },
-    { "adapter", T_TEXT | T_NULL, "how its output is read", "claude" },
-    { "roster", T_BOOL, "it is a worker, which takes tasks that name no agent" },
-    { "slots", T_INT | T_NULL, "most runs at once; null: no limit" },
-    { "used", T_INT, "live runs" },
-    { "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic" },
-    { "closed_until", T_TIME | T_NULL, "several launches in a row failed: nothing is given to it before" }) };
-/* clang-format on */
 
 const struct op op_agent_list = {
     OP("agent.list", "GET", "/v1/agents", "list the agents"),

@@ -157,9 +157,8 @@ const struct op op_config_get = {
 
 const struct op op_config_set = {
     OP("config.set", "POST", "/v1/config", "change settings in the file and at once"),
-    .text =
-        "All of them or none; comments and order of the file stay. Raising a cap starts work at "
-        "once, lowering one stops nothing.",
+    .text = "All of them or none; comments and order of the file stay. Raising a cap starts work "
+            "at once, lowering one stops nothing.",
     .params = PARAMS(
         PARAM(OBJECT, BODY, "set", .text = "settings and their new values", .max = 1000),
         PARAM(LIST, BODY, "unset", .text = "settings that get their default again", .max = 1000)),

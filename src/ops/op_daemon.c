@@ -4,6 +4,21 @@
 #include "executor/executor.h"
 #include "ops/print.h"
 
+/* clang-format off */
+#define HEALTH(X) \
+    X(print_text, "role", T_TEXT | T_MAYBE, "`active` or `standby`", "active", "active") \
+    X(print_text, "version", T_TEXT | T_MAYBE, "its version", "0.1.0", engine_version(e)) \
+    X(print_int, "pid", T_INT | T_MAYBE, "its process", NULL, getpid()) \
+    X(print_int, "uptime_s", T_INT | T_MAYBE, "since when, in seconds", NULL, (engine_now(e) - engine_started_at(e)) / 1000) \
+    X(print_bool, "paused", T_BOOL | T_MAYBE, "nothing starts", NULL, engine_is_paused(e)) \
+    X(print_text, "store", T_TEXT | T_MAYBE, "what keeps its state", "sqlite", store.backend)
+static const struct shape health_shape = { .members = SHAPE_ROWS(
+    HEALTH(SHAPE_ROW)
+    { "ok", T_BOOL, "it works" },
+    { "degraded", T_TEXT | T_LIST | T_MAYBE,
+                  "what the kernel does not let it do; see `GET /v1/doctor`", "cgroup.kill" }) };
+/* clang-format on */
+
 /* --- health ---------------------------------------------------------------------------------- */
 
 static void print_more_health(struct op_call *call, struct json_writer *w) {
@@ -12,12 +27,7 @@ static void print_more_health(struct op_call *call, struct json_writer *w) {
     store_info(engine_store(e), &store);
     const struct executor_feature *features = NULL;
     size_t count = executor_features(engine_executor(e), &features);
-    print_text(w, "role", "active");
-    print_text(w, "version", engine_version(e));
-    print_int(w, "pid", getpid());
-    print_int(w, "uptime_s", (engine_now(e) - engine_started_at(e)) / 1000);
-    print_bool(w, "paused", engine_is_paused(e));
-    print_text(w, "store", store.backend);
+    HEALTH(SHAPE_PRINT)
     print_list(w, "degraded");
     for (size_t i = 0; i < count; i++)
         if (!features[i].there)
@@ -41,16 +51,7 @@ static int run_health(struct op_call *call) {
 const struct op op_daemon_health = {
     OP("daemon.health", "GET", "/healthz", "say whether the daemon works"),
     .text = "Status 503 when it does not. Over TCP without a token only `ok` is told.",
-    .answers =
-        ANSWERS({ "ok", T_BOOL, "it works" },
-                { "role", T_TEXT | T_MAYBE, "`active` or `standby`", "active" },
-                { "version", T_TEXT | T_MAYBE, "its version", "0.1.0" },
-                { "pid", T_INT | T_MAYBE, "its process" },
-                { "uptime_s", T_INT | T_MAYBE, "since when, in seconds" },
-                { "paused", T_BOOL | T_MAYBE, "nothing starts" },
-                { "store", T_TEXT | T_MAYBE, "what keeps its state", "sqlite" },
-                { "degraded", T_TEXT | T_LIST | T_MAYBE,
-                  "what the kernel does not let it do; see `GET /v1/doctor`", "cgroup.kill" }),
+    .answers = &health_shape,
     .right = OP_READ,
     .open = true,
     .reach = OP_REACH_ALL,
@@ -93,9 +94,8 @@ static const struct op_param pause_params[] = {
 
 const struct op op_daemon_pause = {
     OP("daemon.pause", "POST", "/v1/pause", "start nothing until resumed"),
-    .text =
-        "What runs goes on. The pause outlives the daemon, and keeps who asked for it: the run of "
-        "the header `X-Sluice-Run`, else the user at the other end of the socket.",
+    .text = "What runs goes on. The pause outlives the daemon, and keeps who asked for it: the run "
+            "of the header `X-Sluice-Run`, else the user at the other end of the socket.",
     .params = pause_params,
     .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY,
                        { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
@@ -122,17 +122,23 @@ struct ticking {
     size_t count;
 };
 
+/* clang-format off */
+#define START(X) \
+    X(print_id, "id", T_ID, "the task", NULL, engine, task) \
+    X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
+    X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, agent ? agent : t.agent)) \
+    X(print_int, "score", T_INT, "its place in the order", NULL, score) \
+    X(print_time, "at", T_TIME, "when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then", NULL, at)
+static const struct shape start_shape = { "Start", "a start", .members = SHAPE_ALL(START) };
+/* clang-format on */
+
 static void print_start(struct json_writer *w, const struct engine *engine, task_id task, sym agent,
                         int32_t score, time_ms at) {
     struct task_view t;
     if (!core_task(engine_core(engine), task, &t))
         return;
     json_write_object_begin(w);
-    print_id(w, "id", engine, task);
-    print_text(w, "project", op_name_of(engine, t.project));
-    print_text(w, "agent", op_name_of(engine, agent ? agent : t.agent));
-    print_int(w, "score", score);
-    print_time(w, "at", at);
+    START(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -197,15 +203,6 @@ static void finish_tick(struct op_call *call) {
     engine_planned_starts(call->engine, false, would_start, call);
     end_starts(t);
 }
-
-/* clang-format off */
-static const struct shape start_shape = { "Start", "a start", .members = SHAPE_ROWS(
-    { "id", T_ID, "the task" },
-    { "project", T_TEXT, "its project", "web" },
-    { "agent", T_TEXT | T_NULL, "its agent", "claude" },
-    { "score", T_INT, "its place in the order" },
-    { "at", T_TIME, "when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then" }) };
-/* clang-format on */
 
 const struct op op_daemon_tick = {
     OP("daemon.tick", "POST", "/v1/tick", "decide now, whatever the pace says"),

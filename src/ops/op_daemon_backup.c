@@ -37,10 +37,9 @@ static int run(struct op_call *call) {
 /* It changes nothing that a repetition could do twice: it takes no key, and runs after the turn's commit. */
 const struct op op_daemon_backup = {
     OP("daemon.backup", "POST", "/v1/backup", "copy the store to a file"),
-    .text =
-        "The copy is checked and on disk when this is answered; until then the daemon goes on with "
-        "everything else. `sluice restore` puts it back. One at a time: another one meanwhile is "
-        "refused.",
+    .text = "The copy is checked and on disk when this is answered; until then the daemon goes on "
+            "with everything else. `sluice restore` puts it back. One at a time: another one "
+            "meanwhile is refused.",
     .params =
         PARAMS(PARAM(TEXT, BODY, "path", .text = "where the copy goes, on the daemon's machine",
                      .required = true, .min = 1, .max = 4096)),

@@ -186,11 +186,11 @@ static void check_sandbox(struct op_call *call, struct check *c) {
                        "tasks.sandbox is none: agents run without a sandbox");
         return;
     }
-    (void)snprintf(c->text, sizeof(c->text), "auto is %s%s", s.automatic,
-                   s.is_scoped
-                       ? ""
-                       : "; this kernel (before 6.12) lets runs with the network connect to "
-                         "abstract sockets");
+    (void)snprintf(
+        c->text, sizeof(c->text), "auto is %s%s", s.automatic,
+        s.is_scoped
+            ? ""
+            : "; this kernel (before 6.12) lets runs with the network connect to abstract sockets");
 }
 
 /* Nothing of ours stands between two runs of one user: said, because it looks otherwise. */
@@ -200,18 +200,15 @@ static void check_isolation(struct op_call *call, struct check *c) {
     c->name = "isolation";
     c->ok = !root;
     c->mild = true;
-    (void)snprintf(c->text, sizeof(c->text),
-                   "runs have the daemon's user (uid %u)%s: without a sandbox one can read the "
-                   "environment of other "
-                   "runs in /proc, "
-                   "tokens included, and the database; the owner's socket refuses its processes, "
-                   "but not a program "
-                   "of the same user that it gets to ask for it",
-                   (unsigned)geteuid(), root ? ", which is root" : "");
-    c->fix = root
-                 ? "run the daemon as another user, one of its own without rights it does not need"
-                 : "give work that you do not trust a daemon under another user, with hidepid=2 on "
-                   "/proc, or a namespace without this home";
+    (void)snprintf(
+        c->text, sizeof(c->text),
+        "runs have the daemon's user (uid %u)%s: without a sandbox one can read the environment of "
+        "other runs in /proc, tokens included, and the database; the owner's socket refuses its "
+        "processes, but not a program of the same user that it gets to ask for it",
+        (unsigned)geteuid(), root ? ", which is root" : "");
+    c->fix = root ? "run the daemon as another user, one of its own without rights it does not need"
+                  : "give work that you do not trust a daemon under another user, with hidepid=2 "
+                    "on /proc, or a namespace without this home";
 }
 
 /* Whoever deletes a task keeps the work that is in no other place. */
@@ -235,8 +232,8 @@ static void check_worktrees(struct op_call *call, struct check *c) {
                        count, count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,
                        count > 1 ? ", …" : "");
     c->fix = c->ok ? NULL
-                   : "take what you need from it, then 'git worktree remove --force' it and "
-                     "remove the .json beside it; it is gone here after the next start";
+                   : "take what you need from it, then 'git worktree remove --force' it and remove "
+                     "the .json beside it; it is gone here after the next start";
 }
 
 /* A daemon that is killed cannot take its own away. */
@@ -308,6 +305,15 @@ static const check_function checks[] = {
     check_worktrees, check_cgroups, check_settings, check_run_folders, check_secrets,
 };
 
+/* clang-format off */
+#define FEATURE(X) \
+    X(print_text, "name", T_TEXT, "its name", "cgroup.kill", features[i].name) \
+    X(print_bool, "there", T_BOOL, "it is allowed", NULL, features[i].there) \
+    X(print_text, "instead", T_TEXT | T_NULL, "what the daemon does without it", NULL, features[i].instead) \
+    X(print_text, "fix", T_TEXT | T_NULL, "how to get it", NULL, features[i].fix)
+static const struct shape feature_shape = { "Feature", "something that a kernel may allow", .members = SHAPE_ALL(FEATURE) };
+/* clang-format on */
+
 static void print_features(const struct executor_feature *features, size_t count,
                            struct strbuf *out) {
     struct json_writer w;
@@ -315,10 +321,7 @@ static void print_features(const struct executor_feature *features, size_t count
     json_write_array_begin(&w);
     for (size_t i = 0; i < count; i++) {
         json_write_object_begin(&w);
-        print_text(&w, "name", features[i].name);
-        print_bool(&w, "there", features[i].there);
-        print_text(&w, "instead", features[i].instead);
-        print_text(&w, "fix", features[i].fix);
+        FEATURE(SHAPE_PRINT_TO)
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
@@ -330,13 +333,22 @@ void op_print_kernel(const char *folder, struct strbuf *out) {
     print_features(features, count, out);
 }
 
+static const struct words words_level = { "Level",
+                                          (const char *const[]){ "ok", "warning", "bad", NULL } };
+
+/* clang-format off */
+#define CHECK(X) \
+    X(print_text, "name", T_TEXT, "its name", "disk", c->name) \
+    X(print_bool, "ok", T_BOOL, "nothing has to be put right", NULL, c->ok || c->mild) \
+    X(print_text, "level", T_WORD, "`warning`: to be known; `bad`: to be put right", &words_level, c->ok ? "ok" : c->mild ? "warning" : "bad") \
+    X(print_text, "text", T_TEXT, "what was found", "90000 MB free; below 256 MB no new tasks are taken", c->text) \
+    X(print_text, "fix", T_TEXT | T_NULL, "what to do", NULL, c->fix)
+static const struct shape check_shape = { "Check", "a check", .members = SHAPE_ALL(CHECK) };
+/* clang-format on */
+
 static void print_check(struct json_writer *w, const struct check *c) {
     json_write_object_begin(w);
-    print_text(w, "name", c->name);
-    print_bool(w, "ok", c->ok || c->mild);
-    print_text(w, "level", c->ok ? "ok" : c->mild ? "warning" : "bad");
-    print_text(w, "text", c->text);
-    print_text(w, "fix", c->fix);
+    CHECK(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -370,24 +382,6 @@ static int print_all(struct op_call *call) {
 static int run(struct op_call *call) {
     return op_wait_ready(call, engine_look_at_slurm, print_all);
 }
-
-static const struct words words_level = { "Level",
-                                          (const char *const[]){ "ok", "warning", "bad", NULL } };
-
-/* clang-format off */
-static const struct shape check_shape = { "Check", "a check", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "its name", "disk" },
-    { "ok", T_BOOL, "nothing has to be put right" },
-    { "level", T_WORD, "`warning`: to be known; `bad`: to be put right", &words_level },
-    { "text", T_TEXT, "what was found", "90000 MB free; below 256 MB no new tasks are taken" },
-    { "fix", T_TEXT | T_NULL, "what to do" }) };
-
-static const struct shape feature_shape = { "Feature", "something that a kernel may allow", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "its name", "cgroup.kill" },
-    { "there", T_BOOL, "it is allowed" },
-    { "instead", T_TEXT | T_NULL, "what the daemon does without it" },
-    { "fix", T_TEXT | T_NULL, "how to get it" }) };
-/* clang-format on */
 
 const struct op op_daemon_doctor = {
     OP("daemon.doctor", "GET", "/v1/doctor", "say what is wrong with this machine"),

@@ -193,6 +193,15 @@ static void print_names(struct op_call *call, struct json_writer *w) {
     json_write_array_end(w);
 }
 
+/* clang-format off */
+#define ALERT(X) \
+    X(print_text, "key", T_TEXT, "what it is about", "disk", alert->key) \
+    X(print_text, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
+    X(print_time, "since", T_TIME | T_NULL, "since when", NULL, alert->since) \
+    X(print_text, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? engine_task_id(call->engine, alert->task, id) : NULL)
+static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ALL(ALERT) };
+/* clang-format on */
+
 static void print_alerts(struct op_call *call, struct json_writer *w) {
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     bool shares = engine_shared_folder(call->engine, 0, &shared);
@@ -202,10 +211,7 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
         const struct engine_alert *alert = engine_alert_at(call->engine, i);
         char id[ENGINE_ID_MAX];
         json_write_object_begin(w);
-        print_text(w, "key", alert->key);
-        print_text(w, "text", alert->text);
-        print_time(w, "since", alert->since);
-        print_text(w, "task", alert->task ? engine_task_id(call->engine, alert->task, id) : NULL);
+        ALERT(SHAPE_PRINT)
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -252,34 +258,100 @@ static void print_running(struct op_call *call, struct json_writer *w, const str
     json_write_array_end(w);
 }
 
+/* clang-format off */
+#define LISTENER(X) \
+    X(print_text, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_entry_url(call->engine)) \
+    X(print_text, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_entry_problem(call->engine))
+static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
+/* clang-format on */
+
 static void print_entry(const struct op_call *call, struct json_writer *w) {
     print_object(w, "http");
-    print_text(w, "url", engine_entry_url(call->engine));
-    print_text(w, "problem", engine_entry_problem(call->engine));
+    LISTENER(SHAPE_PRINT)
     json_write_object_end(w);
 }
+
+/* clang-format off */
+#define SANDBOX(X) \
+    X(print_text, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
+    X(print_text, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
+static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
+/* clang-format on */
 
 static void print_sandbox(const struct op_call *call, struct json_writer *w) {
     struct engine_sandboxes sandboxes;
     engine_sandboxes(call->engine, &sandboxes);
     print_object(w, "sandbox");
-    print_text(w, "auto", sandboxes.automatic);
-    print_text(w, "why", sandboxes.why);
+    SANDBOX(SHAPE_PRINT)
     json_write_object_end(w);
 }
+
+/* clang-format off */
+static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
+    { "depth", T_INT, "how many wait" },
+    { "depths", T_INT | T_MAP, "by kind" },
+    { "soft", T_INT | T_NULL, "`queue.soft`; null: no limit" },
+    { "hard", T_INT | T_NULL, "`queue.hard`" },
+    { "warning", T_TEXT | T_NULL, "while more than `soft` wait" }) };
+
+static const struct shape waiting_shape = { "GateCount", "waiting tasks that the same gate stops first", .members = SHAPE_ROWS(
+    { "gate", T_TEXT, "the gate", "lease:runs" },
+    { "count", T_INT, "how many" },
+    { "examples", T_ID | T_LIST, "up to three from the front of the queue" },
+    { "why", T_TEXT | T_NULL, "the reason of the first of these", "all 8 places for runs are taken" }) };
+
+static const struct shape running_shape = { "RunningTask", "a task that runs", &shape_task, SHAPE_ROWS(
+    { "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, of its transcript (`task.log`, `format=text`)" }) };
+
+static const struct shape host_shape = { "HostLoad", "the machine of the daemon", .members = SHAPE_ROWS(
+    { "disk_free_mb", T_INT | T_NULL, "free space, in MB" },
+    { "memory_free_mb", T_INT | T_NULL, "free memory, in MB" },
+    { "load", T_NUMBER | T_NULL, "load of the last minute" }) };
+
+static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ROWS(
+    { "bytes", T_INT | T_NULL, "its size" },
+    { "log_bytes", T_INT | T_NULL, "of its log" },
+    { "full", T_BOOL, "no new tasks are taken" }) };
+
+#define STATUS(X) \
+    X(print_text, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
+    X(print_int, "pid", T_INT, "its process", NULL, getpid()) \
+    X(print_time, "started_at", T_TIME, "when it started", NULL, engine_started_at(call->engine)) \
+    X(print_time, "now", T_TIME, "its clock, to which all times refer", NULL, engine_now(call->engine)) \
+    X(print_text, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
+    X(print_text, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
+    X(print_text, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
+    X(print_text, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
+    X(print_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
+    X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(&s->events))
+static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
+    STATUS(SHAPE_ROW)
+    { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
+    { "paused_at", T_TIME | T_NULL, "when" },
+    { "counts", T_INT | T_MAP, "tasks by state", &words_state },
+    { "ready", T_INT, "tasks that could start" },
+    { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
+    { "queue", T_OBJECT, "the queue", &queue_shape },
+    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
+    { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
+    { "running", T_OBJECT | T_LIST, "up to 50", &running_shape },
+    { "warning", T_TEXT | T_NULL, "two agents that work in the same folder" },
+    { "alerts", T_OBJECT | T_LIST, "up to 50, oldest first", &alert_shape },
+    { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
+    { "limits", T_OBJECT | T_LIST, "limits", &shape_limit },
+    { "limiters", T_OBJECT | T_LIST, "provider accounts", &shape_limiter },
+    { "budgets", T_OBJECT | T_LIST, "budgets", &shape_budget },
+    { "projects", T_OBJECT | T_LIST, "projects", &shape_project },
+    { "host", T_OBJECT, "the machine", &host_shape },
+    { "store", T_OBJECT, "the store", &store_shape },
+    { "http", T_OBJECT, "the TCP listener", &http_shape },
+    { "sandbox", T_OBJECT, "the sandbox", &sandbox_shape }) };
+/* clang-format on */
 
 static int print(struct op_call *call) {
     struct status *s = status_of(call);
     struct json_writer w = op_begin(call);
-    print_text(&w, "version", engine_version(call->engine));
-    print_int(&w, "pid", getpid());
-    print_time(&w, "started_at", engine_started_at(call->engine));
-    print_time(&w, "now", engine_now(call->engine));
-    print_text(&w, "home", engine_home(call->engine));
-    print_text(&w, "runs_folder", engine_runs_folder(call->engine));
-    print_text(&w, "host_name", executor_host(engine_executor(call->engine)));
-    print_text(&w, "preset", config_preset(engine_config(call->engine)));
-    print_bool(&w, "paused", engine_is_paused(call->engine));
+    STATUS(SHAPE_PRINT_TO)
     print_pause(&w, engine_paused(call->engine));
     print_counts(call, &w);
     json_write_key(&w, "queue");
@@ -292,7 +364,6 @@ static int print(struct op_call *call) {
     print_host(call, &w);
     print_entry(call, &w);
     print_sandbox(call, &w);
-    print_json(&w, "events", strbuf_text(&s->events));
     return op_end(&w);
 }
 
@@ -317,97 +388,6 @@ static int run(struct op_call *call) {
     s->running.count = live < RUNNING_MAX ? live : RUNNING_MAX;
     return op_ask_titles(call, &s->running, ask_events);
 }
-
-/* clang-format off */
-static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
-    { "depth", T_INT, "how many wait" },
-    { "depths", T_INT | T_MAP, "by kind" },
-    { "soft", T_INT | T_NULL, "`queue.soft`; null: no limit" },
-    { "hard", T_INT | T_NULL, "`queue.hard`" },
-    { "warning", T_TEXT | T_NULL, "while more than `soft` wait" }) };
-
-static const struct shape waiting_shape = { "GateCount", "waiting tasks that the same gate stops first", .members = SHAPE_ROWS(
-    { "gate", T_TEXT, "the gate", "lease:runs" },
-    { "count", T_INT, "how many" },
-    { "examples", T_ID | T_LIST, "up to three from the front of the queue" },
-    { "why", T_TEXT | T_NULL, "the reason of the first of these", "all 8 places for runs are taken" }) };
-
-static const struct shape running_shape = { "RunningTask", "a task that runs", &shape_task, SHAPE_ROWS(
-    { "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, of its transcript (`task.log`, `format=text`)" }) };
-
-static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ROWS(
-    { "key", T_TEXT, "what it is about", "disk" },
-    { "text", T_TEXT, "what is wrong", "less than 256 MB are free" },
-    { "since", T_TIME | T_NULL, "since when" },
-    { "task", T_ID | T_NULL, "the task it is about" }) };
-
-static const struct shape limit_shape = { "Limit", "a limit that has a cap or is used", .members = SHAPE_ROWS(
-    { "key", T_TEXT, "which", "runs" },
-    { "used", T_INT, "slots in use" },
-    { "cap", T_INT | T_NULL, "slots; null: no limit" }) };
-
-static const struct shape budget_shape = { "Budget", "a budget, and what is used of it", .members = SHAPE_ROWS(
-    { "key", T_TEXT, "`global` or `project:NAME`", "global" },
-    { "used", T_INT, "tokens used" },
-    { "reserved", T_INT, "tokens reserved for live runs" },
-    { "cap", T_INT | T_NULL, "tokens; null: no budget" },
-    { "usd_used", T_USD | T_NULL, "dollars used" },
-    { "usd_reserved", T_USD | T_NULL, "dollars reserved" },
-    { "usd_cap", T_USD | T_NULL, "dollars; null: no budget" },
-    { "unknown_cost_runs", T_INT, "runs that reported no cost" },
-    { "open", T_BOOL, "something is left" },
-    { "opens_at", T_TIME | T_NULL, "when something is left again, if it is known" }) };
-
-static const struct shape host_shape = { "HostLoad", "the machine of the daemon", .members = SHAPE_ROWS(
-    { "disk_free_mb", T_INT | T_NULL, "free space, in MB" },
-    { "memory_free_mb", T_INT | T_NULL, "free memory, in MB" },
-    { "load", T_NUMBER | T_NULL, "load of the last minute" }) };
-
-static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ROWS(
-    { "bytes", T_INT | T_NULL, "its size" },
-    { "log_bytes", T_INT | T_NULL, "of its log" },
-    { "full", T_BOOL, "no new tasks are taken" }) };
-
-static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ROWS(
-    { "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878" },
-    { "problem", T_TEXT | T_NULL, "why there is none" }) };
-
-static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ROWS(
-    { "auto", T_TEXT, "what `auto` means", "bubblewrap" },
-    { "why", T_TEXT | T_NULL, "why it is none" }) };
-
-static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
-    { "version", T_TEXT, "of the daemon", "0.1.0" },
-    { "pid", T_INT, "its process" },
-    { "started_at", T_TIME, "when it started" },
-    { "now", T_TIME, "its clock, to which all times refer" },
-    { "home", T_TEXT, "its folder", "/home/me/.local/share/sluice" },
-    { "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs" },
-    { "host_name", T_TEXT, "the name of this host in the rows of its runs", "box" },
-    { "preset", T_TEXT, "the preset in force", "sluice" },
-    { "paused", T_BOOL, "nothing starts" },
-    { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
-    { "paused_at", T_TIME | T_NULL, "when" },
-    { "counts", T_INT | T_MAP, "tasks by state", &words_state },
-    { "ready", T_INT, "tasks that could start" },
-    { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
-    { "queue", T_OBJECT, "the queue", &queue_shape },
-    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
-    { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
-    { "running", T_OBJECT | T_LIST, "up to 50", &running_shape },
-    { "warning", T_TEXT | T_NULL, "two agents that work in the same folder" },
-    { "alerts", T_OBJECT | T_LIST, "up to 50, oldest first", &alert_shape },
-    { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
-    { "limits", T_OBJECT | T_LIST, "limits", &limit_shape },
-    { "limiters", T_OBJECT | T_LIST, "provider accounts", &shape_limiter },
-    { "budgets", T_OBJECT | T_LIST, "budgets", &budget_shape },
-    { "projects", T_OBJECT | T_LIST, "projects", &shape_project },
-    { "host", T_OBJECT, "the machine", &host_shape },
-    { "store", T_OBJECT, "the store", &store_shape },
-    { "http", T_OBJECT, "the TCP listener", &http_shape },
-    { "sandbox", T_OBJECT, "the sandbox", &sandbox_shape },
-    { "events", T_OBJECT | T_LIST, "the last 10", &shape_event }) };
-/* clang-format on */
 
 const struct op op_daemon_status = {
     OP("daemon.status", "GET", "/v1/status", "show everything at a glance"),

@@ -98,9 +98,9 @@ const struct op op_event_list = {
     OP("event.list", "GET", "/v1/events", "list or follow what happens"),
     .text =
         "A page, always oldest first: the newest one when neither `after` nor `before` is given. "
-        "With `Accept: text/event-stream` it is a stream that goes on: `id` is the number, "
-        "`event` the kind, `data` the object. `Last-Event-ID` or `after` resumes it; when that is "
-        "too old there is one `event: reset`, and the client reads the state again.",
+        "With `Accept: text/event-stream` it is a stream that goes on: `id` is the number, `event` "
+        "the kind, `data` the object. `Last-Event-ID` or `after` resumes it; when that is too old "
+        "there is one `event: reset`, and the client reads the state again.",
     .params = PARAMS(
         PARAM(NUMBER, QUERY, "after", .text = "events with a higher number, oldest first"),
         PARAM(NUMBER, QUERY, "before", .text = "the last ones with a lower number", .min = 1),

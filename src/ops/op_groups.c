@@ -21,6 +21,13 @@ static int run_list(struct op_call *call) {
     return names_list(call, engine_group_count(call->engine), print_one);
 }
 
+/* clang-format off */
+#define GROUP_TASK(X) \
+    X(print_id, "id", T_ID, "its id", NULL, call->engine, members[i]) \
+    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(view.state))
+static const struct shape group_task_shape = { "GroupTask", "a task of a group", .members = SHAPE_ALL(GROUP_TASK) };
+/* clang-format on */
+
 static void print_members(struct op_call *call, struct json_writer *w,
                           const struct engine_group *g) {
     const struct core *core = engine_core(call->engine);
@@ -31,8 +38,7 @@ static void print_members(struct op_call *call, struct json_writer *w,
         struct task_view view;
         (void)core_task(core, members[i], &view);
         json_write_object_begin(w);
-        print_id(w, "id", call->engine, members[i]);
-        print_text(w, "state", task_state_name(view.state));
+        GROUP_TASK(SHAPE_PRINT)
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -98,12 +104,6 @@ const struct op op_group_list = {
 static const struct op_param name_params[] = { PARAM(TEXT, PATH, "name", .text = "the group",
                                                      .required = true, .min = 1, .max = 128),
                                                { .name = NULL } };
-
-/* clang-format off */
-static const struct shape group_task_shape = { "GroupTask", "a task of a group", .members = SHAPE_ROWS(
-    { "id", T_ID, "its id" },
-    { "state", T_WORD, "its state", &words_state }) };
-/* clang-format on */
 
 const struct op op_group_show = {
     OP("group.show", "GET", "/v1/groups/{name}", "show a group and its tasks"),

@@ -288,8 +288,9 @@ static void print_components(struct json_writer *w) {
     shape_each(print_named_shape, w);
     json_write_object_end(w);
     print_json(w, "responses",
-               "{\"Error\":{\"description\":\"nothing has happened\",\"content\":{\"application/"
-               "json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}}}");
+               "{\"Error\":{\"description\":\"nothing has "
+               "happened\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/"
+               "schemas/Error\"}}}}}");
     json_write_object_end(w);
 }
 

@@ -8,19 +8,32 @@
 #include "ops/change.h"
 #include "ops/print.h"
 
+/* clang-format off */
+#define OUTLOOK_PROJECT(X) \
+    X(print_text, "name", T_TEXT, "the project", "web", outlook->projects[i].name) \
+    X(print_int, "tasks", T_INT, "how many of its tasks will be finished", NULL, outlook->projects[i].tasks) \
+    X(print_int, "finish_at", T_TIME, "when the last of them is", NULL, outlook->projects[i].finish)
+static const struct shape outlook_project_shape = { "OutlookProject", "the tasks of a project in a forecast", .members = SHAPE_ALL(OUTLOOK_PROJECT) };
+
+#define OUTLOOK(X) \
+    X(print_int, "finish_at", T_TIME, "when everything is finished", NULL, outlook->finish) \
+    X(print_int, "makespan_ms", T_SPAN, "how long that takes", NULL, outlook->finish - outlook->at) \
+    X(print_int, "tasks", T_INT, "how many tasks will be finished", NULL, outlook->tasks) \
+    X(print_int, "others", T_INT, "those that will not, because they wait for a person", NULL, outlook->others) \
+    X(print_bool, "complete", T_BOOL, "false: it was ended after 60 days or 400,000 steps, and more would follow", NULL, outlook->complete)
+static const struct shape outlook_shape = { "Outlook", "what would come of the queue", .members = SHAPE_ROWS(
+    OUTLOOK(SHAPE_ROW)
+    { "projects", T_OBJECT | T_LIST, "by project", &outlook_project_shape },
+    { "points", T_PAIR | T_LIST, "times, and how many tasks are left then; at most 120" }) };
+/* clang-format on */
+
 static void print_outlook(struct json_writer *w, const struct outlook *outlook) {
     json_write_object_begin(w);
-    print_int(w, "finish_at", outlook->finish);
-    print_int(w, "makespan_ms", outlook->finish - outlook->at);
-    print_int(w, "tasks", outlook->tasks);
-    print_int(w, "others", outlook->others);
-    print_bool(w, "complete", outlook->complete);
+    OUTLOOK(SHAPE_PRINT)
     print_list(w, "projects");
     for (size_t i = 0; i < outlook->project_count; i++) {
         json_write_object_begin(w);
-        print_text(w, "name", outlook->projects[i].name);
-        print_int(w, "tasks", outlook->projects[i].tasks);
-        print_int(w, "finish_at", outlook->projects[i].finish);
+        OUTLOOK_PROJECT(SHAPE_PRINT)
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -63,22 +76,6 @@ static int run(struct op_call *call) {
         r = engine_whatif(call->engine, change.config, take, call, &call->err);
     return r < 0 ? r : waits;
 }
-
-/* clang-format off */
-static const struct shape outlook_project_shape = { "OutlookProject", "the tasks of a project in a forecast", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "the project", "web" },
-    { "tasks", T_INT, "how many of its tasks will be finished" },
-    { "finish_at", T_TIME, "when the last of them is" }) };
-
-static const struct shape outlook_shape = { "Outlook", "what would come of the queue", .members = SHAPE_ROWS(
-    { "finish_at", T_TIME, "when everything is finished" },
-    { "makespan_ms", T_SPAN, "how long that takes" },
-    { "tasks", T_INT, "how many tasks will be finished" },
-    { "others", T_INT, "those that will not, because they wait for a person" },
-    { "complete", T_BOOL, "false: it was ended after 60 days or 400,000 steps, and more would follow" },
-    { "projects", T_OBJECT | T_LIST, "by project", &outlook_project_shape },
-    { "points", T_PAIR | T_LIST, "times, and how many tasks are left then; at most 120" }) };
-/* clang-format on */
 
 const struct op op_plan_whatif = {
     OP("plan.whatif", "POST", "/v1/whatif",

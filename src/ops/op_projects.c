@@ -185,10 +185,10 @@ static int run_delete(struct op_call *call) {
     bool cancel = op_flag(call, "cancel");
     size_t unfinished = each_unfinished(call, project, false);
     if (unfinished > 0 && !cancel)
-        return op_fail(call, -EBUSY,
-                       "project '%s' has %zu unfinished task%s: wait for them, or cancel them with "
-                       "--cancel",
-                       op_quote(name).text, unfinished, unfinished == 1 ? "" : "s");
+        return op_fail(
+            call, -EBUSY,
+            "project '%s' has %zu unfinished task%s: wait for them, or cancel them with --cancel",
+            op_quote(name).text, unfinished, unfinished == 1 ? "" : "s");
     size_t count = collect_section(call, name, &items);
     int r = count > 0 ? change_prepare(call, items, count, &change) : 0;
     if (r == 0 && count > 0 && config_has_project(change.config, name))
@@ -265,8 +265,8 @@ const struct op op_project_set = {
 const struct op op_project_delete = {
     OP("project.delete", "POST", "/v1/projects/{name}/delete", "delete a project"),
     .text = "Removes it from the lists, and its section from the configuration. Its finished tasks "
-            "stay until retention removes them, and its prefix stays taken: `project.add` with "
-            "the same name brings it back.",
+            "stay until retention removes them, and its prefix stays taken: `project.add` with the "
+            "same name brings it back.",
     .params = PARAMS(PARAM_NAME(PATH),
                      PARAM(BOOLEAN, BODY, "cancel",
                            .text = "cancel its unfinished tasks; without it they are a conflict")),

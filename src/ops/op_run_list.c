@@ -182,6 +182,15 @@ static void take_ended(struct op_call *call, const struct store_answer *answer) 
     l->over = i == answer->count && answer->count < l->asked;
 }
 
+/* clang-format off */
+#define LISTED_RUN(X) \
+    X(print_text, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->titles[i]) \
+    X(print_text, "project", T_TEXT | T_NULL, "its project", "web", op_name_of(call->engine, t.project)) \
+    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(call->engine, t.kind)) \
+    X(print_text, "state", T_WORD | T_NULL, "the state of its task; null: it was deleted", &words_state, there ? task_state_name(t.state) : NULL)
+static const struct shape listed_run_shape = { "ListedRun", "a run with what its task is called", &shape_any_run, SHAPE_ALL(LISTED_RUN) };
+/* clang-format on */
+
 /* --- the answer ------------------------------------------------------------------------------ */
 
 static void print_one(struct op_call *call, struct json_writer *w, size_t i) {
@@ -192,10 +201,7 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t i) {
     json_write_object_begin(w);
     print_run_members(w, call->engine, run,
                       t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase));
-    print_text(w, "title", l->titles[i]);
-    print_text(w, "project", op_name_of(call->engine, t.project));
-    print_text(w, "kind", op_name_of(call->engine, t.kind));
-    print_text(w, "state", there ? task_state_name(t.state) : NULL);
+    LISTED_RUN(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -279,11 +285,10 @@ static int run(struct op_call *call) {
 const struct op op_run_list = {
     OP("run.list", "GET", "/v1/runs",
        "list runs of all tasks, those that live first, then by their end, latest first"),
-    .text =
-        "For a picture of the time. A run that was still going on at `until` is not among those "
-        "that ended before: ask for a later time to see it. One call looks at up to 5,000 ended "
-        "runs: a page may have fewer items than asked for, or none, and still a `next`. Runs go "
-        "with their tasks (`retention`); what they used stays (`usage.list`).",
+    .text = "For a picture of the time. A run that was still going on at `until` is not among "
+            "those that ended before: ask for a later time to see it. One call looks at up to "
+            "5,000 ended runs: a page may have fewer items than asked for, or none, and still a "
+            "`next`. Runs go with their tasks (`retention`); what they used stays (`usage.list`).",
     .params = PARAMS(
         PARAM(NUMBER, QUERY, "since",
               .text = "those that live, or ended at this time (ms) or later"),
@@ -296,7 +301,7 @@ const struct op op_run_list = {
         OP_PARAM_LIMIT,
         PARAM(TEXT, QUERY, "after", .text = "`next` of the answer before: goes on behind it",
               .min = 1, .max = 80)),
-    .answers = ANSWERS(SHAPE_PAGE(&shape_listed_run)),
+    .answers = ANSWERS(SHAPE_PAGE(&listed_run_shape)),
     .right = OP_READ,
     .run = run,
 };

@@ -92,9 +92,9 @@ static int run_open(struct op_call *call) {
     struct page_code code = engine_take_code(call->engine, op_text(call, "code"));
     made->scope = code.scope;
     if (made->scope == ACCESS_NONE)
-        return op_fail(call, -EKEYREJECTED,
-                       "this link was used already, or is older than a minute: run 'sluice dash' "
-                       "again");
+        return op_fail(
+            call, -EKEYREJECTED,
+            "this link was used already, or is older than a minute: run 'sluice dash' again");
     int r = check_peer(call, &code);
     if (r < 0)
         return r;
@@ -157,10 +157,9 @@ const struct op op_session_code = {
 
 const struct op op_session_open = {
     OP("session.open", "POST", "/v1/session", "swap the code of a link for a token"),
-    .text =
-        "The only operation besides /healthz that needs no token over TCP. A code that was used, "
-        "or is older than a minute, is refused (401). A process of a run is refused, too (403), "
-        "and the code becomes invalid.",
+    .text = "The only operation besides /healthz that needs no token over TCP. A code that was "
+            "used, or is older than a minute, is refused (401). A process of a run is refused, too "
+            "(403), and the code becomes invalid.",
     .params = PARAMS(PARAM(TEXT, BODY, "code", .text = "what stands behind `#t=` in the link",
                            .required = true, .min = 1, .max = 128)),
     .answers = ANSWERS({ "token", T_TEXT, "for `Authorization: Bearer`", "sl_k3f9x2m7aq_…" },

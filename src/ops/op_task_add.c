@@ -241,6 +241,18 @@ static const char *result_of(const struct task_view *t) {
     return "started";
 }
 
+/* clang-format off */
+#define ADDED_TASK(X) \
+    X(print_id, "id", T_ID | T_NULL, "its id; null: it was not added", NULL, call->engine, a->ids[index]) \
+    X(print_text, "result", T_TEXT, "`queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new`", "queued", added == ADDED ? result : words[added]) \
+    X(print_bool, "already", T_BOOL, "it was there before", NULL, added == ADDED_ALREADY) \
+    X(print_count, "queue_position", T_INT | T_NULL, "how many start before it, and it", NULL, place > 0 ? place : -1) \
+    X(print_text, "state", T_WORD | T_NULL, "its state; null: it is not there", &words_state, there ? task_state_name(t.state) : NULL)
+static const struct shape added_task_shape = { "AddedTask", "a task that was to be added", .members = SHAPE_ROWS(
+    ADDED_TASK(SHAPE_ROW)
+    { "name", T_TEXT | T_MAYBE, "its `name` in the request", "build" }) };
+/* clang-format on */
+
 static void print_one(struct op_call *call, struct json_writer *w, size_t index, bool position) {
     const struct adding *a = adding_of(call);
     const char *name =
@@ -249,22 +261,15 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
     bool there = a->ids[index] && core_task(engine_core(call->engine), a->ids[index], &t);
     bool waits = there && (t.state == TASK_WAITING || t.state == TASK_READY);
     json_write_object_begin(w);
-    if (a->ids[index])
-        print_id(w, "id", call->engine, a->ids[index]);
-    else
-        print_text(w, "id", NULL);
-    if (name)
-        print_text(w, "name", name);
     static const char *const words[] = { "", "already", "deferred", "new" };
     enum added added = a->added[index];
     bool ended = there && task_state_is_final(t.state); /* it was added with a `state` */
     const char *result = ended ? task_state_name(t.state) : result_of(&t);
-    print_text(w, "result", added == ADDED ? result : words[added]);
-    print_bool(w, "already", added == ADDED_ALREADY);
     amount place =
         waits && position ? core_queue_position(engine_core(call->engine), a->ids[index]) : 0;
-    print_count(w, "queue_position", place > 0 ? place : -1);
-    print_text(w, "state", there ? task_state_name(t.state) : NULL);
+    ADDED_TASK(SHAPE_PRINT)
+    if (name)
+        print_text(w, "name", name);
     json_write_object_end(w);
 }
 
@@ -321,25 +326,14 @@ static int replay(struct op_call *call, const char *memo) {
     return 0;
 }
 
-/* clang-format off */
-static const struct shape added_task_shape = { "AddedTask", "a task that was to be added", .members = SHAPE_ROWS(
-    { "id", T_ID | T_NULL, "its id; null: it was not added" },
-    { "name", T_TEXT | T_MAYBE, "its `name` in the request", "build" },
-    { "result", T_TEXT, "`queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new`", "queued" },
-    SHAPE_ALREADY,
-    { "queue_position", T_INT | T_NULL, "how many start before it, and it" },
-    { "state", T_WORD | T_NULL, "its state; null: it is not there", &words_state }) };
-/* clang-format on */
-
 const struct op op_task_add = {
     OP("task.add", "POST", "/v1/tasks", "add tasks"),
-    .text =
-        "A batch is added whole or not at all; an error names the task (`index`). "
-        "With `partial` a mistake in one still refuses all, but a full queue defers only those "
-        "without room, and those that need them: send them again later. A "
-        "task whose `external_id` is there already in its project is not added again: its answer "
-        "has that one's id and `already`. `queue_position` is told for batches of up to 100 "
-        "tasks. A run adds children of its own task: see [capabilities.md](capabilities.md).",
+    .text = "A batch is added whole or not at all; an error names the task (`index`). With "
+            "`partial` a mistake in one still refuses all, but a full queue defers only those "
+            "without room, and those that need them: send them again later. A task whose "
+            "`external_id` is there already in its project is not added again: its answer has that "
+            "one's id and `already`. `queue_position` is told for batches of up to 100 tasks. A "
+            "run adds children of its own task: see [capabilities.md](capabilities.md).",
     .params =
         PARAMS(PARAM(ARRAY, BODY, "tasks", .text = "what to add: objects as below, all or none",
                      .required = true, .min = 1, .max = SUBMISSION_BATCH_MAX),

@@ -70,9 +70,9 @@ static int run(struct op_call *call) {
     if (r < 0)
         return r;
     if (!says_anything(&limits))
-        return op_fail(call, -EINVAL,
-                       "give at least one of 'tokens', 'usd', 'run_tokens', 'run_usd', "
-                       "'on_budget'");
+        return op_fail(
+            call, -EINVAL,
+            "give at least one of 'tokens', 'usd', 'run_tokens', 'run_usd', 'on_budget'");
     engine_set_limits(call->engine, task, &limits);
     (void)core_task(engine_core(call->engine), task, &view);
     struct json_writer w = op_begin(call);
@@ -90,10 +90,9 @@ static const char *const modes[] = { "hold", "stop", NULL };
 
 const struct op op_task_budget = {
     OP("task.budget", "POST", "/v1/tasks/{id}/budget", "change how much a task may use"),
-    .text =
-        "What is not given stays as it is. A task that is held because it has used up its budget "
-        "goes "
-        "on when it may use more now. What it has used so far is in `budget` of task.show, too.",
+    .text = "What is not given stays as it is. A task that is held because it has used up its "
+            "budget goes on when it may use more now. What it has used so far is in `budget` of "
+            "task.show, too.",
     .params =
         PARAMS(OP_PARAM_ID,
                AMOUNT("tokens", "how many all its runs may use: a whole number, or `unlimited`"),

@@ -4,13 +4,19 @@
 #include "engine/diff.h"
 #include "ops/print.h"
 
+/* clang-format off */
+#define DIFF_FILE(X) \
+    X(print_text, "path", T_TEXT, "its path", "src/new.c", file->path) \
+    X(print_text, "old_path", T_TEXT | T_NULL, "what it was called before", "src/old.c", file->old_path) \
+    X(print_int, "added", T_INT, "lines added", NULL, (int64_t)file->added) \
+    X(print_int, "removed", T_INT, "lines removed", NULL, (int64_t)file->removed) \
+    X(print_bool, "binary", T_BOOL, "it is no text", NULL, file->binary)
+static const struct shape diff_file_shape = { "DiffFile", "a file that differs", .members = SHAPE_ALL(DIFF_FILE) };
+/* clang-format on */
+
 static void print_file(struct json_writer *w, const struct diff_file *file) {
     json_write_object_begin(w);
-    print_text(w, "path", file->path);
-    print_text(w, "old_path", file->old_path);
-    print_int(w, "added", (int64_t)file->added);
-    print_int(w, "removed", (int64_t)file->removed);
-    print_bool(w, "binary", file->binary);
+    DIFF_FILE(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -65,15 +71,6 @@ static int run(struct op_call *call) {
     int r = engine_diff(call->engine, &question, take, call, &call->err);
     return r < 0 ? r : waits;
 }
-
-/* clang-format off */
-static const struct shape diff_file_shape = { "DiffFile", "a file that differs", .members = SHAPE_ROWS(
-    { "path", T_TEXT, "its path", "src/new.c" },
-    { "old_path", T_TEXT | T_NULL, "what it was called before", "src/old.c" },
-    { "added", T_INT, "lines added" },
-    { "removed", T_INT, "lines removed" },
-    { "binary", T_BOOL, "it is no text" }) };
-/* clang-format on */
 
 const struct op op_task_diff = {
     OP("task.diff", "GET", "/v1/tasks/{id}/diff",

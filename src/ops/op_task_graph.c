@@ -219,6 +219,25 @@ static int ask_titles(struct op_call *call) {
     return op_ask(call, &question, take_titles, rest_for_titles);
 }
 
+/* clang-format off */
+#define GRAPH_NODE(X) \
+    X(print_id, "id", T_ID, "its id", NULL, engine, node->task) \
+    X(print_text, "title", T_TEXT | T_NULL, "its title", "write the parser", d->titles[i]) \
+    X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
+    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
+    X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
+    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
+    X(print_text, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
+    X(print_text, "gate", T_TEXT | T_NULL, "the first gate that stops it", "dependency", blocked ? strbuf_text(&gate) : NULL) \
+    X(print_id, "parent", T_ID | T_NULL, "the task that it is below", NULL, engine, t.parent) \
+    X(print_time, "started_at", T_TIME | T_NULL, "when its run started", NULL, t.started_at) \
+    X(print_time, "forecast", T_TIME | T_NULL, "when it would start if runs take as long as usual", NULL, engine_forecast_start(engine, node->task)) \
+    X(print_int, "left_ms", T_SPAN, "what is expected to be left of it", NULL, node->left) \
+    X(print_int, "level", T_INT, "how many steps stand before it", NULL, node->level) \
+    X(print_bool, "critical", T_BOOL, "it is on the chain that takes longest, by `left_ms`, or by its length when all are final", NULL, node->critical)
+static const struct shape graph_node_shape = { "GraphNode", "a task in a graph", .members = SHAPE_ALL(GRAPH_NODE) };
+/* clang-format on */
+
 static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
     const struct drawing *d = drawing_of(call);
     const struct graph_node *node = &d->graph.nodes[i];
@@ -228,26 +247,25 @@ static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
     if (!core_task(engine_core(engine), node->task, &t))
         return;
     json_write_object_begin(w);
-    print_id(w, "id", engine, node->task);
-    print_text(w, "title", d->titles[i]);
-    print_text(w, "project", op_name_of(engine, t.project));
-    print_text(w, "kind", op_name_of(engine, t.kind));
-    print_text(w, "agent", op_name_of(engine, t.agent));
-    print_text(w, "state", task_state_name(t.state));
-    print_text(w, "hold", t.state == TASK_HELD ? hold_name(t.hold) : NULL);
     _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;
     bool blocked = core_blocked(engine_core(engine), node->task, &first);
     if (blocked)
         verdict_code(&first, op_symbols(engine), &gate);
-    print_text(w, "gate", blocked ? strbuf_text(&gate) : NULL);
-    print_id(w, "parent", engine, t.parent);
-    print_time(w, "started_at", t.started_at);
-    print_time(w, "forecast", engine_forecast_start(engine, node->task));
-    print_int(w, "left_ms", node->left);
-    print_int(w, "level", node->level);
-    print_bool(w, "critical", node->critical);
+    GRAPH_NODE(SHAPE_PRINT)
     json_write_object_end(w);
 }
+
+static const struct words words_edge = { "EdgeType",
+                                         (const char *const[]){ "dependency", "parent", NULL } };
+
+/* clang-format off */
+#define GRAPH_EDGE(X) \
+    X(print_id, "from", T_ID, "what comes first; of a `parent` the parent", NULL, call->engine, d->graph.nodes[edge->from].task) \
+    X(print_id, "to", T_ID, "what comes after it", NULL, call->engine, d->graph.nodes[edge->to].task) \
+    X(print_text, "type", T_WORD, "what it is", &words_edge, edge->is_parent ? "parent" : "dependency") \
+    X(print_bool, "critical", T_BOOL, "it is on that chain", NULL, edge->critical)
+static const struct shape graph_edge_shape = { "GraphEdge", "an edge in a graph", .members = SHAPE_ALL(GRAPH_EDGE) };
+/* clang-format on */
 
 static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
     const struct drawing *d = drawing_of(call);
@@ -257,10 +275,7 @@ static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
         || !core_task(engine_core(call->engine), d->graph.nodes[edge->to].task, &t))
         return; /* gone while the nodes were printed */
     json_write_object_begin(w);
-    print_id(w, "from", call->engine, d->graph.nodes[edge->from].task);
-    print_id(w, "to", call->engine, d->graph.nodes[edge->to].task);
-    print_text(w, "type", edge->is_parent ? "parent" : "dependency");
-    print_bool(w, "critical", edge->critical);
+    GRAPH_EDGE(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -349,33 +364,6 @@ static int run(struct op_call *call) {
 }
 
 static const char *const states[] = { "open", "all", NULL };
-
-static const struct words words_edge = { "EdgeType",
-                                         (const char *const[]){ "dependency", "parent", NULL } };
-
-/* clang-format off */
-static const struct shape graph_edge_shape = { "GraphEdge", "an edge in a graph", .members = SHAPE_ROWS(
-    { "from", T_ID, "what comes first; of a `parent` the parent" },
-    { "to", T_ID, "what comes after it" },
-    { "type", T_WORD, "what it is", &words_edge },
-    { "critical", T_BOOL, "it is on that chain" }) };
-
-static const struct shape graph_node_shape = { "GraphNode", "a task in a graph", .members = SHAPE_ROWS(
-    { "id", T_ID, "its id" },
-    { "title", T_TEXT | T_NULL, "its title", "write the parser" },
-    { "project", T_TEXT, "its project", "web" },
-    { "kind", T_TEXT | T_NULL, "its kind", "implement" },
-    { "agent", T_TEXT | T_NULL, "its agent", "claude" },
-    { "state", T_WORD, "its state", &words_state },
-    { "hold", T_WORD | T_NULL, "why it is held", &words_hold },
-    { "gate", T_TEXT | T_NULL, "the first gate that stops it", "dependency" },
-    { "parent", T_ID | T_NULL, "the task that it is below" },
-    { "started_at", T_TIME | T_NULL, "when its run started" },
-    { "forecast", T_TIME | T_NULL, "when it would start if runs take as long as usual" },
-    { "left_ms", T_SPAN, "what is expected to be left of it" },
-    { "level", T_INT, "how many steps stand before it" },
-    { "critical", T_BOOL, "it is on the chain that takes longest, by `left_ms`, or by its length when all are final" }) };
-/* clang-format on */
 
 const struct op op_task_graph = {
     OP("task.graph", "GET", "/v1/graph", "show what waits for what, as nodes and edges"),

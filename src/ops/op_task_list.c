@@ -383,16 +383,15 @@ const struct op op_task_list = {
         "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
         "none, and still a `next`; with a `text` it reads up to 10,000 titles. The order of the "
         "queue is the one in which tasks would start if each run succeeded and took as long as "
-        "usual, shares, limits and dependencies included; of a paused queue, after a resume. "
-        "The forecast ends after 7 days or 400,000 steps (about 100,000 starts); what starts "
-        "later or waits for a person stands behind it, by its place at this moment, and so does "
-        "everything where the scheduler has more than 64 MB (about 300,000 tasks). There are up "
-        "to 5,000 of either. Of a live `run`, `doing` says what it does "
-        "besides working, `last_line` what it printed last (of an agent, what it says or "
-        "does), and `unreachable_host` and `unreachable_since` that it is on a host "
-        "that is (`host.list`). `changes`: what a finished task, or one that waits for review, has "
-        "changed in its worktree; `files` 0: nothing. null: it is not known, or it has no "
-        "worktree.",
+        "usual, shares, limits and dependencies included; of a paused queue, after a resume. The "
+        "forecast ends after 7 days or 400,000 steps (about 100,000 starts); what starts later or "
+        "waits for a person stands behind it, by its place at this moment, and so does everything "
+        "where the scheduler has more than 64 MB (about 300,000 tasks). There are up to 5,000 of "
+        "either. Of a live `run`, `doing` says what it does besides working, `last_line` what it "
+        "printed last (of an agent, what it says or does), and `unreachable_host` and "
+        "`unreachable_since` that it is on a host that is (`host.list`). `changes`: what a "
+        "finished task, or one that waits for review, has changed in its worktree; `files` 0: "
+        "nothing. null: it is not known, or it has no worktree.",
     .params = PARAMS(
         OP_PARAM_FILTER(
             "state",

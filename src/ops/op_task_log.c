@@ -35,14 +35,16 @@ static int run(struct op_call *call) {
     struct engine_host_state host;
     if (!there && lives && engine_away_run(call->engine, task, &host))
         return op_fail(call, -EBUSY,
-                       "the log of attempt %" PRId64 " of task '%s' is on host '%s', which is "
-                       "unreachable; with 'data.folder' on a file system of both it would be here",
+                       "the log of attempt %" PRId64
+                       " of task '%s' is on host '%s', which is unreachable; with 'data.folder' on "
+                       "a file system of both it would be here",
                        attempt, op_quote(op_text(call, "id")).text, host.name);
     int64_t keep = config_number(engine_config(call->engine), "retention.iterations", NULL);
     if (!there && !lives && attempt > 1 && keep > 0 && t.attempt - attempt >= keep)
         return op_fail(call, -ENOENT,
-                       "the log of attempt %" PRId64 " of task '%s' was removed by "
-                       "retention.iterations, which keeps the first and the newest %" PRId64,
+                       "the log of attempt %" PRId64
+                       " of task '%s' was removed by retention.iterations, which keeps the first "
+                       "and the newest %" PRId64,
                        attempt, op_quote(op_text(call, "id")).text, keep);
     if (!there && !lives)
         return op_fail(call, -ENOENT,
@@ -68,14 +70,14 @@ static const char *const formats[] = { "raw", "text", NULL };
 const struct op op_task_log = {
     OP("task.log", "GET", "/v1/tasks/{id}/log", "read what a run printed"),
     .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
-            "replaced by the same number of bytes. `X-Sluice-Attempt` and "
-            "`X-Sluice-Offset` say what they are; adding their number to the offset is where to go "
-            "on. The middle of a long log may be gone; a line says how many bytes were cut there. "
-            "`X-Sluice-Adapter` names the agent whose events the output is, if it is one. With "
-            "`format=text` these events come as a transcript, `text/plain`: what the agent says, "
-            "each tool call with its main argument and the first lines of its result, without "
-            "control characters. Other output is the same in both formats. `offset` and `tail` "
-            "count bytes of the log; a transcript begins with the next complete line.",
+            "replaced by the same number of bytes. `X-Sluice-Attempt` and `X-Sluice-Offset` say "
+            "what they are; adding their number to the offset is where to go on. The middle of a "
+            "long log may be gone; a line says how many bytes were cut there. `X-Sluice-Adapter` "
+            "names the agent whose events the output is, if it is one. With `format=text` these "
+            "events come as a transcript, `text/plain`: what the agent says, each tool call with "
+            "its main argument and the first lines of its result, without control characters. "
+            "Other output is the same in both formats. `offset` and `tail` count bytes of the log; "
+            "a transcript begins with the next complete line.",
     .params = PARAMS(
         OP_PARAM_ID,
         PARAM(NUMBER, QUERY, "attempt", .text = "which run; the last when not given", .min = 1,

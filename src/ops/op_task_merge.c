@@ -20,18 +20,24 @@ static struct merging *merging_of(struct op_call *call) {
     return op_state(call, sizeof(struct merging), merging_finish);
 }
 
+/* clang-format off */
+#define MERGED_TASK(X) \
+    X(print_id, "id", T_ID, "its id", NULL, call->engine, m->tasks[m->next]) \
+    X(print_text, "result", T_TEXT, "`merged`; `already`: the base branch had it; `empty`: it has changed nothing; `mergeable` (`dry_run`); `conflict`; `failed`", "merged", merge_result_name(answer->result)) \
+    X(print_text, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", answer->branch) \
+    X(print_text, "into", T_TEXT | T_NULL, "the base branch", "main", answer->into) \
+    X(print_text, "commit", T_TEXT | T_NULL, "the new commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", answer->commit) \
+    X(print_text, "message", T_TEXT | T_NULL, "for people; of a conflict, the files", "merged into 'main' at 1f0c1e0a8c6c", answer->message)
+static const struct shape merged_task_shape = { "MergedTask", "a task that was to be merged", .members = SHAPE_ALL(MERGED_TASK) };
+/* clang-format on */
+
 static void print_one(struct op_call *call, struct merging *m, const struct merge_answer *answer) {
     struct json_writer w;
     if (m->out.length > 0)
         strbuf_putc(&m->out, ',');
     json_write_init(&w, &m->out, false);
     json_write_object_begin(&w);
-    print_id(&w, "id", call->engine, m->tasks[m->next]);
-    print_text(&w, "result", merge_result_name(answer->result));
-    print_text(&w, "branch", answer->branch);
-    print_text(&w, "into", answer->into);
-    print_text(&w, "commit", answer->commit);
-    print_text(&w, "message", answer->message);
+    MERGED_TASK(SHAPE_PRINT_TO)
     json_write_object_end(&w);
 }
 
@@ -72,16 +78,6 @@ static int run(struct op_call *call) {
     int r = op_tasks(call, "tasks", &m->tasks, &m->count);
     return r < 0 ? r : merge_next(call);
 }
-
-/* clang-format off */
-static const struct shape merged_task_shape = { "MergedTask", "a task that was to be merged", .members = SHAPE_ROWS(
-    { "id", T_ID, "its id" },
-    { "result", T_TEXT, "`merged`; `already`: the base branch had it; `empty`: it has changed nothing; `mergeable` (`dry_run`); `conflict`; `failed`", "merged" },
-    { "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17" },
-    { "into", T_TEXT | T_NULL, "the base branch", "main" },
-    { "commit", T_TEXT | T_NULL, "the new commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c" },
-    { "message", T_TEXT | T_NULL, "for people; of a conflict, the files", "merged into 'main' at 1f0c1e0a8c6c" }) };
-/* clang-format on */
 
 const struct op op_task_merge = {
     OP("task.merge", "POST", "/v1/tasks/merge", "merge the branches of finished tasks"),

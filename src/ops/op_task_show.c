@@ -44,16 +44,22 @@ static void print_depends(struct op_call *call, struct json_writer *w, task_id t
     json_write_array_end(w);
 }
 
+/* clang-format off */
+#define WORKSPACE(X) \
+    X(print_text, "path", T_TEXT, "the folder", "/home/me/web", place.path) \
+    X(print_text, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", place.branch) \
+    X(print_text, "base", T_TEXT | T_NULL, "the branch that it came from", "main", place.base) \
+    X(print_text, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge)
+static const struct shape workspace_shape = { "Workspace", "where a task works", .members = SHAPE_ALL(WORKSPACE) };
+/* clang-format on */
+
 static void print_workspace(struct json_writer *w, const struct engine *engine, task_id task) {
     struct engine_workspace place;
     engine_workspace(engine, task, &place);
     json_write_key(w, "works_in");
     if (place.path) {
         json_write_object_begin(w);
-        print_text(w, "path", place.path);
-        print_text(w, "branch", place.branch);
-        print_text(w, "base", place.base);
-        print_text(w, "merge", place.merge);
+        WORKSPACE(SHAPE_PRINT)
         json_write_object_end(w);
     } else {
         json_write_null(w);
@@ -61,6 +67,20 @@ static void print_workspace(struct json_writer *w, const struct engine *engine, 
     engine_workspace_finish(&place);
     print_bool(w, "has_diff", engine_has_diff(engine, task));
 }
+
+/* clang-format off */
+#define DELIVERY(X) \
+    X(print_text, "strategy", T_TEXT | T_NULL, "how it was to be brought in", "direct", d.strategy) \
+    X(print_text, "result", T_TEXT | T_NULL, "what came of it", "merged", d.result) \
+    X(print_text, "message", T_TEXT | T_NULL, "the same for people", "merged into 'main'", d.message) \
+    X(print_text, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", d.branch) \
+    X(print_text, "base", T_TEXT | T_NULL, "the branch that it came from", "main", d.base) \
+    X(print_text, "commit", T_TEXT | T_NULL, "the last commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", d.commit[0] ? d.commit : NULL) \
+    X(print_bool, "merged", T_BOOL, "the base branch has it", NULL, d.merged) \
+    X(print_text, "removed", T_TEXT | T_NULL, "what was removed after that", "worktree", *d.removed ? d.removed : NULL) \
+    X(print_time, "at", T_TIME | T_NULL, "when", NULL, d.at)
+static const struct shape delivery_shape = { "Delivery", "what became of the work of a task", .members = SHAPE_ALL(DELIVERY) };
+/* clang-format on */
 
 static void print_delivery(struct json_writer *w, const struct engine *engine, task_id task) {
     struct delivery d;
@@ -70,15 +90,7 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
         return;
     }
     json_write_object_begin(w);
-    print_text(w, "strategy", d.strategy);
-    print_text(w, "result", d.result);
-    print_text(w, "message", d.message);
-    print_text(w, "branch", d.branch);
-    print_text(w, "base", d.base);
-    print_text(w, "commit", d.commit[0] ? d.commit : NULL);
-    print_bool(w, "merged", d.merged);
-    print_text(w, "removed", *d.removed ? d.removed : NULL);
-    print_time(w, "at", d.at);
+    DELIVERY(SHAPE_PRINT)
     json_write_object_end(w);
     delivery_finish(&d);
 }
@@ -100,13 +112,21 @@ static void print_artifacts(struct json_writer *w, const char *folder) {
     json_write_array_end(w);
 }
 
+/* clang-format off */
+#define ITERATION(X) \
+    X(print_int, "iteration", T_INT, "its number", NULL, iteration) \
+    X(print_text, "folder", T_TEXT, "its folder", "/home/me/.local/share/sluice/tasks/web-17/iterations/001", folder) \
+    X(print_bool, "feedback", T_BOOL, "it began with feedback", NULL, access(strbuf_text(&feedback), F_OK) == 0)
+static const struct shape iteration_shape = { "Iteration", "one of the last 10 iterations of a task", .members = SHAPE_ROWS(
+    ITERATION(SHAPE_ROW)
+    { "artifacts", T_TEXT | T_LIST, "the files in it", "plan.md" }) };
+/* clang-format on */
+
 static void print_iteration(struct json_writer *w, uint32_t iteration, const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf feedback = STRBUF_INIT;
     strbuf_printf(&feedback, "%s/feedback.md", folder);
     json_write_object_begin(w);
-    print_int(w, "iteration", iteration);
-    print_text(w, "folder", folder);
-    print_bool(w, "feedback", access(strbuf_text(&feedback), F_OK) == 0);
+    ITERATION(SHAPE_PRINT)
     print_artifacts(w, folder);
     json_write_object_end(w);
 }
@@ -215,10 +235,32 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take_spec, ask_runs);
 }
 
+/* clang-format off */
+static const struct shape counters_shape = { "Counters", "what limits further attempts", .members = SHAPE_ROWS(
+    { "failures", T_INT, "failed attempts" },
+    { "launch_failures", T_INT, "attempts that could not be launched" },
+    { "losses", T_INT, "runs that were lost" },
+    { "restarts", T_INT, "iterations of its loop" }) };
+
+static const struct shape task_full_shape = { "TaskFull", "everything about a task", &shape_task, SHAPE_ROWS(
+    { "spec", T_JSON | T_MAP, "what was submitted" },
+    { "context", T_JSON | T_MAP | T_NULL, "what was given when it was slung" },
+    { "depends_on", T_ID | T_LIST, "what it depends on" },
+    { "counters", T_OBJECT, "its counters", &counters_shape },
+    { "executor", T_TEXT, "where it runs: `local` or `slurm`", "local" },
+    { "partition", T_TEXT | T_NULL, "in Slurm, its partition; null: the default one", "gpu" },
+    { "works_in", T_OBJECT | T_NULL, "where it works; null: not known yet", &workspace_shape },
+    { "has_diff", T_BOOL, "`task.diff` can tell what it changed" },
+    { "delivery", T_OBJECT | T_NULL, "null: it has no worktree, or no run of it has succeeded", &delivery_shape },
+    { "budget", T_OBJECT, "what it has used of which budget", &shape_task_budget },
+    { "runs", T_OBJECT | T_LIST, "its last 10 runs, newest first", &shape_run },
+    { "iterations", T_OBJECT | T_LIST, "its last 10 iterations", &iteration_shape }) };
+/* clang-format on */
+
 const struct op op_task_show = {
     OP("task.show", "GET", "/v1/tasks/{id}", "show one task"),
     .params = PARAMS(OP_PARAM_ID),
-    .answers = &shape_task_full,
+    .answers = &task_full_shape,
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run,

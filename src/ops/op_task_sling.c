@@ -51,10 +51,10 @@ static int check_until(struct op_call *call, const struct sling_item *item,
     if ((!op_json(call, "steps") && !item->work) || t->until == UNTIL_EXIT
         || t->until == UNTIL_VALIDATE)
         return 0;
-    return op_fail(call, -EINVAL,
-                   "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or "
-                   "'validate'",
-                   engine_task_id(call->engine, t->id, id), until_name(t->until));
+    return op_fail(
+        call, -EINVAL,
+        "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or 'validate'",
+        engine_task_id(call->engine, t->id, id), until_name(t->until));
 }
 
 static int check_state(struct op_call *call, const struct sling_item *item,
@@ -287,23 +287,28 @@ static int sling(struct op_call *call, struct slinging *s) {
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
+/* clang-format off */
+#define SLUNG_TASK(X) \
+    X(print_id, "id", T_TEXT | T_NULL, "its id; of a step that would be added, its external id", "web-17", call->engine, item->task) \
+    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
+    X(print_bool, "already", T_BOOL, "it was scheduled before", NULL, item->already) \
+    X(print_text, "result", T_TEXT, "`slung`, `already`, `skipped` or `deferred`", "slung", item->already ? "already" : item->skipped == sling_deferred ? "deferred" : item->skipped ? "skipped" : "slung") \
+    X(print_text, "group", T_TEXT | T_NULL, "the group that follows it", "group-3", op_group_name(call->engine, item->group))
+static const struct shape slung_task_shape = { "SlungTask", "a task that was to be slung", .members = SHAPE_ROWS(
+    SLUNG_TASK(SHAPE_ROW)
+    { "moved_from", T_TEXT | T_MAYBE, "its id before it moved to another project", "api-17" },
+    { "why", T_TEXT | T_MAYBE, "of one that is skipped or deferred" }) };
+/* clang-format on */
+
 static void print_item(struct op_call *call, struct json_writer *w, const struct sling_item *item) {
     struct task_view t = { .state = TASK_DRAFT };
     (void)core_task(engine_core(call->engine), item->task, &t);
     json_write_object_begin(w);
-    print_id(w, "id", call->engine, item->task);
+    SLUNG_TASK(SHAPE_PRINT)
     if (item->moved_from)
         print_text(w, "moved_from", item->moved_from);
-    print_text(w, "state", task_state_name(t.state));
-    print_bool(w, "already", item->already);
-    print_text(w, "result",
-               item->already                     ? "already"
-               : item->skipped == sling_deferred ? "deferred"
-               : item->skipped                   ? "skipped"
-                                                 : "slung");
     if (item->skipped)
         print_text(w, "why", item->skipped);
-    print_text(w, "group", op_group_name(call->engine, item->group));
     json_write_object_end(w);
 }
 
@@ -477,32 +482,19 @@ static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 #define FLAG_PARAM(name_, text_)                                                                   \
     { .name = name_, .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = text_ }
 
-/* clang-format off */
-static const struct shape slung_task_shape = { "SlungTask", "a task that was to be slung", .members = SHAPE_ROWS(
-    { "id", T_TEXT | T_NULL, "its id; of a step that would be added, its external id", "web-17" },
-    { "moved_from", T_TEXT | T_MAYBE, "its id before it moved to another project", "api-17" },
-    { "state", T_WORD, "its state", &words_state },
-    SHAPE_ALREADY,
-    { "result", T_TEXT, "`slung`, `already`, `skipped` or `deferred`", "slung" },
-    { "why", T_TEXT | T_MAYBE, "of one that is skipped or deferred" },
-    { "group", T_TEXT | T_NULL, "the group that follows it", "group-3" }) };
-/* clang-format on */
-
 const struct op op_task_sling = {
     OP("task.sling", "POST", "/v1/tasks/sling", "schedule drafts"),
     .text = "All or none, unless `partial`. What is scheduled already is `already`; tasks of a "
-            "project that only "
-            "coordinates are `skipped`. What is said of agent, account and merging stands beside "
-            "the task as its `context`; what was submitted stays as it is.",
+            "project that only coordinates are `skipped`. What is said of agent, account and "
+            "merging stands beside the task as its `context`; what was submitted stays as it is.",
     .params = PARAMS(
         PARAM(LIST, BODY, "tasks",
               .text = "task ids, or names of groups: all drafts of them; with a task go all drafts "
                       "below it",
               .required = true, .min = 1, .max = OP_LIST_MAX),
         TEXT_PARAM("project", 128, "the project they must belong to, or move to with `force`"),
-        FLAG_PARAM("force",
-                   "overrides the guards: another project (a draft moves there, with a new "
-                   "id), another group, a task that is at work or final"),
+        FLAG_PARAM("force", "overrides the guards: another project (a draft moves there, with a "
+                            "new id), another group, a task that is at work or final"),
         FLAG_PARAM("dry_run", "only says what would be slung"),
         FLAG_PARAM("partial", "each of `tasks` by itself: those that the queue has no room for are "
                               "`deferred`, the others slung"),

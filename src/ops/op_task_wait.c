@@ -28,6 +28,15 @@ static struct waiting *waiting_of(struct op_call *call) {
     return op_state(call, sizeof(struct waiting), NULL);
 }
 
+/* clang-format off */
+#define LAST_RUN(X) \
+    X(print_text, "outcome", T_WORD, "how", &words_outcome, outcome_name(run->outcome)) \
+    X(print_count, "exit_code", T_INT | T_NULL, "of its command", NULL, run->exit_code) \
+    X(print_count, "signal", T_INT | T_NULL, "the signal that ended its command", NULL, run->exit_signal > 0 ? run->exit_signal : -1) \
+    X(print_text, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message)
+static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ALL(LAST_RUN) };
+/* clang-format on */
+
 /* --- the answer ------------------------------------------------------------------------------ */
 
 static void print_last_run(struct json_writer *w, const struct last_run *run) {
@@ -37,10 +46,7 @@ static void print_last_run(struct json_writer *w, const struct last_run *run) {
         return;
     }
     json_write_object_begin(w);
-    print_text(w, "outcome", outcome_name(run->outcome));
-    print_count(w, "exit_code", run->exit_code);
-    print_count(w, "signal", run->exit_signal > 0 ? run->exit_signal : -1);
-    print_text(w, "message", run->message);
+    LAST_RUN(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -52,6 +58,19 @@ static bool put_why(const struct engine *engine, task_id task, struct strbuf *ou
     return true;
 }
 
+/* clang-format off */
+#define WAITED_TASK(X) \
+    X(print_text, "id", T_ID, "its id", NULL, s->ids[index]) \
+    X(print_text, "state", T_TEXT, "its state, or `deleted`", "done", there ? task_state_name(t.state) : "deleted") \
+    X(print_text, "reason", T_TEXT | T_NULL, "why it is in this state", "succeeded", there && t.reason != REASON_NONE ? reason_name(t.reason) : NULL) \
+    X(print_bool, "finished", T_BOOL, "it is final", NULL, finished) \
+    X(print_bool, "needs_person", T_BOOL, "it is held without a time, a draft, or behind a closed account", NULL, person) \
+    X(print_text, "why", T_TEXT | T_NULL, "what a person is needed for", "account 'claude' is closed", person && put_why(call->engine, t.id, &why) ? strbuf_text(&why) : NULL)
+static const struct shape waited_task_shape = { "WaitedTask", "a task that was waited for", .members = SHAPE_ROWS(
+    WAITED_TASK(SHAPE_ROW)
+    { "run", T_OBJECT | T_NULL, "how the last run that ended has ended", &last_run_shape }) };
+/* clang-format on */
+
 /* True: it is settled, one way or the other. */
 static bool print_one(struct json_writer *w, struct op_call *call, size_t index) {
     const struct waiting *s = waiting_of(call);
@@ -61,12 +80,7 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     bool person = there && engine_await_needs_person(call->engine, &t);
     bool finished = !there || task_state_is_final(t.state);
     json_write_object_begin(w);
-    print_text(w, "id", s->ids[index]);
-    print_text(w, "state", there ? task_state_name(t.state) : "deleted");
-    print_text(w, "reason", there && t.reason != REASON_NONE ? reason_name(t.reason) : NULL);
-    print_bool(w, "finished", finished);
-    print_bool(w, "needs_person", person);
-    print_text(w, "why", person && put_why(call->engine, t.id, &why) ? strbuf_text(&why) : NULL);
+    WAITED_TASK(SHAPE_PRINT)
     print_last_run(w, &s->runs[index]);
     json_write_object_end(w);
     return finished || (person && !op_flag(call, "patient"));
@@ -145,23 +159,6 @@ static int run(struct op_call *call) {
         return ask_runs(call);
     return op_wait_tasks(call, &spec, ask_runs);
 }
-
-/* clang-format off */
-static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ROWS(
-    { "outcome", T_WORD, "how", &words_outcome },
-    { "exit_code", T_INT | T_NULL, "of its command" },
-    { "signal", T_INT | T_NULL, "the signal that ended its command" },
-    { "message", T_TEXT | T_NULL, "its final message", "All tests pass." }) };
-
-static const struct shape waited_task_shape = { "WaitedTask", "a task that was waited for", .members = SHAPE_ROWS(
-    { "id", T_ID, "its id" },
-    { "state", T_TEXT, "its state, or `deleted`", "done" },
-    { "reason", T_TEXT | T_NULL, "why it is in this state", "succeeded" },
-    { "finished", T_BOOL, "it is final" },
-    { "needs_person", T_BOOL, "it is held without a time, a draft, or behind a closed account" },
-    { "why", T_TEXT | T_NULL, "what a person is needed for", "account 'claude' is closed" },
-    { "run", T_OBJECT | T_NULL, "how the last run that ended has ended", &last_run_shape }) };
-/* clang-format on */
 
 const struct op op_task_wait = {
     OP("task.wait", "POST", "/v1/wait", "wait until tasks have ended"),

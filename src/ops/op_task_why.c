@@ -107,8 +107,8 @@ static void put_quick_ends(struct op_call *call, const struct task_view *t, stru
     if (count < 2 || task_state_is_final(t->state))
         return;
     strbuf_printf(out,
-                  "; its last %" PRIu32 " runs have each ended in less than %g s "
-                  "(runaway.quick_s, runaway.pause_s)",
+                  "; its last %" PRIu32
+                  " runs have each ended in less than %g s (runaway.quick_s, runaway.pause_s)",
                   count, (double)config_number(config, "runaway.quick_s", NULL) / 1000.0);
 }
 
@@ -154,6 +154,19 @@ static const char *state_of(const struct agent_state *agent) {
                             : "open";
 }
 
+static const struct words words_agent = {
+    "AgentState", (const char *const[]){ "open", "limited", "closed", "not launched", NULL }
+};
+
+/* clang-format off */
+#define AGENT_CHOICE(X) \
+    X(print_text, "name", T_TEXT, "its name", "claude", op_name_of(call->engine, agents[i].agent)) \
+    X(print_text, "limiter", T_TEXT | T_NULL, "its account", "anthropic", op_name_of(call->engine, agents[i].limiter)) \
+    X(print_text, "state", T_WORD, "`closed`: until somebody clears its account", &words_agent, state_of(&agents[i])) \
+    X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, known ? agents[i].opens_at : 0)
+static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ALL(AGENT_CHOICE) };
+/* clang-format on */
+
 /* Its own and those that it may fail over to; none, if it may not. */
 static void print_agents(struct json_writer *w, struct op_call *call, task_id task) {
     struct agent_state agents[FAILOVER_MAX + 1];
@@ -162,10 +175,7 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
     for (size_t i = 0; count > 1 && i < count; i++) {
         bool known = !agents[i].open && agents[i].opens_at != TIME_NEVER;
         json_write_object_begin(w);
-        print_text(w, "name", op_name_of(call->engine, agents[i].agent));
-        print_text(w, "limiter", op_name_of(call->engine, agents[i].limiter));
-        print_text(w, "state", state_of(&agents[i]));
-        print_time(w, "opens_at", known ? agents[i].opens_at : 0);
+        AGENT_CHOICE(SHAPE_PRINT)
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -201,6 +211,14 @@ static void put_forecast(const struct engine *engine, task_id task, amount posit
         strbuf_puts(out, "as soon as its gate opens");
 }
 
+/* clang-format off */
+#define FORECAST(X) \
+    X(print_time, "starts_at", T_TIME | T_NULL, "when", NULL, start) \
+    X(print_count, "ahead", T_INT | T_NULL, "how many start before it", NULL, position > 0 ? position - 1 : -1) \
+    X(print_text, "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others", strbuf_text(&text))
+static const struct shape forecast_shape = { "Forecast", "when a task should start", .members = SHAPE_ALL(FORECAST) };
+/* clang-format on */
+
 static void print_forecast(struct json_writer *w, const struct engine *engine, task_id task,
                            amount position) {
     struct task_view t;
@@ -215,9 +233,7 @@ static void print_forecast(struct json_writer *w, const struct engine *engine, t
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     put_forecast(engine, task, position, &text);
     json_write_object_begin(w);
-    print_time(w, "starts_at", start);
-    print_count(w, "ahead", position > 0 ? position - 1 : -1);
-    print_text(w, "text", strbuf_text(&text));
+    FORECAST(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -285,22 +301,7 @@ static int run(struct op_call *call) {
     return op_ask(call, &question, take_run, foretell);
 }
 
-static const struct words words_agent = {
-    "AgentState", (const char *const[]){ "open", "limited", "closed", "not launched", NULL }
-};
-
 /* clang-format off */
-static const struct shape forecast_shape = { "Forecast", "when a task should start", .members = SHAPE_ROWS(
-    { "starts_at", T_TIME | T_NULL, "when" },
-    { "ahead", T_INT | T_NULL, "how many start before it" },
-    { "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others" }) };
-
-static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "its name", "claude" },
-    { "limiter", T_TEXT | T_NULL, "its account", "anthropic" },
-    { "state", T_WORD, "`closed`: until somebody clears its account", &words_agent },
-    { "opens_at", T_TIME | T_NULL, "when it opens, if it is known" }) };
-
 static const struct shape gate_shape = { "Gate", "a condition for the start of a task", .members = SHAPE_ROWS(
     { "gate", T_TEXT, "its code", "lease:runs" },
     { "open", T_BOOL, "it does not stop the task" },

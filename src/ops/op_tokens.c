@@ -41,14 +41,20 @@ static int run_add(struct op_call *call) {
     return r;
 }
 
+/* clang-format off */
+#define TOKEN(X) \
+    X(print_text, "id", T_TEXT, "its id", "k3f9x2m7aq", access->id) \
+    X(print_text, "name", T_TEXT, "its name", "phone", access->name) \
+    X(print_text, "scope", T_WORD, "what it may do", &words_scope, access_scope_name(access->scope)) \
+    X(print_bool, "session", T_BOOL, "it belongs to a page that is signed in", NULL, access->session) \
+    X(print_time, "created_at", T_TIME | T_NULL, "when it was made", NULL, access->created_at) \
+    X(print_time, "expires_at", T_TIME | T_NULL, "when it ends; null: never", NULL, access->expires_at) \
+    X(print_time, "used_at", T_TIME | T_NULL, "when it was last used", NULL, access->used_at)
+static const struct shape token_shape = { "Token", "a token for clients that come over TCP", .members = SHAPE_ALL(TOKEN) };
+/* clang-format on */
+
 static void print_access(struct json_writer *w, const struct engine_access *access) {
-    print_text(w, "id", access->id);
-    print_text(w, "name", access->name);
-    print_text(w, "scope", access_scope_name(access->scope));
-    print_bool(w, "session", access->session);
-    print_time(w, "created_at", access->created_at);
-    print_time(w, "expires_at", access->expires_at);
-    print_time(w, "used_at", access->used_at);
+    TOKEN(SHAPE_PRINT)
 }
 
 static void finish_add(struct op_call *call) {
@@ -109,7 +115,7 @@ const struct op op_token_add = {
                      .min = 1, .max = 315360000)),
     .answers =
         &(const struct shape){
-            .base = &shape_token,
+            .base = &token_shape,
             .members = SHAPE_ROWS({ "token", T_TEXT, "the token itself, shown here and never again",
                                     "sl_k3f9x2m7aq_…" }) },
     .right = OP_ADMIN,
@@ -126,7 +132,7 @@ const struct op op_token_list = {
     .text = "Never their secrets. Those that have expired are shown until the next one is made. "
             "Only at the owner's socket.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .answers = ANSWERS(SHAPE_PAGE(&shape_token)),
+    .answers = ANSWERS(SHAPE_PAGE(&token_shape)),
     .right = OP_ADMIN,
     .local = true,
     .run = run_list,

@@ -22,19 +22,25 @@ static struct asking *asking_of(struct op_call *call) {
     return op_state(call, sizeof(struct asking), asking_finish);
 }
 
+/* clang-format off */
+#define USAGE_SUM(X) \
+    X(print_int, "at", T_TIME, "when the span began", NULL, s->at) \
+    X(print_text, "name", T_TEXT | T_NULL, "the project or agent; null: none", "web", by_agent ? s->agent : s->project) \
+    X(print_int, "runs", T_INT, "runs", NULL, s->runs) \
+    X(print_int, "ok", T_INT, "those that succeeded", NULL, s->ok) \
+    X(print_int, "busy_ms", T_SPAN, "how long they took together", NULL, s->busy_ms) \
+    X(print_int, "tokens_in", T_INT, "tokens read", NULL, s->tokens_in) \
+    X(print_int, "tokens_out", T_INT, "tokens written", NULL, s->tokens_out) \
+    X(print_int, "tokens_cached", T_INT, "tokens read from a cache", NULL, s->tokens_cached) \
+    X(print_int, "unknown_tokens", T_INT, "runs that reported none", NULL, s->unknown_tokens) \
+    X(print_cost, "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any", NULL, s->unknown_cost < s->runs ? s->cost_micro_usd : -1) \
+    X(print_int, "unknown_cost", T_INT, "runs that reported none", NULL, s->unknown_cost)
+static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended in a span have used", .members = SHAPE_ALL(USAGE_SUM) };
+/* clang-format on */
+
 static void print_sum(struct json_writer *w, const struct spent_row *s, bool by_agent) {
     json_write_object_begin(w);
-    print_int(w, "at", s->at);
-    print_text(w, "name", by_agent ? s->agent : s->project);
-    print_int(w, "runs", s->runs);
-    print_int(w, "ok", s->ok);
-    print_int(w, "busy_ms", s->busy_ms);
-    print_int(w, "tokens_in", s->tokens_in);
-    print_int(w, "tokens_out", s->tokens_out);
-    print_int(w, "tokens_cached", s->tokens_cached);
-    print_int(w, "unknown_tokens", s->unknown_tokens);
-    print_cost(w, "cost_usd", s->unknown_cost < s->runs ? s->cost_micro_usd : -1);
-    print_int(w, "unknown_cost", s->unknown_cost);
+    USAGE_SUM(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -73,13 +79,29 @@ static void print_targets(struct op_call *call, struct json_writer *w) {
     json_write_array_end(w);
 }
 
+/* clang-format off */
+static const struct shape usage_target_shape = { "UsageTarget", "the part of a project", .members = SHAPE_ROWS(
+    { "name", T_TEXT, "the project", "web" },
+    { "weight", T_NUMBER, "its weight of today" },
+    { "target", T_NUMBER, "its part" }) };
+
+#define USAGE(X) \
+    X(print_text, "by", T_TEXT, "`day` or `hour`", "day", a->days ? "day" : "hour") \
+    X(print_text, "group", T_TEXT, "`project` or `agent`", "project", a->by_agent ? "agent" : "project") \
+    X(print_int, "since", T_TIME, "the first span", NULL, a->since) \
+    X(print_int, "until", T_TIME, "spans that began before", NULL, a->until)
+static const struct shape usage_shape = { .members = SHAPE_ROWS(
+    USAGE(SHAPE_ROW)
+    SHAPE_PAGE(&usage_sum_shape),
+    { "targets", T_OBJECT | T_LIST | T_MAYBE,
+                         "by project: what each active one should get of all tokens",
+                         &usage_target_shape }) };
+/* clang-format on */
+
 static int print(struct op_call *call) {
     const struct asking *a = asking_of(call);
     struct json_writer w = op_begin(call);
-    print_text(&w, "by", a->days ? "day" : "hour");
-    print_text(&w, "group", a->by_agent ? "agent" : "project");
-    print_int(&w, "since", a->since);
-    print_int(&w, "until", a->until);
+    USAGE(SHAPE_PRINT_TO)
     print_json(&w, "items", strbuf_text(&a->items));
     if (!a->by_agent)
         print_targets(call, &w);
@@ -119,26 +141,6 @@ static int run(struct op_call *call) {
 static const char *const spans[] = { "day", "hour", NULL };
 static const char *const groups[] = { "project", "agent", NULL };
 
-/* clang-format off */
-static const struct shape usage_target_shape = { "UsageTarget", "the part of a project", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "the project", "web" },
-    { "weight", T_NUMBER, "its weight of today" },
-    { "target", T_NUMBER, "its part" }) };
-
-static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended in a span have used", .members = SHAPE_ROWS(
-    { "at", T_TIME, "when the span began" },
-    { "name", T_TEXT | T_NULL, "the project or agent; null: none", "web" },
-    { "runs", T_INT, "runs" },
-    { "ok", T_INT, "those that succeeded" },
-    { "busy_ms", T_SPAN, "how long they took together" },
-    { "tokens_in", T_INT, "tokens read" },
-    { "tokens_out", T_INT, "tokens written" },
-    { "tokens_cached", T_INT, "tokens read from a cache" },
-    { "unknown_tokens", T_INT, "runs that reported none" },
-    { "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any" },
-    { "unknown_cost", T_INT, "runs that reported none" }) };
-/* clang-format on */
-
 const struct op op_usage_list = {
     OP("usage.list", "GET", "/v1/usage", "sum up what runs have used, by day or hour"),
     .text = "A run counts in the span in which it ended. Days are kept for 800 days and hours for "
@@ -155,13 +157,7 @@ const struct op op_usage_list = {
                PARAM(NUMBER, QUERY, "until",
                      .text = "a time (ms): spans that began before; now when not given"),
                OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .answers = ANSWERS({ "by", T_TEXT, "`day` or `hour`", "day" },
-                       { "group", T_TEXT, "`project` or `agent`", "project" },
-                       { "since", T_TIME, "the first span" },
-                       { "until", T_TIME, "spans that began before" }, SHAPE_PAGE(&usage_sum_shape),
-                       { "targets", T_OBJECT | T_LIST | T_MAYBE,
-                         "by project: what each active one should get of all tokens",
-                         &usage_target_shape }),
+    .answers = &usage_shape,
     .right = OP_READ,
     .run = run,
 };

@@ -87,6 +87,11 @@ void print_cost(struct json_writer *w, const char *key, int64_t micro_usd) {
         json_write_null(w);
 }
 
+void print_number(struct json_writer *w, const char *key, double value, int decimals) {
+    json_write_key(w, key);
+    json_write_double(w, value, decimals);
+}
+
 void print_pause(struct json_writer *w, const struct engine_pause *pause) {
     print_text(w, "paused_by", pause ? pause->by : NULL);
     print_time(w, "paused_at", pause ? pause->at : 0);
@@ -139,10 +144,11 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     const char *host = NULL;
     uint32_t away = engine_away_holders(engine, v, &host);
     if (away > 0)
-        strbuf_printf(out,
-                      "; %" PRIu32 " of the places %s held on host '%s', which is unreachable (see "
-                      "'sluice host list')",
-                      away, away == 1 ? "is" : "are", host);
+        strbuf_printf(
+            out,
+            "; %" PRIu32
+            " of the places %s held on host '%s', which is unreachable (see 'sluice host list')",
+            away, away == 1 ? "is" : "are", host);
 }
 
 static void print_gate(struct json_writer *w, const struct engine *engine, task_id task) {
@@ -163,17 +169,23 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
         print_bool(w, "needs_person", true);
 }
 
+/* clang-format off */
+#define DENIAL(X) \
+    X(print_text, "agent", T_TEXT | T_NULL, "who wanted it", "claude", d.agent) \
+    X(print_text, "tool", T_TEXT | T_NULL, "the tool it called", "Bash", d.what->tool) \
+    X(print_text, "argument", T_TEXT | T_NULL, "and for what", "git commit", d.what->argument) \
+    X(print_int, "count", T_INT, "how many times", NULL, d.what->count) \
+    X(print_text, "allow", T_TEXT | T_NULL, "the rule that `task.retry` takes to allow it; null: the agent has no such option", "Bash(git commit:*)", d.has_option ? d.what->rule : NULL)
+static const struct shape denial_shape = { "Denial", "what an agent was not permitted to do", .members = SHAPE_ALL(DENIAL) };
+/* clang-format on */
+
 /* Only of a task that is held for it. */
 static void print_denial(struct json_writer *w, const struct engine *engine, task_id task) {
     struct engine_denial d;
     if (!engine_denial(engine, task, &d))
         return;
     print_object(w, "denied");
-    print_text(w, "agent", d.agent);
-    print_text(w, "tool", d.what->tool);
-    print_text(w, "argument", d.what->argument);
-    print_int(w, "count", d.what->count);
-    print_text(w, "allow", d.has_option ? d.what->rule : NULL);
+    DENIAL(SHAPE_PRINT)
     json_write_object_end(w);
 }
 
@@ -230,6 +242,26 @@ static void print_actions(struct json_writer *w, const struct task_view *t) {
     json_write_array_end(w);
 }
 
+/* clang-format off */
+#define LIVE_RUN(X) \
+    X(print_int, "attempt", T_INT, "its number", NULL, run.attempt) \
+    X(print_text, "phase", T_WORD, "what it is doing", &words_phase, t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase)) \
+    X(print_id, "lends_to", T_ID | T_NULL, "the task below it that has its slots", NULL, engine, t->borrower) \
+    X(print_id, "borrows_from", T_ID | T_NULL, "the task above it whose slots it has", NULL, engine, t->lender) \
+    X(print_text, "agent", T_TEXT | T_NULL, "the agent that does it", "claude", op_name_of(engine, t->agent)) \
+    X(print_time, "started_at", T_TIME | T_NULL, "when its command started", NULL, run.started_at) \
+    X(print_count, "tokens_in", T_INT | T_NULL, "tokens read so far", NULL, run.tokens_in) \
+    X(print_count, "tokens_out", T_INT | T_NULL, "tokens written so far", NULL, run.tokens_out) \
+    X(print_text, "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, what it says or does", "All tests pass.", said ? strbuf_text(&line) : NULL) \
+    X(print_text, "unreachable_host", T_TEXT | T_NULL, "the host that it is on, if that is unreachable (`host.list`)", "box1", host.name) \
+    X(print_time, "unreachable_since", T_TIME | T_NULL, "since when", NULL, host.since)
+static const struct shape live_run_shape = { "LiveRun", "a run that has not ended", .members = SHAPE_ROWS(
+    LIVE_RUN(SHAPE_ROW)
+    { "instead_of", T_TEXT | T_NULL, "the agent of the task, while another one works for it", "codex" },
+    { "instead_until", T_TIME | T_NULL, "when that agent opens, if it is known" },
+    { "doing", T_TEXT | T_NULL, "what it does besides working", "waits for tasks below it" }) };
+/* clang-format on */
+
 static void print_live(struct json_writer *w, const struct engine *engine,
                        const struct task_view *t) {
     struct engine_run run;
@@ -239,62 +271,24 @@ static void print_live(struct json_writer *w, const struct engine *engine,
         return;
     }
     json_write_object_begin(w);
-    print_int(w, "attempt", run.attempt);
-    print_text(w, "phase", t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase));
-    print_id(w, "lends_to", engine, t->borrower);
-    print_id(w, "borrows_from", engine, t->lender);
-    print_text(w, "agent", op_name_of(engine, t->agent));
-    print_instead(w, engine, t);
-    print_time(w, "started_at", run.started_at);
-    print_count(w, "tokens_in", run.tokens_in);
-    print_count(w, "tokens_out", run.tokens_out);
-    print_doing(w, engine, t);
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     bool said = engine_last_line(engine, t->id, &line);
-    print_text(w, "last_line", said ? strbuf_text(&line) : NULL);
     struct engine_host_state host = { 0 };
     (void)engine_away_run(engine, t->id, &host);
-    print_text(w, "unreachable_host", host.name);
-    print_time(w, "unreachable_since", host.since);
+    LIVE_RUN(SHAPE_PRINT)
+    print_instead(w, engine, t);
+    print_doing(w, engine, t);
     json_write_object_end(w);
 }
 
-bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
-                        const char *title, time_ms changed_at) {
-    struct task_view t;
-    struct task_spec spec;
-    if (!core_task(engine_core(engine), task, &t)
-        || !core_task_spec(engine_core(engine), task, &spec))
-        return false;
-    print_id(w, "id", engine, task);
-    print_text(w, "project", op_name_of(engine, t.project));
-    print_text(w, "kind", op_name_of(engine, t.kind));
-    print_text(w, "title", title);
-    print_text(w, "state", task_state_name(t.state));
-    print_text(w, "hold", t.state == TASK_HELD ? hold_name(t.hold) : NULL);
-    print_text(w, "reason", reason_name(t.reason));
-    print_int(w, "priority", t.priority);
-    print_text(w, "agent", op_name_of(engine, t.agent));
-    print_id(w, "parent", engine, t.parent);
-    print_text(w, "group", op_group_name(engine, spec.group));
-    print_text(w, "external_id", engine_external_id(engine, task));
-    print_time(w, "created_at", t.created_at);
-    print_time(w, "changed_at", changed_at);
-    print_int(w, "depth", t.depth);
-    print_int(w, "iteration", t.iteration);
-    print_int(w, "attempt", t.attempt);
-    print_time(w, "not_before", t.state == TASK_HELD ? t.not_before : 0);
-    print_gate(w, engine, task);
-    print_denial(w, engine, task);
-    print_int(w, "score", t.score);
-    print_actions(w, &t);
-    print_live(w, engine, &t);
-    struct delivery_changes changes = { 0 };
-    if (t.attempt > 0 && (task_state_is_final(t.state) || t.state == TASK_HELD))
-        (void)engine_changes(engine, task, &changes);
-    print_changes(w, &changes);
-    return true;
-}
+/* clang-format off */
+#define CHANGES(X) \
+    X(print_int, "commits", T_INT, "commits on its branch", NULL, changes->commits) \
+    X(print_int, "files", T_INT, "files that differ; 0: nothing", NULL, changes->files) \
+    X(print_int, "insertions", T_INT, "lines added", NULL, changes->insertions) \
+    X(print_int, "deletions", T_INT, "lines removed", NULL, changes->deletions)
+static const struct shape changes_shape = { "Changes", "what a task has changed in its worktree", .members = SHAPE_ALL(CHANGES) };
+/* clang-format on */
 
 void print_changes(struct json_writer *w, const struct delivery_changes *changes) {
     json_write_key(w, "changes");
@@ -303,11 +297,59 @@ void print_changes(struct json_writer *w, const struct delivery_changes *changes
         return;
     }
     json_write_object_begin(w);
-    print_int(w, "commits", changes->commits);
-    print_int(w, "files", changes->files);
-    print_int(w, "insertions", changes->insertions);
-    print_int(w, "deletions", changes->deletions);
+    CHANGES(SHAPE_PRINT)
     json_write_object_end(w);
+}
+
+/* clang-format off */
+#define TASK(X) \
+    X(print_id, "id", T_ID, "its id", NULL, engine, task) \
+    X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
+    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
+    X(print_text, "title", T_TEXT | T_NULL, "its title", "write the parser", title) \
+    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
+    X(print_text, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
+    X(print_text, "reason", T_WORD, "why it is in this state", &words_reason, reason_name(t.reason)) \
+    X(print_int, "priority", T_INT, "lower starts first", NULL, t.priority) \
+    X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
+    X(print_id, "parent", T_ID | T_NULL, "the task that it is below", NULL, engine, t.parent) \
+    X(print_text, "group", T_TEXT | T_NULL, "the group that follows it", "night", op_group_name(engine, spec.group)) \
+    X(print_text, "external_id", T_TEXT | T_NULL, "what another system calls it", "JIRA-12", engine_external_id(engine, task)) \
+    X(print_time, "created_at", T_TIME | T_NULL, "when it was added", NULL, t.created_at) \
+    X(print_time, "changed_at", T_TIME | T_NULL, "when its row last changed", NULL, changed_at) \
+    X(print_int, "depth", T_INT, "how many tasks it is below", NULL, t.depth) \
+    X(print_int, "iteration", T_INT, "how often its work was begun", NULL, t.iteration) \
+    X(print_int, "attempt", T_INT, "how many runs it has had", NULL, t.attempt) \
+    X(print_time, "not_before", T_TIME | T_NULL, "when it leaves its hold by itself", NULL, t.state == TASK_HELD ? t.not_before : 0) \
+    X(print_int, "score", T_INT, "its place in the order, lower first", NULL, t.score)
+const struct shape shape_task = { "Task", "a task, as lists show it", .members = SHAPE_ROWS(
+    TASK(SHAPE_ROW)
+    { "gate", T_TEXT | T_NULL, "the first gate that stops it", "lease:runs" },
+    { "why", T_TEXT | T_NULL, "what that means", "all 8 places for runs are taken" },
+    { "needs_person", T_BOOL | T_MAYBE, "it stays as it is until a person does something" },
+    { "denied", T_OBJECT | T_MAYBE, "of a task that is held for it", &denial_shape },
+    { "actions", T_TEXT | T_LIST, "what can be done to it now: operations `task.ACTION`", "cancel" },
+    { "run", T_OBJECT | T_NULL, "its live run", &live_run_shape },
+    { "changes", T_OBJECT | T_NULL, "of one that has ended or waits for review; null: not known, or no worktree", &changes_shape }) };
+/* clang-format on */
+
+bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
+                        const char *title, time_ms changed_at) {
+    struct task_view t;
+    struct task_spec spec;
+    if (!core_task(engine_core(engine), task, &t)
+        || !core_task_spec(engine_core(engine), task, &spec))
+        return false;
+    TASK(SHAPE_PRINT)
+    print_gate(w, engine, task);
+    print_denial(w, engine, task);
+    print_actions(w, &t);
+    print_live(w, engine, &t);
+    struct delivery_changes changes = { 0 };
+    if (t.attempt > 0 && (task_state_is_final(t.state) || t.state == TASK_HELD))
+        (void)engine_changes(engine, task, &changes);
+    print_changes(w, &changes);
+    return true;
 }
 
 void print_external(struct json_writer *w, const struct engine *engine) {
@@ -409,57 +451,75 @@ static const char *instead_of(const struct engine *engine, const struct run_row 
     return own && strcmp(own, run->agent) != 0 ? own : NULL;
 }
 
+/* clang-format off */
+#define ANY_RUN(X) \
+    X(print_id, "task", T_ID, "its task", NULL, engine, run->task) \
+    X(print_int, "attempt", T_INT, "its number", NULL, run->attempt) \
+    X(print_int, "iteration", T_INT, "the iteration of the task", NULL, run->iteration) \
+    X(print_text, "phase", T_WORD | T_NULL, "what it is doing; null: it has ended", &words_phase, run->ended ? NULL : phase) \
+    X(print_text, "agent", T_TEXT | T_NULL, "who did it", "claude", run->agent) \
+    X(print_text, "instead_of", T_TEXT | T_NULL, "the agent of the task, if another one did it", "codex", instead_of(engine, run)) \
+    X(print_time, "ordered_at", T_TIME | T_NULL, "when its start was decided", NULL, run->ordered_at) \
+    X(print_time, "started_at", T_TIME | T_NULL, "when its command started", NULL, run->started_at) \
+    X(print_time, "ended_at", T_TIME | T_NULL, "when it ended", NULL, run->ended_at) \
+    X(print_text, "outcome", T_WORD | T_NULL, "how it ended", &words_outcome, run->ended ? outcome_name(run->outcome) : NULL) \
+    X(print_text, "how", T_TEXT | T_NULL, "how that is known", "exit", run->how) \
+    X(print_count, "exit_code", T_INT | T_NULL, "of its command", NULL, run->ended ? run->exit_code : -1) \
+    X(print_count, "signal", T_INT | T_NULL, "the signal that ended its command", NULL, run->exit_signal > 0 ? run->exit_signal : -1) \
+    X(print_text, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message) \
+    X(print_text, "model", T_TEXT | T_NULL, "the model that the agent used", "sonnet-5", run->model) \
+    X(print_count, "tokens_in", T_INT | T_NULL, "tokens read", NULL, run->tokens_in) \
+    X(print_count, "tokens_out", T_INT | T_NULL, "tokens written", NULL, run->tokens_out) \
+    X(print_count, "tokens_cached", T_INT | T_NULL, "tokens read from a cache", NULL, run->tokens_cached) \
+    X(print_cost, "cost_usd", T_USD | T_NULL, "what it cost", NULL, run->cost_micro_usd)
+const struct shape shape_any_run = { "AnyRun", "a run, as every list shows it", .members = SHAPE_ALL(ANY_RUN) };
+/* clang-format on */
+
 void print_run_members(struct json_writer *w, const struct engine *engine,
                        const struct run_row *run, const char *phase) {
-    print_id(w, "task", engine, run->task);
-    print_int(w, "attempt", run->attempt);
-    print_int(w, "iteration", run->iteration);
-    print_text(w, "phase", run->ended ? NULL : phase);
-    print_text(w, "agent", run->agent);
-    print_time(w, "ordered_at", run->ordered_at);
-    print_time(w, "started_at", run->started_at);
-    print_time(w, "ended_at", run->ended_at);
-    print_text(w, "outcome", run->ended ? outcome_name(run->outcome) : NULL);
-    print_text(w, "how", run->how);
-    print_count(w, "exit_code", run->ended ? run->exit_code : -1);
-    print_text(w, "message", run->message);
-    print_text(w, "model", run->model);
-    print_count(w, "tokens_in", run->tokens_in);
-    print_count(w, "tokens_out", run->tokens_out);
-    print_count(w, "tokens_cached", run->tokens_cached);
-    print_cost(w, "cost_usd", run->cost_micro_usd);
+    ANY_RUN(SHAPE_PRINT)
 }
+
+/* clang-format off */
+#define RUN(X) \
+    X(print_text, "executor", T_TEXT | T_NULL, "where it ran", "local", run->executor) \
+    X(print_text, "sandbox", T_TEXT | T_NULL, "what it was confined by", "bubblewrap", run->ended ? engine_sandbox_applied(run->applied) : engine_run_sandbox(engine, run->task, NULL)) \
+    X(print_text, "host", T_TEXT | T_NULL, "the host it ran on", "box", run->host) \
+    X(print_text, "folder", T_TEXT | T_NULL, "its folder", "web-17/1", run->folder) \
+    X(print_text, "said", T_TEXT | T_NULL, "what its agent reported", "ok", run->said) \
+    X(print_text, "session", T_TEXT | T_NULL, "the session of its agent", "1d66c3a0-5b1e", run->session) \
+    X(print_bool, "resumed", T_BOOL, "it continued the session of the run before", NULL, run->resumed)
+const struct shape shape_run = { "Run", "a run of a task", &shape_any_run, SHAPE_ROWS(
+    RUN(SHAPE_ROW)
+    { "applied", T_JSON | T_NULL, "which limits and which sandbox it really had" }) };
+/* clang-format on */
 
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run) {
     json_write_object_begin(w);
     print_run_members(w, engine, run, run_phase_name(run->phase));
-    print_text(w, "instead_of", instead_of(engine, run));
-    print_text(w, "executor", run->executor);
-    print_text(w, "sandbox",
-               run->ended ? engine_sandbox_applied(run->applied)
-                          : engine_run_sandbox(engine, run->task, NULL));
-    print_text(w, "host", run->host);
-    print_text(w, "folder", run->folder);
-    int_or_null(w, "signal", run->exit_signal, run->exit_signal > 0);
+    RUN(SHAPE_PRINT)
     if (looks_like_json(run->applied))
         print_json(w, "applied", run->applied);
     else
         print_text(w, "applied", run->applied);
-    print_text(w, "said", run->said);
-    print_text(w, "session", run->session);
-    print_bool(w, "resumed", run->resumed);
     json_write_object_end(w);
 }
+
+/* clang-format off */
+#define EVENT(X) \
+    X(print_int, "seq", T_INT, "its number", NULL, (int64_t)event->seq) \
+    X(print_time, "at", T_TIME, "when", NULL, event->at) \
+    X(print_text, "kind", T_TEXT, "what", "task.state", event->kind) \
+    X(print_id, "task", T_ID | T_NULL, "to which task", NULL, engine, event->task) \
+    X(print_count, "attempt", T_INT | T_NULL, "to which run of it", NULL, event->attempt > 0 ? (int64_t)event->attempt : -1) \
+    X(print_json, "data", T_JSON | T_MAP, "more, by kind (docs/events.md)", NULL, looks_like_json(event->data) ? event->data : "{}")
+const struct shape shape_event = { "Event", "something that happened", .members = SHAPE_ALL(EVENT) };
+/* clang-format on */
 
 void print_event(struct json_writer *w, const struct engine *engine,
                  const struct event_row *event) {
     json_write_object_begin(w);
-    print_int(w, "seq", (int64_t)event->seq);
-    print_time(w, "at", event->at);
-    print_text(w, "kind", event->kind);
-    print_id(w, "task", engine, event->task);
-    int_or_null(w, "attempt", event->attempt, event->attempt > 0);
-    print_json(w, "data", looks_like_json(event->data) ? event->data : "{}");
+    EVENT(SHAPE_PRINT)
     json_write_object_end(w);
 }
 

@@ -13,6 +13,7 @@ void print_time(struct json_writer *w, const char *key, time_ms at);        /* 0
 void print_amount(struct json_writer *w, const char *key, amount cap);      /* UNLIMITED: null */
 void print_count(struct json_writer *w, const char *key, int64_t value);    /* below 0: null */
 void print_cost(struct json_writer *w, const char *key, int64_t micro_usd); /* below 0: null */
+void print_number(struct json_writer *w, const char *key, double value, int decimals);
 /* Begin an object or a list. */
 void print_object(struct json_writer *w, const char *key);
 void print_list(struct json_writer *w, const char *key);

@@ -321,12 +321,10 @@ static void print_shape_type(const struct shape *shape, void *ctx) {
 }
 
 void op_print_typescript(struct strbuf *out) {
-    strbuf_puts(out,
-                "// types.ts: what the daemon answers. Made from the shapes of its operations by "
-                "`make docs`; do not edit.\n");
-    strbuf_puts(out,
-                "\n/** A page of any list */\nexport interface Page<T> {\n    items: T[];\n    "
-                "next: string | null;\n}\n");
+    strbuf_puts(out, "// types.ts: what the daemon answers. Made from the shapes of its operations "
+                     "by `make docs`; do not edit.\n");
+    strbuf_puts(out, "\n/** A page of any list */\nexport interface Page<T> {\n    items: T[];\n   "
+                     " next: string | null;\n}\n");
     words_each(print_words_type, out);
     shape_each(print_shape_type, out);
     for (const struct op *const *op = op_table; *op; op++) {

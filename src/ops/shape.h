@@ -1,9 +1,9 @@
 /* shape.h: what answers look like, one table for each shape.
  *
  * A shape is the one place that names the members of an answer. From it come the schemas of docs/openapi.json, the tables
- * and examples of docs/api.md, and web/src/types.ts. Printers are written by hand and kept in step: where
- * SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it is sent (op_check_answers), and
- * the harness of the tests sets it.
+ * and examples of docs/api.md, and web/src/types.ts. Many printers come from the same rows (SHAPE_PRINT); the others are
+ * written by hand. All are kept in step: where SLUICE_TEST_ANSWERS names a file, every answer is compared with its
+ * shape before it is sent (op_check_answers), and the harness of the tests sets it.
  *
  * Shapes of several operations are here and in shapes.c; that of one operation stands in its own file, as
  * `.answers = ANSWERS({ "name", T_TEXT, "what it is", "an example" }, …)`. */
@@ -68,6 +68,17 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
     &(const struct shape) {                                                                        \
         .members = SHAPE_ROWS(__VA_ARGS__)                                                         \
     }
+/* Members that are printed from the same rows: X(print function, name, type, text, of, value) in a list macro, which
+ * SHAPE_ROW makes rows of, and SHAPE_PRINT calls that print to `w`; the values are expressions of that place. */
+#define SHAPE_ROW(print_, name_, type_, text_, of_, ...)      { name_, type_, text_, of_ },
+#define SHAPE_PRINT(print_, name_, type_, text_, of_, ...)    print_(w, name_, __VA_ARGS__);
+#define SHAPE_PRINT_TO(print_, name_, type_, text_, of_, ...) print_(&w, name_, __VA_ARGS__);
+#define SHAPE_ALL(list_)                                                                           \
+    (const struct shape_member[]) {                                                                \
+        list_(SHAPE_ROW) {                                                                         \
+            .name = NULL                                                                           \
+        }                                                                                          \
+    }
 /* A page of a list; what else is in it may follow. */
 #define SHAPE_PAGE(shape_)                                                                         \
     { "items", T_OBJECT | T_LIST, "this page", shape_ }, {                                         \
@@ -82,10 +93,11 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
 #define SHAPE_ALREADY                                                                              \
     { "already", T_BOOL, "it was so before: nothing has changed" }
 
-extern const struct words words_state, words_hold, words_phase, words_outcome, words_scope;
-extern const struct shape shape_amount, shape_changed, shape_error, shape_event, shape_group,
-    shape_limiter, shape_listed_run, shape_message_page, shape_posted, shape_project, shape_run,
-    shape_task, shape_task_budget, shape_task_full, shape_token;
+extern const struct words words_state, words_hold, words_phase, words_outcome, words_scope,
+    words_reason, words_limiter;
+extern const struct shape shape_any_run, shape_budget, shape_limit, shape_amount, shape_changed,
+    shape_error, shape_event, shape_group, shape_limiter, shape_message_page, shape_posted,
+    shape_project, shape_run, shape_task, shape_task_budget;
 
 /* Calls `each` for every named shape that an answer has, each once, what others name first. */
 void shape_each(void (*each)(const struct shape *shape, void *ctx), void *ctx);

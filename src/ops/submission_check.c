@@ -205,13 +205,13 @@ static int link_one(const struct batch *batch, const struct batch_entry *entry, 
         return 0;
     if (r == -ENOTUNIQ)
         return error_prefix(err, "'depends_on'");
-    return r == -ENOENT ? error_set(err, -ENOENT,
-                                    "it depends on '%s', which is no task; force lets it wait for "
-                                    "one",
-                                    op_quote(name).text)
-                        : error_set(err, -EINVAL,
-                                    "it depends on '%s', which is no id and no name of this batch",
-                                    op_quote(name).text);
+    return r == -ENOENT
+               ? error_set(err, -ENOENT,
+                           "it depends on '%s', which is no task; force lets it wait for one",
+                           op_quote(name).text)
+               : error_set(err, -EINVAL,
+                           "it depends on '%s', which is no id and no name of this batch",
+                           op_quote(name).text);
 }
 
 int submission_link(const struct batch *batch, struct batch_entry *entry, struct error *err) {

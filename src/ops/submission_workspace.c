@@ -74,9 +74,9 @@ const char *submission_branch_note(const struct config *config, const char *proj
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (makes_worktrees(config, project))
         return NULL;
-    strbuf_printf(&text,
-                  "'base_branch' has no effect: project '%s' has no worktrees "
-                  "(projects.%s.workspace_mode)",
-                  op_quote(project).text, op_quote(project).text);
+    strbuf_printf(
+        &text,
+        "'base_branch' has no effect: project '%s' has no worktrees (projects.%s.workspace_mode)",
+        op_quote(project).text, op_quote(project).text);
     return arena_strdup(arena, strbuf_text(&text));
 }

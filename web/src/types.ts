@@ -102,6 +102,22 @@ export interface ActiveDaemon {
     addresses: string[];
 }
 
+/** something that happened */
+export interface Event {
+    /** its number */
+    seq: number;
+    /** when */
+    at: number;
+    /** what */
+    kind: string;
+    /** to which task */
+    task: string | null;
+    /** to which run of it */
+    attempt: number | null;
+    /** more, by kind (docs/events.md) */
+    data: Record<string, unknown>;
+}
+
 /** how many tasks wait */
 export interface Queue {
     /** how many wait */
@@ -154,24 +170,24 @@ export interface LiveRun {
     borrows_from: string | null;
     /** the agent that does it */
     agent: string | null;
-    /** the agent of the task, while another one works for it */
-    instead_of: string | null;
-    /** when that agent opens, if it is known */
-    instead_until: number | null;
     /** when its command started */
     started_at: number | null;
     /** tokens read so far */
     tokens_in: number | null;
     /** tokens written so far */
     tokens_out: number | null;
-    /** what it does besides working */
-    doing: string | null;
     /** the last line of its output; of an agent, what it says or does */
     last_line: string | null;
     /** the host that it is on, if that is unreachable (`host.list`) */
     unreachable_host: string | null;
     /** since when */
     unreachable_since: number | null;
+    /** the agent of the task, while another one works for it */
+    instead_of: string | null;
+    /** when that agent opens, if it is known */
+    instead_until: number | null;
+    /** what it does besides working */
+    doing: string | null;
 }
 
 /** what a task has changed in its worktree */
@@ -224,6 +240,8 @@ export interface Task {
     attempt: number;
     /** when it leaves its hold by itself */
     not_before: number | null;
+    /** its place in the order, lower first */
+    score: number;
     /** the first gate that stops it */
     gate: string | null;
     /** what that means */
@@ -232,8 +250,6 @@ export interface Task {
     needs_person?: boolean;
     /** of a task that is held for it */
     denied?: Denial;
-    /** its place in the order, lower first */
-    score: number;
     /** what can be done to it now: operations `task.ACTION` */
     actions: string[];
     /** its live run */
@@ -368,14 +384,14 @@ export interface Project {
     ready: number;
     /** live runs */
     running: number;
-    /** its tasks by state */
-    counts: Record<State, number>;
     /** live runs of it that do not belong to this daemon */
     external: number;
     /** the setting of that name */
     workspace_mode: string;
     /** how the work of its tasks is brought in */
     merge: string | null;
+    /** its tasks by state */
+    counts: Record<State, number>;
     /** its pool */
     workspaces: PoolPlace[];
 }
@@ -416,22 +432,6 @@ export interface Sandbox {
     why: string | null;
 }
 
-/** something that happened */
-export interface Event {
-    /** its number */
-    seq: number;
-    /** when */
-    at: number;
-    /** what */
-    kind: string;
-    /** to which task */
-    task: string | null;
-    /** to which run of it */
-    attempt: number | null;
-    /** more, by kind (docs/events.md) */
-    data: Record<string, unknown>;
-}
-
 /** everything at a glance */
 export interface Status {
     /** of the daemon */
@@ -452,6 +452,8 @@ export interface Status {
     preset: string;
     /** nothing starts */
     paused: boolean;
+    /** the last 10 */
+    events: Event[];
     /** who paused it */
     paused_by: string | null;
     /** when */
@@ -492,8 +494,6 @@ export interface Status {
     http: Listener;
     /** the sandbox */
     sandbox: Sandbox;
-    /** the last 10 */
-    events: Event[];
 }
 
 /** a start */
@@ -748,16 +748,16 @@ export interface ListedRun extends AnyRun {
 export interface AddedTask {
     /** its id; null: it was not added */
     id: string | null;
-    /** its `name` in the request */
-    name?: string;
     /** `queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new` */
     result: string;
-    /** it was so before: nothing has changed */
+    /** it was there before */
     already: boolean;
     /** how many start before it, and it */
     queue_position: number | null;
     /** its state; null: it is not there */
     state: State | null;
+    /** its `name` in the request */
+    name?: string;
 }
 
 /** a task that was to be changed */
@@ -872,14 +872,14 @@ export interface Run extends AnyRun {
     folder: string | null;
     /** the signal that ended its command */
     signal: number | null;
-    /** which limits and which sandbox it really had */
-    applied: unknown | null;
     /** what its agent reported */
     said: string | null;
     /** the session of its agent */
     session: string | null;
     /** it continued the session of the run before */
     resumed: boolean;
+    /** which limits and which sandbox it really had */
+    applied: unknown | null;
 }
 
 /** what limits further attempts */
@@ -972,18 +972,18 @@ export interface TaskFull extends Task {
 export interface SlungTask {
     /** its id; of a step that would be added, its external id */
     id: string | null;
-    /** its id before it moved to another project */
-    moved_from?: string;
     /** its state */
     state: State;
-    /** it was so before: nothing has changed */
+    /** it was scheduled before */
     already: boolean;
     /** `slung`, `already`, `skipped` or `deferred` */
     result: string;
-    /** of one that is skipped or deferred */
-    why?: string;
     /** the group that follows it */
     group: string | null;
+    /** its id before it moved to another project */
+    moved_from?: string;
+    /** of one that is skipped or deferred */
+    why?: string;
 }
 
 /** the end of a run */
@@ -1204,8 +1204,6 @@ export interface DaemonDoctor {
 
 /** GET /healthz */
 export interface DaemonHealth {
-    /** it works */
-    ok: boolean;
     /** `active` or `standby` */
     role?: string;
     /** its version */
@@ -1218,6 +1216,8 @@ export interface DaemonHealth {
     paused?: boolean;
     /** what keeps its state */
     store?: string;
+    /** it works */
+    ok: boolean;
     /** what the kernel does not let it do; see `GET /v1/doctor` */
     degraded?: string[];
 }
