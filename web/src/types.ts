@@ -706,6 +706,8 @@ export interface AnyRun {
     phase: Phase | null;
     /** who did it */
     agent: string | null;
+    /** the agent of the task, if another one did it */
+    instead_of: string | null;
     /** when its start was decided */
     ordered_at: number | null;
     /** when its command started */
@@ -718,6 +720,8 @@ export interface AnyRun {
     how: string | null;
     /** of its command */
     exit_code: number | null;
+    /** the signal that ended its command */
+    signal: number | null;
     /** its final message */
     message: string | null;
     /** the model that the agent used */
@@ -860,8 +864,6 @@ export interface MergedTask {
 
 /** a run of a task */
 export interface Run extends AnyRun {
-    /** the agent of the task, if another one did it */
-    instead_of: string | null;
     /** where it ran */
     executor: string | null;
     /** what it was confined by */
@@ -870,8 +872,6 @@ export interface Run extends AnyRun {
     host: string | null;
     /** its folder */
     folder: string | null;
-    /** the signal that ended its command */
-    signal: number | null;
     /** what its agent reported */
     said: string | null;
     /** the session of its agent */
