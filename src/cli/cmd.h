@@ -83,6 +83,9 @@ const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t
 int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
                int64_t *number);
 
+/* The last value as a time span (90s, 30m; digits alone are seconds) of at most `max` seconds, rounded up. */
+int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds);
+
 /* Prints a line on stdout, made safe for a terminal; returns CMD_OK. */
 int cmd_say(const char *format, ...) _printf_(1, 2);
 /* A variable of the environment; NULL if it is not set or empty. */

@@ -715,28 +715,11 @@ static time_ms day_of(time_ms now, int back) {
 }
 
 int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error *err) {
-    time_ms span, at;
     if (strcmp(text, "today") == 0 || strcmp(text, "yesterday") == 0) {
         *ret_since = day_of(now, strcmp(text, "yesterday") == 0);
         return 0;
     }
-    if (moment_parse_span(text, &span, NULL) == 0) {
-        if (span <= 0 || span > now)
-            return error_set(err, -EINVAL, "not a span that is over: '%.100s'", text);
-        *ret_since = now - span;
-        return 0;
-    }
-    int r = moment_parse(text, now, &at, err);
-    if (r < 0)
-        return error_set(
-            err, -EINVAL,
-            "not a moment: '%.100s' (examples: 12h, yesterday, today, 18:30, 2027-01-31)", text);
-    if (at > now && strchr(text, ':') && !strchr(text, '-'))
-        at -= DAYS(1); /* a time of day: the last one, not the next */
-    if (at > now)
-        return error_set(err, -EINVAL, "'%.100s' is yet to come", text);
-    *ret_since = at;
-    return 0;
+    return moment_parse_past(text, now, ret_since, err);
 }
 
 enum format { FORMAT_MARKDOWN, FORMAT_HTML, FORMAT_JSON, FORMAT_MAX };

@@ -23,6 +23,7 @@ static int add_cost(const struct cmd_call *call, json_t *body) {
     const char *text = cmd_value(call, "cost");
     if (!text)
         return CMD_OK;
+    text += *text == '$';
     const char *point = strchr(text, '.');
     bool good = strspn(text, "0123456789.") == strlen(text) && strcmp(text, ".") != 0
                 && (!point || !strchr(point + 1, '.')) && *text && strlen(text) <= 32;
@@ -44,8 +45,8 @@ static int make_body(const struct cmd_call *call, json_t *body) {
         { "tokens", "tokens", TOKENS_MAX },
         { "tokens-in", "tokens_in", TOKENS_MAX },
         { "tokens-out", "tokens_out", TOKENS_MAX },
-        { "rate-limited", "rate_limited_s", SECONDS_MAX },
     };
+    int64_t seconds = 0;
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
         int64_t value = 0;
         int code = cmd_number(call, numbers[i].option, 0, numbers[i].max, &value);
@@ -54,7 +55,11 @@ static int make_body(const struct cmd_call *call, json_t *body) {
         if (cmd_has(call, numbers[i].option))
             json_object_set_new(body, numbers[i].member, json_integer(value));
     }
-    int code = add_cost(call, body);
+    int code = cmd_seconds(call, "rate-limited", SECONDS_MAX, &seconds);
+    if (code == CMD_OK && cmd_has(call, "rate-limited"))
+        json_object_set_new(body, "rate_limited_s", json_integer(seconds));
+    if (code == CMD_OK)
+        code = add_cost(call, body);
     if (code != CMD_OK)
         return code;
     if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
@@ -136,7 +141,7 @@ static const struct cmd_option report_options[] = {
     { "tokens-out", 0, "N", "tokens written so far" },
     { "cost", 'c', "USD", "what it cost so far, in dollars" },
     { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
-    { "rate-limited", 0, "SECS", "the account is limited; how long to wait, 0 if not known" },
+    { "rate-limited", 0, "SECS", "the account is limited; how long to wait (300, 5m), 0 if not known" },
     { NULL },
 };
 

@@ -131,7 +131,7 @@ static int exit_code(const struct waiting *w) {
 
 static int cmd_wait_run(const struct cmd_call *call) {
     int64_t seconds = -1;
-    int code = cmd_number(call, "timeout", 0, TIMEOUT_MAX, &seconds);
+    int code = cmd_seconds(call, "timeout", TIMEOUT_MAX, &seconds);
     if (code != CMD_OK)
         return code;
     if (call->arg_count > TASKS_MAX)
@@ -167,7 +167,7 @@ static int cmd_wait_run(const struct cmd_call *call) {
 static const struct cmd_option wait_options[] = {
     { "any", 0, NULL, "until one of them has ended, instead of all" },
     { "keep-waiting", 0, NULL, "go on waiting for a task that needs a person" },
-    { "timeout", 't', "S", "most seconds to wait; 0 only looks; without it: for ever" },
+    { "timeout", 't', "S", "how long to wait (600, 10m); 0 only looks; without it: for ever" },
     { NULL },
 };
 

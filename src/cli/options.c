@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/time_ms.h"
 
 const struct cmd_option cmd_common_options[] = {
     { "json", 0, NULL, "print JSON" },
@@ -154,6 +155,21 @@ const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t
         if (strcmp(call->given[i].option->name, option) == 0 && n-- == 0)
             return call->given[i].value;
     return NULL;
+}
+
+int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds) {
+    const char *text = cmd_value(call, option);
+    int64_t ms;
+    if (!text)
+        return CMD_OK;
+    if (number_parse_span(text, &ms, NULL) < 0 || ms > SECONDS(max))
+        return cmd_usage_error(
+            call->cmd,
+            "option '--%s': expected a time span like 90s or 30m, at most %" PRId64
+            " s, got '%.80s'",
+            option, max, text);
+    *seconds = (ms + 999) / 1000;
+    return CMD_OK;
 }
 
 int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,

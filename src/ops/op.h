@@ -22,6 +22,7 @@
 #include "engine/access.h"
 #include "engine/engine.h"
 #include "ops/shape.h"
+#include "taskfile/task_member.h"
 
 enum op_type {
     OP_TEXT,
@@ -59,7 +60,9 @@ struct op_param {
     int64_t min, max; /* of numbers, and the length of texts and lists; max 0: the type's own */
     const char *const *choices; /* of texts; ends with NULL */
     const char *settings;       /* with OP_SETTINGS: "projects.P." */
-    const char *text;           /* lower case, no full stop */
+    /* A number that may also be a text: MEMBER_SPAN (30m), MEMBER_MOMENT (18:30) or MEMBER_MONEY ($2.50); 0: none. */
+    enum task_member_kind spelled;
+    const char *text; /* lower case, no full stop */
 };
 
 /* How the answer comes. */
@@ -174,8 +177,8 @@ int op_take_query(const struct op *op, const char *query, json_t *params, struct
 /* Adds those of a body. */
 int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
                  struct error *err);
-/* Everything required is there, nothing else is, types and ranges hold. */
-int op_check(const struct op *op, const json_t *params, struct error *err);
+/* Everything required is there, nothing else is, types and ranges hold. Texts for numbers become numbers. */
+int op_check(const struct op *op, json_t *params, struct error *err);
 
 /* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by what does not write. */
 struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params /* taken */,

@@ -337,7 +337,7 @@ static const struct op_param cancel_params[] = {
 
 static const struct op_param hold_params[] = {
     OP_PARAM_TASKS,
-    PARAM(NUMBER, BODY, "until",
+    PARAM(NUMBER, BODY, "until", .spelled = MEMBER_MOMENT,
           .text = "when it goes on by itself, in ms since the epoch; never when not given",
           .max = INT64_C(253402300799999)),
     { .name = NULL }

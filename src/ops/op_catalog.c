@@ -58,11 +58,6 @@ static void print_param_schema(const struct op_param *p, struct strbuf *out) {
     json_write_object_end(&w);
 }
 
-/* A number, or a text such as 30m. */
-static void print_spelled(struct json_writer *w) {
-    print_json(w, "anyOf", "[{\"type\":\"number\"},{\"type\":\"string\"}]");
-}
-
 static void print_member_type(struct json_writer *w, const struct task_member *m) {
     switch (m->kind) {
     case MEMBER_NAME:

@@ -136,6 +136,13 @@ static const char *type_of(enum op_type type) {
     return names[type];
 }
 
+static const char *spelling_of(enum task_member_kind kind) {
+    return kind == MEMBER_SPAN     ? ", or like `30m`"
+           : kind == MEMBER_MOMENT ? ", or like `18:30`"
+           : kind == MEMBER_MONEY  ? ", or like `$2.50`"
+                                   : "";
+}
+
 static const char *place_of(enum op_place place) {
     static const char *const names[OP_PLACE_MAX] = {
         [OP_IN_PATH] = "path",
@@ -162,7 +169,7 @@ static void print_params(const struct op *op, struct strbuf *out) {
         strbuf_printf(out, "| `%s`%s | %s | %s", p->name, p->required ? " *" : "",
                       place_of(p->place), type_of(p->type));
         print_range(p, out);
-        strbuf_printf(out, " | %s |\n", p->text);
+        strbuf_printf(out, "%s | %s |\n", spelling_of(p->spelled), p->text);
     }
     strbuf_putc(out, '\n');
 }

@@ -4,6 +4,10 @@
 #include "ops/print.h"
 #include "taskfile/task_member.h"
 
+void print_spelled(struct json_writer *w) {
+    print_json(w, "anyOf", "[{\"type\":\"number\"},{\"type\":\"string\"}]");
+}
+
 void print_param_type(struct json_writer *w, const struct op_param *p, const char *entry) {
     static const char *const types[OP_TYPE_MAX] = {
         [OP_TEXT] = "string",     [OP_NUMBER] = "integer", [OP_DECIMAL] = "number",
@@ -12,6 +16,10 @@ void print_param_type(struct json_writer *w, const struct op_param *p, const cha
     };
     bool text = p->type == OP_TEXT, list = p->type == OP_LIST || p->type == OP_ARRAY;
     bool number = p->type == OP_NUMBER || p->type == OP_DECIMAL;
+    if (p->spelled) {
+        print_spelled(w);
+        return;
+    }
     if (types[p->type])
         print_text(w, "type", types[p->type]);
     if (p->min != 0 ? text || list || number : number)

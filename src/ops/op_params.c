@@ -15,6 +15,8 @@
 #include "config/settings.h"
 #include "ops/json_read.h"
 #include "ops/op_internal.h"
+#include "os/clock.h"
+#include "os/moment.h"
 
 /* --- reading --------------------------------------------------------------------------------- */
 
@@ -229,10 +231,35 @@ static int check_value(const struct op_param *p, const json_t *value, struct err
     return 0;
 }
 
-int op_check(const struct op *op, const json_t *params, struct error *err) {
+/* "30m" becomes 1800, which is then checked like any number. What a query asks for has happened: its times are past. */
+static int take_spelled(const struct op_param *p, const char *name, json_t *params, json_t **value,
+                        struct error *err) {
+    struct task_member m = { .name = name, .kind = p->spelled };
+    struct task_source source = { .now = clock_read() };
+    const char *text = json_string_value(*value);
+    json_t *number = NULL;
+    time_ms at = 0;
+    if (p->spelled != MEMBER_MOMENT || p->place != OP_IN_QUERY) {
+        int r = task_member_check(&m, name, *value, &source, &number, err);
+        if (r < 0)
+            return error_prefix(err, "parameter '%s'", name);
+    } else if (moment_parse_past(text, source.now, &at, NULL) == 0) {
+        number = json_integer(at);
+    } else {
+        return error_set(err, -EINVAL,
+                         "parameter '%s': expected a past time like 12h, 18:30 or 2027-01-31, got "
+                         "'%s'",
+                         name, op_quote(text).text);
+    }
+    (void)json_object_set_new(params, name, number);
+    *value = number;
+    return 0;
+}
+
+int op_check(const struct op *op, json_t *params, struct error *err) {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)params, name, value) {
+    json_object_foreach(params, name, value) {
         const struct op_param *p = op_find_param(op, name);
         if (!p && strcmp(name, OP_BODY) == 0)
             continue;
@@ -240,7 +267,10 @@ int op_check(const struct op *op, const json_t *params, struct error *err) {
             return refuse_unknown(op, name, err);
         struct op_param named = *p;
         named.name = name;
-        int r = check_value(&named, value, err);
+        int r =
+            p->spelled && json_is_string(value) ? take_spelled(p, name, params, &value, err) : 0;
+        if (r == 0)
+            r = check_value(&named, value, err);
         if (r < 0)
             return r;
     }
@@ -286,6 +316,8 @@ static json_t *typed(const struct op_param *p, const struct strbuf *text, struct
     case OP_NUMBER:
         if (number_parse_int(strbuf_text(text), &number, NULL) == 0)
             return json_integer(number);
+        if (p->spelled) /* op_check reads it */
+            return json_string(strbuf_text(text));
         break;
     case OP_BOOLEAN:
         if (strcmp(strbuf_text(text), "true") == 0)

@@ -98,7 +98,7 @@ const struct op op_run_correct = {
                      .max = UINT32_MAX),
                TOKENS("tokens", "tokens used, input and output together"),
                TOKENS("tokens_in", "input tokens"), TOKENS("tokens_out", "output tokens"),
-               PARAM(DECIMAL, BODY, "cost_usd", .text = "cost in dollars", .max = 1000000000)),
+               PARAM(DECIMAL, BODY, "cost_usd", .spelled = MEMBER_MONEY, .text = "cost in dollars", .max = 1000000000)),
     .answers = ANSWERS({ "id", T_ID, "the task" }, { "attempt", T_INT, "the run" },
                        { "budget", T_OBJECT, "what the task has used now", &shape_task_budget }),
     .right = OP_ADMIN,

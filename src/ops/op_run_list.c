@@ -290,9 +290,9 @@ const struct op op_run_list = {
             "5,000 ended runs: a page may have fewer items than asked for, or none, and still a "
             "`next`. Runs go with their tasks (`retention`); what they used stays (`usage.list`).",
     .params = PARAMS(
-        PARAM(NUMBER, QUERY, "since",
+        PARAM(NUMBER, QUERY, "since", .spelled = MEMBER_MOMENT,
               .text = "those that live, or ended at this time (ms) or later"),
-        PARAM(NUMBER, QUERY, "until",
+        PARAM(NUMBER, QUERY, "until", .spelled = MEMBER_MOMENT,
               .text =
                   "those that ended before this time (ms); when not given also those that live"),
         OP_PARAM_FILTER("project", "only of this project"),

@@ -171,7 +171,7 @@ const struct op op_task_wait = {
               .max = ENGINE_AWAIT_MAX),
         PARAM(BOOLEAN, BODY, "any", .text = "until one of them has ended, instead of all"),
         PARAM(BOOLEAN, BODY, "patient", .text = "go on waiting for a task that needs a person"),
-        PARAM(NUMBER, BODY, "timeout_s",
+        PARAM(NUMBER, BODY, "timeout_s", .spelled = MEMBER_SPAN,
               .text = "most seconds to wait; 0 only looks; 60 when not given",
               .max = TIMEOUT_MAX_S)),
     .answers =

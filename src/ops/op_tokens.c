@@ -110,7 +110,7 @@ const struct op op_token_add = {
                      .required = true, .min = 1, .max = ACCESS_NAME_MAX),
                PARAM(TEXT, BODY, "scope", .text = "what it may do; `read` when not given",
                      .choices = scopes),
-               PARAM(NUMBER, BODY, "expires_s",
+               PARAM(NUMBER, BODY, "expires_s", .spelled = MEMBER_SPAN,
                      .text = "how long it is good for, in seconds; for ever when not given",
                      .min = 1, .max = 315360000)),
     .answers =

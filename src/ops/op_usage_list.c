@@ -151,10 +151,10 @@ const struct op op_usage_list = {
                PARAM(TEXT, QUERY, "group",
                      .text = "one sum for each project (when not given) or for each agent",
                      .choices = groups),
-               PARAM(NUMBER, QUERY, "since",
+               PARAM(NUMBER, QUERY, "since", .spelled = MEMBER_MOMENT,
                      .text = "a time (ms): spans from that in which it lies; 30 days or 48 hours "
                              "ago when not given"),
-               PARAM(NUMBER, QUERY, "until",
+               PARAM(NUMBER, QUERY, "until", .spelled = MEMBER_MOMENT,
                      .text = "a time (ms): spans that began before; now when not given"),
                OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = &usage_shape,

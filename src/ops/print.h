@@ -25,6 +25,8 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
 /* The JSON Schema of a member of a task. */
 void print_member_schema(struct json_writer *w, const struct task_member *m);
+/* The schema of a number, or of a text such as 30m. */
+void print_spelled(struct json_writer *w);
 /* The type of a parameter as members of a JSON schema; `entry`: the schema of what an OP_ARRAY has. */
 void print_param_type(struct json_writer *w, const struct op_param *p, const char *entry);
 struct engine_host_state;

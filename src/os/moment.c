@@ -89,3 +89,20 @@ int moment_parse(const char *text, time_ms now, time_ms *ret_at, struct error *e
     *ret_at = at;
     return 0;
 }
+
+int moment_parse_past(const char *text, time_ms now, time_ms *ret_at, struct error *err) {
+    time_ms at = 0;
+    int r = moment_parse(text, now, &at, err);
+    if (r < 0)
+        return r;
+    if (moment_parse_span(text, &at, NULL) == 0)
+        at = now - at;
+    else if (at > now && strchr(text, ':') && !strchr(text, '-'))
+        (void)moment_parse(text, now - DAYS(1), &at, NULL); /* the next one since yesterday */
+    if (at >= now)
+        return error_set(err, -EINVAL, "'%.100s' is yet to come", text);
+    if (at < 0)
+        return error_set(err, -EINVAL, "'%.100s' is before 1970", text);
+    *ret_at = at;
+    return 0;
+}

@@ -57,6 +57,8 @@ exits 1 'no such task: exit code'
 report $? 'no such task: one sentence'
 run sluice wait
 exits 2 'no id'
+run sluice wait --timeout 10m "$good"
+exits 0 'a time with a unit'
 run sluice wait --timeout soon "$good"
 exits 2 'a time that is none'
 run sluice wait ''

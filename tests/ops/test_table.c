@@ -296,6 +296,38 @@ static void a_query_is_decoded_and_typed(void **state) {
     assert_string_equal(query("config.list", "all=true"), "{\"all\":true}");
 }
 
+static bool ends_with(const char *name, const char *end) {
+    size_t size = strlen(name), length = strlen(end);
+    return size >= length && strcmp(name + size - length, end) == 0;
+}
+
+/* A number that is a time, a span or money may be written as people write these. */
+static void numbers_with_a_unit_may_be_texts(void **state) {
+    (void)state;
+    EACH(op) {
+        for (const struct op_param *p = (*op)->params; p && p->name; p++) {
+            bool number = p->type == OP_NUMBER || p->type == OP_DECIMAL;
+            bool unit = ends_with(p->name, "_s") || ends_with(p->name, "_usd")
+                        || strcmp(p->name, "until") == 0 || strcmp(p->name, "since") == 0;
+            if (number && unit && !p->spelled)
+                fail_msg("%s: parameter '%s' needs .spelled", (*op)->name, p->name);
+            if (!p->spelled)
+                continue;
+            const char *text = p->spelled == MEMBER_MONEY ? "$2.50" : "30s";
+            json_t *params = json_pack("{s:s}", p->name, text);
+            struct error err = { 0 };
+            int r = op_check(*op, params, &err);
+            if (r < 0 && !strstr(err.text, "is missing"))
+                fail_msg("%s: %s=%s: %s", (*op)->name, p->name, text, err.text);
+            assert_true(json_is_number(json_object_get(params, p->name)));
+            json_object_set_new(params, p->name, json_string("soon"));
+            assert_true(op_check(*op, params, &err) < 0);
+            assert_non_null(strstr(err.text, "'soon'"));
+            json_decref(params);
+        }
+    }
+}
+
 static void a_wrong_query_is_told_in_one_sentence(void **state) {
     (void)state;
     static const struct {
@@ -358,6 +390,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_method_names_the_right_one),
         cmocka_unit_test(what_is_no_path_finds_nothing),
         cmocka_unit_test(a_query_is_decoded_and_typed),
+        cmocka_unit_test(numbers_with_a_unit_may_be_texts),
         cmocka_unit_test(a_wrong_query_is_told_in_one_sentence),
         cmocka_unit_test(every_error_has_its_status),
     };

@@ -82,6 +82,31 @@ static void moments_are_local(void **state) {
     }
 }
 
+static void past_moments_are_the_last_ones(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        time_ms at;
+    } rows[] = {
+        { "30m", NOON - MINUTES(30) },
+        { "11:00", NOON - HOURS(1) },
+        { "18:30", NOON - HOURS(17) - MINUTES(30) },
+        { "2027-03-27", NOON - HOURS(12) },
+    };
+    time_ms at = 42;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        assert_int_equal(moment_parse_past(rows[i].text, NOON, &at, NULL), 0);
+        assert_int_equal(at, rows[i].at);
+    }
+    at = 42;
+    assert_true(moment_parse_past("2027-03-28", NOON, &at, &err) < 0);
+    assert_true(moment_parse_past("0s", NOON, &at, &err) < 0);
+    assert_true(moment_parse_past("36500d", NOON, &at, &err) < 0);
+    assert_true(moment_parse_past("soon", NOON, &at, &err) < 0);
+    assert_int_equal(at, 42);
+}
+
 static void what_is_no_moment_is_refused(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -106,6 +131,7 @@ int main(void) {
         cmocka_unit_test(spans_are_exact),
         cmocka_unit_test(what_is_no_span_is_refused),
         cmocka_unit_test(moments_are_local),
+        cmocka_unit_test(past_moments_are_the_last_ones),
         cmocka_unit_test(what_is_no_moment_is_refused),
     };
     return cmocka_run_group_tests(tests, in_berlin, NULL);
