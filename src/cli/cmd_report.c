@@ -141,7 +141,8 @@ static const struct cmd_option report_options[] = {
     { "tokens-out", 0, "N", "tokens written so far" },
     { "cost", 'c', "USD", "what it cost so far, in dollars" },
     { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
-    { "rate-limited", 0, "SECS", "the account is limited; how long to wait (300, 5m), 0 if not known" },
+    { "rate-limited", 0, "SECS",
+      "the account is limited; how long to wait (300, 5m), 0 if not known" },
     { NULL },
 };
 

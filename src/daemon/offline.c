@@ -175,10 +175,13 @@ int daemon_print_api(const char *format) {
         op_print_members(&out);
     else if (strcmp(format, "typescript") == 0)
         op_print_typescript(&out);
+    else if (strcmp(format, "form") == 0)
+        op_print_form(&out);
     else {
-        fprintf(stderr,
-                "sluiced: unknown format '%s': use markdown, openapi, members or typescript\n",
-                format);
+        fprintf(
+            stderr,
+            "sluiced: unknown format '%s': use markdown, openapi, members, typescript or form\n",
+            format);
         return DAEMON_USAGE;
     }
     fputs(strbuf_text(&out), stdout);

@@ -214,6 +214,8 @@ void op_print_markdown(struct strbuf *out);
 void op_print_typescript(struct strbuf *out);
 /* docs/members.md. */
 void op_print_members(struct strbuf *out);
+/* web/src/members.ts. */
+void op_print_form(struct strbuf *out);
 void op_print_openapi(struct strbuf *out, const char *version);
 /* The table as C text (src/mcp/catalog.h), for programs that do not have the operations. */
 void op_print_catalog(struct strbuf *out);

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/op_internal.h"
+#include "ops/print.h"
 #include "taskfile/task_member.h"
 
 static const char introduction[] =
@@ -123,6 +123,47 @@ void op_print_members(struct strbuf *out) {
                      "| member | option | value | meaning | children |\n|---|---|---|---|---|\n");
 #define MEMBER(name, ...) print_member(out, task_member_find(#name));
 #include "taskfile/task_members.inc"
+}
+
+/* --- web/src/members.ts ---------------------------------------------------------------------- */
+
+static const char *input_of(const struct task_member *m) {
+    return m->kind == MEMBER_SWITCH  ? "switch"
+           : m->kind == MEMBER_WHOLE ? "number"
+           : m->kind == MEMBER_NAMES ? "names"
+                                     : "text";
+}
+
+void op_print_form(struct strbuf *out) {
+    strbuf_puts(out, "// members.ts: the fields of the form that adds tasks. Made from the table "
+                     "of members by `make docs`; do not edit.\n"
+                     "export interface Member { name: string; label: string; input: 'text' | "
+                     "'number' | 'names' | 'switch'; example: string; help: string }\n"
+                     "export const members: Member[] = [\n");
+    for (const struct task_member *m = task_members; m < task_members + task_member_count; m++) {
+        static const char *const examples[MEMBER_KIND_MAX] = {
+            [MEMBER_SPAN] = "30m",
+            [MEMBER_MOMENT] = "18:30",
+            [MEMBER_MONEY] = "$2.50",
+            [MEMBER_NAMES] = "web-17, web-18",
+        };
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        struct json_writer w;
+        if (!m->form)
+            continue;
+        task_member_text(m, &text);
+        strbuf_puts(out, "    ");
+        json_write_init(&w, out, false);
+        json_write_object_begin(&w);
+        print_text(&w, "name", m->name);
+        print_text(&w, "label", m->form);
+        print_text(&w, "input", input_of(m));
+        print_text(&w, "example", examples[m->kind] ? examples[m->kind] : "");
+        print_text(&w, "help", strbuf_text(&text));
+        json_write_object_end(&w);
+        strbuf_puts(out, ",\n");
+    }
+    strbuf_puts(out, "];\n");
 }
 
 /* --- docs/api.md ----------------------------------------------------------------------------- */

@@ -91,14 +91,14 @@ const struct op op_run_correct = {
             "in the project and global windows, and in the daily totals. Values that are not given "
             "do not change. A task that was held because its budget was used up continues if some "
             "of the budget is left.",
-    .params =
-        PARAMS(OP_PARAM_ID,
-               PARAM(NUMBER, BODY, "attempt",
-                     .text = "the number of the run; the last ended run if not given", .min = 1,
-                     .max = UINT32_MAX),
-               TOKENS("tokens", "tokens used, input and output together"),
-               TOKENS("tokens_in", "input tokens"), TOKENS("tokens_out", "output tokens"),
-               PARAM(DECIMAL, BODY, "cost_usd", .spelled = MEMBER_MONEY, .text = "cost in dollars", .max = 1000000000)),
+    .params = PARAMS(OP_PARAM_ID,
+                     PARAM(NUMBER, BODY, "attempt",
+                           .text = "the number of the run; the last ended run if not given",
+                           .min = 1, .max = UINT32_MAX),
+                     TOKENS("tokens", "tokens used, input and output together"),
+                     TOKENS("tokens_in", "input tokens"), TOKENS("tokens_out", "output tokens"),
+                     PARAM(DECIMAL, BODY, "cost_usd", .spelled = MEMBER_MONEY,
+                           .text = "cost in dollars", .max = 1000000000)),
     .answers = ANSWERS({ "id", T_ID, "the task" }, { "attempt", T_INT, "the run" },
                        { "budget", T_OBJECT, "what the task has used now", &shape_task_budget }),
     .right = OP_ADMIN,

@@ -13,7 +13,7 @@
  *   3. src/store/…, only if it is a column
  *   then `make docs`. A child of a run may not set it, and no MCP tool shows it, until its row says so.
  * tests/unit/test_taskfile_table.c tries every row in every form; tests/ops/test_children.c asks for a decision
- * whether a run may set it; test_documents compares the pages. */
+ * whether a run may set it; ops_table compares the pages. */
 #pragma once
 
 #include <jansson.h>

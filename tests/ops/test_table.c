@@ -174,6 +174,9 @@ static void the_page_of_members_is_what_their_table_says(void **state) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_members(&made);
     check_document(SOURCE_ROOT "/docs/members.md", &made);
+    strbuf_clear(&made);
+    op_print_form(&made);
+    check_document(SOURCE_ROOT "/web/src/members.ts", &made);
 }
 
 static void the_description_for_programs_is_json_with_every_operation(void **state) {

@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { ApiError, get, post, words } from '../api';
 import { useLoad } from '../load';
 import { status, wantStatus } from '../live';
+import { members, type Member } from '../members';
 import { Dialog } from '../parts/dialog';
 import { say } from '../parts/toast';
 import { go, route } from '../route';
@@ -16,12 +17,23 @@ type Spec = Record<string, unknown>;
 function common(form: FormData): Spec {
     const spec: Spec = {};
     const text = (name: string) => String(form.get(name) ?? '').trim();
-    for (const name of ['project', 'title', 'kind', 'cwd'] as const) if (text(name)) spec[name] = text(name);
-    for (const name of ['priority', 'retries', 'timeout_s'] as const) if (text(name)) spec[name] = Number(text(name));
-    if (text('depends_on')) spec.depends_on = text('depends_on').split(/[\s,]+/);
-    for (const name of ['review', 'hold', 'draft'] as const) if (form.get(name)) spec[name] = true;
+    if (text('project')) spec.project = text('project');
+    for (const { name, input } of members) {
+        if (!text(name)) continue;
+        spec[name] = input === 'number' ? Number(text(name)) : input === 'names' ? text(name).split(/[\s,]+/) : input === 'switch' ? true : text(name);
+    }
     return spec;
 }
+
+/** One field of the form, as the table of members describes it. */
+function Field({ of: { name, label, input, example, help } }: { of: Member }) {
+    return <label class="field" title={help}>{label}<input name={name} type={input === 'number' ? 'number' : 'text'} placeholder={example} /></label>;
+}
+
+const FIRST = ['title', 'depends_on'];
+const switches = members.filter((member) => member.input === 'switch');
+const rest = members.filter((member) => member.input !== 'switch' && !FIRST.includes(member.name));
+const field = (name: string) => members.filter((member) => member.name === name).map((member) => <Field key={name} of={member} />);
 
 /** The tasks that a form describes; throws a sentence. */
 function tasksOf(mode: Mode, form: FormData): { tasks: Spec[]; group?: string } {
@@ -103,24 +115,18 @@ export function Add({ onClose }: { onClose: () => void }) {
                             <select name="agent">{shown === 'lines' && <option value="">none: each line is a command</option>}{names.map((name) => <option key={name} value={name}>{line(name)}</option>)}</select>
                         </label>
                     )}
-                    {(shown === 'prompt' || shown === 'command') && <label class="field">Title<input name="title" placeholder="its first line" /></label>}
-                    {shown !== 'json' && <label class="field">After (ids)<input name="depends_on" placeholder="web-17, web-18" /></label>}
+                    {(shown === 'prompt' || shown === 'command') && field('title')}
+                    {shown !== 'json' && field('depends_on')}
                 </div>
                 {shown !== 'json' && (
                     <div class="choices">
-                        <label class="choice"><input type="checkbox" name="review" /> wait for approval</label>
-                        <label class="choice"><input type="checkbox" name="hold" /> hold</label>
-                        <label class="choice"><input type="checkbox" name="draft" /> only a draft</label>
+                        {switches.map(({ name, label, help }) => <label key={name} class="choice" title={help}><input type="checkbox" name={name} /> {label}</label>)}
                     </div>
                 )}
                 <details>
                     <summary>more</summary>
                     <div class="grid-2">
-                        <label class="field">Priority (lower first)<input name="priority" type="number" placeholder="100" /></label>
-                        <label class="field">Retries<input name="retries" type="number" min="0" placeholder="as configured" /></label>
-                        <label class="field">Time-out in seconds<input name="timeout_s" type="number" min="1" placeholder="as configured" /></label>
-                        <label class="field">Kind<input name="kind" /></label>
-                        <label class="field">Folder<input name="cwd" placeholder="that of its project" /></label>
+                        {rest.map((member) => <Field key={member.name} of={member} />)}
                         <label class="field">Group<input name="group" /></label>
                     </div>
                 </details>
