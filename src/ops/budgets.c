@@ -1,24 +1,8 @@
 /* budgets.c: see budgets.h. What nobody knows is null, not 0; sums say how many runs they do not know of. */
 #include "ops/budgets.h"
 
-#include <errno.h>
-
 #include "base/money.h"
 #include "core/budgets.h"
-
-int op_money(const char *name, const json_t *value, int64_t *ret_micro, struct error *err) {
-    double dollars = json_number_value(value);
-    if (json_is_string(value)) {
-        int r = money_parse(json_string_value(value), ret_micro, err);
-        return r < 0 ? error_prefix(err, "'%s'", name) : 0;
-    }
-    if (!json_is_number(value))
-        return error_set(err, -EINVAL, "'%s' must be dollars, like 2.50", name);
-    if (!(dollars >= 0) || dollars > (double)MONEY_MAX / (double)MONEY_DOLLAR)
-        return error_set(err, -ERANGE, "'%s' must be from 0 to 1000000000 dollars", name);
-    *ret_micro = (int64_t)(dollars * (double)MONEY_DOLLAR + 0.5);
-    return 0;
-}
 
 void print_usd(struct json_writer *w, const char *key, int64_t micro) {
     json_write_key(w, key);

@@ -1,11 +1,8 @@
-/* budgets.h: money and tokens of budgets, read from a client and printed. Private to ops/. */
+/* budgets.h: money and tokens of budgets, printed. Private to ops/. */
 #pragma once
 
 #include "engine/allowance.h"
 #include "ops/print.h"
-
-/* Dollars as a JSON number, or a text like $2.50; in millionths. `name`: for the sentence. */
-int op_money(const char *name, const json_t *value, int64_t *ret_micro, struct error *err);
 
 /* "cost_usd": 0.42; null below 0 and for UNLIMITED. */
 void print_usd(struct json_writer *w, const char *key, int64_t micro);

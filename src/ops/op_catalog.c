@@ -59,53 +59,26 @@ static void print_param_schema(const struct op_param *p, struct strbuf *out) {
 }
 
 static void print_member_type(struct json_writer *w, const struct task_member *m) {
-    switch (m->kind) {
-    case MEMBER_NAME:
-    case MEMBER_LINE:
-    case MEMBER_BODY:
-    case MEMBER_CHOICE:
-    case MEMBER_PATH:
-    case MEMBER_PLACE:
-    case MEMBER_ARTIFACT:
+    if (m->kind < MEMBER_WHOLE) {
         print_type(w, "string");
-        break;
-    case MEMBER_WHOLE:
+    } else if (m->kind == MEMBER_WHOLE) {
         print_type(w, "integer");
         print_int(w, "minimum", m->min);
         print_int(w, "maximum", m->max);
-        break;
-    case MEMBER_SPAN:
-    case MEMBER_SIZE:
-    case MEMBER_MONEY:
-    case MEMBER_MOMENT:
+    } else if (task_kinds[m->kind].unit) {
         print_spelled(w);
-        break;
-    case MEMBER_SWITCH:
-        print_type(w, "boolean");
-        break;
-    case MEMBER_NAMES:
-    case MEMBER_WORDS:
-    case MEMBER_CHECKS:
+    } else if (m->kind == MEMBER_NAMES || m->kind == MEMBER_WORDS || m->kind == MEMBER_CHECKS) {
         print_items(w, m->kind == MEMBER_CHECKS ? NULL : "string");
-        break;
-    case MEMBER_ENV:
-    case MEMBER_PAIRS:
-    case MEMBER_OBJECT:
-    case MEMBER_KIND_MAX:
-        print_type(w, "object");
+    } else {
+        print_type(w, m->kind == MEMBER_SWITCH ? "boolean" : "object");
     }
 }
 
 void print_member_schema(struct json_writer *w, const struct task_member *m) {
-    static const char *const units[MEMBER_KIND_MAX] = {
-        [MEMBER_SPAN] = "; seconds, or a text like 30m",
-        [MEMBER_SIZE] = "; MB, or a text like 1.5GB",
-        [MEMBER_MONEY] = "; dollars, or a text like $2.50",
-        [MEMBER_MOMENT] = "; ms since the epoch, or a text like 30m, 18:30 or 2027-01-31T18:30",
-    };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     task_member_text(m, &text);
-    strbuf_puts(&text, units[m->kind] ? units[m->kind] : "");
+    if (task_kinds[m->kind].unit)
+        strbuf_printf(&text, "; %s", task_kinds[m->kind].unit);
     json_write_object_begin(w);
     print_member_type(w, m);
     print_enum(w, m->choices);

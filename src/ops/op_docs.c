@@ -141,12 +141,6 @@ void op_print_form(struct strbuf *out) {
                      "'number' | 'names' | 'switch'; example: string; help: string }\n"
                      "export const members: Member[] = [\n");
     for (const struct task_member *m = task_members; m < task_members + task_member_count; m++) {
-        static const char *const examples[MEMBER_KIND_MAX] = {
-            [MEMBER_SPAN] = "30m",
-            [MEMBER_MOMENT] = "18:30",
-            [MEMBER_MONEY] = "$2.50",
-            [MEMBER_NAMES] = "web-17, web-18",
-        };
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         struct json_writer w;
         if (!m->form)
@@ -158,7 +152,7 @@ void op_print_form(struct strbuf *out) {
         print_text(&w, "name", m->name);
         print_text(&w, "label", m->form);
         print_text(&w, "input", input_of(m));
-        print_text(&w, "example", examples[m->kind] ? examples[m->kind] : "");
+        print_text(&w, "example", task_kinds[m->kind].example ? task_kinds[m->kind].example : "");
         print_text(&w, "help", strbuf_text(&text));
         json_write_object_end(&w);
         strbuf_puts(out, ",\n");
@@ -175,13 +169,6 @@ static const char *type_of(enum op_type type) {
         [OP_ARRAY] = "list",      [OP_VALUE] = "value",   [OP_SETTINGS] = "value",
     };
     return names[type];
-}
-
-static const char *spelling_of(enum task_member_kind kind) {
-    return kind == MEMBER_SPAN     ? ", or like `30m`"
-           : kind == MEMBER_MOMENT ? ", or like `18:30`"
-           : kind == MEMBER_MONEY  ? ", or like `$2.50`"
-                                   : "";
 }
 
 static const char *place_of(enum op_place place) {
@@ -210,7 +197,9 @@ static void print_params(const struct op *op, struct strbuf *out) {
         strbuf_printf(out, "| `%s`%s | %s | %s", p->name, p->required ? " *" : "",
                       place_of(p->place), type_of(p->type));
         print_range(p, out);
-        strbuf_printf(out, "%s | %s |\n", spelling_of(p->spelled), p->text);
+        if (p->spelled)
+            strbuf_printf(out, ", or like `%s`", task_kinds[p->spelled].example);
+        strbuf_printf(out, " | %s |\n", p->text);
     }
     strbuf_putc(out, '\n');
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/money.h"
 #include "engine/correct.h"
 #include "ops/budgets.h"
 
@@ -64,7 +65,9 @@ static int take_amounts(struct op_call *call, struct engine_correction *ret) {
     if (ret->tokens_in < 0 && ret->tokens_out < 0 && !cost)
         return op_fail(call, -EINVAL,
                        "give at least one of 'tokens', 'tokens_in', 'tokens_out', 'cost_usd'");
-    return cost ? op_money("cost_usd", cost, &ret->cost_micro_usd, &call->err) : 0;
+    if (cost)
+        ret->cost_micro_usd = (int64_t)(json_number_value(cost) * (double)MONEY_DOLLAR + 0.5);
+    return 0;
 }
 
 static int run(struct op_call *call) {

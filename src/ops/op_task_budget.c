@@ -7,38 +7,22 @@
 
 #include "ops/budgets.h"
 
-#define TOKENS_MOST INT64_C(100000000000000)
-
-static bool is_unlimited(const json_t *value) {
-    return json_is_string(value) && strcmp(json_string_value(value), "unlimited") == 0;
-}
-
-static int take_tokens(struct op_call *call, const char *name, int64_t *ret) {
+/* As the member of this name, or unlimited. */
+static int take_amount(struct op_call *call, const char *name, int64_t *ret) {
+    const struct task_member *m = task_member_find(name);
     const json_t *value = op_json(call, name);
+    json_t *other = NULL;
     if (!value)
         return 0;
-    if (is_unlimited(value)) {
+    if (json_is_string(value) && strcmp(json_string_value(value), "unlimited") == 0) {
         *ret = UNLIMITED;
         return 0;
     }
-    if (!json_is_integer(value))
-        return op_fail(call, -EINVAL, "parameter '%s' must be a whole number or unlimited", name);
-    if (json_integer_value(value) < 0 || json_integer_value(value) > TOKENS_MOST)
-        return op_fail(call, -ERANGE, "parameter '%s' must be from 0 to 100000000000000", name);
-    *ret = json_integer_value(value);
-    return 0;
-}
-
-static int take_usd(struct op_call *call, const char *name, int64_t *ret) {
-    const json_t *value = op_json(call, name);
-    if (!value)
-        return 0;
-    if (is_unlimited(value)) {
-        *ret = UNLIMITED;
-        return 0;
-    }
-    int r = op_money(name, value, ret, &call->err);
-    return r < 0 ? error_prefix(&call->err, "parameter") : 0;
+    int r = task_member_check(m, name, value, &(struct task_source){ 0 }, &other, &call->err);
+    if (r == 0)
+        *ret = task_member_number(m, other ? other : value);
+    json_decref(other);
+    return r < 0 ? error_prefix(&call->err, "parameter '%s', unless it is unlimited", name) : 0;
 }
 
 static int take_limits(struct op_call *call, struct engine_limits *ret) {
@@ -46,12 +30,12 @@ static int take_limits(struct op_call *call, struct engine_limits *ret) {
     *ret = ENGINE_LIMITS_NONE;
     if (mode)
         ret->on_budget = strcmp(mode, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
-    int r = take_tokens(call, "tokens", &ret->task.tokens);
+    int r = take_amount(call, "tokens", &ret->task.tokens);
     if (r == 0)
-        r = take_tokens(call, "run_tokens", &ret->run.tokens);
+        r = take_amount(call, "run_tokens", &ret->run.tokens);
     if (r == 0)
-        r = take_usd(call, "usd", &ret->task.usd);
-    return r == 0 ? take_usd(call, "run_usd", &ret->run.usd) : r;
+        r = take_amount(call, "usd", &ret->task.usd);
+    return r == 0 ? take_amount(call, "run_usd", &ret->run.usd) : r;
 }
 
 static bool says_anything(const struct engine_limits *l) {

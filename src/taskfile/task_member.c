@@ -46,6 +46,31 @@ const struct task_member task_members[] = {
 /* clang-format on */
 const size_t task_member_count = ARRAY_SIZE(task_members);
 
+/* clang-format off */
+const struct task_kind task_kinds[] = {
+    [MEMBER_NAME]     = { NULL, "name" },
+    [MEMBER_LINE]     = { NULL, "text" },
+    [MEMBER_BODY]     = { "a text that is not empty", "text" },
+    [MEMBER_CHOICE]   = { NULL, NULL },
+    [MEMBER_PATH]     = { "an absolute path", "path" },
+    [MEMBER_PLACE]    = { "a path without '..'", "path" },
+    [MEMBER_ARTIFACT] = { "a path without '..'", "path" },
+    [MEMBER_WHOLE]    = { NULL, "number" },
+    [MEMBER_SPAN]     = { "a time span like 90s, 30m, 2h or 1d", "time span", "seconds, or a text like 30m", "30m" },
+    [MEMBER_SIZE]     = { "a size like 512MB or 1.5GB", "size", "MB, or a text like 1.5GB", "1.5GB" },
+    [MEMBER_MONEY]    = { "dollars like 2.50 or $2.50", "dollars", "dollars, or a text like $2.50", "$2.50" },
+    [MEMBER_MOMENT]   = { "a time like 30m, 18:30 or 2027-01-31T18:30", "time",
+                          "ms since the epoch, or a text like 30m, 18:30 or 2027-01-31T18:30", "18:30" },
+    [MEMBER_SWITCH]   = { "true or false", "true, false" },
+    [MEMBER_NAMES]    = { "a list of names, or one text with commas", "list, or `\"a, b\"`", NULL, "web-17, web-18" },
+    [MEMBER_WORDS]    = { "a list of words, the program first", "list of words" },
+    [MEMBER_CHECKS]   = { "a list of commands", "list of commands" },
+    [MEMBER_ENV]      = { "names and texts", "name → text" },
+    [MEMBER_PAIRS]    = { "names and texts", "name → text" },
+    [MEMBER_OBJECT]   = { "an object", "object" },
+};
+/* clang-format on */
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 const struct task_member *task_member_find(const char *name) {
@@ -102,25 +127,8 @@ static int64_t most_of(const struct task_member *m) {
 }
 
 static void put_expected(struct strbuf *out, const struct task_member *m) {
-    static const char *const plain[MEMBER_KIND_MAX] = {
-        [MEMBER_BODY] = "a text that is not empty",
-        [MEMBER_PATH] = "an absolute path",
-        [MEMBER_PLACE] = "a path without '..'",
-        [MEMBER_ARTIFACT] = "a path without '..'",
-        [MEMBER_SPAN] = "a time span like 90s, 30m, 2h or 1d",
-        [MEMBER_SIZE] = "a size like 512MB or 1.5GB",
-        [MEMBER_MONEY] = "dollars like 2.50 or $2.50",
-        [MEMBER_MOMENT] = "a time like 30m, 18:30 or 2027-01-31T18:30",
-        [MEMBER_SWITCH] = "true or false",
-        [MEMBER_NAMES] = "a list of names, or one text with commas",
-        [MEMBER_WORDS] = "a list of words, the program first",
-        [MEMBER_CHECKS] = "a list of commands",
-        [MEMBER_ENV] = "names and texts",
-        [MEMBER_PAIRS] = "names and texts",
-        [MEMBER_OBJECT] = "an object",
-    };
-    if (plain[m->kind])
-        strbuf_puts(out, plain[m->kind]);
+    if (task_kinds[m->kind].expected)
+        strbuf_puts(out, task_kinds[m->kind].expected);
     else if (m->kind == MEMBER_NAME)
         strbuf_printf(out, "a name of 1 to %d bytes without control characters", NAME_BYTES_MAX);
     else if (m->kind == MEMBER_LINE)
@@ -403,7 +411,7 @@ static int check_shell(const json_t *text, json_t **ret_words, struct error *err
 static int check_words(const json_t *value, struct error *err) {
     size_t count = json_array_size(value);
     if (!json_is_array(value) || count == 0)
-        return refuse_as(-EINVAL, "a list of words, the program first", value, err);
+        return refuse_as(-EINVAL, task_kinds[MEMBER_WORDS].expected, value, err);
     if (count > WORDS_MOST)
         return error_set(err, -E2BIG, "expected at most %d words, got %zu", WORDS_MOST, count);
     for (size_t i = 0; i < count; i++)
@@ -612,26 +620,6 @@ int task_members_read(json_t *task, const struct task_reading *reading, bool *re
 /* --- documents ------------------------------------------------------------------------------- */
 
 void task_member_value(const struct task_member *m, struct strbuf *out) {
-    static const char *const plain[MEMBER_KIND_MAX] = {
-        [MEMBER_NAME] = "name",
-        [MEMBER_LINE] = "text",
-        [MEMBER_BODY] = "text",
-        [MEMBER_PATH] = "path",
-        [MEMBER_PLACE] = "path",
-        [MEMBER_ARTIFACT] = "path",
-        [MEMBER_WHOLE] = "number",
-        [MEMBER_SPAN] = "time span",
-        [MEMBER_SIZE] = "size",
-        [MEMBER_MONEY] = "dollars",
-        [MEMBER_MOMENT] = "time",
-        [MEMBER_SWITCH] = "true, false",
-        [MEMBER_NAMES] = "list, or `\"a, b\"`",
-        [MEMBER_WORDS] = "list of words",
-        [MEMBER_CHECKS] = "list of commands",
-        [MEMBER_ENV] = "name → text",
-        [MEMBER_PAIRS] = "name → text",
-        [MEMBER_OBJECT] = "object",
-    };
     if (m->value)
         strbuf_puts(out, m->value);
     else if (m->kind == MEMBER_CHOICE)
@@ -639,7 +627,7 @@ void task_member_value(const struct task_member *m, struct strbuf *out) {
     else if (m->kind == MEMBER_WHOLE && m->max < 1000)
         strbuf_printf(out, "%" PRId64 " to %" PRId64, m->min, m->max);
     else
-        strbuf_puts(out, plain[m->kind]);
+        strbuf_puts(out, task_kinds[m->kind].value);
 }
 
 void task_member_text(const struct task_member *m, struct strbuf *out) {

@@ -83,6 +83,15 @@ struct task_member {
     const char *text;  /* what it means, in Markdown */
 };
 
+/* What is said of every member of a kind. */
+struct task_kind {
+    const char *expected; /* in messages; NULL: depends on the member */
+    const char *value;    /* in documents; NULL: the same */
+    const char *unit;     /* what a number is, and what a text may be; NULL: no unit */
+    const char *example;  /* in the form; or NULL */
+};
+extern const struct task_kind task_kinds[];
+
 extern const struct task_member task_members[];
 extern const size_t task_member_count;
 

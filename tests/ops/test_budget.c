@@ -381,11 +381,14 @@ static void bad_amounts_are_refused_and_change_nothing(void **state) {
     ops_refused(&o, 400, path, "{}",
                 "give at least one of 'tokens', 'usd', 'run_tokens', 'run_usd', 'on_budget'");
     ops_refused(&o, 400, path, "{\"tokens\":\"lots\"}",
-                "parameter 'tokens' must be a whole number or unlimited");
+                "parameter 'tokens', unless it is unlimited: expected a whole number from 0 to "
+                "100000000000000, got 'lots'");
     ops_refused(&o, 400, path, "{\"tokens\":-1}",
-                "parameter 'tokens' must be from 0 to 100000000000000");
+                "parameter 'tokens', unless it is unlimited: expected a whole number from 0 to "
+                "100000000000000, got -1");
     ops_refused(&o, 400, path, "{\"tokens\":9,\"usd\":-0.1}",
-                "parameter: 'usd' must be from 0 to 1000000000 dollars");
+                "parameter 'usd', unless it is unlimited: expected dollars like 2.50 or $2.50 from "
+                "$0.00 to $1000000000.00, got -0.1");
     ops_expect(&o, 400, "POST", path, "{\"on_budget\":\"explode\"}");
     ops_expect(&o, 404, "POST", "/v1/tasks/web-9/budget", "{\"tokens\":1}");
     assert_int_equal(budget(&o, 1).limit.tokens, 7);
