@@ -73,9 +73,15 @@ const struct task_kind task_kinds[] = {
 
 /* --- names ----------------------------------------------------------------------------------- */
 
+/* The first letters alone: every member of a large batch is looked up, and the rows are large. */
+static const char first_letters[] = {
+#define MEMBER(name, ...) (#name)[0],
+#include "taskfile/task_members.inc"
+};
+
 const struct task_member *task_member_find(const char *name) {
     for (size_t i = 0; i < task_member_count; i++)
-        if (task_members[i].name[0] == name[0] && strcmp(task_members[i].name, name) == 0)
+        if (first_letters[i] == name[0] && strcmp(task_members[i].name, name) == 0)
             return &task_members[i];
     for (size_t i = 0; i < task_member_count; i++)
         for (const char *const *alias = task_members[i].aliases; *alias; alias++)
