@@ -1,4 +1,5 @@
 /* test_acp.c: what sluice-acp prints beyond the recorded runs. tests/acp has it with real processes. */
+#include "harness/test.h"
 #include "told.h"
 
 #define OPEN "{\"acp\":\"open\",\"session\":\"s-1\",\"resumed\":false,\"model\":\"large\"}\n"
@@ -22,8 +23,7 @@ static void expect(const char *out, enum agent_result result) {
     expect_result(&outcome, result);
 }
 
-static void only_the_client_has_the_final_word(void **state) {
-    (void)state;
+TEST(only_the_client_has_the_final_word) {
     expect(OPEN CHUNK("Done.", ""), AGENT_CRASHED);
     expect(OPEN "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stopReason\":\"end_turn\"}}\n",
            AGENT_CRASHED);
@@ -31,8 +31,7 @@ static void only_the_client_has_the_final_word(void **state) {
     expect("", AGENT_CRASHED);
 }
 
-static void reasons_have_results(void **state) {
-    (void)state;
+TEST(reasons_have_results) {
     expect(OPEN END("\"max_tokens\""), AGENT_FAILED);
     expect(OPEN END("\"max_turn_requests\""), AGENT_MAX_TURNS);
     expect(OPEN END("\"refusal\""), AGENT_REFUSED);
@@ -41,8 +40,7 @@ static void reasons_have_results(void **state) {
     expect(OPEN END("7"), AGENT_FAILED);
 }
 
-static void errors_have_results(void **state) {
-    (void)state;
+TEST(errors_have_results) {
     expect(ERROR("\"code\":-32000,\"message\":\"Authentication required\""), AGENT_AUTH);
     expect(ERROR("\"code\":-32603,\"message\":\"API Error: 529 overloaded\""), AGENT_OVERLOADED);
     expect(ERROR("\"code\":-32603,\"message\":\"unexpected status 401 Unauthorized\""), AGENT_AUTH);
@@ -57,8 +55,7 @@ static void errors_have_results(void **state) {
     assert_string_equal(limited.model, "large");
 }
 
-static void a_denial_is_not_a_success(void **state) {
-    (void)state;
+TEST(a_denial_is_not_a_success) {
     struct agent_outcome outcome = outcome_of(OPEN DENIED CHUNK("All done.", "") DONE);
     expect_result(&outcome, AGENT_DENIED);
     assert_string_equal(outcome.message, "All done.");
@@ -74,8 +71,7 @@ static void a_denial_is_not_a_success(void **state) {
     assert_string_equal(outcome.message, "not permitted: execute: make");
 }
 
-static void a_message_is_put_together(void **state) {
-    (void)state;
+TEST(a_message_is_put_together) {
     struct agent_outcome outcome =
         outcome_of(OPEN CHUNK("I look. ", "") TOOL CHUNK("It is ", "") CHUNK("done.", "") DONE);
     assert_string_equal(outcome.message, "It is done.");
@@ -84,8 +80,7 @@ static void a_message_is_put_together(void **state) {
     assert_string_equal(outcome.message, "Two.");
 }
 
-static void tokens_are_those_that_are_reported(void **state) {
-    (void)state;
+TEST(tokens_are_those_that_are_reported) {
 #define USAGE(what_) "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"usage\":{" what_ "}}}\n"
     struct agent_outcome outcome = outcome_of(OPEN DONE);
     expect_tokens(&outcome, -1, -1, -1);
@@ -112,16 +107,14 @@ static void tokens_are_those_that_are_reported(void **state) {
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
 }
 
-static void a_session_can_be_lost(void **state) {
-    (void)state;
+TEST(a_session_can_be_lost) {
     struct agent_outcome outcome =
         outcome_of("{\"acp\":\"lost\",\"session\":\"s-0\",\"message\":\"Resource not found\"}\n");
     expect_result(&outcome, AGENT_CRASHED);
     assert_true(outcome.session_is_lost);
 }
 
-static void the_command_is_behind_the_client(void **state) {
-    (void)state;
+TEST(the_command_is_behind_the_client) {
     static const char *const agent[] = { "codex-acp", "-c", "x=1", NULL };
     struct agent_client client = { .program = "/usr/bin/sluice-acp",
                                    .permissions = "deny",
@@ -144,8 +137,7 @@ static void the_command_is_behind_the_client(void **state) {
     assert_null(agent_adapter_client(agent_adapter_find("codex")));
 }
 
-static void an_agent_is_known_by_its_program(void **state) {
-    (void)state;
+TEST(an_agent_is_known_by_its_program) {
     static const struct {
         const char *words[4], *adapter;
     } cases[] = {
@@ -164,19 +156,4 @@ static void an_agent_is_known_by_its_program(void **state) {
         else
             assert_null(behind);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_client_has_the_final_word),
-        cmocka_unit_test(reasons_have_results),
-        cmocka_unit_test(errors_have_results),
-        cmocka_unit_test(a_denial_is_not_a_success),
-        cmocka_unit_test(a_message_is_put_together),
-        cmocka_unit_test(tokens_are_those_that_are_reported),
-        cmocka_unit_test(a_session_can_be_lost),
-        cmocka_unit_test(the_command_is_behind_the_client),
-        cmocka_unit_test(an_agent_is_known_by_its_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

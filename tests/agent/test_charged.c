@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "told.h"
 
@@ -219,8 +220,9 @@ static void expect_number(const struct run *r, const char *what, int64_t expecte
                  expected);
 }
 
-static void what_is_booked_is_what_was_charged(void **state) {
-    (void)state;
+TEST_GROUP(read_table, free_table)
+
+TEST(what_is_booked_is_what_was_charged) {
     size_t exact = 0;
     for (size_t i = 0; i < run_count; i++) {
         const struct run *r = &runs[i], *chain[CHAIN];
@@ -254,8 +256,7 @@ static void expect_at_most(const struct run *r, const char *how, const struct ag
 }
 
 /* A run that is resumed was cut off after each of its lines: its session catches up, or not. */
-static void a_run_that_is_cut_off_books_no_more_than_was_charged(void **state) {
-    (void)state;
+TEST(a_run_that_is_cut_off_books_no_more_than_was_charged) {
     for (size_t i = 0; i < run_count; i++) {
         const struct run *r = &runs[i], *chain[CHAIN];
         size_t count = chain_of(r, chain);
@@ -273,8 +274,7 @@ static void a_run_that_is_cut_off_books_no_more_than_was_charged(void **state) {
 }
 
 /* The files of sessions cannot be read: what a killed run has used is booked with the next one of its session, where that has it. */
-static void without_files_a_session_catches_up(void **state) {
-    (void)state;
+TEST(without_files_a_session_catches_up) {
     static const char *const last[] = { "term-resume", "int-resume",    "subagent-json",
                                         "budget-end",  "compact-after", "turns-resume" };
     for (size_t i = 0; i < run_count; i++) {
@@ -318,8 +318,7 @@ static bool is_plain(const struct run *r) {
            && strcmp(r->after, "-") == 0;
 }
 
-static void runs_of_several_sessions_add_up(void **state) {
-    (void)state;
+TEST(runs_of_several_sessions_add_up) {
     struct rng rng = { 20261116 };
     for (int round = 0; round < 2000; round++) {
         const struct run *list[CHAIN];
@@ -346,8 +345,7 @@ static void runs_of_several_sessions_add_up(void **state) {
 }
 
 /* All runs of one session in one log, in each order of two of them. */
-static void runs_of_one_session_add_up_in_any_order(void **state) {
-    (void)state;
+TEST(runs_of_one_session_add_up_in_any_order) {
     for (size_t i = 0; i < run_count; i++) {
         const struct run *r = &runs[i], *chain[CHAIN];
         struct agent_usage charged = { 0 };
@@ -374,8 +372,7 @@ static void runs_of_one_session_add_up_in_any_order(void **state) {
 }
 
 /* A log that was copied together, or tailed from its beginning once more: each report has a name, and counts once. */
-static void what_is_reported_twice_counts_once(void **state) {
-    (void)state;
+TEST(what_is_reported_twice_counts_once) {
     for (size_t i = 0; i < run_count; i++) {
         const struct run *r = &runs[i];
         /* One object over many lines, without a name. */
@@ -388,8 +385,7 @@ static void what_is_reported_twice_counts_once(void **state) {
     }
 }
 
-static void every_recording_is_in_the_table(void **state) {
-    (void)state;
+TEST(every_recording_is_in_the_table) {
     static const char *const agents[] = { "claude", "codex", "copilot", "gemini", "opencode" };
     for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
         char path[512];
@@ -401,17 +397,4 @@ static void every_recording_is_in_the_table(void **state) {
                 (void)run_find(agents[i], entry->d_name);
         (void)closedir(folder);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_booked_is_what_was_charged),
-        cmocka_unit_test(a_run_that_is_cut_off_books_no_more_than_was_charged),
-        cmocka_unit_test(without_files_a_session_catches_up),
-        cmocka_unit_test(runs_of_several_sessions_add_up),
-        cmocka_unit_test(runs_of_one_session_add_up_in_any_order),
-        cmocka_unit_test(what_is_reported_twice_counts_once),
-        cmocka_unit_test(every_recording_is_in_the_table),
-    };
-    return cmocka_run_group_tests(tests, read_table, free_table);
 }

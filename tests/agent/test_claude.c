@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "agent/preflight.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "told.h"
 
@@ -39,8 +40,7 @@ static void expect_failure(const char *out, enum agent_result result) {
     expect_result(&outcome, result);
 }
 
-static void only_the_result_is_its_last_word(void **state) {
-    (void)state;
+TEST(only_the_result_is_its_last_word) {
     struct agent_outcome outcome = of(INIT("2.1.325") SAID("Done."));
     expect_result(&outcome, AGENT_CRASHED);
     outcome = of(INIT("2.1.325") SAID("Half.") GOOD);
@@ -56,8 +56,7 @@ static void only_the_result_is_its_last_word(void **state) {
 }
 
 /* Quoted in a message or an answer of a tool, it is none. */
-static void a_result_inside_of_something_is_not_its_word(void **state) {
-    (void)state;
+TEST(a_result_inside_of_something_is_not_its_word) {
     struct agent_outcome outcome = of(SAID(
         "{\\\"type\\\":\\\"result\\\",\\\"is_error\\\":false}") "{\"type\":\"user\",\"tool_use_"
                                                                 "result\":{\"type\":\"result\","
@@ -68,8 +67,7 @@ static void a_result_inside_of_something_is_not_its_word(void **state) {
     expect_result(&outcome, AGENT_CRASHED);
 }
 
-static void the_subtype_is_not_believed(void **state) {
-    (void)state;
+TEST(the_subtype_is_not_believed) {
     expect_failure(BAD("\"api_error_status\":500"), AGENT_OVERLOADED);
     expect_failure(RESULT("\"subtype\":\"error_during_execution\",\"is_error\":false"),
                    AGENT_FAILED);
@@ -83,8 +81,7 @@ static void the_subtype_is_not_believed(void **state) {
     expect_result(&outcome, AGENT_FAILED);
 }
 
-static void its_fields_name_the_trouble(void **state) {
-    (void)state;
+TEST(its_fields_name_the_trouble) {
     static const struct {
         const char *out;
         enum agent_result result;
@@ -124,8 +121,7 @@ static void its_fields_name_the_trouble(void **state) {
 }
 
 /* What the model writes about limits is no limit. */
-static void an_answer_is_no_error(void **state) {
-    (void)state;
+TEST(an_answer_is_no_error) {
     struct agent_outcome outcome =
         of(RESULT("\"is_error\":false,\"subtype\":\"success\",\"result\":\"You've hit your limit · "
                   "resets 4am; 429, "
@@ -134,8 +130,7 @@ static void an_answer_is_no_error(void **state) {
     assert_int_equal(outcome.reset_at, 0);
 }
 
-static void the_end_of_a_limit_comes_from_the_event(void **state) {
-    (void)state;
+TEST(the_end_of_a_limit_comes_from_the_event) {
     struct agent_outcome outcome =
         told("claude",
              (struct told){ .out = LIMIT("rejected") BAD(
@@ -147,8 +142,7 @@ static void the_end_of_a_limit_comes_from_the_event(void **state) {
     assert_int_equal(told_live("claude", LIMIT("rejected"), "").reset_at, INT64_C(1794716932000));
 }
 
-static void a_warning_and_a_limit_that_was_overcome_tell_no_end(void **state) {
-    (void)state;
+TEST(a_warning_and_a_limit_that_was_overcome_tell_no_end) {
     assert_int_equal(told_live("claude", LIMIT("allowed_warning"), "").reset_at, 0);
     assert_int_equal(told_live("claude", LIMIT("rejected") LIMIT("allowed"), "").reset_at, 0);
     assert_int_equal(told_live("claude", LIMIT("rejected") SAID("on"), "").reset_at, 0);
@@ -157,8 +151,7 @@ static void a_warning_and_a_limit_that_was_overcome_tell_no_end(void **state) {
     assert_int_equal(outcome.reset_at, 0);
 }
 
-static void without_the_event_the_sentence_tells_it(void **state) {
-    (void)state;
+TEST(without_the_event_the_sentence_tells_it) {
     struct agent_outcome outcome =
         told("claude", (struct told){ .out = BAD("\"api_error\":\"usage_limit_reached\",\"result\":"
                                                  "\"You've hit your 5-hour limit · resets "
@@ -170,8 +163,7 @@ static void without_the_event_the_sentence_tells_it(void **state) {
     expect_failure(BAD("\"result\":\"Claude AI usage limit reached|1794716932\""), AGENT_LIMITED);
 }
 
-static void it_waits_while_it_retries(void **state) {
-    (void)state;
+TEST(it_waits_while_it_retries) {
     assert_true(told_live("claude", RETRY("429", "rate_limit"), "").is_waiting);
     assert_true(told_live("claude", RETRY("529", "overloaded"), "").is_waiting);
     assert_false(told_live("claude", RETRY("401", "authentication_failed"), "").is_waiting);
@@ -179,8 +171,7 @@ static void it_waits_while_it_retries(void **state) {
     assert_false(told_live("claude", RETRY("429", "rate_limit") GOOD, "").is_waiting);
 }
 
-static void a_denied_tool_makes_its_word_worth_little(void **state) {
-    (void)state;
+TEST(a_denied_tool_makes_its_word_worth_little) {
     struct agent_outcome outcome = of(RESULT("\"subtype\":\"success\",\"is_error\":false,"
                                              "\"permission_denials\":[{\"tool_name\":\"Bash\"}]"));
     expect_result(&outcome, AGENT_DENIED);
@@ -198,7 +189,7 @@ static void a_denied_tool_makes_its_word_worth_little(void **state) {
 #define BASH(command_) DENIED("Bash", "\"command\":\"" command_ "\"")
 
 /* As narrow as the command allows: it is what people will copy. */
-static void a_denied_tool_has_a_rule(void **state) {
+TEST(a_denied_tool_has_a_rule) {
     static const struct {
         const char *line, *argument, *rule;
     } rows[] = {
@@ -224,8 +215,7 @@ static void a_denied_tool_has_a_rule(void **state) {
     assert_int_equal(of(DENIALS(BASH("a") "," BASH("b") "," BASH("c"))).denial.count, 3);
 }
 
-static void tokens_are_counted_once_and_per_run(void **state) {
-    (void)state;
+TEST(tokens_are_counted_once_and_per_run) {
     struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b") GOOD);
     expect_tokens(&outcome, 4312, 25, 4000);
     assert_false(outcome.is_short);
@@ -249,8 +239,7 @@ static void tokens_are_counted_once_and_per_run(void **state) {
 #define FINE                    "\"subtype\":\"success\",\"is_error\":false,"
 
 /* Subagents, other models, and the call after which a budget has ended the run: `usage` has none of them. */
-static void the_tokens_of_all_models_count(void **state) {
-    (void)state;
+TEST(the_tokens_of_all_models_count) {
     struct agent_outcome outcome = of(INIT("2.1.325") RESULT(
         FINE ALL("1000", "500", "9") "," SINCE("100", "50", "0.25") ",\"total_cost_usd\":9.5"));
     expect_tokens(&outcome, 143, 51, 40);
@@ -264,8 +253,7 @@ static void the_tokens_of_all_models_count(void **state) {
     assert_int_equal(outcome.usage.cost_micro_usd, 9500000);
 }
 
-static void totals_are_of_the_session_since_2_1_300(void **state) {
-    (void)state;
+TEST(totals_are_of_the_session_since_2_1_300) {
     static const struct {
         const char *out;
         int64_t in, cost;
@@ -293,8 +281,7 @@ static void totals_are_of_the_session_since_2_1_300(void **state) {
 }
 
 /* The run before was killed. Its session's total has what it has used, and could not report. */
-static void a_killed_run_is_made_up_for(void **state) {
-    (void)state;
+TEST(a_killed_run_is_made_up_for) {
     const char *out =
         INIT("2.1.325") RESULT(FINE ALL("1000", "500", "9") "," SINCE("100", "50", "1"));
     struct agent_before before = { .session = "s-1", .used = { 900, 0, 0, 0 }, .resumes = true };
@@ -312,8 +299,7 @@ static void a_killed_run_is_made_up_for(void **state) {
 }
 
 /* What was sent is known when a message begins, once for each id. */
-static void a_run_without_a_result_books_what_it_has_sent(void **state) {
-    (void)state;
+TEST(a_run_without_a_result_books_what_it_has_sent) {
     struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b"));
     expect_tokens(&outcome, 999, -1, -1);
     assert_true(outcome.is_short);
@@ -321,8 +307,7 @@ static void a_run_without_a_result_books_what_it_has_sent(void **state) {
     expect_tokens(&outcome, 4312, 25, 4000);
 }
 
-static void strange_numbers_are_survived(void **state) {
-    (void)state;
+TEST(strange_numbers_are_survived) {
     struct agent_outcome outcome =
         of(INIT("2.1.325") RESULT(FINE SINCE("\"100\"", "\"50\"", "\"0.25\"")));
     expect_tokens(&outcome, 143, 51, 40);
@@ -338,8 +323,7 @@ static void strange_numbers_are_survived(void **state) {
     expect_tokens(&outcome, 4312, 25, 4000);
 }
 
-static void how_it_was_ended_counts_when_it_had_not_finished(void **state) {
-    (void)state;
+TEST(how_it_was_ended_counts_when_it_had_not_finished) {
     const char *half = INIT("2.1.325") SAID("Half.");
     const char *aborted =
         INIT("2.1.325") RESULT("\"subtype\":\"error_during_execution\",\"is_error\":true,"
@@ -361,13 +345,11 @@ static void how_it_was_ended_counts_when_it_had_not_finished(void **state) {
     expect_result(&outcome, AGENT_OK);
 }
 
-static void a_good_word_with_a_bad_exit_code_is_a_failure(void **state) {
-    (void)state;
+TEST(a_good_word_with_a_bad_exit_code_is_a_failure) {
     expect_failure(GOOD, AGENT_FAILED);
 }
 
-static void a_session_that_cannot_be_used_is_told(void **state) {
-    (void)state;
+TEST(a_session_that_cannot_be_used_is_told) {
     struct agent_outcome outcome =
         told("claude",
              (struct told){ .err = "No conversation found with session ID: 0-0\n", .code = 1 });
@@ -381,8 +363,7 @@ static void a_session_that_cannot_be_used_is_told(void **state) {
 }
 
 /* The mode text has no last word: an answer that was broken off looks like one that was not. */
-static void text_alone_is_never_ok(void **state) {
-    (void)state;
+TEST(text_alone_is_never_ok) {
     struct agent_outcome outcome = of("All done.\n");
     expect_result(&outcome, AGENT_CRASHED);
     assert_string_equal(outcome.message, "All done.");
@@ -392,8 +373,7 @@ static void text_alone_is_never_ok(void **state) {
     expect_failure("oh\n", AGENT_FAILED);
 }
 
-static void nothing_hostile_gets_through(void **state) {
-    (void)state;
+TEST(nothing_hostile_gets_through) {
     struct agent_outcome outcome = of(
         "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"session_id\":\"--help\","
         "\"result\":\"a\\u001b[31mred\\u001b[0m\\r\\n\\u0007b \\u202ec \\u001b]0;title\\u0007d "
@@ -408,8 +388,7 @@ static void nothing_hostile_gets_through(void **state) {
     assert_true(outcome.usage.out > 0);
 }
 
-static void it_is_started_unattended(void **state) {
-    (void)state;
+TEST(it_is_started_unattended) {
 #define EDITS "-p --output-format stream-json --verbose --permission-mode acceptEdits"
 #define START EDITS " --allowedTools=mcp__sluice"
     expect_command("claude", &(struct agent_launch){ 0 }, "claude " START);
@@ -447,8 +426,7 @@ static void it_is_started_unattended(void **state) {
     assert_false(agent_adapter_can_resume(agent_adapter_find("plain")));
 }
 
-static void of_a_plain_program_the_exit_code_is_the_word(void **state) {
-    (void)state;
+TEST(of_a_plain_program_the_exit_code_is_the_word) {
     struct agent_outcome outcome =
         told("plain", (struct told){ .out = "one\n{\"type\":\"two\"}\n", .err = "warning\n" });
     expect_result(&outcome, AGENT_OK);
@@ -465,8 +443,7 @@ static void of_a_plain_program_the_exit_code_is_the_word(void **state) {
 }
 
 /* The recipe in CONTRIBUTING: a step that was forgotten is found here. */
-static void every_builtin_agent_is_whole_and_documented(void **state) {
-    (void)state;
+TEST(every_builtin_agent_is_whole_and_documented) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     const char *name;
     if (file_read(SOURCE_ROOT "/docs/agents.md", 1024 * 1024, &page, NULL) < 0)
@@ -488,8 +465,7 @@ static void every_builtin_agent_is_whole_and_documented(void **state) {
     }
 }
 
-static void every_adapter_can_be_found_and_every_result_has_a_name(void **state) {
-    (void)state;
+TEST(every_adapter_can_be_found_and_every_result_has_a_name) {
     assert_true(agent_adapter_count() >= 8);
     for (size_t i = 0; i < agent_adapter_count(); i++) {
         const struct agent_adapter *adapter = agent_adapter_at(i);
@@ -502,36 +478,4 @@ static void every_adapter_can_be_found_and_every_result_has_a_name(void **state)
     for (enum agent_result result = 0; result < AGENT_RESULT_MAX; result++)
         if (!agent_result_name(result))
             fail_msg("result %d has no name", (int)result);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_result_is_its_last_word),
-        cmocka_unit_test(a_result_inside_of_something_is_not_its_word),
-        cmocka_unit_test(the_subtype_is_not_believed),
-        cmocka_unit_test(its_fields_name_the_trouble),
-        cmocka_unit_test(an_answer_is_no_error),
-        cmocka_unit_test(the_end_of_a_limit_comes_from_the_event),
-        cmocka_unit_test(a_warning_and_a_limit_that_was_overcome_tell_no_end),
-        cmocka_unit_test(without_the_event_the_sentence_tells_it),
-        cmocka_unit_test(it_waits_while_it_retries),
-        cmocka_unit_test(a_denied_tool_makes_its_word_worth_little),
-        cmocka_unit_test(a_denied_tool_has_a_rule),
-        cmocka_unit_test(tokens_are_counted_once_and_per_run),
-        cmocka_unit_test(the_tokens_of_all_models_count),
-        cmocka_unit_test(totals_are_of_the_session_since_2_1_300),
-        cmocka_unit_test(a_killed_run_is_made_up_for),
-        cmocka_unit_test(a_run_without_a_result_books_what_it_has_sent),
-        cmocka_unit_test(strange_numbers_are_survived),
-        cmocka_unit_test(how_it_was_ended_counts_when_it_had_not_finished),
-        cmocka_unit_test(a_good_word_with_a_bad_exit_code_is_a_failure),
-        cmocka_unit_test(a_session_that_cannot_be_used_is_told),
-        cmocka_unit_test(text_alone_is_never_ok),
-        cmocka_unit_test(nothing_hostile_gets_through),
-        cmocka_unit_test(it_is_started_unattended),
-        cmocka_unit_test(of_a_plain_program_the_exit_code_is_the_word),
-        cmocka_unit_test(every_builtin_agent_is_whole_and_documented),
-        cmocka_unit_test(every_adapter_can_be_found_and_every_result_has_a_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* test_codex.c: what Codex prints beyond the recorded runs. */
+#include "harness/test.h"
 #include "told.h"
 
 #define STARTED                                                                                    \
@@ -18,8 +19,7 @@ static void expect_failure(const char *lines, enum agent_result result) {
     expect_result(&outcome, result);
 }
 
-static void only_a_finished_turn_is_its_last_word(void **state) {
-    (void)state;
+TEST(only_a_finished_turn_is_its_last_word) {
     struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") });
     expect_result(&outcome, AGENT_CRASHED);
     outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") COMPLETED });
@@ -31,8 +31,7 @@ static void only_a_finished_turn_is_its_last_word(void **state) {
     expect_result(&outcome, AGENT_CRASHED);
 }
 
-static void an_error_that_was_overcome_is_forgotten(void **state) {
-    (void)state;
+TEST(an_error_that_was_overcome_is_forgotten) {
     struct agent_outcome outcome =
         told("codex", (struct told){ .out = STARTED ERROR(TRY) COMPLETED });
     expect_result(&outcome, AGENT_OK);
@@ -40,8 +39,7 @@ static void an_error_that_was_overcome_is_forgotten(void **state) {
     assert_int_equal(outcome.reset_at, 0);
 }
 
-static void it_waits_only_where_waiting_helps(void **state) {
-    (void)state;
+TEST(it_waits_only_where_waiting_helps) {
     assert_true(told_live("codex", STARTED ERROR(TRY), "").is_waiting);
     assert_false(told_live("codex", STARTED ERROR(TRY) SAID("on"), "").is_waiting);
     assert_false(told_live("codex", STARTED ERROR(TRY) FAILED("x"), "").is_waiting);
@@ -52,8 +50,7 @@ static void it_waits_only_where_waiting_helps(void **state) {
     assert_true(told_live("codex", STARTED COMPLETED, "").has_ended);
 }
 
-static void tokens_are_of_the_whole_thread_and_have_their_parts_in_them(void **state) {
-    (void)state;
+TEST(tokens_are_of_the_whole_thread_and_have_their_parts_in_them) {
     struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED COMPLETED });
     expect_tokens(&outcome, 12, 3, 4);
     assert_false(outcome.is_short);
@@ -70,8 +67,7 @@ static void tokens_are_of_the_whole_thread_and_have_their_parts_in_them(void **s
     expect_tokens(&outcome, -1, -1, -1);
 }
 
-static void each_sentence_has_its_meaning(void **state) {
-    (void)state;
+TEST(each_sentence_has_its_meaning) {
     static const struct {
         const char *lines;
         enum agent_result result;
@@ -108,16 +104,14 @@ static void each_sentence_has_its_meaning(void **state) {
         expect_failure(rows[i].lines, rows[i].result);
 }
 
-static void what_the_model_says_about_limits_is_no_limit(void **state) {
-    (void)state;
+TEST(what_the_model_says_about_limits_is_no_limit) {
     struct agent_outcome outcome = told(
         "codex", (struct told){ .out = STARTED SAID("You've hit your usage limit, says the test.")
                                     COMPLETED });
     expect_result(&outcome, AGENT_OK);
 }
 
-static void the_time_of_a_limit_is_local_and_may_have_a_date(void **state) {
-    (void)state;
+TEST(the_time_of_a_limit_is_local_and_may_have_a_date) {
     struct agent_outcome outcome = told(
         "codex", (struct told){ .out = FAILED("You’ve hit your usage limit. Try again at 4:31 AM."),
                                 .code = 1 });
@@ -136,8 +130,7 @@ static void the_time_of_a_limit_is_local_and_may_have_a_date(void **state) {
     assert_int_equal(outcome.reset_at, TOLD_NOW + 1500);
 }
 
-static void a_warning_item_is_no_message(void **state) {
-    (void)state;
+TEST(a_warning_item_is_no_message) {
     struct agent_outcome outcome =
         told("codex",
              (struct told){ .out = STARTED SAID("Done.") "{\"type\":\"item.completed\",\"item\":"
@@ -146,8 +139,7 @@ static void a_warning_item_is_no_message(void **state) {
     assert_string_equal(outcome.message, "Done.");
 }
 
-static void a_lost_thread_is_told_apart(void **state) {
-    (void)state;
+TEST(a_lost_thread_is_told_apart) {
     struct agent_outcome outcome =
         told("codex", (struct told){ .err = "Error: thread/resume failed: no rollout found for "
                                             "thread id 1\n",
@@ -156,8 +148,7 @@ static void a_lost_thread_is_told_apart(void **state) {
     assert_true(outcome.session_is_lost);
 }
 
-static void a_failure_in_prose_is_one_too_a_success_is_not(void **state) {
-    (void)state;
+TEST(a_failure_in_prose_is_one_too_a_success_is_not) {
     struct agent_outcome outcome = told(
         "codex", (struct told){ .err = "OpenAI Codex v0.166.0\n--------\nuser\nhi\nERROR: You've "
                                        "hit your usage limit. Try again at 4:31 AM.\n",
@@ -169,8 +160,7 @@ static void a_failure_in_prose_is_one_too_a_success_is_not(void **state) {
     assert_string_equal(outcome.message, "Done.");
 }
 
-static void the_prompt_goes_to_its_standard_input(void **state) {
-    (void)state;
+TEST(the_prompt_goes_to_its_standard_input) {
     expect_command("codex", &(struct agent_launch){ 0 },
                    "codex exec --json --skip-git-repo-check --sandbox workspace-write -");
     expect_command(
@@ -188,21 +178,4 @@ static void the_prompt_goes_to_its_standard_input(void **state) {
     assert_false(agent_prompt_is_word(codex));
     assert_false(agent_adapter_names_session(codex));
     assert_string_equal(agent_adapter_stop_signal(codex), "INT");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_finished_turn_is_its_last_word),
-        cmocka_unit_test(an_error_that_was_overcome_is_forgotten),
-        cmocka_unit_test(it_waits_only_where_waiting_helps),
-        cmocka_unit_test(tokens_are_of_the_whole_thread_and_have_their_parts_in_them),
-        cmocka_unit_test(each_sentence_has_its_meaning),
-        cmocka_unit_test(what_the_model_says_about_limits_is_no_limit),
-        cmocka_unit_test(the_time_of_a_limit_is_local_and_may_have_a_date),
-        cmocka_unit_test(a_warning_item_is_no_message),
-        cmocka_unit_test(a_lost_thread_is_told_apart),
-        cmocka_unit_test(a_failure_in_prose_is_one_too_a_success_is_not),
-        cmocka_unit_test(the_prompt_goes_to_its_standard_input),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

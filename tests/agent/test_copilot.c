@@ -1,4 +1,5 @@
 /* test_copilot.c: what Copilot prints beyond the recorded runs, and the file with its tokens. */
+#include "harness/test.h"
 #include "told.h"
 
 #define TURN "{\"type\":\"assistant.turn_start\",\"data\":{\"turnId\":\"0\"}}\n"
@@ -24,8 +25,7 @@ static void expect_error(const char *data, enum agent_result result) {
     expect_result(&outcome, result);
 }
 
-static void only_a_result_is_its_last_word(void **state) {
-    (void)state;
+TEST(only_a_result_is_its_last_word) {
     struct agent_outcome outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") });
     expect_result(&outcome, AGENT_CRASHED);
     outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0") });
@@ -42,15 +42,13 @@ static void only_a_result_is_its_last_word(void **state) {
     expect_result(&outcome, AGENT_FAILED);
 }
 
-static void a_message_without_text_keeps_the_one_before(void **state) {
-    (void)state;
+TEST(a_message_without_text_keeps_the_one_before) {
     struct agent_outcome outcome =
         told("copilot", (struct told){ .out = TURN SAID("I look.") SAID("") RESULT("0") });
     assert_string_equal(outcome.message, "I look.");
 }
 
-static void agents_below_it_do_not_speak_for_it(void **state) {
-    (void)state;
+TEST(agents_below_it_do_not_speak_for_it) {
     struct agent_outcome outcome =
         told("copilot",
              (struct told){
@@ -62,8 +60,7 @@ static void agents_below_it_do_not_speak_for_it(void **state) {
     assert_string_equal(outcome.message, "Mine.");
 }
 
-static void tokens_come_from_its_file(void **state) {
-    (void)state;
+TEST(tokens_come_from_its_file) {
     struct agent_outcome outcome =
         told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE });
     expect_result(&outcome, AGENT_OK);
@@ -86,16 +83,14 @@ static void tokens_come_from_its_file(void **state) {
     expect_tokens(&outcome, -1, -1, -1); /* in its output it would be somebody else's */
 }
 
-static void the_file_is_no_last_word(void **state) {
-    (void)state;
+TEST(the_file_is_no_last_word) {
     struct agent_outcome outcome =
         told("copilot", (struct told){ .out = TURN SAID("Done."), .usage = USAGE RESULT("0") });
     expect_result(&outcome, AGENT_CRASHED);
     expect_tokens(&outcome, 110, 30, 41);
 }
 
-static void each_error_has_its_meaning(void **state) {
-    (void)state;
+TEST(each_error_has_its_meaning) {
     expect_error(ERROR("\"errorType\":\"authorization\",\"message\":\"x\"") RESULT("1"),
                  AGENT_AUTH);
     expect_error(ERROR("\"errorType\":\"quota\",\"statusCode\":402,\"message\":\"x\"") RESULT("1"),
@@ -119,8 +114,7 @@ static void each_error_has_its_meaning(void **state) {
     expect_result(&outcome, AGENT_LIMITED);
 }
 
-static void a_limit_may_tell_its_time(void **state) {
-    (void)state;
+TEST(a_limit_may_tell_its_time) {
     struct agent_outcome outcome =
         told("copilot",
              (struct told){
@@ -139,8 +133,7 @@ static void a_limit_may_tell_its_time(void **state) {
     assert_int_equal(outcome.reset_at, TOLD_NOW + SECONDS(2733));
 }
 
-static void it_waits_after_a_failed_call(void **state) {
-    (void)state;
+TEST(it_waits_after_a_failed_call) {
     assert_true(told_live("copilot", TURN CALL_FAILED("429"), "").is_waiting);
     assert_true(told_live("copilot", TURN CALL_FAILED("503"), "").is_waiting);
     assert_false(told_live("copilot", TURN CALL_FAILED("401"), "").is_waiting);
@@ -154,8 +147,7 @@ static void it_waits_after_a_failed_call(void **state) {
     assert_string_equal(outcome.message, "");
 }
 
-static void being_interrupted_is_a_last_word(void **state) {
-    (void)state;
+TEST(being_interrupted_is_a_last_word) {
     static const char lines[] = TURN "{\"type\":\"abort\",\"data\":{\"reason\":\"user_abort\"}}\n";
     struct agent_outcome outcome = told("copilot", (struct told){ .out = lines, .code = 130 });
     expect_result(&outcome, AGENT_CANCELLED);
@@ -163,8 +155,7 @@ static void being_interrupted_is_a_last_word(void **state) {
     expect_result(&outcome, AGENT_TIMEOUT);
 }
 
-static void what_was_not_permitted_is_remembered(void **state) {
-    (void)state;
+TEST(what_was_not_permitted_is_remembered) {
     struct agent_outcome outcome = told(
         "copilot", (struct told){ .out = TURN
                                   "{\"type\":\"permission.completed\",\"data\":{\"result\":"
@@ -172,8 +163,7 @@ static void what_was_not_permitted_is_remembered(void **state) {
     expect_result(&outcome, AGENT_DENIED);
 }
 
-static void its_session_and_its_file_can_be_chosen(void **state) {
-    (void)state;
+TEST(its_session_and_its_file_can_be_chosen) {
     expect_command(
         "copilot",
         &(struct agent_launch){ .session = "u-1", .model = "m", .usage_file = "/r/usage.json" },
@@ -188,21 +178,4 @@ static void its_session_and_its_file_can_be_chosen(void **state) {
         "copilot --output-format json --no-ask-user --no-auto-update --allow-tool=write");
     assert_string_equal(agent_usage_file_name(agent_adapter_find("copilot")), "usage.json");
     assert_null(agent_usage_file_name(agent_adapter_find("codex")));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_result_is_its_last_word),
-        cmocka_unit_test(a_message_without_text_keeps_the_one_before),
-        cmocka_unit_test(agents_below_it_do_not_speak_for_it),
-        cmocka_unit_test(tokens_come_from_its_file),
-        cmocka_unit_test(the_file_is_no_last_word),
-        cmocka_unit_test(each_error_has_its_meaning),
-        cmocka_unit_test(a_limit_may_tell_its_time),
-        cmocka_unit_test(it_waits_after_a_failed_call),
-        cmocka_unit_test(being_interrupted_is_a_last_word),
-        cmocka_unit_test(what_was_not_permitted_is_remembered),
-        cmocka_unit_test(its_session_and_its_file_can_be_chosen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* test_gemini.c: what Gemini prints beyond the recorded runs. */
+#include "harness/test.h"
 #include "told.h"
 
 #define INIT "{\"type\":\"init\",\"session_id\":\"g-1\",\"model\":\"gemini-3\"}\n"
@@ -22,8 +23,7 @@ static void expect_code(int code, enum agent_result result) {
                  agent_result_name(result));
 }
 
-static void only_a_result_is_its_last_word(void **state) {
-    (void)state;
+TEST(only_a_result_is_its_last_word) {
     struct agent_outcome outcome = told("gemini", (struct told){ .out = INIT SAID("Done.") });
     expect_result(&outcome, AGENT_CRASHED); /* it exits with 0 when it is stopped */
     outcome = told("gemini", (struct told){ .out = INIT SAID("Done."), .by = AGENT_BY_TIMEOUT });
@@ -36,8 +36,7 @@ static void only_a_result_is_its_last_word(void **state) {
     expect_result(&outcome, AGENT_FAILED);
 }
 
-static void a_tool_that_is_not_permitted_is_no_success(void **state) {
-    (void)state;
+TEST(a_tool_that_is_not_permitted_is_no_success) {
 #define NO_TOOL(type_, text_)                                                                      \
     "{\"type\":\"tool_result\",\"status\":\"error\",\"error\":{\"type\":\"" type_                  \
     "\",\"message\":\"" text_ "\"}}\n"
@@ -67,16 +66,14 @@ static void a_tool_that_is_not_permitted_is_no_success(void **state) {
     expect_result(&outcome, AGENT_AUTH);
 }
 
-static void its_message_comes_in_pieces(void **state) {
-    (void)state;
+TEST(its_message_comes_in_pieces) {
     struct agent_outcome outcome =
         told("gemini", (struct told){ .out = INIT SAID("I look. ") TOOL SAID("All ") SAID("is do")
                                           SAID("ne.") SUCCESS });
     assert_string_equal(outcome.message, "All is done.");
 }
 
-static void what_it_thinks_counts_as_out(void **state) {
-    (void)state;
+TEST(what_it_thinks_counts_as_out) {
     struct agent_outcome outcome = told("gemini", (struct told){ .out = INIT SUCCESS });
     expect_tokens(&outcome, 100, 20, 40);
     assert_false(outcome.is_short);
@@ -94,8 +91,7 @@ static void what_it_thinks_counts_as_out(void **state) {
     expect_tokens(&outcome, 18, 6, 5);
 }
 
-static void it_waits_between_attempts(void **state) {
-    (void)state;
+TEST(it_waits_between_attempts) {
     assert_true(told_live("gemini", INIT, ATTEMPT).is_waiting);
     assert_false(told_live("gemini", INIT, "Ripgrep is not available.\n").is_waiting);
     struct agent_reader *reader = agent_reader_new(agent_adapter_find("gemini"));
@@ -107,16 +103,14 @@ static void it_waits_between_attempts(void **state) {
     assert_false(live.is_waiting);
 }
 
-static void an_attempt_that_was_overcome_is_forgotten(void **state) {
-    (void)state;
+TEST(an_attempt_that_was_overcome_is_forgotten) {
     struct agent_outcome outcome =
         told("gemini", (struct told){ .out = INIT SUCCESS, .err = ATTEMPT });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "");
 }
 
-static void its_exit_codes_are_words(void **state) {
-    (void)state;
+TEST(its_exit_codes_are_words) {
     expect_code(41, AGENT_AUTH);
     expect_code(42, AGENT_FAILED);
     expect_code(44, AGENT_FAILED);
@@ -142,8 +136,7 @@ static void its_exit_codes_are_words(void **state) {
     expect_result(&outcome, AGENT_CRASHED);
 }
 
-static void each_error_has_its_meaning(void **state) {
-    (void)state;
+TEST(each_error_has_its_meaning) {
     static const struct {
         const char *lines;
         int code;
@@ -182,15 +175,13 @@ static void each_error_has_its_meaning(void **state) {
     }
 }
 
-static void a_failed_run_has_its_tokens(void **state) {
-    (void)state;
+TEST(a_failed_run_has_its_tokens) {
     struct agent_outcome outcome =
         told("gemini", (struct told){ .out = INIT FAILURE("Error", "x"), .code = 1 });
     expect_tokens(&outcome, 100, 20, 40);
 }
 
-static void a_quota_may_tell_its_time(void **state) {
-    (void)state;
+TEST(a_quota_may_tell_its_time) {
     struct agent_outcome outcome =
         told("gemini",
              (struct told){ .out = INIT FAILURE(
@@ -201,8 +192,7 @@ static void a_quota_may_tell_its_time(void **state) {
     assert_int_equal(outcome.reset_at, TOLD_NOW + HOURS(1) + MINUTES(12) + SECONDS(20));
 }
 
-static void an_error_object_of_a_tool_is_not_its_own(void **state) {
-    (void)state;
+TEST(an_error_object_of_a_tool_is_not_its_own) {
     struct agent_outcome outcome =
         told("gemini", (struct told){ .out = INIT SAID("Done.") SUCCESS,
                                       .err = "{\"error\":{\"message\":\"429\",\"code\":429}}\n"
@@ -213,8 +203,7 @@ static void an_error_object_of_a_tool_is_not_its_own(void **state) {
 
 #define COMMAND "gemini --output-format stream-json --skip-trust "
 
-static void its_session_can_be_chosen(void **state) {
-    (void)state;
+TEST(its_session_can_be_chosen) {
     expect_command("gemini", &(struct agent_launch){ .session = "u-1", .model = "m" },
                    COMMAND "--approval-mode auto_edit --model m --session-id u-1");
     expect_command("gemini", &(struct agent_launch){ .resume = "u-1" },
@@ -222,8 +211,7 @@ static void its_session_can_be_chosen(void **state) {
 }
 
 /* Two of them are an error of its command line. */
-static void what_it_may_do_is_said_once(void **state) {
-    (void)state;
+TEST(what_it_may_do_is_said_once) {
     static const char *const yolo[] = { "--yolo", NULL };
     static const char *const plan[] = { "--approval-mode=plan", NULL };
     static const char *const other[] = { "--approval-modes", NULL };
@@ -234,32 +222,11 @@ static void what_it_may_do_is_said_once(void **state) {
                    COMMAND "--approval-mode auto_edit --approval-modes");
 }
 
-static void a_lost_session_is_told_apart(void **state) {
-    (void)state;
+TEST(a_lost_session_is_told_apart) {
     struct agent_outcome outcome = told(
         "gemini", (struct told){ .err = "Error resuming session: No previous sessions found for "
                                         "this project.\n",
                                  .code = 42 });
     expect_result(&outcome, AGENT_FAILED);
     assert_true(outcome.session_is_lost);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_result_is_its_last_word),
-        cmocka_unit_test(a_tool_that_is_not_permitted_is_no_success),
-        cmocka_unit_test(its_message_comes_in_pieces),
-        cmocka_unit_test(what_it_thinks_counts_as_out),
-        cmocka_unit_test(it_waits_between_attempts),
-        cmocka_unit_test(an_attempt_that_was_overcome_is_forgotten),
-        cmocka_unit_test(its_exit_codes_are_words),
-        cmocka_unit_test(each_error_has_its_meaning),
-        cmocka_unit_test(a_failed_run_has_its_tokens),
-        cmocka_unit_test(a_quota_may_tell_its_time),
-        cmocka_unit_test(an_error_object_of_a_tool_is_not_its_own),
-        cmocka_unit_test(its_session_can_be_chosen),
-        cmocka_unit_test(what_it_may_do_is_said_once),
-        cmocka_unit_test(a_lost_session_is_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

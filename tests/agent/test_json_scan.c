@@ -1,20 +1,15 @@
 /* test_json_scan.c: few values out of a stream, whatever the stream is and however it comes. */
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/json_scan.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/test.h"
 
 static const struct json_want wants[] = {
     { "type", 16 },           { "is_error", 2 }, { "usage/in", 32 },    { "usage/cache/read", 32 },
@@ -80,8 +75,7 @@ static void expect(const char *text, const char *expected) {
     expect_bytes(text, strlen(text), expected);
 }
 
-static void the_order_of_keys_does_not_matter(void **state) {
-    (void)state;
+TEST(the_order_of_keys_does_not_matter) {
     const char *expected = "event type=string'result' is_error=false usage/in=number(12000000)\n";
     expect("{\"type\":\"result\",\"is_error\":false,\"usage\":{\"in\":12}}\n", expected);
     expect("{\"usage\":{\"in\":12},\"is_error\":false,\"type\":\"result\"}\n", expected);
@@ -89,8 +83,7 @@ static void the_order_of_keys_does_not_matter(void **state) {
            expected);
 }
 
-static void what_is_not_wanted_is_passed_over(void **state) {
-    (void)state;
+TEST(what_is_not_wanted_is_passed_over) {
     const char *expected = "event type=string'a' usage/cache/read=number(7000000)\n";
     expect("{\"x\":{\"type\":\"no\",\"y\":[\"}\\\"]\",{\"type\":[]}]},\"type\":\"a\",\"usage\":{"
            "\"type\":1,"
@@ -105,16 +98,14 @@ static void what_is_not_wanted_is_passed_over(void **state) {
     expect("{}\n", "event\n");
 }
 
-static void a_key_may_be_written_with_escapes(void **state) {
-    (void)state;
+TEST(a_key_may_be_written_with_escapes) {
     expect("{\"\\u0074ype\":\"a\"}\n", "event type=string'a'\n");
     expect("{\"this key is far longer than any that is wanted, and so it is none of them at all"
            "\":\"no\",\"type\":\"a\"}\n",
            "event type=string'a'\n");
 }
 
-static void escapes_become_characters(void **state) {
-    (void)state;
+TEST(escapes_become_characters) {
     expect("{\"type\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}\n", "event type=string'\"\\/\b\f\n\r\t'\n");
     expect("{\"type\":\"\\u00e9\\u20ac\\ud83d\\ude00\"}\n", "event type=string'é€😀'\n");
     expect("{\"type\":\"a\\ud83d\"}\n", "event type=string'a\xef\xbf\xbd'\n");
@@ -125,8 +116,7 @@ static void escapes_become_characters(void **state) {
     expect("{\"type\":\"a\tb\"}\n", "event type=string'a\tb'\n");
 }
 
-static void a_long_value_is_cut_in_front_of_a_character(void **state) {
-    (void)state;
+TEST(a_long_value_is_cut_in_front_of_a_character) {
     expect("{\"type\":\"123456789012345\"}\n", "event type=string'123456789012345'\n");
     expect("{\"type\":\"1234567890123456\"}\n", "event type=string'123456789012345'…\n");
     expect("{\"type\":\"12345678901234é\",\"is_error\":true}\n",
@@ -136,16 +126,14 @@ static void a_long_value_is_cut_in_front_of_a_character(void **state) {
            "event type=string'1234567890123'… is_error=true\n");
 }
 
-static void a_star_is_any_key_and_any_place(void **state) {
-    (void)state;
+TEST(a_star_is_any_key_and_any_place) {
     expect("{\"message\":[{\"text\":\"one\"},{\"id\":1},{\"text\":\"two\"}]}\n",
            "event message/*/text=string'two'*2\n");
     expect("{\"models\":{\"opus\":{\"in\":1.5},\"sonnet\":{\"in\":2,\"out\":9}}}\n",
            "event models/*/in=number(3500000)*2 models=object'opus'*2\n");
 }
 
-static void lists_and_objects_tell_their_size(void **state) {
-    (void)state;
+TEST(lists_and_objects_tell_their_size) {
     expect("{\"denials\":[]}\n", "event denials=list*0\n");
     expect("{\"denials\":[{\"a\":[1,2]},[],\"x\",null,3]}\n", "event denials=list*5\n");
     expect("{\"models\":{}}\n", "event models=object''*0\n");
@@ -153,8 +141,7 @@ static void lists_and_objects_tell_their_size(void **state) {
            "event models=object'a model with a '…\n");
 }
 
-static void a_broken_line_costs_itself_alone(void **state) {
-    (void)state;
+TEST(a_broken_line_costs_itself_alone) {
     static const char *const broken[] = {
         "{\"type\":\"no\"",
         "{\"type\":\"no",
@@ -196,16 +183,14 @@ static void a_broken_line_costs_itself_alone(void **state) {
     }
 }
 
-static void an_object_may_be_printed_over_several_lines(void **state) {
-    (void)state;
+TEST(an_object_may_be_printed_over_several_lines) {
     expect("{\n  \"type\": \"a\",\n  \"usage\": {\n    \"in\": 12\n  },\n  \"x\": [\n    1,\n    "
            "{\n    }\n  ]\n}\n"
            "{\n  \"type\": \"b\"\n}",
            "event type=string'a' usage/in=number(12000000)\nevent type=string'b'\n");
 }
 
-static void a_hole_breaks_the_line_that_it_is_in(void **state) {
-    (void)state;
+TEST(a_hole_breaks_the_line_that_it_is_in) {
     static const char in_string[] = "{\"type\":\"a\0\0\"}\n{\"type\":\"b\"}\n";
     static const char in_passed[] = "{\"x\":[\0\0],\"type\":\"a\"}\n{\"type\":\"b\"}\n";
     static const char in_key[] = "{\"type\0\":\"a\"}\n{\"type\":\"b\"}\n";
@@ -219,8 +204,7 @@ static void a_hole_breaks_the_line_that_it_is_in(void **state) {
     expect_bytes(in_text, sizeof(in_text) - 1, expected);
 }
 
-static void other_lines_are_texts(void **state) {
-    (void)state;
+TEST(other_lines_are_texts) {
     expect("Error: no\r\n\n  \n{\"type\":\"a\"}\n [1]\nlast",
            "text Error: no\nevent type=string'a'\ntext [1]\n"
            "text last\n");
@@ -233,16 +217,14 @@ static void other_lines_are_texts(void **state) {
     assert_string_equal(strbuf_text(&out), expected);
 }
 
-static void the_last_line_needs_no_end_but_must_be_whole(void **state) {
-    (void)state;
+TEST(the_last_line_needs_no_end_but_must_be_whole) {
     expect("{\"type\":\"a\"}", "event type=string'a'\n");
     expect("{\"type\":\"a\"} ", "event type=string'a'\n");
     expect("{\"type\":\"a\"", "");
     expect("{\"type\":\"a\"}x", "");
 }
 
-static void where_nothing_is_wanted_every_line_is_a_text(void **state) {
-    (void)state;
+TEST(where_nothing_is_wanted_every_line_is_a_text) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct json_scan *scan =
         json_scan_new(NULL, 0, &(struct json_scan_calls){ write_event, write_text, &out });
@@ -252,8 +234,7 @@ static void where_nothing_is_wanted_every_line_is_a_text(void **state) {
     assert_string_equal(strbuf_text(&out), "text {\"a\":1}\ntext b\n");
 }
 
-static void numbers_are_exact(void **state) {
-    (void)state;
+TEST(numbers_are_exact) {
     static const struct {
         const char *text;
         int64_t micro;
@@ -297,8 +278,7 @@ static void numbers_are_exact(void **state) {
 }
 
 /* Lines of 32 MB, in every place where one can be. */
-static void a_line_of_any_length_costs_no_memory(void **state) {
-    (void)state;
+TEST(a_line_of_any_length_costs_no_memory) {
     static const char *const lines[][2] = {
         { "{\"x\":\"", "\",\"type\":\"a\"}\n" },       { "{\"type\":\"a\",\"x\":[\"", "\"]}\n" },
         { "{\"type\":\"", "\",\"is_error\":true}\n" }, { "{\"is_error\":", "}\n" },
@@ -327,8 +307,7 @@ static void a_line_of_any_length_costs_no_memory(void **state) {
 }
 
 /* Mutations of good lines: what is told is told by the whole stream too, in any pieces. */
-static void junk_is_read_the_same_in_any_pieces(void **state) {
-    (void)state;
+TEST(junk_is_read_the_same_in_any_pieces) {
     static const char good[] =
         "{\"type\":\"a\",\"x\":[{\"y\":\"\\u00e9\\\"\"}],\"usage\":{\"in\":1}}\ntext\n"
         "{\n \"denials\":[1,2],\"message\":[{\"text\":\"b\"}]\n}\n";
@@ -345,26 +324,4 @@ static void junk_is_read_the_same_in_any_pieces(void **state) {
         scan_pieces(text, size, 1 + rng_next(&rng) % size, 1 + rng_next(&rng) % 7, &pieces);
         assert_string_equal(strbuf_text(&whole), strbuf_text(&pieces));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_keys_does_not_matter),
-        cmocka_unit_test(what_is_not_wanted_is_passed_over),
-        cmocka_unit_test(a_key_may_be_written_with_escapes),
-        cmocka_unit_test(escapes_become_characters),
-        cmocka_unit_test(a_long_value_is_cut_in_front_of_a_character),
-        cmocka_unit_test(a_star_is_any_key_and_any_place),
-        cmocka_unit_test(lists_and_objects_tell_their_size),
-        cmocka_unit_test(a_broken_line_costs_itself_alone),
-        cmocka_unit_test(an_object_may_be_printed_over_several_lines),
-        cmocka_unit_test(a_hole_breaks_the_line_that_it_is_in),
-        cmocka_unit_test(other_lines_are_texts),
-        cmocka_unit_test(the_last_line_needs_no_end_but_must_be_whole),
-        cmocka_unit_test(where_nothing_is_wanted_every_line_is_a_text),
-        cmocka_unit_test(numbers_are_exact),
-        cmocka_unit_test(a_line_of_any_length_costs_no_memory),
-        cmocka_unit_test(junk_is_read_the_same_in_any_pieces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* test_opencode.c: what opencode prints beyond the recorded runs. */
+#include "harness/test.h"
 #include "told.h"
 
 #define START                                                                                      \
@@ -21,8 +22,7 @@ static void expect_error(const char *lines, enum agent_result result) {
     expect_result(&outcome, result);
 }
 
-static void the_last_step_is_one_that_stops(void **state) {
-    (void)state;
+TEST(the_last_step_is_one_that_stops) {
     struct agent_outcome outcome =
         told("opencode", (struct told){ .out = START TEXT("I look.") FINISH("tool-calls", SOME) });
     expect_result(&outcome, AGENT_CRASHED);
@@ -36,15 +36,13 @@ static void the_last_step_is_one_that_stops(void **state) {
     expect_result(&outcome, AGENT_FAILED);
 }
 
-static void a_step_that_was_cut_off_is_no_success(void **state) {
-    (void)state;
+TEST(a_step_that_was_cut_off_is_no_success) {
     expect_error(START FINISH("length", SOME), AGENT_FAILED);
     expect_error(START FINISH("error", SOME), AGENT_FAILED);
     expect_error(START FINISH("content-filter", SOME), AGENT_REFUSED);
 }
 
-static void steps_are_summed(void **state) {
-    (void)state;
+TEST(steps_are_summed) {
     struct agent_outcome outcome =
         told("opencode",
              (struct told){ .out = START FINISH("tool-calls", SOME) START FINISH("stop", SOME) });
@@ -53,8 +51,7 @@ static void steps_are_summed(void **state) {
     assert_false(outcome.is_short);
 }
 
-static void reasoning_counts_once(void **state) {
-    (void)state;
+TEST(reasoning_counts_once) {
     struct agent_outcome inside =
         told("opencode",
              (struct told){ .out = START FINISH("stop", "{\"total\":15,\"input\":10,\"output\":"
@@ -71,16 +68,14 @@ static void reasoning_counts_once(void **state) {
     expect_tokens(&no_total, 10, 7, -1);
 }
 
-static void a_cost_of_nothing_is_not_told(void **state) {
-    (void)state;
+TEST(a_cost_of_nothing_is_not_told) {
     struct agent_outcome outcome = told(
         "opencode",
         (struct told){ .out = START FINISH("stop", "{\"input\":10,\"output\":5},\"cost\":0") });
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
 }
 
-static void each_error_has_its_meaning(void **state) {
-    (void)state;
+TEST(each_error_has_its_meaning) {
     expect_error(ERROR("APIError", "{\"message\":\"x\",\"statusCode\":401}"), AGENT_AUTH);
     expect_error(ERROR("ProviderAuthError", "{\"message\":\"x\"}"), AGENT_AUTH);
     expect_error(ERROR("APIError", "{\"message\":\"x\",\"statusCode\":529}"), AGENT_OVERLOADED);
@@ -101,8 +96,7 @@ static void each_error_has_its_meaning(void **state) {
     expect_error("{\"type\":\"error\"}\n", AGENT_FAILED);
 }
 
-static void the_header_tells_the_time(void **state) {
-    (void)state;
+TEST(the_header_tells_the_time) {
     struct agent_outcome outcome = told(
         "opencode",
         (struct told){ .out = ERROR("APIError", "{\"message\":\"slow down\",\"statusCode\":429,"
@@ -127,16 +121,14 @@ static void the_header_tells_the_time(void **state) {
     assert_int_equal(outcome.reset_at, 0);
 }
 
-static void an_error_that_was_overcome_is_forgotten(void **state) {
-    (void)state;
+TEST(an_error_that_was_overcome_is_forgotten) {
     struct agent_outcome outcome =
         told("opencode", (struct told){ .out = ERROR("APIError", "{\"statusCode\":429}")
                                             START TEXT("Done.") FINISH("stop", SOME) });
     expect_result(&outcome, AGENT_OK);
 }
 
-static void what_was_not_permitted_is_remembered(void **state) {
-    (void)state;
+TEST(what_was_not_permitted_is_remembered) {
     struct agent_outcome outcome =
         told("opencode",
              (struct told){ .out = START FINISH("tool-calls", SOME) START FINISH("stop", SOME),
@@ -147,8 +139,7 @@ static void what_was_not_permitted_is_remembered(void **state) {
     assert_string_equal(outcome.denial.argument, "rm -rf x");
 }
 
-static void a_lost_session_is_told_apart(void **state) {
-    (void)state;
+TEST(a_lost_session_is_told_apart) {
     struct agent_outcome outcome =
         told("opencode",
              (struct told){ .err = "\033[91m\033[1mError: \033[0mSession not found\n", .code = 1 });
@@ -157,29 +148,11 @@ static void a_lost_session_is_told_apart(void **state) {
     assert_string_equal(outcome.message, "Error: Session not found");
 }
 
-static void it_chooses_its_session_itself(void **state) {
-    (void)state;
+TEST(it_chooses_its_session_itself) {
     expect_command("opencode", &(struct agent_launch){ .session = "u-1", .model = "p/m" },
                    "opencode run --format json --title= --model p/m");
     expect_command("opencode", &(struct agent_launch){ .resume = "ses_1" },
                    "opencode run --format json --session ses_1");
     assert_false(agent_adapter_names_session(agent_adapter_find("opencode")));
     assert_true(agent_adapter_can_resume(agent_adapter_find("opencode")));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_step_is_one_that_stops),
-        cmocka_unit_test(a_step_that_was_cut_off_is_no_success),
-        cmocka_unit_test(steps_are_summed),
-        cmocka_unit_test(reasoning_counts_once),
-        cmocka_unit_test(a_cost_of_nothing_is_not_told),
-        cmocka_unit_test(each_error_has_its_meaning),
-        cmocka_unit_test(the_header_tells_the_time),
-        cmocka_unit_test(an_error_that_was_overcome_is_forgotten),
-        cmocka_unit_test(what_was_not_permitted_is_remembered),
-        cmocka_unit_test(a_lost_session_is_told_apart),
-        cmocka_unit_test(it_chooses_its_session_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* test_paths.c: what agents need of the home directory, and that their settings are not among what they can write. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/agent.h"
+#include "harness/test.h"
 
 static const char *variable(void *ctx, const char *name) {
     const char *const *pair = ctx;
@@ -29,16 +24,14 @@ static const char *resolve(const char *name, const char *path, const char *cwd,
     return strbuf_text(&out);
 }
 
-static void paths_are_below_the_home(void **state) {
-    (void)state;
+TEST(paths_are_below_the_home) {
     assert_string_equal(resolve("claude", ".claude.json", "/w", NULL), "/home/me/.claude.json");
     assert_string_equal(resolve("codex", ".codex/sessions", "/w", NULL),
                         "/home/me/.codex/sessions");
 }
 
 /* As Claude Code 2.1 calls the folder of its transcripts. */
-static void a_folder_is_part_of_a_name(void **state) {
-    (void)state;
+TEST(a_folder_is_part_of_a_name) {
     static const char path[] = ".claude/projects/{cwd}";
     char deep[300] = "/";
     assert_string_equal(resolve("claude", path, "/root/.cache/my_work", NULL),
@@ -47,8 +40,7 @@ static void a_folder_is_part_of_a_name(void **state) {
     assert_string_equal(resolve("claude", path, deep, NULL), "/home/me/.claude/projects");
 }
 
-static void a_variable_moves_all_of_it(void **state) {
-    (void)state;
+TEST(a_variable_moves_all_of_it) {
     static const char *const claude[] = { "CLAUDE_CONFIG_DIR", "/srv/c" };
     static const char *const codex[] = { "CODEX_HOME", "/srv/x" };
     assert_string_equal(resolve("claude", ".claude.json", "/w", claude), "/srv/c/.claude.json");
@@ -71,8 +63,7 @@ static bool is_setting(const char *path) {
     return false;
 }
 
-static void settings_are_only_read(void **state) {
-    (void)state;
+TEST(settings_are_only_read) {
     unsigned seen = 0;
     for (size_t i = 0; i < agent_adapter_count(); i++)
         for (const struct agent_path *path = agent_paths(agent_adapter_at(i)); path->path; path++) {
@@ -84,8 +75,7 @@ static void settings_are_only_read(void **state) {
 }
 
 /* Codex cannot make a sandbox of its own inside another one when it is root. */
-static void a_sandbox_around_it_is_enough(void **state) {
-    (void)state;
+TEST(a_sandbox_around_it_is_enough) {
     static const char *const own[] = { "--sandbox", "read-only", NULL };
     struct agent_launch launch = { .is_boxed = true };
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
@@ -99,15 +89,4 @@ static void a_sandbox_around_it_is_enough(void **state) {
     launch = (struct agent_launch){ 0 };
     (void)agent_command(agent_adapter_find("codex"), &launch, &words);
     assert_non_null(memmem(words.text, words.length, "workspace-write", 15));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_below_the_home),
-        cmocka_unit_test(a_folder_is_part_of_a_name),
-        cmocka_unit_test(a_variable_moves_all_of_it),
-        cmocka_unit_test(settings_are_only_read),
-        cmocka_unit_test(a_sandbox_around_it_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_prompt_word.c: a prompt in a command line is never an option. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/agent.h"
 #include "base/macros.h"
+#include "harness/test.h"
 
 #define WORDS_MAX 8
 
@@ -28,16 +23,14 @@ static enum agent_dashes dashes(const char *adapter, const char *command) {
                                at == SIZE_MAX ? count : at);
 }
 
-static void dashes_that_are_there_are_enough_for_every_program(void **state) {
-    (void)state;
+TEST(dashes_that_are_there_are_enough_for_every_program) {
     assert_int_equal(dashes(NULL, "robot -- {prompt}"), AGENT_DASHES_NOT_NEEDED);
     assert_int_equal(dashes("plain", "robot --"), AGENT_DASHES_NOT_NEEDED);
     assert_int_equal(dashes("claude", "claude -p -- {prompt}"), AGENT_DASHES_NOT_NEEDED);
     assert_int_equal(dashes("plain", "env -- claude -p {prompt}"), AGENT_DASHES_UNKNOWN);
 }
 
-static void the_value_of_an_option_is_no_option(void **state) {
-    (void)state;
+TEST(the_value_of_an_option_is_no_option) {
     assert_int_equal(dashes(NULL, "robot --message={prompt}"), AGENT_DASHES_NOT_NEEDED);
     assert_int_equal(dashes("gemini", "gemini --prompt={prompt} --yolo"), AGENT_DASHES_NOT_NEEDED);
     assert_false(agent_word_has_prompt("message={prompt}")); /* a shell may do anything with it */
@@ -45,8 +38,7 @@ static void the_value_of_an_option_is_no_option(void **state) {
     assert_false(agent_word_has_prompt("={prompt}"));
 }
 
-static void they_are_put_in_where_the_adapter_knows_that_it_is_an_operand(void **state) {
-    (void)state;
+TEST(they_are_put_in_where_the_adapter_knows_that_it_is_an_operand) {
     static const struct {
         const char *adapter, *command;
     } known[] = {
@@ -65,8 +57,7 @@ static void they_are_put_in_where_the_adapter_knows_that_it_is_an_operand(void *
             fail_msg("'%s' of %s", known[i].command, known[i].adapter);
 }
 
-static void else_nobody_knows(void **state) {
-    (void)state;
+TEST(else_nobody_knows) {
     static const struct {
         const char *adapter, *command;
     } unknown[] = {
@@ -84,23 +75,11 @@ static void else_nobody_knows(void **state) {
             fail_msg("'%s' of %s", unknown[i].command, unknown[i].adapter);
 }
 
-static void the_prompt_stands_where_its_place_is(void **state) {
-    (void)state;
+TEST(the_prompt_stands_where_its_place_is) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     agent_word_put_prompt("{prompt}", "-x y", &out);
     assert_string_equal(strbuf_text(&out), "-x y");
     strbuf_clear(&out);
     agent_word_put_prompt("--message={prompt}", "-x y", &out);
     assert_string_equal(strbuf_text(&out), "--message=-x y");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dashes_that_are_there_are_enough_for_every_program),
-        cmocka_unit_test(the_value_of_an_option_is_no_option),
-        cmocka_unit_test(they_are_put_in_where_the_adapter_knows_that_it_is_an_operand),
-        cmocka_unit_test(else_nobody_knows),
-        cmocka_unit_test(the_prompt_stands_where_its_place_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "told.h"
 
@@ -134,8 +135,7 @@ static void look_whole(const struct recording *r) {
     }
 }
 
-static void every_recording_gives_what_the_table_says(void **state) {
-    (void)state;
+TEST(every_recording_gives_what_the_table_says) {
     assert_true(each_recording(look_whole) >= 75);
 }
 
@@ -199,8 +199,7 @@ static void look_cuts(const struct recording *r) {
         look_cut_at(r, (size_t)rng_below(&rng, length));
 }
 
-static void a_recording_cut_anywhere_is_not_ok_without_its_last_word(void **state) {
-    (void)state;
+TEST(a_recording_cut_anywhere_is_not_ok_without_its_last_word) {
     assert_true(each_recording(look_cuts) > 0);
 }
 
@@ -225,8 +224,7 @@ static void look_holes(const struct recording *r) {
     }
 }
 
-static void a_hole_does_not_make_a_last_word(void **state) {
-    (void)state;
+TEST(a_hole_does_not_make_a_last_word) {
     assert_true(each_recording(look_holes) > 0);
 }
 
@@ -246,15 +244,13 @@ static void look_junk(const struct recording *r) {
     }
 }
 
-static void junk_is_survived(void **state) {
-    (void)state;
+TEST(junk_is_survived) {
     assert_true(each_recording(look_junk) > 0);
 }
 
 /* --- the table ------------------------------------------------------------------------------------ */
 
-static void every_recording_is_in_the_table(void **state) {
-    (void)state;
+TEST(every_recording_is_in_the_table) {
     static const char *const agents[] = {
         "acp", "claude", "codex", "copilot", "gemini", "opencode"
     };
@@ -274,15 +270,4 @@ static void every_recording_is_in_the_table(void **state) {
         }
         (void)closedir(folder);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_recording_gives_what_the_table_says),
-        cmocka_unit_test(a_recording_cut_anywhere_is_not_ok_without_its_last_word),
-        cmocka_unit_test(a_hole_does_not_make_a_last_word),
-        cmocka_unit_test(junk_is_survived),
-        cmocka_unit_test(every_recording_is_in_the_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_reset_time.c: sentences for people tell when a limit ends. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/reset_time.h"
 #include "base/macros.h"
+#include "harness/test.h"
 
 #define NOW              INT64_C(1794709732000) /* Sunday, 2026-11-15 02:28:52 UTC */
 #define TODAY            INT64_C(1794700800000) /* its midnight */
@@ -28,8 +23,7 @@ static void expect(const char *text, time_ms expected) {
     expect_at(text, NOW, 0, expected);
 }
 
-static void a_time_of_day_is_the_next_one(void **state) {
-    (void)state;
+TEST(a_time_of_day_is_the_next_one) {
     expect("You've hit your 5-hour limit · resets 4:28am (UTC)", AT(4, 28));
     expect("You've hit your session limit · resets 4am (UTC)", AT(4, 0));
     expect("Usage limit reached. Resets at 1am (UTC)", AT(25, 0));
@@ -41,8 +35,7 @@ static void a_time_of_day_is_the_next_one(void **state) {
 }
 
 /* The sentence was printed moments before the clock was read. */
-static void a_time_that_just_passed_is_not_tomorrow(void **state) {
-    (void)state;
+TEST(a_time_that_just_passed_is_not_tomorrow) {
     expect("limit · resets 2:28am (UTC)", AT(2, 28));
     expect("limit · resets 2:14am (UTC)", AT(2, 14));
     expect("limit · resets 2:13am (UTC)", AT(26, 13));
@@ -50,8 +43,7 @@ static void a_time_that_just_passed_is_not_tomorrow(void **state) {
     expect("limit · resets Sunday 2am (UTC)", AT(7 * 24 + 2, 0));
 }
 
-static void local_time_is_that_of_the_machine(void **state) {
-    (void)state;
+TEST(local_time_is_that_of_the_machine) {
     expect_at("limit · resets 4:28am", NOW, 3600, AT(3, 28));
     expect_at("limit · resets 4:28am (Europe/Berlin)", NOW, 3600, AT(3, 28));
     expect_at("limit · resets 4:28am (UTC)", NOW, 3600, AT(4, 28));
@@ -61,8 +53,7 @@ static void local_time_is_that_of_the_machine(void **state) {
     expect_at("limit · resets 9pm (America/New_York)", NOW, -18000, AT(26, 0));
 }
 
-static void a_date_may_stand_before_it(void **state) {
-    (void)state;
+TEST(a_date_may_stand_before_it) {
     expect("You've hit your weekly limit · resets Nov 20, 4am (UTC)", AT(5 * 24 + 4, 0));
     expect("weekly limit · resets Nov 20 at 4:30pm (UTC)", AT(5 * 24 + 16, 30));
     expect("try again at Nov 20th, 2026 4:31 AM.", AT(5 * 24 + 4, 31));
@@ -80,8 +71,7 @@ static void a_date_may_stand_before_it(void **state) {
     expect("resets Feb 29, 2028 at 1am", INT64_C(1835398800000));
 }
 
-static void a_span_counts_from_now(void **state) {
-    (void)state;
+TEST(a_span_counts_from_now) {
     expect("Please try again in 1.5s.", NOW + 1500);
     expect("Please try again in 20ms.", NOW + 20);
     expect("Please retry in 2s. Suggested", NOW + 2000);
@@ -93,15 +83,13 @@ static void a_span_counts_from_now(void **state) {
     expect("wait for 30 seconds", NOW + SECONDS(30));
 }
 
-static void seconds_since_the_epoch_stand_behind_a_bar(void **state) {
-    (void)state;
+TEST(seconds_since_the_epoch_stand_behind_a_bar) {
     expect("Claude AI usage limit reached|1794716932", INT64_C(1794716932000));
     expect("a|12", -1);
     expect("limit reached|99999999999999", -1);
 }
 
-static void no_time_is_no_time(void **state) {
-    (void)state;
+TEST(no_time_is_no_time) {
     static const char *const none[] = {
         "",
         "resets",
@@ -125,17 +113,4 @@ static void no_time_is_no_time(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
         expect(none[i], -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_of_day_is_the_next_one),
-        cmocka_unit_test(a_time_that_just_passed_is_not_tomorrow),
-        cmocka_unit_test(local_time_is_that_of_the_machine),
-        cmocka_unit_test(a_date_may_stand_before_it),
-        cmocka_unit_test(a_span_counts_from_now),
-        cmocka_unit_test(seconds_since_the_epoch_stand_behind_a_bar),
-        cmocka_unit_test(no_time_is_no_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/safe_text.h"
 #include "base/utf8.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "told.h"
 
@@ -74,8 +75,7 @@ static void add_scene(const char *agent, const char *scene, const struct strbuf 
     render(agent, TRANSCRIPT_PLAIN, strbuf_text(output), output->length, 4096, all);
 }
 
-static void every_recording_reads_as_it_was_approved(void **state) {
-    (void)state;
+TEST(every_recording_reads_as_it_was_approved) {
     for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
         _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, before = STRBUF_INIT;
         char path[512];
@@ -105,8 +105,7 @@ static void cut_scene(const char *agent, const char *scene, const struct strbuf 
     }
 }
 
-static void the_pieces_do_not_matter(void **state) {
-    (void)state;
+TEST(the_pieces_do_not_matter) {
     for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
         each_recording(agents[i], cut_scene, NULL);
 }
@@ -117,8 +116,7 @@ static void the_pieces_do_not_matter(void **state) {
     "test\"}}]}}\n"
 
 /* Two pieces, cut at every byte. */
-static void a_line_cut_at_every_byte_reads_the_same(void **state) {
-    (void)state;
+TEST(a_line_cut_at_every_byte_reads_the_same) {
     static const char input[] =
         "plain \xe2\x82\xac\n" CLAUDE_TOOL "{\"no\":\"type\"}\n" CLAUDE_TOOL;
     _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
@@ -136,8 +134,7 @@ static void a_line_cut_at_every_byte_reads_the_same(void **state) {
 
 /* --- what people read ------------------------------------------------------------------------------ */
 
-static void claude_blocks_of_one_message_come_in_their_order(void **state) {
-    (void)state;
+TEST(claude_blocks_of_one_message_come_in_their_order) {
     expect(
         "claude",
         "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"thinking\",\"thinking\":"
@@ -158,8 +155,7 @@ static void claude_blocks_of_one_message_come_in_their_order(void **state) {
         "    not found\n");
 }
 
-static void what_agents_below_the_agent_say_is_indented(void **state) {
-    (void)state;
+TEST(what_agents_below_the_agent_say_is_indented) {
     expect("claude",
            "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"One\\n"
            "two\"}]},\"parent_tool_use_id\":\"toolu_1\"}\n",
@@ -167,8 +163,7 @@ static void what_agents_below_the_agent_say_is_indented(void **state) {
            "  | two\n");
 }
 
-static void cursor_calls_tools_in_its_own_way(void **state) {
-    (void)state;
+TEST(cursor_calls_tools_in_its_own_way) {
     expect("claude-stream",
            "{\"type\":\"tool_call\",\"subtype\":\"started\",\"call_id\":\"c\",\"tool_call\":{"
            "\"readToolCall\":{\"args\":{\"path\":\"README.md\"}}}}\n"
@@ -177,8 +172,7 @@ static void cursor_calls_tools_in_its_own_way(void **state) {
            "Text.\n");
 }
 
-static void codex_items(void **state) {
-    (void)state;
+TEST(codex_items) {
     expect(
         "codex",
         "{\"type\":\"item.completed\",\"item\":{\"id\":\"1\",\"type\":\"file_change\",\"changes\":"
@@ -203,8 +197,7 @@ static void codex_items(void **state) {
         "  ~ **Look**\n");
 }
 
-static void gemini_pieces_become_lines(void **state) {
-    (void)state;
+TEST(gemini_pieces_become_lines) {
     expect("gemini",
            "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"All \",\"delta\":true}\n"
            "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"done.\\nReally.\",\"delta\":"
@@ -217,8 +210,7 @@ static void gemini_pieces_become_lines(void **state) {
            "    no file\n");
 }
 
-static void opencode_tools(void **state) {
-    (void)state;
+TEST(opencode_tools) {
     expect("opencode",
            "{\"type\":\"tool_use\",\"part\":{\"tool\":\"bash\",\"state\":{\"status\":\"completed\","
            "\"input\":{\"command\":\"ls\",\"description\":\"x\"},\"output\":\"a\\nb\\n\"}}}\n",
@@ -227,8 +219,7 @@ static void opencode_tools(void **state) {
            "    b\n");
 }
 
-static void copilot_tools(void **state) {
-    (void)state;
+TEST(copilot_tools) {
     expect(
         "copilot",
         "{\"type\":\"tool.execution_start\",\"data\":{\"toolName\":\"bash\",\"arguments\":{"
@@ -262,8 +253,7 @@ static const char acp_talk[] = {
                                              "{\"acp\":\"end\",\"reason\":\"end_turn\"}\n"
 };
 
-static void acp_pieces_become_lines(void **state) {
-    (void)state;
+TEST(acp_pieces_become_lines) {
     expect("acp", acp_talk,
            "  ~ Let me look.\n"
            "All done.\nReally.\n"
@@ -300,8 +290,7 @@ static const char acp_work[] = {
                                                                        "{\"forged\":true}\n"
 };
 
-static void acp_tools(void **state) {
-    (void)state;
+TEST(acp_tools) {
     expect("acp", acp_work,
            "> execute: ls\n"
            "    a\n"
@@ -317,8 +306,7 @@ static void acp_tools(void **state) {
            "{\"forged\":true}\n");
 }
 
-static void lines_that_are_not_json_come_through(void **state) {
-    (void)state;
+TEST(lines_that_are_not_json_come_through) {
     expect("claude", "Hello\n\n  indented\nlast", "Hello\n\n  indented\nlast\n");
     expect("codex", "int main(void)\n{\n    return 0;\n}\n",
            "int main(void)\n{\n    return 0;\n}\n");
@@ -327,8 +315,7 @@ static void lines_that_are_not_json_come_through(void **state) {
 }
 
 /* A crash in the middle of a line: what was complete in it is shown, else the line. */
-static void a_broken_line_is_not_hidden(void **state) {
-    (void)state;
+TEST(a_broken_line_is_not_hidden) {
     expect("claude", "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tex",
            "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tex\n");
     expect(
@@ -338,14 +325,12 @@ static void a_broken_line_is_not_hidden(void **state) {
         "Said.\n[the line is broken]\nNext.\n");
 }
 
-static void plain_output_has_no_transcript(void **state) {
-    (void)state;
+TEST(plain_output_has_no_transcript) {
     assert_null(transcript_new(agent_adapter_find("plain"), TRANSCRIPT_PLAIN));
     assert_null(transcript_new(NULL, TRANSCRIPT_PLAIN));
 }
 
-static void colours_are_added_and_nothing_else(void **state) {
-    (void)state;
+TEST(colours_are_added_and_nothing_else) {
     _cleanup_(strbuf_finish) struct strbuf plain = STRBUF_INIT, colours = STRBUF_INIT,
                                            bare = STRBUF_INIT;
     render("claude", TRANSCRIPT_PLAIN, CLAUDE_TOOL, strlen(CLAUDE_TOOL), 9, &plain);
@@ -368,8 +353,7 @@ static void last_line_of(const char *agent, const char *input, const char *expec
     transcript_free(t);
 }
 
-static void the_last_line_is_what_it_says_or_does(void **state) {
-    (void)state;
+TEST(the_last_line_is_what_it_says_or_does) {
     last_line_of("claude", "", "");
     last_line_of("claude", CLAUDE_TOOL, "> Bash: make test");
     last_line_of("claude",
@@ -403,8 +387,7 @@ static void expect_harmless(const struct strbuf *out, const char *what) {
     }
 }
 
-static void nothing_that_a_terminal_obeys_comes_through(void **state) {
-    (void)state;
+TEST(nothing_that_a_terminal_obeys_comes_through) {
     static const char *const bad[] = {
         "\\u001b]0;title\\u0007x",
         "\\u001b[2J\\u001b[1;1Hforged",
@@ -476,8 +459,7 @@ static void mutate_scene(const char *agent, const char *scene, const struct strb
     }
 }
 
-static void junk_is_survived(void **state) {
-    (void)state;
+TEST(junk_is_survived) {
     for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
         each_recording(agents[i], mutate_scene, NULL);
 }
@@ -496,8 +478,7 @@ static uint64_t feed_much(struct transcript *t, const char *piece, size_t times)
 }
 
 /* Lines that never end: text, a string, keys, depth, a list of blocks. What is kept of them does not grow. */
-static void endless_lines_are_cut(void **state) {
-    (void)state;
+TEST(endless_lines_are_cut) {
     static const char *const lines[][2] = {
         { "text ", "text and more text " },
         { "{\"type\":\"assistant\",\"message\":{\"content\":[{\"text\":\"", "text and more text " },
@@ -519,8 +500,7 @@ static void endless_lines_are_cut(void **state) {
     }
 }
 
-static void a_message_of_endless_blocks_is_streamed(void **state) {
-    (void)state;
+TEST(a_message_of_endless_blocks_is_streamed) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct transcript *t = transcript_new(agent_adapter_find("claude"), TRANSCRIPT_PLAIN);
     static const char begin[] = "{\"type\":\"assistant\",\"message\":{\"content\":[";
@@ -530,8 +510,7 @@ static void a_message_of_endless_blocks_is_streamed(void **state) {
 }
 
 /* A thought of many pieces, without anything behind it. */
-static void an_endless_thought_is_not_kept(void **state) {
-    (void)state;
+TEST(an_endless_thought_is_not_kept) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct transcript *t = transcript_new(agent_adapter_find("acp"), TRANSCRIPT_PLAIN);
     assert_int_equal(feed_much(t, ACP_PIECE("agent_thought_chunk", "and more "), 100000), 0);
@@ -542,29 +521,5 @@ static void an_endless_thought_is_not_kept(void **state) {
 
 int main(int argc, char **argv) {
     writes = argc > 1 && strcmp(argv[1], "--write") == 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_recording_reads_as_it_was_approved),
-        cmocka_unit_test(the_pieces_do_not_matter),
-        cmocka_unit_test(a_line_cut_at_every_byte_reads_the_same),
-        cmocka_unit_test(claude_blocks_of_one_message_come_in_their_order),
-        cmocka_unit_test(what_agents_below_the_agent_say_is_indented),
-        cmocka_unit_test(cursor_calls_tools_in_its_own_way),
-        cmocka_unit_test(codex_items),
-        cmocka_unit_test(gemini_pieces_become_lines),
-        cmocka_unit_test(opencode_tools),
-        cmocka_unit_test(copilot_tools),
-        cmocka_unit_test(acp_pieces_become_lines),
-        cmocka_unit_test(acp_tools),
-        cmocka_unit_test(lines_that_are_not_json_come_through),
-        cmocka_unit_test(a_broken_line_is_not_hidden),
-        cmocka_unit_test(plain_output_has_no_transcript),
-        cmocka_unit_test(colours_are_added_and_nothing_else),
-        cmocka_unit_test(the_last_line_is_what_it_says_or_does),
-        cmocka_unit_test(nothing_that_a_terminal_obeys_comes_through),
-        cmocka_unit_test(junk_is_survived),
-        cmocka_unit_test(endless_lines_are_cut),
-        cmocka_unit_test(a_message_of_endless_blocks_is_streamed),
-        cmocka_unit_test(an_endless_thought_is_not_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

@@ -267,7 +267,7 @@ int op_take_body(const struct op *op, const char *body, size_t size, json_t *par
     return 0;
 }
 
-int op_check(const struct op *op, const json_t *params, struct error *err) {
+int op_check(const struct op *op, json_t *params, struct error *err) {
     if (strcmp(op->name, "fail") == 0 && !json_object_get(params, "code"))
         return error_set(err, -EINVAL, "'code' is missing");
     return 0;

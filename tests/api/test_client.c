@@ -15,6 +15,7 @@
 #include "cli/client.h"
 #include "fake_ops.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 
 static struct client *open_client(struct api *api) {
     struct client *client = NULL;
@@ -33,8 +34,7 @@ static json_int_t number_at(const json_t *object, const char *key) {
 
 /* --- calls --------------------------------------------------------------------------------------- */
 
-static void a_call_has_status_answer_and_headers(void **state) {
-    (void)state;
+TEST(a_call_has_status_answer_and_headers) {
     API(api);
     CLIENT(client, api);
     JSON(answer);
@@ -67,8 +67,7 @@ static void get_token(struct api *api, void *arg) {
 }
 
 /* Port 1 has nobody: where several daemons may have the store, one of the addresses is enough. */
-static void a_run_in_slurm_asks_at_its_addresses_with_its_token(void **state) {
-    (void)state;
+TEST(a_run_in_slurm_asks_at_its_addresses_with_its_token) {
     API(api);
     struct error err = { 0 };
     char url[64], places[160], token[sizeof(fake.token)];
@@ -93,8 +92,7 @@ static void a_run_in_slurm_asks_at_its_addresses_with_its_token(void **state) {
     assert_string_equal(err.text, "'ftp://nowhere' is no address of a daemon: https://HOST:PORT");
 }
 
-static void one_connection_serves_many_calls(void **state) {
-    (void)state;
+TEST(one_connection_serves_many_calls) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -103,8 +101,7 @@ static void one_connection_serves_many_calls(void **state) {
     assert_int_equal(api_stats(api).accepted, 1);
 }
 
-static void text_in_a_path_is_escaped(void **state) {
-    (void)state;
+TEST(text_in_a_path_is_escaped) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -122,8 +119,7 @@ static void text_in_a_path_is_escaped(void **state) {
     assert_string_equal(strbuf_text(&path), "/v1/tasks?state=open%2Cheld&kind=");
 }
 
-static void a_refusal_is_a_status_an_errno_and_a_sentence(void **state) {
-    (void)state;
+TEST(a_refusal_is_a_status_an_errno_and_a_sentence) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -147,8 +143,7 @@ static void a_refusal_is_a_status_an_errno_and_a_sentence(void **state) {
     }
 }
 
-static void what_is_no_json_is_text(void **state) {
-    (void)state;
+TEST(what_is_no_json_is_text) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -158,8 +153,7 @@ static void what_is_no_json_is_text(void **state) {
     ASSERT_HAS(client_text(client), "sluice_up 1\n");
 }
 
-static void each_post_has_a_key_of_its_own_unless_one_is_given(void **state) {
-    (void)state;
+TEST(each_post_has_a_key_of_its_own_unless_one_is_given) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -177,8 +171,7 @@ static void each_post_has_a_key_of_its_own_unless_one_is_given(void **state) {
     assert_int_equal(api_done_once(api), 4);
 }
 
-static void a_run_says_who_it_is(void **state) {
-    (void)state;
+TEST(a_run_says_who_it_is) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -190,8 +183,7 @@ static void a_run_says_who_it_is(void **state) {
     ASSERT_HAS(client_text(client), "\"caller\":\"\"");
 }
 
-static void a_call_has_a_deadline_and_the_client_goes_on_after_it(void **state) {
-    (void)state;
+TEST(a_call_has_a_deadline_and_the_client_goes_on_after_it) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -204,8 +196,7 @@ static void a_call_has_a_deadline_and_the_client_goes_on_after_it(void **state) 
     ASSERT_HAS(client_text(client), "new"); /* not the late answer of the other */
 }
 
-static void a_large_body_that_is_refused_is_explained(void **state) {
-    (void)state;
+TEST(a_large_body_that_is_refused_is_explained) {
     API(api, .bulk_body_max = 1000);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -220,8 +211,7 @@ static void a_large_body_that_is_refused_is_explained(void **state) {
 
 /* --- no daemon ----------------------------------------------------------------------------------- */
 
-static void no_socket_and_nobody_behind_it_are_absent(void **state) {
-    (void)state;
+TEST(no_socket_and_nobody_behind_it_are_absent) {
     struct client *client = NULL;
     struct error err = { 0 };
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
@@ -325,8 +315,7 @@ static void key_in(const struct strbuf *asked, char key[64]) {
     (void)snprintf(key, 64, "%.*s", (int)strcspn(at + 17, "\r"), at + 17);
 }
 
-static void a_lost_answer_is_asked_for_again_with_the_same_key(void **state) {
-    (void)state;
+TEST(a_lost_answer_is_asked_for_again_with_the_same_key) {
     /* Nothing, half a head, and half a body: each time the work may have been done. */
     struct script script = { .answers = { "", "HTTP/1.1 200 OK\r\nConte",
                                           OK_HEAD "Content-Length: 20\r\n\r\n{\"a\":", OK_TEXT } };
@@ -349,8 +338,7 @@ static void a_lost_answer_is_asked_for_again_with_the_same_key(void **state) {
     script_stop(&script);
 }
 
-static void a_server_that_never_answers_is_given_up(void **state) {
-    (void)state;
+TEST(a_server_that_never_answers_is_given_up) {
     struct script script = { .answers = { "", "", "", "", "", "" } };
     struct client *client = NULL;
     struct error err = { 0 };
@@ -362,8 +350,7 @@ static void a_server_that_never_answers_is_given_up(void **state) {
     script_stop(&script);
 }
 
-static void what_is_no_http_is_no_answer(void **state) {
-    (void)state;
+TEST(what_is_no_http_is_no_answer) {
     static const char *const answers[] = {
         "hello\r\n\r\n",
         "HTTP/2 200\r\n\r\n",
@@ -394,8 +381,7 @@ static void what_is_no_http_is_no_answer(void **state) {
     }
 }
 
-static void answers_come_in_every_shape(void **state) {
-    (void)state;
+TEST(answers_come_in_every_shape) {
     static const char *const answers[] = {
         OK_TEXT,
         "HTTP/1.1 100 Continue\r\n\r\n" OK_TEXT,
@@ -432,8 +418,7 @@ static int start_daemon(void *ctx, struct error *err) {
     return starter->api ? 0 : error_set(err, -EACCES, "it may not be started");
 }
 
-static void an_idle_connection_that_was_closed_is_replaced(void **state) {
-    (void)state;
+TEST(an_idle_connection_that_was_closed_is_replaced) {
     API(api, .idle_timeout = 20);
     struct client *client = NULL;
     struct error err = { 0 };
@@ -451,8 +436,7 @@ static void an_idle_connection_that_was_closed_is_replaced(void **state) {
     client_close(client);
 }
 
-static void an_absent_daemon_is_started_once_or_the_reason_is_told(void **state) {
-    (void)state;
+TEST(an_absent_daemon_is_started_once_or_the_reason_is_told) {
     struct client *client = NULL;
     struct error err = { 0 };
     struct starter starter = { 0 };
@@ -473,8 +457,7 @@ static int start_second(void *ctx, struct error *err) {
     return 0;
 }
 
-static void a_daemon_that_died_is_started_again_and_asked_the_same(void **state) {
-    (void)state;
+TEST(a_daemon_that_died_is_started_again_and_asked_the_same) {
     struct script first = { .answers = { "" } }, second = { .answers = { OK_TEXT } };
     struct client *client = NULL;
     struct error err = { 0 };
@@ -498,8 +481,7 @@ static void a_daemon_that_died_is_started_again_and_asked_the_same(void **state)
     script_stop(&first);
 }
 
-static void the_end_of_the_daemon_is_noticed_by_the_next_call(void **state) {
-    (void)state;
+TEST(the_end_of_the_daemon_is_noticed_by_the_next_call) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -508,29 +490,4 @@ static void the_end_of_the_daemon_is_noticed_by_the_next_call(void **state) {
     int r = client_get(client, NULL, &err, "/v1/echo");
     assert_true(client_is_absent(r));
     assert_int_equal(err.code, r);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_has_status_answer_and_headers),
-        cmocka_unit_test(one_connection_serves_many_calls),
-        cmocka_unit_test(a_run_in_slurm_asks_at_its_addresses_with_its_token),
-        cmocka_unit_test(text_in_a_path_is_escaped),
-        cmocka_unit_test(a_refusal_is_a_status_an_errno_and_a_sentence),
-        cmocka_unit_test(what_is_no_json_is_text),
-        cmocka_unit_test(each_post_has_a_key_of_its_own_unless_one_is_given),
-        cmocka_unit_test(a_run_says_who_it_is),
-        cmocka_unit_test(a_call_has_a_deadline_and_the_client_goes_on_after_it),
-        cmocka_unit_test(a_large_body_that_is_refused_is_explained),
-        cmocka_unit_test(no_socket_and_nobody_behind_it_are_absent),
-        cmocka_unit_test(a_lost_answer_is_asked_for_again_with_the_same_key),
-        cmocka_unit_test(a_server_that_never_answers_is_given_up),
-        cmocka_unit_test(what_is_no_http_is_no_answer),
-        cmocka_unit_test(answers_come_in_every_shape),
-        cmocka_unit_test(an_idle_connection_that_was_closed_is_replaced),
-        cmocka_unit_test(an_absent_daemon_is_started_once_or_the_reason_is_told),
-        cmocka_unit_test(a_daemon_that_died_is_started_again_and_asked_the_same),
-        cmocka_unit_test(the_end_of_the_daemon_is_noticed_by_the_next_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
 #include "cli/client.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 
 #define OK_ANSWER                                                                                  \
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "                        \
@@ -176,8 +172,9 @@ static void assert_same_key(void) {
 
 /* --- the tests --------------------------------------------------------------------------------- */
 
-static void a_standby_is_passed_over_and_the_key_stays(void **state) {
-    (void)state;
+#define CASE(name_) TEST_WITH(name_, set_up, tear_down)
+
+CASE(a_standby_is_passed_over_and_the_key_stays) {
     struct error err = { 0 };
     start_standby(&a, "");
     start_daemon(&b, OK_ANSWER);
@@ -191,8 +188,7 @@ static void a_standby_is_passed_over_and_the_key_stays(void **state) {
     assert_same_key();
 }
 
-static void of_what_a_standby_tells_a_socket_is_asked_and_without_a_token(void **state) {
-    (void)state;
+CASE(of_what_a_standby_tells_a_socket_is_asked_and_without_a_token) {
     struct error err = { 0 };
     char active[256], line[128];
     (void)snprintf(active, sizeof(active), "\"https://127.0.0.1:1\", 7, \"%s\"", b.place);
@@ -210,8 +206,7 @@ static void of_what_a_standby_tells_a_socket_is_asked_and_without_a_token(void *
 
 #define UNKNOWN "{\"error\":{\"code\":\"outcome_unknown\",\"message\":\"gone\"}}"
 
-static void an_unknown_outcome_is_asked_again_where_there_is_another(void **state) {
-    (void)state;
+CASE(an_unknown_outcome_is_asked_again_where_there_is_another) {
     struct error err = { 0 };
     start_refusing(&a, UNKNOWN);
     start_daemon(&b, OK_ANSWER);
@@ -263,8 +258,7 @@ static void join_ended(struct daemon *d) {
     d->listener = -1;
 }
 
-static void an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home(void **state) {
-    (void)state;
+CASE(an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home) {
     struct error err = { 0 };
     unsigned tries = 0;
     start_ending(&a, UNKNOWN);
@@ -279,8 +273,7 @@ static void an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home(voi
     assert_same_key();
 }
 
-static void an_unknown_outcome_that_nobody_knows_is_told(void **state) {
-    (void)state;
+CASE(an_unknown_outcome_that_nobody_knows_is_told) {
     struct error err = { 0 };
     time_ms timeout = 300;
     int r;
@@ -295,8 +288,7 @@ static void an_unknown_outcome_that_nobody_knows_is_told(void **state) {
     assert_string_equal(err.text, "gone"); /* not that nobody answers: that is no news */
 }
 
-static void a_daemon_that_goes_on_without_knowing_is_believed(void **state) {
-    (void)state;
+CASE(a_daemon_that_goes_on_without_knowing_is_believed) {
     struct error err = { 0 };
     time_ms timeout = 300;
     int r;
@@ -312,8 +304,7 @@ static void a_daemon_that_goes_on_without_knowing_is_believed(void **state) {
     assert_true(a.count > 1);
 }
 
-static void a_question_without_a_key_is_answered_as_it_was(void **state) {
-    (void)state;
+CASE(a_question_without_a_key_is_answered_as_it_was) {
     struct error err = { 0 };
     start_refusing(&a, UNKNOWN);
     struct client *client = open_with(NULL);
@@ -323,8 +314,7 @@ static void a_question_without_a_key_is_answered_as_it_was(void **state) {
     assert_int_equal(a.count, 1);
 }
 
-static void where_all_are_standbys_one_is_looked_for_until_the_time_is_over(void **state) {
-    (void)state;
+CASE(where_all_are_standbys_one_is_looked_for_until_the_time_is_over) {
     struct error err = { 0 };
     time_ms timeout = 300;
     int r;
@@ -344,8 +334,7 @@ static void where_all_are_standbys_one_is_looked_for_until_the_time_is_over(void
     assert_same_key();
 }
 
-static void one_that_is_absent_is_passed_over(void **state) {
-    (void)state;
+CASE(one_that_is_absent_is_passed_over) {
     struct error err = { 0 };
     start_daemon(&b, OK_ANSWER);
     struct client *client = open_with(&(struct client_options){ .peers = both });
@@ -369,8 +358,7 @@ static void unset_run(void) {
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 
-static void a_run_is_known_to_whoever_takes_over_from_its_daemon(void **state) {
-    (void)state;
+CASE(a_run_is_known_to_whoever_takes_over_from_its_daemon) {
     struct error err = { 0 };
     char line[128];
     for (int standby = 0; standby < 2; standby++) {
@@ -390,8 +378,7 @@ static void a_run_is_known_to_whoever_takes_over_from_its_daemon(void **state) {
 }
 
 /* What it has in its environment is for its own daemon. */
-static void who_asks_another_daemon_has_no_peers_of_a_run(void **state) {
-    (void)state;
+CASE(who_asks_another_daemon_has_no_peers_of_a_run) {
     struct client *client = NULL;
     struct error err = { 0 };
     start_daemon(&b, OK_ANSWER);
@@ -411,8 +398,7 @@ static int start(void *ctx, struct error *err) {
     return error_set(err, -EIO, "it was started");
 }
 
-static void where_there_are_addresses_no_daemon_is_started(void **state) {
-    (void)state;
+CASE(where_there_are_addresses_no_daemon_is_started) {
     struct client *client = NULL;
     struct error err = { 0 };
     struct client_options options = { .peers = both, .start = start, .timeout = 200 };
@@ -424,23 +410,4 @@ static void where_there_are_addresses_no_daemon_is_started(void **state) {
     options.peers = NULL;
     assert_int_equal(client_open(a.path, &options, &client, &err), -EIO);
     assert_int_equal(started, 1);
-}
-
-int main(void) {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(a_standby_is_passed_over_and_the_key_stays),
-        CASE(of_what_a_standby_tells_a_socket_is_asked_and_without_a_token),
-        CASE(an_unknown_outcome_is_asked_again_where_there_is_another),
-        CASE(an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home),
-        CASE(an_unknown_outcome_that_nobody_knows_is_told),
-        CASE(a_daemon_that_goes_on_without_knowing_is_believed),
-        CASE(a_question_without_a_key_is_answered_as_it_was),
-        CASE(where_all_are_standbys_one_is_looked_for_until_the_time_is_over),
-        CASE(one_that_is_absent_is_passed_over),
-        CASE(a_run_is_known_to_whoever_takes_over_from_its_daemon),
-        CASE(who_asks_another_daemon_has_no_peers_of_a_run),
-        CASE(where_there_are_addresses_no_daemon_is_started),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

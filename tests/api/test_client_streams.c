@@ -11,6 +11,7 @@
 #include "api_fixture.h"
 #include "cli/client.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 
 static struct client *open_client(struct api *api) {
     struct client *client = NULL;
@@ -53,8 +54,7 @@ static void write_log(struct api *api, const char *text, size_t times) {
     api_log(api, "out.log", 0, false);
 }
 
-static void bytes_of_a_log_are_streamed(void **state) {
-    (void)state;
+TEST(bytes_of_a_log_are_streamed) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -71,8 +71,7 @@ static void bytes_of_a_log_are_streamed(void **state) {
     strbuf_finish(&taken.text);
 }
 
-static void events_are_streamed_until_the_callback_has_enough(void **state) {
-    (void)state;
+TEST(events_are_streamed_until_the_callback_has_enough) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -93,8 +92,7 @@ static void events_are_streamed_until_the_callback_has_enough(void **state) {
     strbuf_finish(&taken.text);
 }
 
-static void a_stream_in_pieces_can_be_polled(void **state) {
-    (void)state;
+TEST(a_stream_in_pieces_can_be_polled) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -116,8 +114,7 @@ static void a_stream_in_pieces_can_be_polled(void **state) {
     strbuf_finish(&taken.text);
 }
 
-static void a_stream_that_breaks_is_not_taken_for_complete(void **state) {
-    (void)state;
+TEST(a_stream_that_breaks_is_not_taken_for_complete) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -141,8 +138,7 @@ static void nothing_to_do(int number) {
     (void)number;
 }
 
-static void a_signal_interrupts_a_stream(void **state) {
-    (void)state;
+TEST(a_signal_interrupts_a_stream) {
     API(api); /* its thread has the signals of this one blocked */
     CLIENT(client, api);
     struct error err = { 0 };
@@ -158,15 +154,4 @@ static void a_signal_interrupts_a_stream(void **state) {
     assert_int_equal(r, -EINTR);
     assert_int_equal(client_get(client, NULL, &err, "/v1/echo"), 200);
     strbuf_finish(&taken.text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_of_a_log_are_streamed),
-        cmocka_unit_test(events_are_streamed_until_the_callback_has_enough),
-        cmocka_unit_test(a_stream_in_pieces_can_be_polled),
-        cmocka_unit_test(a_stream_that_breaks_is_not_taken_for_complete),
-        cmocka_unit_test(a_signal_interrupts_a_stream),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

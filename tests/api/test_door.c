@@ -1,16 +1,11 @@
 /* test_door.c: what is refused before anybody asks what it wants, with and without a list of hosts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "api/door.h"
 #include "api/response.h"
 #include "base/macros.h"
+#include "harness/test.h"
 
 static const char *const names[] = { "localhost:7700", "127.0.0.1:7700", "[::1]:7700", NULL };
 static const struct door socket_door = { NULL };
@@ -37,8 +32,7 @@ static int status_of(const struct door *door, const char *method, const char *li
 static const char *const methods[] = { "GET",   "HEAD",   "POST",    "PUT",   "PATCH",
                                        "TRACE", "DELETE", "OPTIONS", "QUERY", "ANYTHING" };
 
-static void hosts_are_compared_whole_on_every_method(void **state) {
-    (void)state;
+TEST(hosts_are_compared_whole_on_every_method) {
     static const char *const foreign[] = {
         "localhost",
         "localhost:7701",
@@ -70,8 +64,7 @@ static void hosts_are_compared_whole_on_every_method(void **state) {
     assert_int_equal(status_of(&socket_door, "GET", "Host:\r\n"), 0);
 }
 
-static void pages_of_other_sites_are_refused_on_every_method(void **state) {
-    (void)state;
+TEST(pages_of_other_sites_are_refused_on_every_method) {
     static const char *const lines[] = {
         "Origin: http://evil.com\r\n",       "Origin: null\r\n",
         "Origin: http://localhost:7700\r\n", "Origin: \r\n",
@@ -92,8 +85,7 @@ static void pages_of_other_sites_are_refused_on_every_method(void **state) {
     "Host: localhost:7700\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"           \
     "Sec-Fetch-Dest: "
 
-static void a_person_may_come_to_the_entrance_from_another_page(void **state) {
-    (void)state;
+TEST(a_person_may_come_to_the_entrance_from_another_page) {
     static const struct door door = { .hosts = names, .entrance = "/" };
     assert_int_equal(status_at(&door, "GET", "/", VISIT "document\r\n"), 0);
     assert_int_equal(status_at(&tcp_door, "GET", "/", VISIT "document\r\n"), 403);
@@ -110,16 +102,14 @@ static void a_person_may_come_to_the_entrance_from_another_page(void **state) {
                      403);
 }
 
-static void only_three_methods_are_known(void **state) {
-    (void)state;
+TEST(only_three_methods_are_known) {
     for (size_t m = 0; m < ARRAY_SIZE(methods); m++)
         assert_int_equal(status_of(&socket_door, methods[m], "Host: a\r\n"), m < 3 ? 0 : 405);
 }
 
 #define TYPED(type) "Host: a\r\nContent-Length: 2\r\nContent-Type: " type "\r\n"
 
-static void a_body_is_json_and_says_so(void **state) {
-    (void)state;
+TEST(a_body_is_json_and_says_so) {
     assert_int_equal(status_of(&socket_door, "POST", TYPED("application/json")), 0);
     assert_int_equal(status_of(&socket_door, "POST", TYPED("Application/JSON ;charset=utf-8")), 0);
     static const char *const others[] = {
@@ -139,8 +129,7 @@ static void a_body_is_json_and_says_so(void **state) {
     assert_int_equal(status_of(&socket_door, "POST", "Host: a\r\nContent-Length: 0\r\n"), 0);
 }
 
-static void an_answer_is_printed_byte_by_byte(void **state) {
-    (void)state;
+TEST(an_answer_is_printed_byte_by_byte) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     response_print(&(struct response){ .status = 405,
                                        .type = "application/json",
@@ -162,16 +151,4 @@ static void an_answer_is_printed_byte_by_byte(void **state) {
     response_print_chunk("0123456789abcdef!", 17, false, &out);
     response_print_chunk("", 0, false, &out);
     assert_string_equal(strbuf_text(&out), "11\r\n0123456789abcdef!\r\n0\r\n\r\n");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_are_compared_whole_on_every_method),
-        cmocka_unit_test(pages_of_other_sites_are_refused_on_every_method),
-        cmocka_unit_test(a_person_may_come_to_the_entrance_from_another_page),
-        cmocka_unit_test(only_three_methods_are_known),
-        cmocka_unit_test(a_body_is_json_and_says_so),
-        cmocka_unit_test(an_answer_is_printed_byte_by_byte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "api_fixture.h"
 #include "fake_ops.h"
+#include "harness/test.h"
 
 #define SSE(query, more)                                                                           \
     "GET /v1/events" query " HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n" more "\r\n"
@@ -109,8 +110,7 @@ static void read_to(int fd, struct seen *seen, uint64_t seq) {
 
 /* --- where it begins ----------------------------------------------------------------------------- */
 
-static void a_stream_goes_on_behind_the_event_that_was_seen_last(void **state) {
-    (void)state;
+TEST(a_stream_goes_on_behind_the_event_that_was_seen_last) {
     API(api);
     SEEN(seen);
     api_events(api, 5);
@@ -127,8 +127,7 @@ static void a_stream_goes_on_behind_the_event_that_was_seen_last(void **state) {
     close(fd);
 }
 
-static void the_header_of_a_client_that_comes_back_wins(void **state) {
-    (void)state;
+TEST(the_header_of_a_client_that_comes_back_wins) {
     API(api);
     SEEN(seen);
     api_events(api, 9);
@@ -138,8 +137,7 @@ static void the_header_of_a_client_that_comes_back_wins(void **state) {
     close(fd);
 }
 
-static void without_a_position_it_begins_with_what_comes(void **state) {
-    (void)state;
+TEST(without_a_position_it_begins_with_what_comes) {
     API(api);
     SEEN(seen);
     api_events(api, 100);
@@ -150,8 +148,7 @@ static void without_a_position_it_begins_with_what_comes(void **state) {
     close(fd);
 }
 
-static void from_zero_means_from_the_first_that_is_kept(void **state) {
-    (void)state;
+TEST(from_zero_means_from_the_first_that_is_kept) {
     API(api);
     SEEN(seen);
     api_events(api, 20);
@@ -163,8 +160,7 @@ static void from_zero_means_from_the_first_that_is_kept(void **state) {
     close(fd);
 }
 
-static void stored_and_live_events_look_the_same(void **state) {
-    (void)state;
+TEST(stored_and_live_events_look_the_same) {
     API(api);
     SEEN(stored);
     SEEN(live);
@@ -191,8 +187,7 @@ static void get_last_event(struct api *api, void *arg) {
     *(uint64_t *)arg = fake.last_event;
 }
 
-static void between_stored_and_live_nothing_is_lost_or_doubled(void **state) {
-    (void)state;
+TEST(between_stored_and_live_nothing_is_lost_or_doubled) {
     API(api);
     SEEN(seen);
     size_t three = 3;
@@ -215,8 +210,7 @@ static void between_stored_and_live_nothing_is_lost_or_doubled(void **state) {
     close(fd);
 }
 
-static void events_of_the_turn_that_answers_the_first_page_come_once(void **state) {
-    (void)state;
+TEST(events_of_the_turn_that_answers_the_first_page_come_once) {
     for (size_t in_turn = 0; in_turn < 4; in_turn++) {
         API(api);
         SEEN(seen);
@@ -231,8 +225,7 @@ static void events_of_the_turn_that_answers_the_first_page_come_once(void **stat
     }
 }
 
-static void a_stream_of_one_task_has_its_events_only(void **state) {
-    (void)state;
+TEST(a_stream_of_one_task_has_its_events_only) {
     API(api);
     SEEN(seen);
     for (int i = 0; i < 1500; i++)
@@ -250,8 +243,7 @@ static void a_stream_of_one_task_has_its_events_only(void **state) {
 
 /* --- reset, overflow ----------------------------------------------------------------------------- */
 
-static void a_position_that_is_gone_or_never_was_is_reset(void **state) {
-    (void)state;
+TEST(a_position_that_is_gone_or_never_was_is_reset) {
     static const char *const requests[] = { SSE("?after=5", ""), SSE("?after=1000", ""),
                                             SSE("?after=5&task=web-1", "") };
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
@@ -271,8 +263,7 @@ static void a_position_that_is_gone_or_never_was_is_reset(void **state) {
     }
 }
 
-static void the_last_position_before_the_first_kept_is_no_reset(void **state) {
-    (void)state;
+TEST(the_last_position_before_the_first_kept_is_no_reset) {
     API(api);
     SEEN(seen);
     api_events(api, 30);
@@ -284,8 +275,7 @@ static void the_last_position_before_the_first_kept_is_no_reset(void **state) {
     close(fd);
 }
 
-static void a_live_client_that_does_not_read_is_dropped_and_told(void **state) {
-    (void)state;
+TEST(a_live_client_that_does_not_read_is_dropped_and_told) {
     API(api, .queue_max = 100000);
     SEEN(seen);
     SEEN(again);
@@ -317,8 +307,7 @@ static void a_live_client_that_does_not_read_is_dropped_and_told(void **state) {
     close(fd);
 }
 
-static void a_dropped_client_that_never_reads_does_not_stay(void **state) {
-    (void)state;
+TEST(a_dropped_client_that_never_reads_does_not_stay) {
     API(api, .queue_max = 100000, .write_timeout = 30);
     SEEN(seen);
     int fd = open_stream(api, SSE("", ""), &seen);
@@ -328,8 +317,7 @@ static void a_dropped_client_that_never_reads_does_not_stay(void **state) {
     close(fd);
 }
 
-static void a_slow_client_that_reads_the_past_is_not_dropped(void **state) {
-    (void)state;
+TEST(a_slow_client_that_reads_the_past_is_not_dropped) {
     API(api, .queue_max = 1000, .write_timeout = 30);
     SEEN(seen);
     api_events(api, 10000); /* more than a socket and all queues hold */
@@ -343,8 +331,7 @@ static void a_slow_client_that_reads_the_past_is_not_dropped(void **state) {
 
 /* --- around it ----------------------------------------------------------------------------------- */
 
-static void a_silent_stream_has_comments_and_nobody_else_has_timers(void **state) {
-    (void)state;
+TEST(a_silent_stream_has_comments_and_nobody_else_has_timers) {
     API(api, .comment_every = 10);
     SEEN(seen);
     int fd = open_stream(api, SSE("", ""), &seen);
@@ -359,8 +346,7 @@ static void a_silent_stream_has_comments_and_nobody_else_has_timers(void **state
     assert_int_equal(api_wakeups_within(api, 50), 0);
 }
 
-static void one_stream_too_many_gets_503(void **state) {
-    (void)state;
+TEST(one_stream_too_many_gets_503) {
     API(api, .streams_max = 2);
     SEEN(a);
     SEEN(b);
@@ -376,8 +362,7 @@ static void one_stream_too_many_gets_503(void **state) {
     close(third);
 }
 
-static void what_cannot_be_streamed_is_refused_as_usual(void **state) {
-    (void)state;
+TEST(what_cannot_be_streamed_is_refused_as_usual) {
     API(api);
     ANSWER(answer);
     api_once(api, SSE("?task=nobody", ""), 404, &answer);
@@ -388,8 +373,7 @@ static void what_cannot_be_streamed_is_refused_as_usual(void **state) {
     ASSERT_HAS(answer.head.text, "Content-Type: application/json");
 }
 
-static void head_and_old_clients_get_theirs(void **state) {
-    (void)state;
+TEST(head_and_old_clients_get_theirs) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = api_connect(api);
@@ -409,8 +393,7 @@ static void head_and_old_clients_get_theirs(void **state) {
     close(fd);
 }
 
-static void requests_behind_a_stream_wait_and_the_end_of_the_client_is_seen(void **state) {
-    (void)state;
+TEST(requests_behind_a_stream_wait_and_the_end_of_the_client_is_seen) {
     API(api);
     SEEN(seen);
     int fd = open_stream(api, SSE("", "") GET("/v1/echo"), &seen);
@@ -419,8 +402,7 @@ static void requests_behind_a_stream_wait_and_the_end_of_the_client_is_seen(void
     API_WAIT_STAT(api, connections, 0);
 }
 
-static void a_stream_breaks_when_the_server_stops(void **state) {
-    (void)state;
+TEST(a_stream_breaks_when_the_server_stops) {
     API(api);
     SEEN(seen);
     int fd = open_stream(api, SSE("", ""), &seen);
@@ -429,29 +411,4 @@ static void a_stream_breaks_when_the_server_stops(void **state) {
     assert_false(take_chunks(&seen)); /* the last chunk would say that this was all */
     API_WAIT_STAT(api, connections, 0);
     close(fd);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_goes_on_behind_the_event_that_was_seen_last),
-        cmocka_unit_test(the_header_of_a_client_that_comes_back_wins),
-        cmocka_unit_test(without_a_position_it_begins_with_what_comes),
-        cmocka_unit_test(from_zero_means_from_the_first_that_is_kept),
-        cmocka_unit_test(stored_and_live_events_look_the_same),
-        cmocka_unit_test(between_stored_and_live_nothing_is_lost_or_doubled),
-        cmocka_unit_test(events_of_the_turn_that_answers_the_first_page_come_once),
-        cmocka_unit_test(a_stream_of_one_task_has_its_events_only),
-        cmocka_unit_test(a_position_that_is_gone_or_never_was_is_reset),
-        cmocka_unit_test(the_last_position_before_the_first_kept_is_no_reset),
-        cmocka_unit_test(a_live_client_that_does_not_read_is_dropped_and_told),
-        cmocka_unit_test(a_dropped_client_that_never_reads_does_not_stay),
-        cmocka_unit_test(a_slow_client_that_reads_the_past_is_not_dropped),
-        cmocka_unit_test(a_silent_stream_has_comments_and_nobody_else_has_timers),
-        cmocka_unit_test(one_stream_too_many_gets_503),
-        cmocka_unit_test(what_cannot_be_streamed_is_refused_as_usual),
-        cmocka_unit_test(head_and_old_clients_get_theirs),
-        cmocka_unit_test(requests_behind_a_stream_wait_and_the_end_of_the_client_is_seen),
-        cmocka_unit_test(a_stream_breaks_when_the_server_stops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

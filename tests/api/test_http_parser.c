@@ -1,18 +1,13 @@
 /* test_http_parser.c: what is a request, and what is refused?
  *
  * Each case is fed whole and cut in two at every byte; the outcome must be the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "api/http_parser.h"
 #include "base/macros.h"
+#include "harness/test.h"
 
 #define BODY_MAX 64
 #define HOST     "Host: sluice\r\n"
@@ -92,8 +87,7 @@ static const struct http_case good[] = {
       "POST / HTTP/1.1\r\n" HOST "Expect: 100-Continue\r\nContent-Length: 1\r\n\r\nx", 0, 0 },
 };
 
-static void requests_are_accepted_wherever_they_are_cut(void **state) {
-    (void)state;
+TEST(requests_are_accepted_wherever_they_are_cut) {
     check_cases(good, ARRAY_SIZE(good));
 }
 
@@ -171,8 +165,7 @@ static const struct http_case bad[] = {
       0, 400 },
 };
 
-static void what_two_programs_could_read_differently_is_refused(void **state) {
-    (void)state;
+TEST(what_two_programs_could_read_differently_is_refused) {
     check_cases(bad, ARRAY_SIZE(bad));
 }
 
@@ -197,8 +190,7 @@ static const struct http_case bad_chunks[] = {
       CHUNKED "20\r\n01234567890123456789012345678901\r\n21\r\n", 0, 413 },
 };
 
-static void bad_chunks_are_refused(void **state) {
-    (void)state;
+TEST(bad_chunks_are_refused) {
     check_cases(bad_chunks, ARRAY_SIZE(bad_chunks));
 }
 
@@ -223,8 +215,7 @@ static int status_of_target(size_t length) {
     return status_of(&text);
 }
 
-static void a_target_has_at_most_4_kib(void **state) {
-    (void)state;
+TEST(a_target_has_at_most_4_kib) {
     assert_int_equal(status_of_target(HTTP_URL_MAX), 200);
     assert_int_equal(status_of_target(HTTP_URL_MAX + 1), 414);
     assert_int_equal(status_of_target(HTTP_HEAD_MAX), 414); /* before the line has ended */
@@ -239,8 +230,7 @@ static int status_of_headers(unsigned count) {
     return status_of(&text);
 }
 
-static void there_are_at_most_64_headers(void **state) {
-    (void)state;
+TEST(there_are_at_most_64_headers) {
     assert_int_equal(status_of_headers(HTTP_HEADERS_MAX), 200);
     assert_int_equal(status_of_headers(HTTP_HEADERS_MAX + 1), 431);
 }
@@ -255,16 +245,14 @@ static int status_of_head(size_t size) {
     return status_of(&text);
 }
 
-static void a_head_has_at_most_16_kib(void **state) {
-    (void)state;
+TEST(a_head_has_at_most_16_kib) {
     assert_int_equal(status_of_head(HTTP_HEAD_MAX), 200);
     assert_int_equal(status_of_head(HTTP_HEAD_MAX + 1), 431);
 }
 
 /* --- what is in a request --------------------------------------------------------------------- */
 
-static void a_request_has_its_parts(void **state) {
-    (void)state;
+TEST(a_request_has_its_parts) {
     static const char text[] =
         "POST /v1/tasks/a%20b?x=1&y=%3F HTTP/1.1\r\nHost: h\r\nContent-Type: "
         "application/json\r\nX-MiXed: Value\r\nContent-Length: 4\r\n\r\n{\"a\"";
@@ -285,8 +273,7 @@ static void a_request_has_its_parts(void **state) {
     http_parser_finish(&parser);
 }
 
-static void requests_follow_each_other_in_one_piece(void **state) {
-    (void)state;
+TEST(requests_follow_each_other_in_one_piece) {
     static const char text[] = "POST /1 HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\nab"
                                "GET /2 HTTP/1.1\r\n" HOST "\r\n" CHUNKED "3\r\nxyz\r\n0\r\n\r\n"
                                "GET /4 HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n";
@@ -308,8 +295,7 @@ static void requests_follow_each_other_in_one_piece(void **state) {
     http_parser_finish(&parser);
 }
 
-static void the_connection_header_decides_whether_to_go_on(void **state) {
-    (void)state;
+TEST(the_connection_header_decides_whether_to_go_on) {
     static const struct {
         const char *line;
         bool goes_on;
@@ -333,8 +319,7 @@ static void the_connection_header_decides_whether_to_go_on(void **state) {
     }
 }
 
-static void a_body_may_be_refused_before_it_is_read(void **state) {
-    (void)state;
+TEST(a_body_may_be_refused_before_it_is_read) {
     static const char head[] = "POST / HTTP/1.1\r\n" HOST "Content-Length: 100\r\n\r\n";
     struct http_parser parser;
     http_parser_init(&parser);
@@ -348,29 +333,11 @@ static void a_body_may_be_refused_before_it_is_read(void **state) {
     http_parser_finish(&parser);
 }
 
-static void a_value_is_searched_word_by_word(void **state) {
-    (void)state;
+TEST(a_value_is_searched_word_by_word) {
     assert_true(http_value_has("text/event-stream", "text/event-stream"));
     assert_true(http_value_has("text/html, Text/Event-Stream;q=0.5", "text/event-stream"));
     assert_true(http_value_has(" ,, a ,b", "b"));
     assert_false(http_value_has("text/event-streams", "text/event-stream"));
     assert_false(http_value_has("a;b", "b"));
     assert_false(http_value_has("", "b"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_accepted_wherever_they_are_cut),
-        cmocka_unit_test(what_two_programs_could_read_differently_is_refused),
-        cmocka_unit_test(bad_chunks_are_refused),
-        cmocka_unit_test(a_target_has_at_most_4_kib),
-        cmocka_unit_test(there_are_at_most_64_headers),
-        cmocka_unit_test(a_head_has_at_most_16_kib),
-        cmocka_unit_test(a_request_has_its_parts),
-        cmocka_unit_test(requests_follow_each_other_in_one_piece),
-        cmocka_unit_test(the_connection_header_decides_whether_to_go_on),
-        cmocka_unit_test(a_body_may_be_refused_before_it_is_read),
-        cmocka_unit_test(a_value_is_searched_word_by_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "api_fixture.h"
 #include "fake_ops.h"
+#include "harness/test.h"
 
 #define LOG GET("/v1/tasks/1/log")
 
@@ -101,8 +102,7 @@ static size_t inotify_count(void) {
 
 /* --- whole --------------------------------------------------------------------------------------- */
 
-static void a_log_is_sent_from_its_offset_to_its_end(void **state) {
-    (void)state;
+TEST(a_log_is_sent_from_its_offset_to_its_end) {
     API(api);
     ANSWER(answer);
     PIECES(p);
@@ -117,7 +117,7 @@ static void a_log_is_sent_from_its_offset_to_its_end(void **state) {
 }
 
 /* Offsets and sizes are those of the file. */
-static void secrets_are_replaced_wherever_the_answer_begins(void **state) {
+TEST(secrets_are_replaced_wherever_the_answer_begins) {
     static const char shown[] = "key [redacted KEY]********* end\n";
     (void)state;
     API(api);
@@ -133,8 +133,7 @@ static void secrets_are_replaced_wherever_the_answer_begins(void **state) {
 }
 
 /* Between two reads of the file, too. */
-static void secrets_are_replaced_in_large_logs(void **state) {
-    (void)state;
+TEST(secrets_are_replaced_in_large_logs) {
     API(api);
     PIECES(p);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -149,8 +148,7 @@ static void secrets_are_replaced_in_large_logs(void **state) {
     close(p.fd);
 }
 
-static void empty_missing_and_short_logs_are_empty_answers(void **state) {
-    (void)state;
+TEST(empty_missing_and_short_logs_are_empty_answers) {
     API(api);
     append_text(api, "out.log", "short");
     append_text(api, "empty.log", "");
@@ -165,8 +163,7 @@ static void empty_missing_and_short_logs_are_empty_answers(void **state) {
     }
 }
 
-static void a_large_log_comes_as_its_reader_takes_it(void **state) {
-    (void)state;
+TEST(a_large_log_comes_as_its_reader_takes_it) {
     API(api,
         .write_timeout = 1000); /* it holds for the last bytes, when all is read: be quick then */
     PIECES(p);
@@ -183,8 +180,7 @@ static void a_large_log_comes_as_its_reader_takes_it(void **state) {
     close(p.fd);
 }
 
-static void old_clients_and_head_get_theirs(void **state) {
-    (void)state;
+TEST(old_clients_and_head_get_theirs) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     append_text(api, "out.log", "bytes");
@@ -204,8 +200,7 @@ static void old_clients_and_head_get_theirs(void **state) {
     close(fd);
 }
 
-static void what_is_no_file_and_who_is_no_task_are_refused(void **state) {
-    (void)state;
+TEST(what_is_no_file_and_who_is_no_task_are_refused) {
     API(api);
     ANSWER(answer);
     char path[192];
@@ -224,8 +219,7 @@ static void what_is_no_file_and_who_is_no_task_are_refused(void **state) {
 
 /* --- holes --------------------------------------------------------------------------------------- */
 
-static void a_hole_is_one_line_that_says_how_much_is_missing(void **state) {
-    (void)state;
+TEST(a_hole_is_one_line_that_says_how_much_is_missing) {
     API(api);
     PIECES(p);
     char path[192], expected[200];
@@ -244,8 +238,7 @@ static void a_hole_is_one_line_that_says_how_much_is_missing(void **state) {
     close(p.fd);
 }
 
-static void a_hole_at_the_end_and_one_at_the_beginning_are_told_too(void **state) {
-    (void)state;
+TEST(a_hole_at_the_end_and_one_at_the_beginning_are_told_too) {
     API(api);
     PIECES(p);
     char path[192];
@@ -263,8 +256,7 @@ static void a_hole_at_the_end_and_one_at_the_beginning_are_told_too(void **state
     close(p.fd);
 }
 
-static void nul_bytes_that_are_no_hole_are_bytes(void **state) {
-    (void)state;
+TEST(nul_bytes_that_are_no_hole_are_bytes) {
     API(api);
     PIECES(p);
     append(api, "out.log", "a\0\0b\0", 5);
@@ -278,8 +270,7 @@ static void nul_bytes_that_are_no_hole_are_bytes(void **state) {
 
 /* --- following ----------------------------------------------------------------------------------- */
 
-static void a_log_is_followed_until_its_run_has_ended(void **state) {
-    (void)state;
+TEST(a_log_is_followed_until_its_run_has_ended) {
     API(api);
     ANSWER(answer);
     PIECES(p);
@@ -303,8 +294,7 @@ static void a_log_is_followed_until_its_run_has_ended(void **state) {
     close(p.fd);
 }
 
-static void a_log_that_is_not_there_yet_is_waited_for(void **state) {
-    (void)state;
+TEST(a_log_that_is_not_there_yet_is_waited_for) {
     API(api);
     PIECES(p);
     api_log(api, "out.log", 0, true);
@@ -321,8 +311,7 @@ static void a_log_that_is_not_there_yet_is_waited_for(void **state) {
 }
 
 /* The first half of a secret waits for the second, or for the end of the run. */
-static void a_secret_that_comes_in_two_parts_is_replaced(void **state) {
-    (void)state;
+TEST(a_secret_that_comes_in_two_parts_is_replaced) {
     API(api);
     PIECES(p);
     append_text(api, "out.log", "one hunter2-hun");
@@ -338,8 +327,7 @@ static void a_secret_that_comes_in_two_parts_is_replaced(void **state) {
     close(p.fd);
 }
 
-static void a_run_that_never_wrote_ends_its_followers_too(void **state) {
-    (void)state;
+TEST(a_run_that_never_wrote_ends_its_followers_too) {
     API(api);
     PIECES(p);
     api_log(api, "out.log", 0, true);
@@ -356,8 +344,7 @@ static void end_in_turn(struct api *api, void *arg) {
     fake.ends_in_turn = true;
 }
 
-static void a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever(void **state) {
-    (void)state;
+TEST(a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever) {
     API(api);
     PIECES(p);
     append_text(api, "out.log", "all of it");
@@ -375,8 +362,7 @@ static void set_dead(struct api *api, void *arg) {
     fake.run_lives = false;
 }
 
-static void a_run_that_ended_long_ago_is_not_followed(void **state) {
-    (void)state;
+TEST(a_run_that_ended_long_ago_is_not_followed) {
     API(api);
     PIECES(p);
     append_text(api, "out.log", "old");
@@ -388,8 +374,7 @@ static void a_run_that_ended_long_ago_is_not_followed(void **state) {
     close(p.fd);
 }
 
-static void many_follow_one_file_and_leave_one_by_one(void **state) {
-    (void)state;
+TEST(many_follow_one_file_and_leave_one_by_one) {
     API(api);
     enum { COUNT = 5 };
     struct pieces followers[COUNT];
@@ -420,8 +405,7 @@ static void put_in_slurm(struct api *api, void *arg) {
 }
 
 /* The kernel tells of what is written here, and the log of a run in Slurm is written on another machine. */
-static void the_log_of_a_run_in_slurm_is_looked_at(void **state) {
-    (void)state;
+TEST(the_log_of_a_run_in_slurm_is_looked_at) {
     API(api);
     PIECES(p);
     append_text(api, "out.log", "one\n");
@@ -436,8 +420,7 @@ static void the_log_of_a_run_in_slurm_is_looked_at(void **state) {
     close(p.fd);
 }
 
-static void without_inotify_a_followed_log_is_looked_at(void **state) {
-    (void)state;
+TEST(without_inotify_a_followed_log_is_looked_at) {
     API(api);
     PIECES(p);
     struct rlimit old;
@@ -459,8 +442,7 @@ static void without_inotify_a_followed_log_is_looked_at(void **state) {
     close(p.fd);
 }
 
-static void followers_break_and_readers_finish_when_the_server_stops(void **state) {
-    (void)state;
+TEST(followers_break_and_readers_finish_when_the_server_stops) {
     API(api);
     PIECES(follower);
     PIECES(reader);
@@ -480,30 +462,4 @@ static void followers_break_and_readers_finish_when_the_server_stops(void **stat
     api_expect_closed(reader.fd);
     close(follower.fd);
     close(reader.fd);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_log_is_sent_from_its_offset_to_its_end),
-        cmocka_unit_test(secrets_are_replaced_wherever_the_answer_begins),
-        cmocka_unit_test(secrets_are_replaced_in_large_logs),
-        cmocka_unit_test(empty_missing_and_short_logs_are_empty_answers),
-        cmocka_unit_test(a_large_log_comes_as_its_reader_takes_it),
-        cmocka_unit_test(old_clients_and_head_get_theirs),
-        cmocka_unit_test(what_is_no_file_and_who_is_no_task_are_refused),
-        cmocka_unit_test(a_hole_is_one_line_that_says_how_much_is_missing),
-        cmocka_unit_test(a_hole_at_the_end_and_one_at_the_beginning_are_told_too),
-        cmocka_unit_test(nul_bytes_that_are_no_hole_are_bytes),
-        cmocka_unit_test(a_log_is_followed_until_its_run_has_ended),
-        cmocka_unit_test(a_log_that_is_not_there_yet_is_waited_for),
-        cmocka_unit_test(a_secret_that_comes_in_two_parts_is_replaced),
-        cmocka_unit_test(a_run_that_never_wrote_ends_its_followers_too),
-        cmocka_unit_test(a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever),
-        cmocka_unit_test(a_run_that_ended_long_ago_is_not_followed),
-        cmocka_unit_test(many_follow_one_file_and_leave_one_by_one),
-        cmocka_unit_test(without_inotify_a_followed_log_is_looked_at),
-        cmocka_unit_test(the_log_of_a_run_in_slurm_is_looked_at),
-        cmocka_unit_test(followers_break_and_readers_finish_when_the_server_stops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

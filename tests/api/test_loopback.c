@@ -3,21 +3,17 @@
  * One loop serves the listener and watches its client, so nothing here waits but for what must come. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "api/loopback.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "os/loop.h"
 
 struct door {
@@ -149,7 +145,7 @@ static char *request(const struct door *d, const char *line, const char *more, c
 
 /* --- rules ----------------------------------------------------------------------------------- */
 
-static void a_post_to_a_known_path_is_taken_and_answered(void **state) {
+TEST(a_post_to_a_known_path_is_taken_and_answered) {
     DOOR(d);
     (void)state;
     _cleanup_(freep) char *first = request(d, GOOD, JSON, "{\"a\":1}");
@@ -163,7 +159,7 @@ static void a_post_to_a_known_path_is_taken_and_answered(void **state) {
     close(fd);
 }
 
-static void a_body_may_come_in_chunks_and_in_pieces(void **state) {
+TEST(a_body_may_come_in_chunks_and_in_pieces) {
     static const char body[] = "4\r\n{\"ab\r\n3\r\n\":1\r\n1\r\n}\r\n0\r\n\r\n";
     DOOR(d);
     (void)state;
@@ -179,7 +175,7 @@ static void a_body_may_come_in_chunks_and_in_pieces(void **state) {
 }
 
 /* Whatever is wrong, the answer is the same, to the byte. */
-static void everything_else_is_refused_alike(void **state) {
+TEST(everything_else_is_refused_alike) {
     DOOR(d);
     (void)state;
     static const char *const lines[] = {
@@ -212,7 +208,7 @@ static void everything_else_is_refused_alike(void **state) {
     assert_int_equal(d->taken.length, 0);
 }
 
-static void web_pages_and_other_names_of_this_machine_are_refused(void **state) {
+TEST(web_pages_and_other_names_of_this_machine_are_refused) {
     DOOR(d);
     (void)state;
     _cleanup_(freep) char *page = request(d, GOOD, JSON "Origin: http://127.0.0.1\r\n", "{}");
@@ -225,7 +221,7 @@ static void web_pages_and_other_names_of_this_machine_are_refused(void **state) 
     assert_int_equal(d->taken.length, 0);
 }
 
-static void a_refusal_does_not_wait_for_the_body(void **state) {
+TEST(a_refusal_does_not_wait_for_the_body) {
     DOOR(d);
     (void)state;
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
@@ -239,7 +235,7 @@ static void a_refusal_does_not_wait_for_the_body(void **state) {
     close(fd);
 }
 
-static void who_knows_the_path_is_told_what_is_wrong(void **state) {
+TEST(who_knows_the_path_is_told_what_is_wrong) {
     DOOR(d, .body_max = 100);
     (void)state;
     _cleanup_(freep) char *type = request(d, GOOD, "Content-Type: application/x-protobuf\r\n", "x");
@@ -263,7 +259,7 @@ static void who_knows_the_path_is_told_what_is_wrong(void **state) {
     assert_int_equal(ask_alone(d, bad), 404);
 }
 
-static void a_client_that_is_slow_or_silent_is_closed(void **state) {
+TEST(a_client_that_is_slow_or_silent_is_closed) {
     DOOR(d, .request_timeout = 30, .idle_timeout = 60);
     (void)state;
     int slow = connect_to(d), silent = connect_to(d);
@@ -275,7 +271,7 @@ static void a_client_that_is_slow_or_silent_is_closed(void **state) {
     close(silent);
 }
 
-static void idle_connections_make_room_for_others(void **state) {
+TEST(idle_connections_make_room_for_others) {
     DOOR(d, .connections_max = 2);
     (void)state;
     _cleanup_(freep) char *text = request(d, GOOD, JSON, "{}");
@@ -290,7 +286,7 @@ static void idle_connections_make_room_for_others(void **state) {
     close(busy);
 }
 
-static void only_addresses_of_this_machine_are_listened_on(void **state) {
+TEST(only_addresses_of_this_machine_are_listened_on) {
     static const char *const addresses[] = {
         "0.0.0.0:0", "127.0.0.2:0", "localhost:0",  "[::]:0",         "127.0.0.1", "127.0.0.1:",
         "",          ":4318",       "127.0.0.1:-1", "127.0.0.1:65536"
@@ -308,7 +304,7 @@ static void only_addresses_of_this_machine_are_listened_on(void **state) {
     loop_free(loop);
 }
 
-static void a_port_that_is_taken_is_an_error(void **state) {
+TEST(a_port_that_is_taken_is_an_error) {
     DOOR(d);
     (void)state;
     struct loopback_options options = { .address = loopback_address(d->loopback),
@@ -318,20 +314,4 @@ static void a_port_that_is_taken_is_an_error(void **state) {
     struct error err = { 0 };
     assert_int_equal(loopback_new(d->loop, &options, &loopback, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, "cannot listen on '127.0.0.1:"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_post_to_a_known_path_is_taken_and_answered),
-        cmocka_unit_test(a_body_may_come_in_chunks_and_in_pieces),
-        cmocka_unit_test(everything_else_is_refused_alike),
-        cmocka_unit_test(web_pages_and_other_names_of_this_machine_are_refused),
-        cmocka_unit_test(a_refusal_does_not_wait_for_the_body),
-        cmocka_unit_test(who_knows_the_path_is_told_what_is_wrong),
-        cmocka_unit_test(a_client_that_is_slow_or_silent_is_closed),
-        cmocka_unit_test(idle_connections_make_room_for_others),
-        cmocka_unit_test(only_addresses_of_this_machine_are_listened_on),
-        cmocka_unit_test(a_port_that_is_taken_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "api_fixture.h"
 #include "fake_ops.h"
+#include "harness/test.h"
 
 #define META                                                                                       \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
@@ -39,8 +40,7 @@ static void send_post(int fd, const char *head, const char *body) {
 
 /* --- who is let in --------------------------------------------------------------------------- */
 
-static void only_this_machine_is_let_in(void **state) {
-    (void)state;
+TEST(only_this_machine_is_let_in) {
     static const struct {
         const char *head;
         int status;
@@ -67,8 +67,7 @@ static void only_this_machine_is_let_in(void **state) {
     }
 }
 
-static void only_post_and_json_are_taken(void **state) {
-    (void)state;
+TEST(only_post_and_json_are_taken) {
     API(api);
     ANSWER(answer);
     api_once(api, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n", 405,
@@ -87,8 +86,7 @@ static void only_post_and_json_are_taken(void **state) {
 
 /* --- one answer ------------------------------------------------------------------------------ */
 
-static void a_request_has_one_json_answer(void **state) {
-    (void)state;
+TEST(a_request_has_one_json_answer) {
     API(api);
     ANSWER(answer);
     ask(api, MODERN("server/discover"), DISCOVER, 200, &answer);
@@ -103,8 +101,7 @@ static void a_request_has_one_json_answer(void **state) {
     ASSERT_HAS(strbuf_text(&older.body), "\"protocolVersion\":\"2025-06-18\"");
 }
 
-static void errors_have_their_status(void **state) {
-    (void)state;
+TEST(errors_have_their_status) {
     API(api);
     ANSWER(unknown);
     ask(api, MODERN("no/such"),
@@ -119,16 +116,14 @@ static void errors_have_their_status(void **state) {
     ASSERT_HAS(strbuf_text(&junk.body), "\"code\":-32700");
 }
 
-static void a_notification_is_accepted(void **state) {
-    (void)state;
+TEST(a_notification_is_accepted) {
     API(api);
     ANSWER(answer);
     ask(api, "", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202, &answer);
     assert_int_equal(answer.body.length, 0);
 }
 
-static void a_tool_reaches_its_operation(void **state) {
-    (void)state;
+TEST(a_tool_reaches_its_operation) {
     API(api);
     ANSWER(answer);
     ask(api, "X-Sluice-Run: web-17.2\r\n",
@@ -145,8 +140,7 @@ static void a_tool_reaches_its_operation(void **state) {
                "\"isError\":true"); /* it is not among the pretended ones */
 }
 
-static void a_log_is_read_from_its_file(void **state) {
-    (void)state;
+TEST(a_log_is_read_from_its_file) {
     char path[192];
     API(api);
     ANSWER(answer);
@@ -173,8 +167,7 @@ static void set_state(struct api *api, void *arg) {
     fake.task_state = arg;
 }
 
-static void a_wait_with_progress_is_a_stream(void **state) {
-    (void)state;
+TEST(a_wait_with_progress_is_a_stream) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     api_do(api, set_state, (void *)(uintptr_t) "running");
@@ -194,8 +187,7 @@ static void a_wait_with_progress_is_a_stream(void **state) {
     close(fd);
 }
 
-static void a_wait_without_progress_is_one_answer(void **state) {
-    (void)state;
+TEST(a_wait_without_progress_is_one_answer) {
     API(api);
     ANSWER(answer);
     api_do(api, set_state, (void *)(uintptr_t) "running");
@@ -214,8 +206,7 @@ static void a_wait_without_progress_is_one_answer(void **state) {
     "{\"jsonrpc\":\"2.0\",\"id\":\"L\",\"method\":\"subscriptions/listen\",\"params\":{"           \
     "\"notifications\":{\"resourceSubscriptions\":[\"sluice://task/web-1\"]}," META "}}"
 
-static void a_subscription_tells_of_its_task(void **state) {
-    (void)state;
+TEST(a_subscription_tells_of_its_task) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = api_connect(api);
@@ -230,8 +221,7 @@ static void a_subscription_tells_of_its_task(void **state) {
     api_event(api, 1, "{}"); /* nobody is there any more */
 }
 
-static void a_silent_subscription_shows_that_it_lives(void **state) {
-    (void)state;
+TEST(a_silent_subscription_shows_that_it_lives) {
     API(api, .comment_every = 20);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = api_connect(api);
@@ -240,8 +230,7 @@ static void a_silent_subscription_shows_that_it_lives(void **state) {
     close(fd);
 }
 
-static void streams_are_bounded(void **state) {
-    (void)state;
+TEST(streams_are_bounded) {
     API(api, .streams_max = 1);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     ANSWER(answer);
@@ -258,8 +247,7 @@ static void streams_are_bounded(void **state) {
     close(fd);
 }
 
-static void the_end_of_the_daemon_ends_streams(void **state) {
-    (void)state;
+TEST(the_end_of_the_daemon_ends_streams) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = api_connect(api);
@@ -271,8 +259,7 @@ static void the_end_of_the_daemon_ends_streams(void **state) {
     close(fd);
 }
 
-static void a_client_that_goes_ends_what_it_waited_for(void **state) {
-    (void)state;
+TEST(a_client_that_goes_ends_what_it_waited_for) {
     API(api);
     api_do(api, set_state, NULL); /* the question is not answered */
     int fd = api_connect(api);
@@ -281,24 +268,4 @@ static void a_client_that_goes_ends_what_it_waited_for(void **state) {
     close(fd);
     api_wait_for_abandoned(api, 1);
     API_WAIT_STAT(api, connections, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_this_machine_is_let_in),
-        cmocka_unit_test(only_post_and_json_are_taken),
-        cmocka_unit_test(a_request_has_one_json_answer),
-        cmocka_unit_test(errors_have_their_status),
-        cmocka_unit_test(a_notification_is_accepted),
-        cmocka_unit_test(a_tool_reaches_its_operation),
-        cmocka_unit_test(a_log_is_read_from_its_file),
-        cmocka_unit_test(a_wait_with_progress_is_a_stream),
-        cmocka_unit_test(a_wait_without_progress_is_one_answer),
-        cmocka_unit_test(a_subscription_tells_of_its_task),
-        cmocka_unit_test(a_silent_subscription_shows_that_it_lives),
-        cmocka_unit_test(streams_are_bounded),
-        cmocka_unit_test(the_end_of_the_daemon_ends_streams),
-        cmocka_unit_test(a_client_that_goes_ends_what_it_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "web/web.h"
 
 #define SCRIPT "GET /assets/app-0a1b2c.js"
@@ -43,8 +44,7 @@ static int ask(struct api *api, const char *line, const char *headers, struct st
     return (int)strtol(strbuf_text(answer) + strlen("HTTP/1.1 "), NULL, 10);
 }
 
-static void the_page_needs_no_token_and_is_asked_for_again(void **state) {
-    (void)state;
+TEST(the_page_needs_no_token_and_is_asked_for_again) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
     port = 0;
@@ -59,8 +59,7 @@ static void the_page_needs_no_token_and_is_asked_for_again(void **state) {
     ASSERT_HAS_NOT(strbuf_text(&answer), "<title>");
 }
 
-static void every_file_comes_with_what_keeps_it_in_its_place(void **state) {
-    (void)state;
+TEST(every_file_comes_with_what_keeps_it_in_its_place) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
     port = 0;
@@ -77,8 +76,7 @@ static void every_file_comes_with_what_keeps_it_in_its_place(void **state) {
     }
 }
 
-static void assets_are_kept_for_ever_and_compressed_for_those_who_can(void **state) {
-    (void)state;
+TEST(assets_are_kept_for_ever_and_compressed_for_those_who_can) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf plain = STRBUF_INIT, packed = STRBUF_INIT;
     port = 0;
@@ -96,8 +94,7 @@ static void assets_are_kept_for_ever_and_compressed_for_those_who_can(void **sta
     ASSERT_HAS_NOT(strbuf_text(&packed), "Content-Encoding");
 }
 
-static void who_has_it_gets_it_not_again(void **state) {
-    (void)state;
+TEST(who_has_it_gets_it_not_again) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT, header = STRBUF_INIT;
     port = 0;
@@ -111,8 +108,7 @@ static void who_has_it_gets_it_not_again(void **state) {
     assert_int_equal(ask(api, "GET /", "If-None-Match: \"other\"\r\n", &answer), 200);
 }
 
-static void the_page_passes_the_gate_like_everything(void **state) {
-    (void)state;
+TEST(the_page_passes_the_gate_like_everything) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
     port = 0;
@@ -134,8 +130,7 @@ static void write_file(const char *folder, const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_folder_can_stand_for_what_is_built_in(void **state) {
-    (void)state;
+TEST(a_folder_can_stand_for_what_is_built_in) {
     char folder[SCRATCH_PATH], inside[80], link[80];
     scratch_make(folder, "web");
     (void)snprintf(inside, sizeof(inside), "%s/dist", folder);
@@ -166,23 +161,9 @@ static void a_folder_can_stand_for_what_is_built_in(void **state) {
     scratch_remove(folder);
 }
 
-static void types_come_from_names(void **state) {
-    (void)state;
+TEST(types_come_from_names) {
     assert_string_equal(web_type("/"), "text/html; charset=utf-8");
     assert_string_equal(web_type("/a.svg"), "image/svg+xml");
     assert_string_equal(web_type("/a.unknown"), "application/octet-stream");
     assert_string_equal(web_type("/.js"), "text/javascript; charset=utf-8");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_needs_no_token_and_is_asked_for_again),
-        cmocka_unit_test(every_file_comes_with_what_keeps_it_in_its_place),
-        cmocka_unit_test(assets_are_kept_for_ever_and_compressed_for_those_who_can),
-        cmocka_unit_test(who_has_it_gets_it_not_again),
-        cmocka_unit_test(the_page_passes_the_gate_like_everything),
-        cmocka_unit_test(a_folder_can_stand_for_what_is_built_in),
-        cmocka_unit_test(types_come_from_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

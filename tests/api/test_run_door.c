@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fake_ops.h"
+#include "harness/test.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define WITH(path, value)                                                                          \
@@ -39,8 +40,7 @@ static void copy_token(struct api *api, void *arg) {
     memcpy(arg, fake.token, sizeof(fake.token));
 }
 
-static void a_run_is_known_by_its_token(void **state) {
-    (void)state;
+TEST(a_run_is_known_by_its_token) {
     API(api);
     ANSWER(answer);
     struct api runs = door_of_runs(api);
@@ -56,8 +56,7 @@ static void a_run_is_known_by_its_token(void **state) {
     assert_string_equal(token, "");
 }
 
-static void nobody_comes_in_at_the_door_of_the_runs_without_one(void **state) {
-    (void)state;
+TEST(nobody_comes_in_at_the_door_of_the_runs_without_one) {
     API(api);
     struct api runs = door_of_runs(api);
     static const char *const bad[] = {
@@ -77,8 +76,7 @@ static void nobody_comes_in_at_the_door_of_the_runs_without_one(void **state) {
     assert_false(api_stop_asked(api));
 }
 
-static void the_owners_door_takes_no_token(void **state) {
-    (void)state;
+TEST(the_owners_door_takes_no_token) {
     API(api);
     ANSWER(answer);
     api_once(api, WITH("/v1/echo", "Bearer " TOKEN), 403, &answer);
@@ -113,8 +111,7 @@ static void raise_identities(struct api *api, void *arg) {
     identity.times++;
 }
 
-static void nor_a_process_of_a_run(void **state) {
-    (void)state;
+TEST(nor_a_process_of_a_run) {
     identity.peer = SERVER_PEER_RUN;
     API(api, .identify = identify);
     ANSWER(answer);
@@ -128,8 +125,7 @@ static void nor_a_process_of_a_run(void **state) {
     api_once(&runs, WITH("/v1/echo", "Bearer " TOKEN), 200, &other);
 }
 
-static void nor_one_that_cannot_be_identified(void **state) {
-    (void)state;
+TEST(nor_one_that_cannot_be_identified) {
     identity.peer = SERVER_PEER_UNKNOWN;
     API(api, .identify = identify);
     ANSWER(answer);
@@ -189,8 +185,7 @@ static void connect_in_child(struct api *api, void *arg) {
 }
 
 /* Its number may be that of another process by now, which `identify` takes for the owner here. */
-static void a_process_that_has_ended_is_not_taken_for_another_one(void **state) {
-    (void)state;
+TEST(a_process_that_has_ended_is_not_taken_for_another_one) {
     identity.peer = SERVER_PEER_OWNER;
     API(api, .identify = identify);
     ANSWER(answer);
@@ -210,8 +205,7 @@ static void a_process_that_has_ended_is_not_taken_for_another_one(void **state) 
 }
 
 /* Once per connection, and again when anything has changed that it depends on. */
-static void who_asks_is_looked_at_again_when_that_may_have_changed(void **state) {
-    (void)state;
+TEST(who_asks_is_looked_at_again_when_that_may_have_changed) {
     identity.peer = SERVER_PEER_OWNER;
     API(api, .identify = identify, .identities = identities);
     int fd = api_connect(api);
@@ -228,8 +222,7 @@ static void who_asks_is_looked_at_again_when_that_may_have_changed(void **state)
     close(fd);
 }
 
-static void runs_leave_room_for_the_owner(void **state) {
-    (void)state;
+TEST(runs_leave_room_for_the_owner) {
     API(api, .connections_max = 4);
     struct api runs = door_of_runs(api);
     int open[3];
@@ -244,8 +237,7 @@ static void runs_leave_room_for_the_owner(void **state) {
         close(open[i]);
 }
 
-static void a_stream_of_events_shows_a_run_its_own(void **state) {
-    (void)state;
+TEST(a_stream_of_events_shows_a_run_its_own) {
     API(api);
     struct api runs = door_of_runs(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -258,19 +250,4 @@ static void a_stream_of_events_shows_a_run_its_own(void **state) {
     api_read_until(fd, &text, "of itself");
     ASSERT_HAS_NOT(strbuf_text(&text), "of a stranger");
     close(fd);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_known_by_its_token),
-        cmocka_unit_test(nobody_comes_in_at_the_door_of_the_runs_without_one),
-        cmocka_unit_test(the_owners_door_takes_no_token),
-        cmocka_unit_test(nor_a_process_of_a_run),
-        cmocka_unit_test(nor_one_that_cannot_be_identified),
-        cmocka_unit_test(a_process_that_has_ended_is_not_taken_for_another_one),
-        cmocka_unit_test(who_asks_is_looked_at_again_when_that_may_have_changed),
-        cmocka_unit_test(runs_leave_room_for_the_owner),
-        cmocka_unit_test(a_stream_of_events_shows_a_run_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,13 +11,13 @@
 
 #include "api_fixture.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 
 #define POST(path, size)                                                                           \
     "POST " path " HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"                 \
     "Content-Length: " size "\r\n"
 
-static void an_operation_is_asked_and_answered(void **state) {
-    (void)state;
+TEST(an_operation_is_asked_and_answered) {
     API(api);
     ANSWER(answer);
     api_once(api, GET("/v1/echo?text=hi&number=3"), 200, &answer);
@@ -30,8 +30,7 @@ static void an_operation_is_asked_and_answered(void **state) {
     ASSERT_HAS_NOT(answer.head.text, "Connection: close");
 }
 
-static void a_post_brings_body_key_and_caller(void **state) {
-    (void)state;
+TEST(a_post_brings_body_key_and_caller) {
     API(api);
     ANSWER(answer);
     api_once(api,
@@ -43,8 +42,7 @@ static void a_post_brings_body_key_and_caller(void **state) {
                         "\"params\":{\"a\":1}}\n");
 }
 
-static void an_answer_that_was_given_before_says_so(void **state) {
-    (void)state;
+TEST(an_answer_that_was_given_before_says_so) {
     API(api);
     ANSWER(answer);
     static const char text[] = POST("/v1/once", "2") "Idempotency-Key: key-5678\r\n\r\n{}";
@@ -55,8 +53,7 @@ static void an_answer_that_was_given_before_says_so(void **state) {
     assert_string_equal(strbuf_text(&answer.body), "{\"count\":1}\n");
 }
 
-static void metrics_are_plain_text(void **state) {
-    (void)state;
+TEST(metrics_are_plain_text) {
     API(api);
     ANSWER(answer);
     api_once(api, GET("/metrics"), 200, &answer);
@@ -65,8 +62,7 @@ static void metrics_are_plain_text(void **state) {
 }
 
 /* The operation does not know who asks; the server adds what it counts itself. */
-static void f132_metrics_tell_of_the_server(void **state) {
-    (void)state;
+TEST(f132_metrics_tell_of_the_server) {
     API(api);
     ANSWER(answer);
     int stream = api_connect(api);
@@ -144,8 +140,7 @@ static const struct {
     { "what it does not know", GET("/v1/fail?code=EIO"), 503, "outcome_unknown" },
 };
 
-static void refusals_are_json_and_leave_the_connection_usable_unless_a_body_comes(void **state) {
-    (void)state;
+TEST(refusals_are_json_and_leave_the_connection_usable_unless_a_body_comes) {
     API(api);
     ANSWER(answer);
     for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
@@ -162,8 +157,7 @@ static void refusals_are_json_and_leave_the_connection_usable_unless_a_body_come
     }
 }
 
-static void head_is_get_without_its_body(void **state) {
-    (void)state;
+TEST(head_is_get_without_its_body) {
     API(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = api_connect(api);
@@ -178,8 +172,7 @@ static void head_is_get_without_its_body(void **state) {
     close(fd);
 }
 
-static void what_is_no_http_gets_a_400_behind_the_answers_before_and_the_end(void **state) {
-    (void)state;
+TEST(what_is_no_http_gets_a_400_behind_the_answers_before_and_the_end) {
     API(api);
     ANSWER(answer);
     int fd = api_connect(api);
@@ -199,8 +192,7 @@ static void what_is_no_http_gets_a_400_behind_the_answers_before_and_the_end(voi
 
 /* --- connections --------------------------------------------------------------------------------- */
 
-static void old_clients_and_close_end_the_connection(void **state) {
-    (void)state;
+TEST(old_clients_and_close_end_the_connection) {
     API(api);
     ANSWER(answer);
     static const char *const texts[] = { "GET /metrics HTTP/1.0\r\n\r\n",
@@ -215,8 +207,7 @@ static void old_clients_and_close_end_the_connection(void **state) {
     }
 }
 
-static void answers_leave_in_the_order_of_their_requests(void **state) {
-    (void)state;
+TEST(answers_leave_in_the_order_of_their_requests) {
     API(api);
     ANSWER(answer);
     int fd = api_connect(api);
@@ -232,8 +223,7 @@ static void answers_leave_in_the_order_of_their_requests(void **state) {
     close(fd);
 }
 
-static void one_connection_has_a_bounded_number_of_calls_in_flight(void **state) {
-    (void)state;
+TEST(one_connection_has_a_bounded_number_of_calls_in_flight) {
     API(api);
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -251,8 +241,7 @@ static void one_connection_has_a_bounded_number_of_calls_in_flight(void **state)
     close(fd);
 }
 
-static void a_client_that_does_not_read_stops_its_own_requests_only(void **state) {
-    (void)state;
+TEST(a_client_that_does_not_read_stops_its_own_requests_only) {
     API(api);
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -268,8 +257,7 @@ static void a_client_that_does_not_read_stops_its_own_requests_only(void **state
     close(other);
 }
 
-static void a_client_that_goes_away_abandons_its_calls(void **state) {
-    (void)state;
+TEST(a_client_that_goes_away_abandons_its_calls) {
     API(api);
     int fd = api_connect(api);
     api_send(fd, GET("/v1/wait") GET("/v1/wait"));
@@ -280,8 +268,7 @@ static void a_client_that_goes_away_abandons_its_calls(void **state) {
     assert_int_equal(api_waiting(api), 0);
 }
 
-static void a_client_that_has_only_finished_sending_gets_its_answers(void **state) {
-    (void)state;
+TEST(a_client_that_has_only_finished_sending_gets_its_answers) {
     API(api);
     ANSWER(answer);
     int fd = api_connect(api);
@@ -296,8 +283,7 @@ static void a_client_that_has_only_finished_sending_gets_its_answers(void **stat
     close(fd);
 }
 
-static void a_client_that_finished_sending_and_then_goes_away_is_noticed(void **state) {
-    (void)state;
+TEST(a_client_that_finished_sending_and_then_goes_away_is_noticed) {
     API(api);
     int fd = api_connect(api);
     api_send(fd, GET("/v1/wait"));
@@ -329,8 +315,7 @@ static void *ask_twenty_times(void *ctx) {
     return NULL;
 }
 
-static void sixty_four_clients_are_served_at_once(void **state) {
-    (void)state;
+TEST(sixty_four_clients_are_served_at_once) {
     API(api);
     struct parallel clients[64];
     pthread_t threads[64];
@@ -351,8 +336,7 @@ static void sixty_four_clients_are_served_at_once(void **state) {
 
 /* --- bodies -------------------------------------------------------------------------------------- */
 
-static void a_chunked_body_is_a_body(void **state) {
-    (void)state;
+TEST(a_chunked_body_is_a_body) {
     API(api);
     ANSWER(answer);
     api_once(api,
@@ -363,8 +347,7 @@ static void a_chunked_body_is_a_body(void **state) {
     ASSERT_HAS(answer.body.text, "\"params\":{\"a\":7}");
 }
 
-static void a_client_that_asks_first_is_told_to_continue_or_why_not(void **state) {
-    (void)state;
+TEST(a_client_that_asks_first_is_told_to_continue_or_why_not) {
     API(api);
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -381,8 +364,7 @@ static void a_client_that_asks_first_is_told_to_continue_or_why_not(void **state
     close(fd);
 }
 
-static void a_body_that_is_too_large_is_refused_and_the_client_reads_why(void **state) {
-    (void)state;
+TEST(a_body_that_is_too_large_is_refused_and_the_client_reads_why) {
     API(api, .body_max = 1000, .bulk_body_max = 3000000, .linger_timeout = patience_ms());
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -398,8 +380,7 @@ static void a_body_that_is_too_large_is_refused_and_the_client_reads_why(void **
     assert_string_equal(strbuf_text(&answer.body), "{\"count\":1}\n");
 }
 
-static void all_bodies_together_are_bounded(void **state) {
-    (void)state;
+TEST(all_bodies_together_are_bounded) {
     API(api, .bodies_max = 5000);
     ANSWER(answer);
     int first = api_connect(api), second = api_connect(api);
@@ -425,38 +406,10 @@ static void all_bodies_together_are_bounded(void **state) {
     close(other);
 }
 
-static void shutdown_is_told_to_the_daemon(void **state) {
-    (void)state;
+TEST(shutdown_is_told_to_the_daemon) {
     API(api);
     ANSWER(answer);
     assert_false(api_stop_asked(api));
     api_once(api, EMPTY_POST("/v1/shutdown") "\r\n", 200, &answer);
     assert_true(api_stop_asked(api));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_operation_is_asked_and_answered),
-        cmocka_unit_test(a_post_brings_body_key_and_caller),
-        cmocka_unit_test(an_answer_that_was_given_before_says_so),
-        cmocka_unit_test(metrics_are_plain_text),
-        cmocka_unit_test(f132_metrics_tell_of_the_server),
-        cmocka_unit_test(refusals_are_json_and_leave_the_connection_usable_unless_a_body_comes),
-        cmocka_unit_test(head_is_get_without_its_body),
-        cmocka_unit_test(what_is_no_http_gets_a_400_behind_the_answers_before_and_the_end),
-        cmocka_unit_test(old_clients_and_close_end_the_connection),
-        cmocka_unit_test(answers_leave_in_the_order_of_their_requests),
-        cmocka_unit_test(one_connection_has_a_bounded_number_of_calls_in_flight),
-        cmocka_unit_test(a_client_that_does_not_read_stops_its_own_requests_only),
-        cmocka_unit_test(a_client_that_goes_away_abandons_its_calls),
-        cmocka_unit_test(a_client_that_has_only_finished_sending_gets_its_answers),
-        cmocka_unit_test(a_client_that_finished_sending_and_then_goes_away_is_noticed),
-        cmocka_unit_test(sixty_four_clients_are_served_at_once),
-        cmocka_unit_test(a_chunked_body_is_a_body),
-        cmocka_unit_test(a_client_that_asks_first_is_told_to_continue_or_why_not),
-        cmocka_unit_test(a_body_that_is_too_large_is_refused_and_the_client_reads_why),
-        cmocka_unit_test(all_bodies_together_are_bounded),
-        cmocka_unit_test(shutdown_is_told_to_the_daemon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

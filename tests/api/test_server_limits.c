@@ -19,6 +19,7 @@
 #include "api_fixture.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/clock.h"
 #include "os/loop.h"
 
@@ -57,8 +58,7 @@ static int ask_in_time(struct api *api, const char *text) {
 
 /* --- deadlines ----------------------------------------------------------------------------------- */
 
-static void a_connection_that_asks_nothing_is_closed(void **state) {
-    (void)state;
+TEST(a_connection_that_asks_nothing_is_closed) {
     API(api, .idle_timeout = LATER);
     ANSWER(answer);
     int fd = api_connect(api);
@@ -72,8 +72,7 @@ static void a_connection_that_asks_nothing_is_closed(void **state) {
     assert_int_equal(api_stats(api).timeouts, 0); /* nobody waited for anything */
 }
 
-static void a_call_that_takes_long_is_no_idle_connection(void **state) {
-    (void)state;
+TEST(a_call_that_takes_long_is_no_idle_connection) {
     API(api, .idle_timeout = LATER, .head_timeout = LATER, .write_timeout = LATER);
     ANSWER(answer);
     int fd = ask_in_time(api, GET("/v1/wait"));
@@ -93,8 +92,7 @@ static void drip(int fd, const char *text) {
             return;
 }
 
-static void a_head_must_come_in_time_however_it_drips(void **state) {
-    (void)state;
+TEST(a_head_must_come_in_time_however_it_drips) {
     API(api, .head_timeout = SOON);
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -110,8 +108,7 @@ static void a_head_must_come_in_time_however_it_drips(void **state) {
     API_WAIT_STAT(api, timeouts, 1);
 }
 
-static void a_body_must_come_in_time_however_it_drips(void **state) {
-    (void)state;
+TEST(a_body_must_come_in_time_however_it_drips) {
     API(api, .body_timeout = SOON);
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -125,8 +122,7 @@ static void a_body_must_come_in_time_however_it_drips(void **state) {
     close(fd);
 }
 
-static void a_body_that_comes_quickly_gets_more_time(void **state) {
-    (void)state;
+TEST(a_body_that_comes_quickly_gets_more_time) {
     /* 100 KiB came: that is worth 100 s. */
     API(api, .body_timeout = SOON);
     ANSWER(answer);
@@ -141,8 +137,7 @@ static void a_body_that_comes_quickly_gets_more_time(void **state) {
     close(fd);
 }
 
-static void a_client_that_does_not_take_its_answer_is_dropped(void **state) {
-    (void)state;
+TEST(a_client_that_does_not_take_its_answer_is_dropped) {
     API(api, .write_timeout = SOON);
     int fd = api_connect(api);
     api_send(fd, GET("/v1/big?size=8000000"));
@@ -151,8 +146,7 @@ static void a_client_that_does_not_take_its_answer_is_dropped(void **state) {
     close(fd);
 }
 
-static void a_refused_client_is_waited_for_only_so_long(void **state) {
-    (void)state;
+TEST(a_refused_client_is_waited_for_only_so_long) {
     API(api, .linger_timeout = SOON);
     ANSWER(answer);
     int fd = api_connect(api);
@@ -161,8 +155,7 @@ static void a_refused_client_is_waited_for_only_so_long(void **state) {
     close(fd);
 }
 
-static void an_idle_server_does_not_wake_up(void **state) {
-    (void)state;
+TEST(an_idle_server_does_not_wake_up) {
     API(api, .idle_timeout = LATER, .comment_every = 5, .head_timeout = LATER);
     ANSWER(answer);
     assert_int_equal(api_wakeups_within(api, SOON), 0);
@@ -176,8 +169,7 @@ static void an_idle_server_does_not_wake_up(void **state) {
 
 /* --- who and how many ---------------------------------------------------------------------------- */
 
-static void one_connection_too_many_gets_503(void **state) {
-    (void)state;
+TEST(one_connection_too_many_gets_503) {
     API(api, .connections_max = 3);
     ANSWER(answer);
     int fds[3];
@@ -199,8 +191,7 @@ static void one_connection_too_many_gets_503(void **state) {
     close(fds[2]);
 }
 
-static void only_the_owner_and_root_are_let_in(void **state) {
-    (void)state;
+TEST(only_the_owner_and_root_are_let_in) {
     if (geteuid() != 0) {
         print_message("needs root to become somebody else; not tested\n");
         return;
@@ -240,8 +231,7 @@ static void only_the_owner_and_root_are_let_in(void **state) {
     assert_int_equal(api_stats(api).requests, 0);
 }
 
-static void without_descriptors_clients_wait_and_are_served_later(void **state) {
-    (void)state;
+TEST(without_descriptors_clients_wait_and_are_served_later) {
     API(api, .accept_pause = SOON);
     ANSWER(answer);
     struct rlimit old, none;
@@ -264,8 +254,7 @@ static void without_descriptors_clients_wait_and_are_served_later(void **state) 
 
 /* --- the socket ---------------------------------------------------------------------------------- */
 
-static void folder_and_socket_are_the_owners_alone(void **state) {
-    (void)state;
+TEST(folder_and_socket_are_the_owners_alone) {
     API(api);
     struct stat st;
     char folder[128];
@@ -306,8 +295,7 @@ static void *make_folders(void *ctx) {
 }
 
 /* The daemon's threads make folders at any time, and the umask is that of all of them. */
-static void what_other_threads_make_has_the_mode_they_ask_for(void **state) {
-    (void)state;
+TEST(what_other_threads_make_has_the_mode_they_ask_for) {
     struct error err = { 0 };
     struct maker maker = { 0 };
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 8];
@@ -324,8 +312,7 @@ static void what_other_threads_make_has_the_mode_they_ask_for(void **state) {
     scratch_remove(folder);
 }
 
-static void a_socket_that_cannot_be_is_explained(void **state) {
-    (void)state;
+TEST(a_socket_that_cannot_be_is_explained) {
     struct error err = { 0 };
     char folder[SCRATCH_PATH], path[300];
     scratch_make(folder, "api");
@@ -355,8 +342,7 @@ static void a_socket_that_cannot_be_is_explained(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void the_socket_of_a_dead_daemon_is_replaced_and_anothers_is_left_alone(void **state) {
-    (void)state;
+TEST(the_socket_of_a_dead_daemon_is_replaced_and_anothers_is_left_alone) {
     struct error err = { 0 };
     struct loop *loop;
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
@@ -376,8 +362,7 @@ static void the_socket_of_a_dead_daemon_is_replaced_and_anothers_is_left_alone(v
 
 /* --- the end ------------------------------------------------------------------------------------- */
 
-static void a_server_that_stops_answers_what_it_was_asked(void **state) {
-    (void)state;
+TEST(a_server_that_stops_answers_what_it_was_asked) {
     API(api);
     ANSWER(answer);
     int busy = api_connect(api), idle = api_connect(api), half = api_connect(api);
@@ -400,26 +385,4 @@ static void a_server_that_stops_answers_what_it_was_asked(void **state) {
     close(busy);
     close(idle);
     close(half);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_connection_that_asks_nothing_is_closed),
-        cmocka_unit_test(a_call_that_takes_long_is_no_idle_connection),
-        cmocka_unit_test(a_head_must_come_in_time_however_it_drips),
-        cmocka_unit_test(a_body_must_come_in_time_however_it_drips),
-        cmocka_unit_test(a_body_that_comes_quickly_gets_more_time),
-        cmocka_unit_test(a_client_that_does_not_take_its_answer_is_dropped),
-        cmocka_unit_test(a_refused_client_is_waited_for_only_so_long),
-        cmocka_unit_test(an_idle_server_does_not_wake_up),
-        cmocka_unit_test(one_connection_too_many_gets_503),
-        cmocka_unit_test(only_the_owner_and_root_are_let_in),
-        cmocka_unit_test(without_descriptors_clients_wait_and_are_served_later),
-        cmocka_unit_test(folder_and_socket_are_the_owners_alone),
-        cmocka_unit_test(what_other_threads_make_has_the_mode_they_ask_for),
-        cmocka_unit_test(a_socket_that_cannot_be_is_explained),
-        cmocka_unit_test(the_socket_of_a_dead_daemon_is_replaced_and_anothers_is_left_alone),
-        cmocka_unit_test(a_server_that_stops_answers_what_it_was_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fake_ops.h"
+#include "harness/test.h"
 
 static unsigned port; /* of the server of this test */
 
@@ -73,8 +74,7 @@ static int follow_as_owner(struct api *api) {
 #define FIRST   "127.0.0.1"
 #define SECOND  "127.0.0.2"
 
-static void one_token_has_an_eighth_of_the_streams(void **state) {
-    (void)state;
+TEST(one_token_has_an_eighth_of_the_streams) {
     API(api, .streams_max = STREAMS, .comment_every = HOURS(1));
     open_door(api);
     int first = follow('j', FIRST), second = follow('j', SECOND);
@@ -88,8 +88,7 @@ static void one_token_has_an_eighth_of_the_streams(void **state) {
     close(other);
 }
 
-static void all_others_together_leave_some_to_the_owner(void **state) {
-    (void)state;
+TEST(all_others_together_leave_some_to_the_owner) {
     API(api, .streams_max = STREAMS, .comment_every = HOURS(1));
     open_door(api);
     int open[STREAMS];
@@ -104,12 +103,4 @@ static void all_others_together_leave_some_to_the_owner(void **state) {
         open[count] = follow_as_owner(api);
     while (count > 0)
         close(open[--count]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_token_has_an_eighth_of_the_streams),
-        cmocka_unit_test(all_others_together_leave_some_to_the_owner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

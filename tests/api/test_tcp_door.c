@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "fake_ops.h"
+#include "harness/test.h"
 
 #define AUTH "Authorization: Bearer " FAKE_TOKEN "\r\n"
 #define JSON "Content-Type: application/json\r\n"
@@ -109,8 +110,7 @@ static void all_are(const char *lines, int status, int or_else) {
 
 /* --- break-ins ------------------------------------------------------------------------------------- */
 
-static void r1_r2_nothing_is_asked_without_a_token(void **state) {
-    (void)state;
+TEST(r1_r2_nothing_is_asked_without_a_token) {
     API(api, .refusal_delay = 1);
     open_door(api);
     static const char *const bad[] = {
@@ -137,8 +137,7 @@ static void r1_r2_nothing_is_asked_without_a_token(void **state) {
     assert_false(api_stop_asked(api));
 }
 
-static void r3_r5_r13_r14_another_name_is_refused_even_with_a_token(void **state) {
-    (void)state;
+TEST(r3_r5_r13_r14_another_name_is_refused_even_with_a_token) {
     API(api);
     open_door(api);
     static const char *const bad[] = {
@@ -160,8 +159,7 @@ static void r3_r5_r13_r14_another_name_is_refused_even_with_a_token(void **state
         assert_int_equal(status_of("GET", "/v1/echo", good[i]), 200);
 }
 
-static void r4_r12_pages_of_others_are_refused_even_with_a_token(void **state) {
-    (void)state;
+TEST(r4_r12_pages_of_others_are_refused_even_with_a_token) {
     API(api);
     open_door(api);
     static const char *const bad[] = {
@@ -189,8 +187,7 @@ static void r4_r12_pages_of_others_are_refused_even_with_a_token(void **state) {
                      200); /* behind a proxy that speaks TLS */
 }
 
-static void r6_no_method_is_forgotten(void **state) {
-    (void)state;
+TEST(r6_no_method_is_forgotten) {
     API(api);
     open_door(api);
     for (size_t m = 3; m < ARRAY_SIZE(methods); m++)
@@ -206,8 +203,7 @@ static void r6_no_method_is_forgotten(void **state) {
     assert_false(api_stop_asked(api));
 }
 
-static void r7_there_is_no_cors(void **state) {
-    (void)state;
+TEST(r7_there_is_no_cors) {
     API(api);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
@@ -225,8 +221,7 @@ static void r7_there_is_no_cors(void **state) {
     }
 }
 
-static void r8_an_upgrade_is_a_request_like_any_other(void **state) {
-    (void)state;
+TEST(r8_an_upgrade_is_a_request_like_any_other) {
     API(api);
     open_door(api);
     static const char upgrade[] = OWN "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -242,8 +237,7 @@ static void get_access(struct api *api, void *arg) {
     *(struct op_access *)arg = fake.access;
 }
 
-static void r9_rights_are_those_of_the_token_whatever_the_request_says(void **state) {
-    (void)state;
+TEST(r9_rights_are_those_of_the_token_whatever_the_request_says) {
     API(api);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
@@ -263,8 +257,7 @@ static void r9_rights_are_those_of_the_token_whatever_the_request_says(void **st
     assert_string_equal(access.id, "");
 }
 
-static void r11_the_token_of_a_run_is_none_here(void **state) {
-    (void)state;
+TEST(r11_the_token_of_a_run_is_none_here) {
     API(api);
     open_door(api);
     assert_int_equal(status_of("GET", "/v1/echo",
@@ -283,8 +276,7 @@ static void get_token(struct api *api, void *arg) {
 }
 
 /* It has no other door: Slurm has put it on another machine. */
-static void r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run(void **state) {
-    (void)state;
+TEST(r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run) {
     API(api);
     open_door(api);
     static const char lines[] = OWN "Authorization: Bearer " FAKE_RUN_TOKEN "\r\n";
@@ -307,8 +299,7 @@ static void r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run(void **state)
     assert_int_equal(status_of("GET", "/v1/echo", lines), 401);
 }
 
-static void the_owners_socket_takes_no_token_of_the_door(void **state) {
-    (void)state;
+TEST(the_owners_socket_takes_no_token_of_the_door) {
     API(api);
     ANSWER(answer);
     api_once(api, "GET /v1/echo HTTP/1.1\r\nHost: sluice\r\n" AUTH "\r\n", 403, &answer);
@@ -316,8 +307,7 @@ static void the_owners_socket_takes_no_token_of_the_door(void **state) {
 
 /* --- guessing -------------------------------------------------------------------------------------- */
 
-static void who_guesses_waits_and_nobody_else(void **state) {
-    (void)state;
+TEST(who_guesses_waits_and_nobody_else) {
     API(api, .refusal_delay = HOURS(1));
     open_door(api);
     for (int i = 0; i < 10; i++)
@@ -335,16 +325,14 @@ static void who_guesses_waits_and_nobody_else(void **state) {
     api_once(api, GET("/v1/echo"), 200, &answer); /* nor at the owner's socket */
 }
 
-static void a_late_refusal_comes(void **state) {
-    (void)state;
+TEST(a_late_refusal_comes) {
     API(api, .refusal_delay = 1);
     open_door(api);
     for (int i = 0; i < 15; i++)
         assert_int_equal(status_of("GET", "/v1/echo", OWN), 401);
 }
 
-static void a_wrong_code_is_a_guess_and_the_right_one_gets_a_token(void **state) {
-    (void)state;
+TEST(a_wrong_code_is_a_guess_and_the_right_one_gets_a_token) {
     API(api, .refusal_delay = 1);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT, request = STRBUF_INIT;
@@ -381,8 +369,7 @@ static void end_access(struct api *api, void *arg) {
     server_access_ended(api->server, arg);
 }
 
-static void a_stream_ends_with_its_token(void **state) {
-    (void)state;
+TEST(a_stream_ends_with_its_token) {
     API(api);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -402,8 +389,7 @@ static void set_left(struct api *api, void *arg) {
     fake.access_left = *(time_ms *)arg;
 }
 
-static void a_stream_does_not_outlive_what_it_came_in_by(void **state) {
-    (void)state;
+TEST(a_stream_does_not_outlive_what_it_came_in_by) {
     API(api);
     open_door(api);
     time_ms left = 50;
@@ -415,8 +401,7 @@ static void a_stream_does_not_outlive_what_it_came_in_by(void **state) {
     API_WAIT_STAT(api, connections, 0);
 }
 
-static void a_follower_that_goes_away_is_forgotten_at_once(void **state) {
-    (void)state;
+TEST(a_follower_that_goes_away_is_forgotten_at_once) {
     API(api, .comment_every = HOURS(1));
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -428,8 +413,7 @@ static void a_follower_that_goes_away_is_forgotten_at_once(void **state) {
 
 /* --- bounds ---------------------------------------------------------------------------------------- */
 
-static void one_address_has_so_many_connections_and_the_owner_always_one(void **state) {
-    (void)state;
+TEST(one_address_has_so_many_connections_and_the_owner_always_one) {
     API(api, .connections_max = 16, .peer_max = 3);
     open_door(api);
     int open[4];
@@ -444,8 +428,7 @@ static void one_address_has_so_many_connections_and_the_owner_always_one(void **
         close(open[i]);
 }
 
-static void a_head_that_does_not_end_is_not_waited_for(void **state) {
-    (void)state;
+TEST(a_head_that_does_not_end_is_not_waited_for) {
     API(api, .head_timeout = 50);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -456,8 +439,7 @@ static void a_head_that_does_not_end_is_not_waited_for(void **state) {
     close(fd);
 }
 
-static void a_body_that_does_not_come_is_not_waited_for(void **state) {
-    (void)state;
+TEST(a_body_that_does_not_come_is_not_waited_for) {
     API(api, .body_timeout = 50);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, request = STRBUF_INIT;
@@ -469,8 +451,7 @@ static void a_body_that_does_not_come_is_not_waited_for(void **state) {
     close(fd);
 }
 
-static void who_may_not_add_tasks_sends_no_large_bodies(void **state) {
-    (void)state;
+TEST(who_may_not_add_tasks_sends_no_large_bodies) {
     API(api);
     open_door(api);
     assert_int_equal(status_of("POST", "/v1/tasks", OWN AUTH JSON "Content-Length: 2000000\r\n"),
@@ -491,8 +472,7 @@ static void try_listen(struct api *api, void *arg) {
     assert_true(refusal->code < 0 && err.text[0]);
 }
 
-static void other_machines_need_tls(void **state) {
-    (void)state;
+TEST(other_machines_need_tls) {
     API(api);
     open_door(api);
     static const char *const bad[] = { "0.0.0.0:0",   "[::]:0",          "192.0.2.1:0",
@@ -516,8 +496,7 @@ static void close_door(struct api *api, void *arg) {
     assert_null(server_url(api->server));
 }
 
-static void a_closed_door_has_nobody_inside(void **state) {
-    (void)state;
+TEST(a_closed_door_has_nobody_inside) {
     API(api);
     open_door(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -527,32 +506,4 @@ static void a_closed_door_has_nobody_inside(void **state) {
     close(fd);
     open_door(api); /* and can be opened again */
     assert_int_equal(status_of("GET", "/v1/echo", OWN AUTH), 200);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(r1_r2_nothing_is_asked_without_a_token),
-        cmocka_unit_test(r3_r5_r13_r14_another_name_is_refused_even_with_a_token),
-        cmocka_unit_test(r4_r12_pages_of_others_are_refused_even_with_a_token),
-        cmocka_unit_test(r6_no_method_is_forgotten),
-        cmocka_unit_test(r7_there_is_no_cors),
-        cmocka_unit_test(r8_an_upgrade_is_a_request_like_any_other),
-        cmocka_unit_test(r9_rights_are_those_of_the_token_whatever_the_request_says),
-        cmocka_unit_test(r11_the_token_of_a_run_is_none_here),
-        cmocka_unit_test(r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run),
-        cmocka_unit_test(the_owners_socket_takes_no_token_of_the_door),
-        cmocka_unit_test(who_guesses_waits_and_nobody_else),
-        cmocka_unit_test(a_late_refusal_comes),
-        cmocka_unit_test(a_wrong_code_is_a_guess_and_the_right_one_gets_a_token),
-        cmocka_unit_test(a_stream_ends_with_its_token),
-        cmocka_unit_test(a_stream_does_not_outlive_what_it_came_in_by),
-        cmocka_unit_test(a_follower_that_goes_away_is_forgotten_at_once),
-        cmocka_unit_test(one_address_has_so_many_connections_and_the_owner_always_one),
-        cmocka_unit_test(a_head_that_does_not_end_is_not_waited_for),
-        cmocka_unit_test(a_body_that_does_not_come_is_not_waited_for),
-        cmocka_unit_test(who_may_not_add_tasks_sends_no_large_bodies),
-        cmocka_unit_test(other_machines_need_tls),
-        cmocka_unit_test(a_closed_door_has_nobody_inside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

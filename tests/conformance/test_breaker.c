@@ -4,12 +4,12 @@
  * the default holds it for a while and tries once more. */
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 /* --- document 002 ---------------------------------------------------------------------------- */
 
-static void f084_third_launch_failure_in_a_row_breaks_for_good(void **state) {
-    (void)state;
+TEST(f084_third_launch_failure_in_a_row_breaks_for_good) {
     WORLD(w, "gastown");
     world_add(w, "bead", (struct given){ 0 });
     world_decide(w);
@@ -30,8 +30,7 @@ static void f084_third_launch_failure_in_a_row_breaks_for_good(void **state) {
     assert_int_equal(world_view(w, "bead").launch_failures, 0);
 }
 
-static void f084_broken_work_is_skipped_and_the_others_go_on(void **state) {
-    (void)state;
+TEST(f084_broken_work_is_skipped_and_the_others_go_on) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "1");
     world_add(w, "broken", (struct given){ .launch_failures = 2, .attempt = 2 });
@@ -45,8 +44,7 @@ static void f084_broken_work_is_skipped_and_the_others_go_on(void **state) {
     ASSERT_STARTED(w, "good");
 }
 
-static void f084_launch_that_works_closes_the_count(void **state) {
-    (void)state;
+TEST(f084_launch_that_works_closes_the_count) {
     WORLD(w, "gastown");
     world_add(w, "bead", (struct given){ .launch_failures = 2, .attempt = 2 });
     world_decide(w);
@@ -55,8 +53,7 @@ static void f084_launch_that_works_closes_the_count(void **state) {
     ASSERT_STATE(w, "bead", TASK_HELD);
 }
 
-static void f084_next_cycle_is_the_next_tick_when_work_is_deferred(void **state) {
-    (void)state;
+TEST(f084_next_cycle_is_the_next_tick_when_work_is_deferred) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_add(w, "bead", (struct given){ 0 });
@@ -70,8 +67,7 @@ static void f084_next_cycle_is_the_next_tick_when_work_is_deferred(void **state)
     ASSERT_STARTED(w, "bead");
 }
 
-static void f009_scheduled_work_ends_as_dispatched_broken_or_cleared(void **state) {
-    (void)state;
+TEST(f009_scheduled_work_ends_as_dispatched_broken_or_cleared) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "0"); /* direct */
     world_add(w, "dispatched", (struct given){ .state = TASK_DRAFT });
@@ -90,8 +86,7 @@ static void f009_scheduled_work_ends_as_dispatched_broken_or_cleared(void **stat
     ASSERT_NONE_STARTED(w);
 }
 
-static void f144_success_closes_and_failure_counts_once(void **state) {
-    (void)state;
+TEST(f144_success_closes_and_failure_counts_once) {
     WORLD(w, "gastown");
     world_add(w, "bead", (struct given){ 0 });
     world_decide(w);
@@ -103,8 +98,7 @@ static void f144_success_closes_and_failure_counts_once(void **state) {
     assert_int_equal(world_view(w, "bead").launch_failures, 0);
 }
 
-static void t17_worker_that_starts_and_dies_is_not_invisible(void **state) {
-    (void)state;
+TEST(t17_worker_that_starts_and_dies_is_not_invisible) {
     WORLD(w, "gastown");
     world_add(w, "bead", (struct given){ 0 });
     world_decide(w);
@@ -122,8 +116,7 @@ static void t17_worker_that_starts_and_dies_is_not_invisible(void **state) {
 
 /* --- the default ------------------------------------------------------------------------------ */
 
-static void f084_default_holds_30_minutes_and_doubles_up_to_a_day(void **state) {
-    (void)state;
+TEST(f084_default_holds_30_minutes_and_doubles_up_to_a_day) {
     WORLD(w, "sluice");
     static const int minutes[] = { 30, 60, 120, 240, 480, 960, 1440, 1440 };
     world_add(w, "task", (struct given){ 0 });
@@ -139,8 +132,7 @@ static void f084_default_holds_30_minutes_and_doubles_up_to_a_day(void **state) 
     }
 }
 
-static void f084_default_closes_the_breaker_when_an_attempt_lives(void **state) {
-    (void)state;
+TEST(f084_default_closes_the_breaker_when_an_attempt_lives) {
     WORLD(w, "sluice");
     world_add(w, "task", (struct given){ .launch_failures = 2, .attempt = 2 });
     world_decide(w);
@@ -157,8 +149,7 @@ static void f084_default_closes_the_breaker_when_an_attempt_lives(void **state) 
     ASSERT_HELD(w, "task", HOLD_BREAKER, MINUTES(30)); /* from the beginning again */
 }
 
-static void f084_default_closes_an_agent_that_fails_for_everyone(void **state) {
-    (void)state;
+TEST(f084_default_closes_an_agent_that_fails_for_everyone) {
     WORLD(w, "sluice");
     for (int i = 1; i <= 7; i++)
         world_add(w, world_text(w, "task%d", i), (struct given){ .agent = "claude" });
@@ -182,14 +173,3 @@ static void f084_default_closes_an_agent_that_fails_for_everyone(void **state) {
     world_ends(w, "task7", OUTCOME_OK); /* it works after all */
     ASSERT_START_COUNT(w, 6);
 }
-
-RUN_TESTS(TEST(f084_third_launch_failure_in_a_row_breaks_for_good),
-          TEST(f084_broken_work_is_skipped_and_the_others_go_on),
-          TEST(f084_launch_that_works_closes_the_count),
-          TEST(f084_next_cycle_is_the_next_tick_when_work_is_deferred),
-          TEST(f009_scheduled_work_ends_as_dispatched_broken_or_cleared),
-          TEST(f144_success_closes_and_failure_counts_once),
-          TEST(t17_worker_that_starts_and_dies_is_not_invisible),
-          TEST(f084_default_holds_30_minutes_and_doubles_up_to_a_day),
-          TEST(f084_default_closes_the_breaker_when_an_attempt_lives),
-          TEST(f084_default_closes_an_agent_that_fails_for_everyone));

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static const char *name_of(const void *ctx, task_id task) {
@@ -31,8 +32,7 @@ static time_ms opens_in(struct world *w, const char *task) {
 }
 
 /* A closed gate tells which of its conditions it is, with the figures, and what clears it. */
-static void f128_host_names_the_floor_with_its_figures(void **state) {
-    (void)state;
+TEST(f128_host_names_the_floor_with_its_figures) {
     WORLD(w, "sluice");
     world_set(w, "host.disk_free_gb", "5");
     world_set(w, "host.memory_free_mb", "1000");
@@ -64,8 +64,7 @@ static void f128_host_names_the_floor_with_its_figures(void **state) {
                         "host.memory_free_mb");
 }
 
-static void f128_project_tells_paused_from_inactive(void **state) {
-    (void)state;
+TEST(f128_project_tells_paused_from_inactive) {
     WORLD(w, "sluice");
     world_add(w, "task", (struct given){ .project = "web" });
     world_set(w, "projects.web.paused", "true");
@@ -169,8 +168,7 @@ static void open_leases(struct world *w) {
     ASSERT_BLOCKED(w, "task", "lease:runs");
 }
 
-static void f091_first_closed_gate_is_shown_in_the_order_of_the_gates(void **state) {
-    (void)state;
+TEST(f091_first_closed_gate_is_shown_in_the_order_of_the_gates) {
     WORLD(w, "sluice");
     close_every_gate(w);
     open_gates_before_the_leases(w);
@@ -181,8 +179,7 @@ static void f091_first_closed_gate_is_shown_in_the_order_of_the_gates(void **sta
     ASSERT_STARTED(w, "task");
 }
 
-static void f091_explain_lists_every_gate_closed_or_not(void **state) {
-    (void)state;
+TEST(f091_explain_lists_every_gate_closed_or_not) {
     WORLD(w, "sluice");
     close_every_gate(w);
     struct verdict all[VERDICT_MAX];
@@ -198,8 +195,7 @@ static void f091_explain_lists_every_gate_closed_or_not(void **state) {
     assert_int_equal(closed, 5 + 1 + 2 + 11);
 }
 
-static void f128_reasons_name_the_thing_and_what_clears_it(void **state) {
-    (void)state;
+TEST(f128_reasons_name_the_thing_and_what_clears_it) {
     WORLD(w, "loopr");
     world_set(w, "kinds.plan.max_running", "1");
     world_add(w, "running", (struct given){ .kind = "plan", .state = TASK_RUNNING, .attempt = 1 });
@@ -214,8 +210,7 @@ static void f128_reasons_name_the_thing_and_what_clears_it(void **state) {
     assert_string_equal(sentence(w, "held"), "held; release it to let it go on");
 }
 
-static void f022_f091_reason_tells_when_it_opens(void **state) {
-    (void)state;
+TEST(f022_f091_reason_tells_when_it_opens) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_add(w, "goes", (struct given){ 0 });
@@ -229,8 +224,7 @@ static void f022_f091_reason_tells_when_it_opens(void **state) {
     assert_int_equal(opens_in(w, "depends"), TIME_NEVER); /* an event, not a time */
 }
 
-static void f131_limiter_tells_hits_and_until_when(void **state) {
-    (void)state;
+TEST(f131_limiter_tells_hits_and_until_when) {
     WORLD(w, "loopr");
     world_add(w, "one", (struct given){ .kind = "ralph", .limiter = "account" });
     world_decide(w);
@@ -243,8 +237,7 @@ static void f131_limiter_tells_hits_and_until_when(void **state) {
     assert_string_equal(sentence(w, "one"), "account 'account' is rate limited");
 }
 
-static void f128_task_that_runs_or_is_final_is_not_blocked(void **state) {
-    (void)state;
+TEST(f128_task_that_runs_or_is_final_is_not_blocked) {
     WORLD(w, "loopr");
     struct verdict verdict;
     static const enum task_state states[] = { TASK_RUNNING, TASK_DONE, TASK_FAILED, TASK_CANCELED,
@@ -273,8 +266,7 @@ static void add_many_sorts(struct world *w) {
                                   .parallel = i % 6 ? AS_CONFIGURED : NO });
 }
 
-static void f128_every_ready_task_that_is_not_started_has_a_reason(void **state) {
-    (void)state;
+TEST(f128_every_ready_task_that_is_not_started_has_a_reason) {
     static const char *const presets[] = { "sluice",  "loopr",  "conductor",
                                            "gastown", "agency", "agent-queue" };
     for (size_t p = 0; p < ARRAY_SIZE(presets); p++) {
@@ -291,8 +283,7 @@ static void f128_every_ready_task_that_is_not_started_has_a_reason(void **state)
     }
 }
 
-static void f128_cap_of_zero_is_said_with_what_clears_it(void **state) {
-    (void)state;
+TEST(f128_cap_of_zero_is_said_with_what_clears_it) {
     WORLD(w, "loopr");
     world_set(w, "limits.resource.gpu", "0");
     world_set(w, "agents.claude.slots", "0");
@@ -308,13 +299,3 @@ static void f128_cap_of_zero_is_said_with_what_clears_it(void **state) {
     world_decide(w);
     assert_string_equal(sentence(w, "plain"), "the cap of runs is 0; raise it to let it start");
 }
-
-RUN_TESTS(TEST(f091_first_closed_gate_is_shown_in_the_order_of_the_gates),
-          TEST(f091_explain_lists_every_gate_closed_or_not),
-          TEST(f128_reasons_name_the_thing_and_what_clears_it),
-          TEST(f022_f091_reason_tells_when_it_opens), TEST(f131_limiter_tells_hits_and_until_when),
-          TEST(f128_cap_of_zero_is_said_with_what_clears_it),
-          TEST(f128_host_names_the_floor_with_its_figures),
-          TEST(f128_project_tells_paused_from_inactive),
-          TEST(f128_task_that_runs_or_is_final_is_not_blocked),
-          TEST(f128_every_ready_task_that_is_not_started_has_a_reason));

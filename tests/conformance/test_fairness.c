@@ -4,6 +4,7 @@
  * document 004. Its three faults, and what the default does instead: test_shares.c. */
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static void set_weights(struct world *w, const char *a, const char *b) {
@@ -31,8 +32,7 @@ static void expect_assigned(struct world *w, size_t n, const char *agent, const 
 
 /* --- projects and workers -------------------------------------------------------------------- */
 
-static void f012_project_has_weight_cap_budget_and_status(void **state) {
-    (void)state;
+TEST(f012_project_has_weight_cap_budget_and_status) {
     WORLD(w, "agent-queue");
     world_set(w, "projects.capped.max_running", "1");
     world_set(w, "projects.broke.budget", "100");
@@ -53,8 +53,7 @@ static void f012_project_has_weight_cap_budget_and_status(void **state) {
     ASSERT_STARTED(w, "asleep1");
 }
 
-static void f013_one_assignment_of_worker_task_project_per_idle_worker(void **state) {
-    (void)state;
+TEST(f013_one_assignment_of_worker_task_project_per_idle_worker) {
     WORLD(w, "agent-queue");
     add_workers(w, 2);
     add_tasks(w, "A", 3);
@@ -65,8 +64,7 @@ static void f013_one_assignment_of_worker_task_project_per_idle_worker(void **st
     ASSERT_BLOCKED(w, "A3", "lease:agents");
 }
 
-static void f014_only_idle_workers_in_the_order_of_the_list(void **state) {
-    (void)state;
+TEST(f014_only_idle_workers_in_the_order_of_the_list) {
     WORLD(w, "agent-queue");
     world_worker(w, "z", false);
     world_worker(w, "y", true);
@@ -81,8 +79,7 @@ static void f014_only_idle_workers_in_the_order_of_the_list(void **state) {
     expect_assigned(w, 0, "z", "A3", "A");
 }
 
-static void f014_worker_with_cap_0_gets_nothing(void **state) {
-    (void)state;
+TEST(f014_worker_with_cap_0_gets_nothing) {
     WORLD(w, "agent-queue");
     world_set(w, "agents.z.slots", "0");
     world_worker(w, "z", true);
@@ -100,8 +97,7 @@ static void f014_worker_with_cap_0_gets_nothing(void **state) {
 
 /* --- the rank of a project ------------------------------------------------------------------- */
 
-static void f038_project_without_completion_in_the_window_first(void **state) {
-    (void)state;
+TEST(f038_project_without_completion_in_the_window_first) {
     WORLD(w, "agent-queue");
     set_weights(w, "100", "1");
     add_workers(w, 1);
@@ -113,8 +109,7 @@ static void f038_project_without_completion_in_the_window_first(void **state) {
     ASSERT_STARTED(w, "B1");
 }
 
-static void f039_smallest_actual_minus_target_first(void **state) {
-    (void)state;
+TEST(f039_smallest_actual_minus_target_first) {
     WORLD(w, "agent-queue");
     world_set(w, "projects.A.weight", "2");
     world_set(w, "projects.B.weight", "1");
@@ -129,8 +124,7 @@ static void f039_smallest_actual_minus_target_first(void **state) {
     ASSERT_STARTED(w, "C1", "B1", "A1");
 }
 
-static void f039_weights_count_only_of_active_projects_with_ready_work(void **state) {
-    (void)state;
+TEST(f039_weights_count_only_of_active_projects_with_ready_work) {
     WORLD(w, "agent-queue");
     set_weights(w, "3", "1");
     world_set(w, "projects.idle.weight", "16"); /* would turn the order: 3/20 and 1/20 */
@@ -145,8 +139,7 @@ static void f039_weights_count_only_of_active_projects_with_ready_work(void **st
     ASSERT_STARTED(w, "A1", "B1");
 }
 
-static void f040_worked_example_a_first(void **state) {
-    (void)state;
+TEST(f040_worked_example_a_first) {
     WORLD(w, "agent-queue");
     set_weights(w, "3", "1");
     add_workers(w, 1);
@@ -162,8 +155,7 @@ static void f040_worked_example_a_first(void **state) {
     ASSERT_STARTED(w, "B1");
 }
 
-static void f042_no_tokens_at_all_is_no_division_by_zero(void **state) {
-    (void)state;
+TEST(f042_no_tokens_at_all_is_no_division_by_zero) {
     WORLD(w, "agent-queue");
     set_weights(w, "1", "3");
     add_tasks(w, "A", 1);
@@ -172,8 +164,7 @@ static void f042_no_tokens_at_all_is_no_division_by_zero(void **state) {
     ASSERT_STARTED(w, "B1", "A1");
 }
 
-static void t09_weights_that_sum_to_zero_are_equal_shares(void **state) {
-    (void)state;
+TEST(t09_weights_that_sum_to_zero_are_equal_shares) {
     WORLD(w, "agent-queue");
     set_weights(w, "0", "0");
     add_workers(w, 1);
@@ -185,8 +176,7 @@ static void t09_weights_that_sum_to_zero_are_equal_shares(void **state) {
     ASSERT_STARTED(w, "B1");
 }
 
-static void f043_usage_and_completions_leave_with_the_window(void **state) {
-    (void)state;
+TEST(f043_usage_and_completions_leave_with_the_window) {
     WORLD(w, "agent-queue");
     set_weights(w, "1", "1");
     add_workers(w, 1);
@@ -204,8 +194,7 @@ static void f043_usage_and_completions_leave_with_the_window(void **state) {
     ASSERT_STARTED(w, "A1"); /* its use of yesterday is forgotten */
 }
 
-static void f043_length_of_the_window_is_a_setting(void **state) {
-    (void)state;
+TEST(f043_length_of_the_window_is_a_setting) {
     WORLD(w, "agent-queue");
     world_set(w, "fair.window_h", "2");
     world_usage(w, "A", 700, 1, HOURS(3));
@@ -216,8 +205,7 @@ static void f043_length_of_the_window_is_a_setting(void **state) {
 
 /* --- one round ------------------------------------------------------------------------------- */
 
-static void f046_picks_of_this_round_count_on_workers_tasks_and_caps(void **state) {
-    (void)state;
+TEST(f046_picks_of_this_round_count_on_workers_tasks_and_caps) {
     WORLD(w, "agent-queue");
     set_weights(w, "10", "1");
     world_set(w, "projects.A.max_running", "2");
@@ -230,8 +218,7 @@ static void f046_picks_of_this_round_count_on_workers_tasks_and_caps(void **stat
     ASSERT_BLOCKED(w, "A2", "lease:project:A");
 }
 
-static void t10_shares_are_not_charged_inside_a_round_places_are(void **state) {
-    (void)state;
+TEST(t10_shares_are_not_charged_inside_a_round_places_are) {
     WORLD(w, "agent-queue");
     set_weights(w, "3", "1");
     world_set(w, "projects.A.workspaces", "4");
@@ -244,8 +231,7 @@ static void t10_shares_are_not_charged_inside_a_round_places_are(void **state) {
     ASSERT_BLOCKED(w, "A5", "lease:workspaces:A");
 }
 
-static void t10_wished_workspace_is_not_given_twice_in_a_round(void **state) {
-    (void)state;
+TEST(t10_wished_workspace_is_not_given_twice_in_a_round) {
     WORLD(w, "agent-queue");
     add_workers(w, 3);
     world_workspace(w, "tree", NULL);
@@ -257,8 +243,7 @@ static void t10_wished_workspace_is_not_given_twice_in_a_round(void **state) {
     ASSERT_BLOCKED(w, "two", "lease:workspace:tree");
 }
 
-static void f063_f064_f065_cap_budget_and_workspaces_skip_a_project(void **state) {
-    (void)state;
+TEST(f063_f064_f065_cap_budget_and_workspaces_skip_a_project) {
     WORLD(w, "agent-queue");
     add_workers(w, 4);
     world_set(w, "projects.first.max_running", "2");
@@ -277,8 +262,7 @@ static void f063_f064_f065_cap_budget_and_workspaces_skip_a_project(void **state
     ASSERT_BLOCKED(w, "third1", "lease:workspaces:third");
 }
 
-static void f064_used_equal_to_the_budget_stops_one_less_does_not(void **state) {
-    (void)state;
+TEST(f064_used_equal_to_the_budget_stops_one_less_does_not) {
     WORLD(w, "agent-queue");
     world_set(w, "budget", "1000");
     world_set(w, "limits.runs", "1");
@@ -295,8 +279,7 @@ static void f064_used_equal_to_the_budget_stops_one_less_does_not(void **state) 
     ASSERT_STARTED(w, "A2");
 }
 
-static void f158_plan_is_orders_and_nothing_happens_until_it_is_told(void **state) {
-    (void)state;
+TEST(f158_plan_is_orders_and_nothing_happens_until_it_is_told) {
     WORLD(w, "agent-queue");
     add_workers(w, 2);
     add_tasks(w, "A", 3);
@@ -314,8 +297,7 @@ static void f158_plan_is_orders_and_nothing_happens_until_it_is_told(void **stat
     ASSERT_STARTED(w, "A2");
 }
 
-static void f159_budget_then_idle_workers_then_ready_work_then_active_projects(void **state) {
-    (void)state;
+TEST(f159_budget_then_idle_workers_then_ready_work_then_active_projects) {
     WORLD(w, "agent-queue");
     world_set(w, "budget", "100");
     world_set(w, "projects.A.active", "false");
@@ -337,8 +319,7 @@ static void f159_budget_then_idle_workers_then_ready_work_then_active_projects(v
     ASSERT_BLOCKED(w, "A1", "project");
 }
 
-static void f160_each_worker_takes_the_first_free_task_of_the_first_eligible_project(void **state) {
-    (void)state;
+TEST(f160_each_worker_takes_the_first_free_task_of_the_first_eligible_project) {
     WORLD(w, "agent-queue");
     set_weights(w, "5", "1");
     world_set(w, "projects.A.max_running", "2");
@@ -355,8 +336,7 @@ static void f160_each_worker_takes_the_first_free_task_of_the_first_eligible_pro
     ASSERT_BLOCKED(w, "waits", "lease:workspace:taken");
 }
 
-static void f160_equal_rank_goes_by_the_place_in_the_list(void **state) {
-    (void)state;
+TEST(f160_equal_rank_goes_by_the_place_in_the_list) {
     WORLD(w, "agent-queue");
     set_weights(w, "1", "1");
     world_set(w, "projects.C.weight", "1");
@@ -370,8 +350,7 @@ static void f160_equal_rank_goes_by_the_place_in_the_list(void **state) {
 
 /* --- over many rounds ------------------------------------------------------------------------ */
 
-static void f047_every_project_gets_a_task_and_the_shares_converge(void **state) {
-    (void)state;
+TEST(f047_every_project_gets_a_task_and_the_shares_converge) {
     WORLD(w, "agent-queue");
     set_weights(w, "3", "1");
     add_workers(w, 1);
@@ -391,8 +370,7 @@ static void f047_every_project_gets_a_task_and_the_shares_converge(void **state)
     assert_int_equal(of_b, 20);
 }
 
-static void f047_an_imbalance_corrects_itself(void **state) {
-    (void)state;
+TEST(f047_an_imbalance_corrects_itself) {
     WORLD(w, "agent-queue");
     set_weights(w, "1", "1");
     add_workers(w, 1);
@@ -410,26 +388,3 @@ static void f047_an_imbalance_corrects_itself(void **state) {
     }
     assert_int_equal(first_a, 11); /* after B had its ten thousand */
 }
-
-RUN_TESTS(TEST(f012_project_has_weight_cap_budget_and_status),
-          TEST(f013_one_assignment_of_worker_task_project_per_idle_worker),
-          TEST(f014_only_idle_workers_in_the_order_of_the_list),
-          TEST(f014_worker_with_cap_0_gets_nothing),
-          TEST(f038_project_without_completion_in_the_window_first),
-          TEST(f039_smallest_actual_minus_target_first),
-          TEST(f039_weights_count_only_of_active_projects_with_ready_work),
-          TEST(f040_worked_example_a_first), TEST(f042_no_tokens_at_all_is_no_division_by_zero),
-          TEST(t09_weights_that_sum_to_zero_are_equal_shares),
-          TEST(f043_usage_and_completions_leave_with_the_window),
-          TEST(f043_length_of_the_window_is_a_setting),
-          TEST(f046_picks_of_this_round_count_on_workers_tasks_and_caps),
-          TEST(t10_shares_are_not_charged_inside_a_round_places_are),
-          TEST(t10_wished_workspace_is_not_given_twice_in_a_round),
-          TEST(f063_f064_f065_cap_budget_and_workspaces_skip_a_project),
-          TEST(f064_used_equal_to_the_budget_stops_one_less_does_not),
-          TEST(f158_plan_is_orders_and_nothing_happens_until_it_is_told),
-          TEST(f159_budget_then_idle_workers_then_ready_work_then_active_projects),
-          TEST(f160_each_worker_takes_the_first_free_task_of_the_first_eligible_project),
-          TEST(f160_equal_rank_goes_by_the_place_in_the_list),
-          TEST(f047_every_project_gets_a_task_and_the_shares_converge),
-          TEST(f047_an_imbalance_corrects_itself));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 /* plan → spec → phase → ralph, each done or waiting as it comes. */
@@ -25,8 +26,7 @@ static void finish_down_to(struct world *w, const char *last) {
     }
 }
 
-static void f001_plan_spec_phase_ralph_run_one_level_after_the_other(void **state) {
-    (void)state;
+TEST(f001_plan_spec_phase_ralph_run_one_level_after_the_other) {
     WORLD(w, "loopr");
     add_tree(w);
     world_decide(w);
@@ -41,8 +41,7 @@ static void f001_plan_spec_phase_ralph_run_one_level_after_the_other(void **stat
     ASSERT_STATE(w, "ralph", TASK_DONE);
 }
 
-static void f001_task_cannot_be_its_own_ancestor(void **state) {
-    (void)state;
+TEST(f001_task_cannot_be_its_own_ancestor) {
     WORLD(w, "loopr");
     assert_int_equal(world_try_add(w, "a", (struct given){ .parent = "a" }, NULL), -ELOOP);
     world_add(w, "child", (struct given){ .parent = "parent" });
@@ -51,8 +50,7 @@ static void f001_task_cannot_be_its_own_ancestor(void **state) {
 
 /* --- orphans --------------------------------------------------------------------------------- */
 
-static void f025_deleted_parent_fails_all_descendants(void **state) {
-    (void)state;
+TEST(f025_deleted_parent_fails_all_descendants) {
     WORLD(w, "loopr");
     add_tree(w);
     world_add(w, "bystander", (struct given){ .kind = "ralph" });
@@ -64,8 +62,7 @@ static void f025_deleted_parent_fails_all_descendants(void **state) {
     ASSERT_STARTED(w, "bystander");
 }
 
-static void f025_running_descendant_is_stopped_and_fails_whatever_its_end(void **state) {
-    (void)state;
+TEST(f025_running_descendant_is_stopped_and_fails_whatever_its_end) {
     WORLD(w, "loopr");
     add_tree(w);
     finish_down_to(w, "phase");
@@ -83,8 +80,7 @@ static void f025_running_descendant_is_stopped_and_fails_whatever_its_end(void *
 }
 
 /* Its parent is not there, and will never be done. */
-static void f025_retried_orphan_runs_without_its_parent(void **state) {
-    (void)state;
+TEST(f025_retried_orphan_runs_without_its_parent) {
     WORLD(w, "loopr");
     add_tree(w);
     world_tell(w, FACT_DELETE, "plan");
@@ -97,8 +93,7 @@ static void f025_retried_orphan_runs_without_its_parent(void **state) {
     ASSERT_STARTED(w, "phase");
 }
 
-static void f025_live_task_cannot_be_deleted(void **state) {
-    (void)state;
+TEST(f025_live_task_cannot_be_deleted) {
     WORLD(w, "loopr");
     add_tree(w);
     world_decide(w);
@@ -108,8 +103,7 @@ static void f025_live_task_cannot_be_deleted(void **state) {
 
 /* --- a new iteration of the parent ------------------------------------------------------------ */
 
-static void f026_children_of_an_older_iteration_are_invalidated_deepest_first(void **state) {
-    (void)state;
+TEST(f026_children_of_an_older_iteration_are_invalidated_deepest_first) {
     WORLD(w, "loopr");
     add_tree(w);
     finish_down_to(w, "spec");
@@ -125,8 +119,7 @@ static void f026_children_of_an_older_iteration_are_invalidated_deepest_first(vo
     assert_int_equal(world_view(w, "plan").iteration, 2);
 }
 
-static void f026_new_children_come_from_the_new_artifact(void **state) {
-    (void)state;
+TEST(f026_new_children_come_from_the_new_artifact) {
     WORLD(w, "loopr");
     add_tree(w);
     finish_down_to(w, "plan");
@@ -143,8 +136,7 @@ static void f026_new_children_come_from_the_new_artifact(void **state) {
     ASSERT_STARTED(w, "fresh");
 }
 
-static void f026_failed_validation_is_a_new_iteration_too(void **state) {
-    (void)state;
+TEST(f026_failed_validation_is_a_new_iteration_too) {
     WORLD(w, "loopr");
     world_add(w, "plan", (struct given){ .kind = "plan" });
     world_decide(w);
@@ -154,8 +146,7 @@ static void f026_failed_validation_is_a_new_iteration_too(void **state) {
     assert_int_equal(world_view(w, "plan").iteration, 2);
 }
 
-static void f026_running_child_stops_gracefully_and_its_success_does_not_count(void **state) {
-    (void)state;
+TEST(f026_running_child_stops_gracefully_and_its_success_does_not_count) {
     WORLD(w, "loopr");
     add_tree(w);
     finish_down_to(w, "plan");
@@ -169,8 +160,7 @@ static void f026_running_child_stops_gracefully_and_its_success_does_not_count(v
     ASSERT_STATE(w, "spec", TASK_INVALIDATED);
 }
 
-static void f026_retry_limit_and_loss_are_no_new_iteration(void **state) {
-    (void)state;
+TEST(f026_retry_limit_and_loss_are_no_new_iteration) {
     WORLD(w, "loopr");
     world_set(w, "loop.failed", "failed"); /* the document itself knows only iterations */
     world_add(w, "plan", (struct given){ .kind = "plan" });
@@ -184,8 +174,7 @@ static void f026_retry_limit_and_loss_are_no_new_iteration(void **state) {
     ASSERT_STATE(w, "child", TASK_WAITING);
 }
 
-static void f026_children_that_run_beside_their_parent_stay(void **state) {
-    (void)state;
+TEST(f026_children_that_run_beside_their_parent_stay) {
     WORLD(w, "conductor");
     world_add(w, "root", (struct given){ 0 });
     world_decide(w);
@@ -199,8 +188,7 @@ static void f026_children_that_run_beside_their_parent_stay(void **state) {
 
 /* --- draining -------------------------------------------------------------------------------- */
 
-static void f078_finished_task_waits_for_active_children(void **state) {
-    (void)state;
+TEST(f078_finished_task_waits_for_active_children) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_set(w, "limits.runs", "2");
@@ -220,8 +208,7 @@ static void f078_finished_task_waits_for_active_children(void **state) {
     ASSERT_STARTED(w, "next root");
 }
 
-static void f078_after_300_seconds_it_is_done_with_a_warning(void **state) {
-    (void)state;
+TEST(f078_after_300_seconds_it_is_done_with_a_warning) {
     WORLD(w, "conductor");
     world_add(w, "root", (struct given){ 0 });
     world_decide(w);
@@ -238,8 +225,7 @@ static void f078_after_300_seconds_it_is_done_with_a_warning(void **state) {
     ASSERT_STATE(w, "child", TASK_STARTING); /* it goes on */
 }
 
-static void f078_without_active_children_it_is_done_at_once(void **state) {
-    (void)state;
+TEST(f078_without_active_children_it_is_done_at_once) {
     WORLD(w, "conductor");
     world_add(w, "root", (struct given){ 0 });
     world_decide(w);
@@ -249,8 +235,7 @@ static void f078_without_active_children_it_is_done_at_once(void **state) {
     ASSERT_STATE(w, "root", TASK_DONE);
 }
 
-static void f078_default_waits_also_for_children_that_have_not_begun(void **state) {
-    (void)state;
+TEST(f078_default_waits_also_for_children_that_have_not_begun) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "1");
     world_add(w, "root", (struct given){ 0 });
@@ -272,8 +257,7 @@ static unsigned group_orders(const struct world *w, enum task_state to) {
     return count;
 }
 
-static void f148_group_tracks_completion_and_gates_nothing(void **state) {
-    (void)state;
+TEST(f148_group_tracks_completion_and_gates_nothing) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "1");
     world_set(w, "pace.tick_s", "0");
@@ -290,8 +274,7 @@ static void f148_group_tracks_completion_and_gates_nothing(void **state) {
     ASSERT_STARTED(w, "alone");
 }
 
-static void f147_group_closes_by_itself_and_opens_again_with_new_work(void **state) {
-    (void)state;
+TEST(f147_group_closes_by_itself_and_opens_again_with_new_work) {
     WORLD(w, "gastown");
     world_add(w, "first", (struct given){ .group = 7 });
     world_decide(w);
@@ -304,21 +287,3 @@ static void f147_group_closes_by_itself_and_opens_again_with_new_work(void **sta
     world_ends(w, "second", OUTCOME_CANCELED);
     assert_int_equal(group_orders(w, TASK_DONE), 1);
 }
-
-RUN_TESTS(TEST(f001_plan_spec_phase_ralph_run_one_level_after_the_other),
-          TEST(f001_task_cannot_be_its_own_ancestor),
-          TEST(f025_deleted_parent_fails_all_descendants),
-          TEST(f025_running_descendant_is_stopped_and_fails_whatever_its_end),
-          TEST(f025_retried_orphan_runs_without_its_parent), TEST(f025_live_task_cannot_be_deleted),
-          TEST(f026_children_of_an_older_iteration_are_invalidated_deepest_first),
-          TEST(f026_new_children_come_from_the_new_artifact),
-          TEST(f026_failed_validation_is_a_new_iteration_too),
-          TEST(f026_running_child_stops_gracefully_and_its_success_does_not_count),
-          TEST(f026_retry_limit_and_loss_are_no_new_iteration),
-          TEST(f026_children_that_run_beside_their_parent_stay),
-          TEST(f078_finished_task_waits_for_active_children),
-          TEST(f078_after_300_seconds_it_is_done_with_a_warning),
-          TEST(f078_without_active_children_it_is_done_at_once),
-          TEST(f078_default_waits_also_for_children_that_have_not_begun),
-          TEST(f148_group_tracks_completion_and_gates_nothing),
-          TEST(f147_group_closes_by_itself_and_opens_again_with_new_work));

@@ -1,6 +1,7 @@
 /* test_lend.c: a parent that waits for its children, where places are few.
  *
  * Row T15. What the daemon does of it, with real processes: tests/daemon/test_lend.sh. */
+#include "harness/test.h"
 #include "harness/world.h"
 
 static void phase(struct world *w, const char *task, enum run_phase to) {
@@ -34,8 +35,7 @@ static struct world *one_place(const char *preset) {
     return w;
 }
 
-static void t15_parent_that_waits_lends_its_place_to_its_child(void **state) {
-    (void)state;
+TEST(t15_parent_that_waits_lends_its_place_to_its_child) {
     _cleanup_(world_freep) struct world *w = one_place("conductor");
     waits(w, "parent");
     world_decide(w);
@@ -50,8 +50,7 @@ static void t15_parent_that_waits_lends_its_place_to_its_child(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "0 of 1");
 }
 
-static void t15_chain_of_three_that_wait_ends_with_one_place(void **state) {
-    (void)state;
+TEST(t15_chain_of_three_that_wait_ends_with_one_place) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     waits(w, "parent");
     world_decide(w);
@@ -69,8 +68,7 @@ static void t15_chain_of_three_that_wait_ends_with_one_place(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "0 of 1");
 }
 
-static void t15_place_that_comes_back_is_nobody_elses(void **state) {
-    (void)state;
+TEST(t15_place_that_comes_back_is_nobody_elses) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     waits(w, "parent");
     world_decide(w);
@@ -84,8 +82,7 @@ static void t15_place_that_comes_back_is_nobody_elses(void **state) {
     ASSERT_STARTED(w, "urgent");
 }
 
-static void t15_one_place_one_child(void **state) {
-    (void)state;
+TEST(t15_one_place_one_child) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     add_child(w, "second", "parent");
     waits(w, "parent");
@@ -97,8 +94,7 @@ static void t15_one_place_one_child(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "1 of 1");
 }
 
-static void t15_nothing_is_lent_while_there_are_places(void **state) {
-    (void)state;
+TEST(t15_nothing_is_lent_while_there_are_places) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "3");
     world_add(w, "parent", (struct given){ 0 });
@@ -114,8 +110,7 @@ static void t15_nothing_is_lent_while_there_are_places(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "3 of 3");
 }
 
-static void t15_strangers_borrow_nothing(void **state) {
-    (void)state;
+TEST(t15_strangers_borrow_nothing) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     world_tell(w, FACT_CANCEL, "child");
     world_add(w, "stranger", (struct given){ .priority = 1 });
@@ -124,8 +119,7 @@ static void t15_strangers_borrow_nothing(void **state) {
     ASSERT_NONE_STARTED(w);
 }
 
-static void t15_locks_are_not_lent(void **state) {
-    (void)state;
+TEST(t15_locks_are_not_lent) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "1");
     world_add(w, "parent", (struct given){ .workspace = "desk" });
@@ -139,8 +133,7 @@ static void t15_locks_are_not_lent(void **state) {
     ASSERT_BLOCKED(w, "child", "lease:workspace:desk");
 }
 
-static void t15_end_of_the_parent_leaves_the_place_to_its_child(void **state) {
-    (void)state;
+TEST(t15_end_of_the_parent_leaves_the_place_to_its_child) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     world_set(w, "drain_s", "0");
     world_add(w, "next", (struct given){ 0 });
@@ -154,8 +147,7 @@ static void t15_end_of_the_parent_leaves_the_place_to_its_child(void **state) {
     ASSERT_STARTED(w, "next");
 }
 
-static void t15_refused_order_gives_the_place_back_to_the_parent(void **state) {
-    (void)state;
+TEST(t15_refused_order_gives_the_place_back_to_the_parent) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     waits(w, "parent");
     world_decide(w);
@@ -169,10 +161,3 @@ static void t15_refused_order_gives_the_place_back_to_the_parent(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "1 of 1");
     assert_int_equal(world_view(w, "parent").borrower, 0);
 }
-
-RUN_TESTS(TEST(t15_parent_that_waits_lends_its_place_to_its_child),
-          TEST(t15_chain_of_three_that_wait_ends_with_one_place),
-          TEST(t15_place_that_comes_back_is_nobody_elses), TEST(t15_one_place_one_child),
-          TEST(t15_nothing_is_lent_while_there_are_places), TEST(t15_strangers_borrow_nothing),
-          TEST(t15_locks_are_not_lent), TEST(t15_end_of_the_parent_leaves_the_place_to_its_child),
-          TEST(t15_refused_order_gives_the_place_back_to_the_parent));

@@ -4,6 +4,7 @@
  * of one: test_locks.c. How quickly they are filled: test_pace.c. */
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static void add_tasks(struct world *w, const char *prefix, int count, struct given given) {
@@ -13,8 +14,7 @@ static void add_tasks(struct world *w, const char *prefix, int count, struct giv
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-static void f048_fifty_runs_then_none(void **state) {
-    (void)state;
+TEST(f048_fifty_runs_then_none) {
     WORLD(w, "loopr");
     add_tasks(w, "leaf", 60, (struct given){ .kind = "ralph" });
     world_decide(w);
@@ -26,8 +26,7 @@ static void f048_fifty_runs_then_none(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "50 of 50");
 }
 
-static void f048_more_running_than_places_is_no_free_place(void **state) {
-    (void)state;
+TEST(f048_more_running_than_places_is_no_free_place) {
     WORLD(w, "loopr");
     add_tasks(w, "live", 3, (struct given){ .kind = "ralph", .state = TASK_RUNNING, .attempt = 1 });
     add_tasks(w, "leaf", 3, (struct given){ .kind = "ralph" });
@@ -40,8 +39,7 @@ static void f048_more_running_than_places_is_no_free_place(void **state) {
     ASSERT_STARTED(w, "leaf1");
 }
 
-static void f048_t04_no_place_starts_nothing(void **state) {
-    (void)state;
+TEST(f048_t04_no_place_starts_nothing) {
     static const char *const presets[] = { "loopr", "agency", "agent-queue", "sluice" };
     for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
         WORLD(w, presets[i]);
@@ -53,8 +51,7 @@ static void f048_t04_no_place_starts_nothing(void **state) {
     }
 }
 
-static void f049_ten_users_of_an_account(void **state) {
-    (void)state;
+TEST(f049_ten_users_of_an_account) {
     WORLD(w, "loopr");
     add_tasks(w, "caller", 12, (struct given){ .kind = "ralph", .limiter = "anthropic" });
     world_add(w, "no api", (struct given){ .kind = "ralph" });
@@ -65,8 +62,7 @@ static void f049_ten_users_of_an_account(void **state) {
     ASSERT_STATE(w, "no api", TASK_STARTING);
 }
 
-static void f050_caps_by_kind_and_none_without(void **state) {
-    (void)state;
+TEST(f050_caps_by_kind_and_none_without) {
     WORLD(w, "loopr");
     add_tasks(w, "plan", 4, (struct given){ .kind = "plan" });
     add_tasks(w, "spec", 7, (struct given){ .kind = "spec" });
@@ -82,8 +78,7 @@ static void f050_caps_by_kind_and_none_without(void **state) {
     ASSERT_STARTED(w, "plan3");
 }
 
-static void f051_bounded_and_unbounded_runs(void **state) {
-    (void)state;
+TEST(f051_bounded_and_unbounded_runs) {
     static const struct {
         const char *value;
         size_t starts;
@@ -97,8 +92,7 @@ static void f051_bounded_and_unbounded_runs(void **state) {
     }
 }
 
-static void f051_waiting_run_goes_on_with_a_place_or_leaves_by_cancel(void **state) {
-    (void)state;
+TEST(f051_waiting_run_goes_on_with_a_place_or_leaves_by_cancel) {
     WORLD(w, "conductor");
     world_set(w, "limits.runs", "1");
     add_tasks(w, "task", 3, (struct given){ 0 });
@@ -112,8 +106,7 @@ static void f051_waiting_run_goes_on_with_a_place_or_leaves_by_cancel(void **sta
 
 /* --- root tasks ------------------------------------------------------------------------------ */
 
-static void f052_cap_on_root_tasks_or_start_at_once(void **state) {
-    (void)state;
+TEST(f052_cap_on_root_tasks_or_start_at_once) {
     WORLD(w, "conductor");
     add_tasks(w, "early", 5, (struct given){ 0 });
     world_decide(w);
@@ -128,8 +121,7 @@ static void f052_cap_on_root_tasks_or_start_at_once(void **state) {
     ASSERT_STARTED(w, "late2", "late3");
 }
 
-static void f052_root_place_is_kept_between_the_attempts(void **state) {
-    (void)state;
+TEST(f052_root_place_is_kept_between_the_attempts) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_add(w, "loop", (struct given){ 0 });
@@ -144,8 +136,7 @@ static void f052_root_place_is_kept_between_the_attempts(void **state) {
     ASSERT_STARTED(w, "next");
 }
 
-static void f052_root_place_comes_back_by_clear_cancel_and_delete(void **state) {
-    (void)state;
+TEST(f052_root_place_comes_back_by_clear_cancel_and_delete) {
     static const enum fact_kind ways[] = { FACT_CLEAR, FACT_CANCEL, FACT_DELETE };
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
         WORLD(w, "conductor");
@@ -161,8 +152,7 @@ static void f052_root_place_comes_back_by_clear_cancel_and_delete(void **state) 
     }
 }
 
-static void f142_only_root_tasks_pass_the_planner(void **state) {
-    (void)state;
+TEST(f142_only_root_tasks_pass_the_planner) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "2");
     add_tasks(w, "root", 5, (struct given){ 0 });
@@ -176,8 +166,7 @@ static void f142_only_root_tasks_pass_the_planner(void **state) {
 
 /* --- who else runs --------------------------------------------------------------------------- */
 
-static void f053_runs_found_outside_are_counted(void **state) {
-    (void)state;
+TEST(f053_runs_found_outside_are_counted) {
     WORLD(w, "conductor");
     world_set(w, "limits.runs", "4");
     world_external(w, "main", 3);
@@ -190,8 +179,7 @@ static void f053_runs_found_outside_are_counted(void **state) {
     ASSERT_STARTED(w, "task2", "task3");
 }
 
-static void f053_root_runs_found_running_take_root_places(void **state) {
-    (void)state;
+TEST(f053_root_runs_found_running_take_root_places) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "3");
     add_tasks(w, "found", 2, (struct given){ .state = TASK_RUNNING, .attempt = 1 });
@@ -201,8 +189,7 @@ static void f053_root_runs_found_running_take_root_places(void **state) {
     ASSERT_BLOCKED(w, "task2", "lease:roots");
 }
 
-static void f054_every_worker_counts_whoever_started_it(void **state) {
-    (void)state;
+TEST(f054_every_worker_counts_whoever_started_it) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_set(w, "pace.batch", "10");
@@ -214,8 +201,7 @@ static void f054_every_worker_counts_whoever_started_it(void **state) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "5 of 5");
 }
 
-static void f150_many_slings_do_not_start_many_workers(void **state) {
-    (void)state;
+TEST(f150_many_slings_do_not_start_many_workers) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_set(w, "pace.batch", "100");
@@ -232,8 +218,7 @@ static void f150_many_slings_do_not_start_many_workers(void **state) {
     }
 }
 
-static void f024_direct_dispatch_of_a_group_has_no_capacity_control(void **state) {
-    (void)state;
+TEST(f024_direct_dispatch_of_a_group_has_no_capacity_control) {
     WORLD(w, "gastown");
     add_tasks(w, "tracked", 40, (struct given){ .state = TASK_DRAFT, .group = 1 });
     for (int i = 1; i <= 40; i++)
@@ -244,8 +229,7 @@ static void f024_direct_dispatch_of_a_group_has_no_capacity_control(void **state
 
 /* --- flows ----------------------------------------------------------------------------------- */
 
-static void f058_one_run_and_one_per_flow_by_default(void **state) {
-    (void)state;
+TEST(f058_one_run_and_one_per_flow_by_default) {
     WORLD(w, "agency");
     add_tasks(w, "implement", 2, (struct given){ .kind = "implement", .parallel = YES });
     add_tasks(w, "review", 2, (struct given){ .kind = "review", .parallel = YES });
@@ -262,8 +246,7 @@ static void f058_one_run_and_one_per_flow_by_default(void **state) {
     ASSERT_STARTED(w, "review2");
 }
 
-static void f059_raised_cap_starts_work_at_once_lowered_cap_stops_none(void **state) {
-    (void)state;
+TEST(f059_raised_cap_starts_work_at_once_lowered_cap_stops_none) {
     WORLD(w, "agency");
     world_set(w, "kinds.implement.max_running", "10");
     add_tasks(w, "card", 4, (struct given){ .kind = "implement", .parallel = YES });
@@ -283,8 +266,7 @@ static void f059_raised_cap_starts_work_at_once_lowered_cap_stops_none(void **st
     ASSERT_STARTED(w, "card4");
 }
 
-static void f062_parallelizable_cards_meet_only_the_caps(void **state) {
-    (void)state;
+TEST(f062_parallelizable_cards_meet_only_the_caps) {
     WORLD(w, "agency");
     world_set(w, "limits.runs", "10");
     world_set(w, "kinds.implement.max_running", "3");
@@ -297,8 +279,7 @@ static void f062_parallelizable_cards_meet_only_the_caps(void **state) {
 
 /* --- projects, budgets, the machine ------------------------------------------------------------ */
 
-static void f063_project_at_its_cap_is_passed_over(void **state) {
-    (void)state;
+TEST(f063_project_at_its_cap_is_passed_over) {
     WORLD(w, "agent-queue");
     world_set(w, "projects.busy.max_running", "2");
     add_tasks(w, "busy", 4, (struct given){ .project = "busy", .priority = 1 });
@@ -309,8 +290,7 @@ static void f063_project_at_its_cap_is_passed_over(void **state) {
     ASSERT_STATE(w, "free1", TASK_STARTING);
 }
 
-static void f064_default_counts_what_live_runs_may_still_use(void **state) {
-    (void)state;
+TEST(f064_default_counts_what_live_runs_may_still_use) {
     WORLD(w, "sluice");
     world_set(w, "budget", "25000"); /* an unknown run is taken for 10,000 */
     add_tasks(w, "task", 6, (struct given){ 0 });
@@ -328,8 +308,7 @@ static void f064_default_counts_what_live_runs_may_still_use(void **state) {
     ASSERT_STARTED(w, "task4");
 }
 
-static void f064_budget_opens_when_the_window_moves_on(void **state) {
-    (void)state;
+TEST(f064_budget_opens_when_the_window_moves_on) {
     WORLD(w, "agent-queue");
     world_set(w, "projects.main.budget", "1000");
     world_usage(w, "main", 1000, 1, HOURS(20));
@@ -341,8 +320,7 @@ static void f064_budget_opens_when_the_window_moves_on(void **state) {
     ASSERT_STARTED(w, "task");
 }
 
-static void f067_low_disk_starts_nothing_new(void **state) {
-    (void)state;
+TEST(f067_low_disk_starts_nothing_new) {
     WORLD(w, "loopr");
     world_add(w, "running", (struct given){ .kind = "ralph", .state = TASK_RUNNING, .attempt = 1 });
     world_add(w, "leaf", (struct given){ .kind = "ralph" });
@@ -355,8 +333,7 @@ static void f067_low_disk_starts_nothing_new(void **state) {
     ASSERT_STARTED(w, "leaf");
 }
 
-static void f067_floor_is_a_setting(void **state) {
-    (void)state;
+TEST(f067_floor_is_a_setting) {
     WORLD(w, "loopr");
     world_set(w, "host.disk_free_gb", "20");
     world_add(w, "leaf", (struct given){ .kind = "ralph" });
@@ -370,8 +347,7 @@ static void f067_floor_is_a_setting(void **state) {
 
 /* --- what an order takes ----------------------------------------------------------------------- */
 
-static void f096_order_takes_its_places_and_a_refused_one_leaves_no_trace(void **state) {
-    (void)state;
+TEST(f096_order_takes_its_places_and_a_refused_one_leaves_no_trace) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement", .phase = "phase-1" });
     world_decide(w);
@@ -389,8 +365,7 @@ static void f096_order_takes_its_places_and_a_refused_one_leaves_no_trace(void *
     ASSERT_STARTED(w, "card");
 }
 
-static void f110_places_are_rebuilt_from_the_stored_tasks(void **state) {
-    (void)state;
+TEST(f110_places_are_rebuilt_from_the_stored_tasks) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "3");
     world_set(w, "limits.runs", "2");
@@ -412,8 +387,7 @@ static void f110_places_are_rebuilt_from_the_stored_tasks(void **state) {
     ASSERT_STARTED(w, "queued2");
 }
 
-static void f139_limits_are_settings(void **state) {
-    (void)state;
+TEST(f139_limits_are_settings) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "7");
     world_set(w, "kinds.plan.max_running", "1");
@@ -429,8 +403,7 @@ static void f139_limits_are_settings(void **state) {
     ASSERT_BLOCKED(w, "plan2", "lease:kind:plan");
 }
 
-static void f146_task_names_its_agent_and_its_account(void **state) {
-    (void)state;
+TEST(f146_task_names_its_agent_and_its_account) {
     WORLD(w, "gastown");
     world_set(w, "limiters.work.max_running", "1");
     world_set(w, "limiters.home.max_running", "1");
@@ -444,26 +417,3 @@ static void f146_task_names_its_agent_and_its_account(void **state) {
     assert_string_equal(symbol_name(core_symbols(w->core), world_start(w, 1)->agent), "claude");
     ASSERT_BLOCKED(w, "waits", "lease:limiter:work");
 }
-
-RUN_TESTS(TEST(f048_fifty_runs_then_none), TEST(f048_more_running_than_places_is_no_free_place),
-          TEST(f048_t04_no_place_starts_nothing), TEST(f049_ten_users_of_an_account),
-          TEST(f050_caps_by_kind_and_none_without), TEST(f051_bounded_and_unbounded_runs),
-          TEST(f051_waiting_run_goes_on_with_a_place_or_leaves_by_cancel),
-          TEST(f052_cap_on_root_tasks_or_start_at_once),
-          TEST(f052_root_place_is_kept_between_the_attempts),
-          TEST(f052_root_place_comes_back_by_clear_cancel_and_delete),
-          TEST(f142_only_root_tasks_pass_the_planner), TEST(f053_runs_found_outside_are_counted),
-          TEST(f053_root_runs_found_running_take_root_places),
-          TEST(f054_every_worker_counts_whoever_started_it),
-          TEST(f150_many_slings_do_not_start_many_workers),
-          TEST(f024_direct_dispatch_of_a_group_has_no_capacity_control),
-          TEST(f058_one_run_and_one_per_flow_by_default),
-          TEST(f059_raised_cap_starts_work_at_once_lowered_cap_stops_none),
-          TEST(f062_parallelizable_cards_meet_only_the_caps),
-          TEST(f063_project_at_its_cap_is_passed_over),
-          TEST(f064_default_counts_what_live_runs_may_still_use),
-          TEST(f064_budget_opens_when_the_window_moves_on), TEST(f067_low_disk_starts_nothing_new),
-          TEST(f067_floor_is_a_setting),
-          TEST(f096_order_takes_its_places_and_a_refused_one_leaves_no_trace),
-          TEST(f110_places_are_rebuilt_from_the_stored_tasks), TEST(f139_limits_are_settings),
-          TEST(f146_task_names_its_agent_and_its_account));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static struct given card(const char *kind, const char *phase) {
@@ -19,8 +20,7 @@ static void open_caps(struct world *w) {
 
 /* --- one run per card ------------------------------------------------------------------------ */
 
-static void f060_card_that_is_there_is_refused_and_runs_once(void **state) {
-    (void)state;
+TEST(f060_card_that_is_there_is_refused_and_runs_once) {
     WORLD(w, "agency");
     open_caps(w);
     world_add(w, "card", card("implement", "phase-1"));
@@ -33,8 +33,7 @@ static void f060_card_that_is_there_is_refused_and_runs_once(void **state) {
     ASSERT_NONE_STARTED(w);
 }
 
-static void f080_card_stays_locked_while_it_backs_off(void **state) {
-    (void)state;
+TEST(f080_card_stays_locked_while_it_backs_off) {
     WORLD(w, "agency");
     world_add(w, "card", card("implement", "phase-1"));
     world_decide(w);
@@ -46,8 +45,7 @@ static void f080_card_stays_locked_while_it_backs_off(void **state) {
     ASSERT_BLOCKED(w, "card", "held");
 }
 
-static void t07_card_is_kept_in_backoff_phase_and_places_are_not(void **state) {
-    (void)state;
+TEST(t07_card_is_kept_in_backoff_phase_and_places_are_not) {
     WORLD(w, "agency");
     world_add(w, "fails", card("implement", "phase-1"));
     world_add(w, "next", card("implement", "phase-1"));
@@ -64,8 +62,7 @@ static void t07_card_is_kept_in_backoff_phase_and_places_are_not(void **state) {
     ASSERT_STARTED(w, "fails");
 }
 
-static void f085_finish_gives_card_phase_and_places_back_and_drains_at_once(void **state) {
-    (void)state;
+TEST(f085_finish_gives_card_phase_and_places_back_and_drains_at_once) {
     static const struct {
         enum outcome outcome;
         enum task_state after;
@@ -90,8 +87,7 @@ static void f085_finish_gives_card_phase_and_places_back_and_drains_at_once(void
 
 /* --- one per phase and flow ------------------------------------------------------------------ */
 
-static void f061_one_at_a_time_in_a_phase_and_flow_by_default(void **state) {
-    (void)state;
+TEST(f061_one_at_a_time_in_a_phase_and_flow_by_default) {
     WORLD(w, "agency");
     open_caps(w);
     world_add(w, "one", card("implement", "phase-1"));
@@ -108,8 +104,7 @@ static void f061_one_at_a_time_in_a_phase_and_flow_by_default(void **state) {
     ASSERT_STARTED(w, "two");
 }
 
-static void f061_cards_without_phase_share_one(void **state) {
-    (void)state;
+TEST(f061_cards_without_phase_share_one) {
     WORLD(w, "agency");
     open_caps(w);
     world_add(w, "one", card("implement", NULL));
@@ -119,8 +114,7 @@ static void f061_cards_without_phase_share_one(void **state) {
     ASSERT_BLOCKED(w, "two", "lease:serial:main/-/implement");
 }
 
-static void f062_f157_parallelizable_is_limited_by_caps_alone(void **state) {
-    (void)state;
+TEST(f062_f157_parallelizable_is_limited_by_caps_alone) {
     WORLD(w, "agency");
     open_caps(w);
     struct given parallel = card("implement", "phase-1");
@@ -139,8 +133,7 @@ static void f062_f157_parallelizable_is_limited_by_caps_alone(void **state) {
     ASSERT_BLOCKED(w, "parallel 4", "lease:runs");
 }
 
-static void f062_phase_is_looked_at_before_the_caps_and_both_must_be_free(void **state) {
-    (void)state;
+TEST(f062_phase_is_looked_at_before_the_caps_and_both_must_be_free) {
     WORLD(w, "agency");
     world_set(w, "limits.runs", "2");
     world_set(w, "kinds.implement.max_running", "2");
@@ -158,8 +151,7 @@ static void f062_phase_is_looked_at_before_the_caps_and_both_must_be_free(void *
     ASSERT_STARTED(w, "two");
 }
 
-static void t06_phase_is_taken_at_dispatch_not_at_enqueue(void **state) {
-    (void)state;
+TEST(t06_phase_is_taken_at_dispatch_not_at_enqueue) {
     WORLD(w, "agency");
     open_caps(w);
     world_add(w, "waits",
@@ -174,8 +166,7 @@ static void t06_phase_is_taken_at_dispatch_not_at_enqueue(void **state) {
     ASSERT_BLOCKED(w, "fourth", "lease:serial:main/phase-1/implement");
 }
 
-static void f095_drain_passes_over_what_a_phase_stops(void **state) {
-    (void)state;
+TEST(f095_drain_passes_over_what_a_phase_stops) {
     WORLD(w, "agency");
     world_set(w, "limits.runs", "2");
     world_set(w, "kinds.implement.max_running", "2");
@@ -192,8 +183,7 @@ static void f095_drain_passes_over_what_a_phase_stops(void **state) {
     ASSERT_STARTED(w, "blocked");
 }
 
-static void f106_enqueue_locks_queues_and_drains_in_one_turn(void **state) {
-    (void)state;
+TEST(f106_enqueue_locks_queues_and_drains_in_one_turn) {
     WORLD(w, "agency");
     world_add(w, "card", card("implement", "phase-1"));
     assert_int_equal(core_queue_depth(w->core, 0), 1);
@@ -204,8 +194,7 @@ static void f106_enqueue_locks_queues_and_drains_in_one_turn(void **state) {
 
 /* --- workspaces ------------------------------------------------------------------------------ */
 
-static void f065_no_free_workspace_stops_a_project_and_no_number_no_check(void **state) {
-    (void)state;
+TEST(f065_no_free_workspace_stops_a_project_and_no_number_no_check) {
     WORLD(w, "agent-queue");
     world_set(w, "projects.A.workspaces", "2");
     for (int i = 1; i <= 3; i++) {
@@ -219,8 +208,7 @@ static void f065_no_free_workspace_stops_a_project_and_no_number_no_check(void *
     ASSERT_STARTED(w, "A3");
 }
 
-static void f065_worktree_stays_with_its_task_until_that_is_final(void **state) {
-    (void)state;
+TEST(f065_worktree_stays_with_its_task_until_that_is_final) {
     WORLD(w, "agent-queue");
     world_set(w, "projects.A.workspace_mode", "worktree");
     world_set(w, "projects.A.workspaces", "1");
@@ -237,8 +225,7 @@ static void f065_worktree_stays_with_its_task_until_that_is_final(void **state) 
     ASSERT_STARTED(w, "A2");
 }
 
-static void f066_task_waits_while_the_workspace_it_wants_is_locked(void **state) {
-    (void)state;
+TEST(f066_task_waits_while_the_workspace_it_wants_is_locked) {
     WORLD(w, "agent-queue");
     world_workspace(w, "ws-1", "someone else");
     world_add(w, "picky", (struct given){ .workspace = "ws-1", .priority = 1 });
@@ -252,8 +239,7 @@ static void f066_task_waits_while_the_workspace_it_wants_is_locked(void **state)
     assert_string_equal(symbol_name(core_symbols(w->core), world_start(w, 0)->workspace), "ws-1");
 }
 
-static void f161_lock_names_the_task_and_null_is_free(void **state) {
-    (void)state;
+TEST(f161_lock_names_the_task_and_null_is_free) {
     WORLD(w, "agent-queue");
     world_workspace(w, "locked by it", "owner");
     world_workspace(w, "free", NULL);
@@ -268,19 +254,3 @@ static void f161_lock_names_the_task_and_null_is_free(void **state) {
     assert_true(core_blocked(w->core, world_number(w, "stranger"), &verdict));
     assert_string_equal(world_name(w, verdict.about), "owner");
 }
-
-RUN_TESTS(TEST(f060_card_that_is_there_is_refused_and_runs_once),
-          TEST(f080_card_stays_locked_while_it_backs_off),
-          TEST(t07_card_is_kept_in_backoff_phase_and_places_are_not),
-          TEST(f085_finish_gives_card_phase_and_places_back_and_drains_at_once),
-          TEST(f061_one_at_a_time_in_a_phase_and_flow_by_default),
-          TEST(f061_cards_without_phase_share_one),
-          TEST(f062_f157_parallelizable_is_limited_by_caps_alone),
-          TEST(f062_phase_is_looked_at_before_the_caps_and_both_must_be_free),
-          TEST(t06_phase_is_taken_at_dispatch_not_at_enqueue),
-          TEST(f095_drain_passes_over_what_a_phase_stops),
-          TEST(f106_enqueue_locks_queues_and_drains_in_one_turn),
-          TEST(f065_no_free_workspace_stops_a_project_and_no_number_no_check),
-          TEST(f065_worktree_stays_with_its_task_until_that_is_final),
-          TEST(f066_task_waits_while_the_workspace_it_wants_is_locked),
-          TEST(f161_lock_names_the_task_and_null_is_free));

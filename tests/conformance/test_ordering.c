@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 /* plan → spec → phase, all done, so that what hangs below may start. */
@@ -16,8 +17,7 @@ static void add_finished_branch(struct world *w) {
 
 /* --- the score ------------------------------------------------------------------------------- */
 
-static void f028_base_priority_by_kind(void **state) {
-    (void)state;
+TEST(f028_base_priority_by_kind) {
     WORLD(w, "loopr");
     world_add(w, "a plan", (struct given){ .kind = "plan" });
     world_add(w, "a spec", (struct given){ .kind = "spec" });
@@ -31,8 +31,7 @@ static void f028_base_priority_by_kind(void **state) {
     ASSERT_STARTED(w, "a ralph", "a phase", "a spec", "a plan");
 }
 
-static void f029_age_boost_one_per_whole_minute_max_50(void **state) {
-    (void)state;
+TEST(f029_age_boost_one_per_whole_minute_max_50) {
     WORLD(w, "loopr");
     world_add(w, "leaf", (struct given){ .kind = "ralph" });
     world_pass(w, MINUTES(1) - 1);
@@ -47,8 +46,7 @@ static void f029_age_boost_one_per_whole_minute_max_50(void **state) {
     ASSERT_SCORE(w, "leaf", 150);
 }
 
-static void f029_age_changes_the_order_while_tasks_wait(void **state) {
-    (void)state;
+TEST(f029_age_changes_the_order_while_tasks_wait) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "0");
     world_add(w, "old phase", (struct given){ .kind = "phase" });
@@ -63,8 +61,7 @@ static void f029_age_changes_the_order_while_tasks_wait(void **state) {
     ASSERT_STARTED(w, "old phase", "new ralph");
 }
 
-static void f030_depth_boost_ten_per_parent(void **state) {
-    (void)state;
+TEST(f030_depth_boost_ten_per_parent) {
     WORLD(w, "loopr");
     add_finished_branch(w);
     world_add(w, "leaf", (struct given){ .kind = "ralph", .parent = "phase" });
@@ -75,8 +72,7 @@ static void f030_depth_boost_ten_per_parent(void **state) {
     assert_int_equal(world_view(w, "leaf").depth, 3);
 }
 
-static void f030_missing_parent_counts_once_and_stops_the_walk(void **state) {
-    (void)state;
+TEST(f030_missing_parent_counts_once_and_stops_the_walk) {
     WORLD(w, "loopr");
     world_add(w, "child", (struct given){ .kind = "ralph", .parent = "gone" });
     world_add(w, "grandchild", (struct given){ .kind = "ralph", .parent = "child" });
@@ -89,8 +85,7 @@ static void f030_missing_parent_counts_once_and_stops_the_walk(void **state) {
     ASSERT_SCORE(w, "grandchild", 130);
 }
 
-static void f031_retry_penalty_five_per_iteration_max_30(void **state) {
-    (void)state;
+TEST(f031_retry_penalty_five_per_iteration_max_30) {
     WORLD(w, "loopr");
     static const struct {
         uint32_t iteration;
@@ -105,8 +100,7 @@ static void f031_retry_penalty_five_per_iteration_max_30(void **state) {
 
 /* --- golden numbers -------------------------------------------------------------------------- */
 
-static void f032_example_a_135_b_130_c_111(void **state) {
-    (void)state;
+TEST(f032_example_a_135_b_130_c_111) {
     WORLD(w, "loopr");
     add_finished_branch(w);
     world_add(w, "C",
@@ -123,8 +117,7 @@ static void f032_example_a_135_b_130_c_111(void **state) {
     ASSERT_STARTED(w, "A", "B", "C");
 }
 
-static void f032_scenario_1_new_leaf_130_beats_old_branch_110(void **state) {
-    (void)state;
+TEST(f032_scenario_1_new_leaf_130_beats_old_branch_110) {
     WORLD(w, "loopr");
     add_finished_branch(w);
     world_add(w, "Y",
@@ -136,8 +129,7 @@ static void f032_scenario_1_new_leaf_130_beats_old_branch_110(void **state) {
     ASSERT_STARTED(w, "X", "Y");
 }
 
-static void f032_scenario_2_new_leaf_130_beats_very_old_plan_90(void **state) {
-    (void)state;
+TEST(f032_scenario_2_new_leaf_130_beats_very_old_plan_90) {
     WORLD(w, "loopr");
     add_finished_branch(w);
     world_add(w, "A", (struct given){ .kind = "plan", .created_ago = MINUTES(55) });
@@ -148,8 +140,7 @@ static void f032_scenario_2_new_leaf_130_beats_very_old_plan_90(void **state) {
     ASSERT_STARTED(w, "B", "A");
 }
 
-static void f032_scenario_3_fresh_140_beats_struggling_110(void **state) {
-    (void)state;
+TEST(f032_scenario_3_fresh_140_beats_struggling_110) {
     WORLD(w, "loopr");
     add_finished_branch(w);
     world_add(w, "X",
@@ -163,8 +154,7 @@ static void f032_scenario_3_fresh_140_beats_struggling_110(void **state) {
     ASSERT_STARTED(w, "Y", "X");
 }
 
-static void f032_scenario_4_older_sibling_135_beats_132(void **state) {
-    (void)state;
+TEST(f032_scenario_4_older_sibling_135_beats_132) {
     WORLD(w, "loopr");
     add_finished_branch(w);
     world_add(w, "005",
@@ -177,8 +167,7 @@ static void f032_scenario_4_older_sibling_135_beats_132(void **state) {
     ASSERT_STARTED(w, "004", "005");
 }
 
-static void f032_tests_of_the_document_105_and_100_against_90(void **state) {
-    (void)state;
+TEST(f032_tests_of_the_document_105_and_100_against_90) {
     WORLD(w, "loopr");
     world_add(w, "five minutes", (struct given){ .kind = "ralph", .created_ago = MINUTES(5) });
     world_add(w, "young ralph", (struct given){ .kind = "ralph" });
@@ -192,8 +181,7 @@ static void f032_tests_of_the_document_105_and_100_against_90(void **state) {
     ASSERT_STARTED(w, "five minutes", "young ralph", "older plan", "old plan");
 }
 
-static void f032_f034_tree_40_70_100_130_runs_depth_first(void **state) {
-    (void)state;
+TEST(f032_f034_tree_40_70_100_130_runs_depth_first) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "1");
     world_add(w, "A", (struct given){ .kind = "plan" });
@@ -218,8 +206,7 @@ static void f032_f034_tree_40_70_100_130_runs_depth_first(void **state) {
     }
 }
 
-static void f138_every_number_of_the_score_is_a_setting(void **state) {
-    (void)state;
+TEST(f138_every_number_of_the_score_is_a_setting) {
     WORLD(w, "loopr");
     world_add(w, "top", (struct given){ .kind = "plan" });
     world_add(w, "leaf",
@@ -244,8 +231,7 @@ static void f138_every_number_of_the_score_is_a_setting(void **state) {
 
 /* --- the order ------------------------------------------------------------------------------- */
 
-static void f033_older_first_in_equal_score(void **state) {
-    (void)state;
+TEST(f033_older_first_in_equal_score) {
     WORLD(w, "loopr");
     world_add(w, "younger", (struct given){ .kind = "ralph", .created_ago = SECONDS(10) });
     world_add(w, "older", (struct given){ .kind = "ralph", .created_ago = SECONDS(20) });
@@ -254,8 +240,7 @@ static void f033_older_first_in_equal_score(void **state) {
     ASSERT_STARTED(w, "oldest", "older", "younger");
 }
 
-static void f036_arrival_decides_and_nothing_else(void **state) {
-    (void)state;
+TEST(f036_arrival_decides_and_nothing_else) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "4");
     world_add(w, "first", (struct given){ .priority = 900 });
@@ -266,8 +251,7 @@ static void f036_arrival_decides_and_nothing_else(void **state) {
     ASSERT_STARTED(w, "first", "second", "third", "fourth");
 }
 
-static void f037_oldest_of_each_flow_and_no_flow_stops_another(void **state) {
-    (void)state;
+TEST(f037_oldest_of_each_flow_and_no_flow_stops_another) {
     WORLD(w, "agency");
     world_set(w, "limits.runs", "3");
     world_add(w, "review young", (struct given){ .kind = "review", .phase = "r2" });
@@ -285,8 +269,7 @@ static void f037_oldest_of_each_flow_and_no_flow_stops_another(void **state) {
     ASSERT_STARTED(w, "review young");
 }
 
-static void f041_lower_priority_first_then_arrival(void **state) {
-    (void)state;
+TEST(f041_lower_priority_first_then_arrival) {
     WORLD(w, "agent-queue");
     world_add(w, "normal 1", (struct given){ .priority = 100 });
     world_add(w, "normal 2", (struct given){ .priority = 100, .created_ago = HOURS(1) });
@@ -296,8 +279,7 @@ static void f041_lower_priority_first_then_arrival(void **state) {
     ASSERT_STARTED(w, "urgent", "normal 1", "normal 2", "later");
 }
 
-static void f041_priority_changes_while_it_waits(void **state) {
-    (void)state;
+TEST(f041_priority_changes_while_it_waits) {
     WORLD(w, "agent-queue");
     world_set(w, "limits.runs", "0");
     world_add(w, "a", (struct given){ .priority = 10 });
@@ -335,8 +317,7 @@ static void play_mixed_history(struct world *w, struct strbuf *out) {
     }
 }
 
-static void f044_same_facts_same_orders_byte_for_byte(void **state) {
-    (void)state;
+TEST(f044_same_facts_same_orders_byte_for_byte) {
     static const char *const presets[] = { "sluice", "loopr", "agent-queue" };
     for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
         WORLD(one, presets[i]);
@@ -349,8 +330,7 @@ static void f044_same_facts_same_orders_byte_for_byte(void **state) {
     }
 }
 
-static void f044_deciding_again_changes_nothing(void **state) {
-    (void)state;
+TEST(f044_deciding_again_changes_nothing) {
     WORLD(w, "agent-queue");
     world_set(w, "limits.runs", "1");
     world_add(w, "a", (struct given){ 0 });
@@ -361,8 +341,7 @@ static void f044_deciding_again_changes_nothing(void **state) {
     assert_int_equal(w->order_count, 0);
 }
 
-static void f141_pending_filtered_sorted_cut_to_the_free_places(void **state) {
-    (void)state;
+TEST(f141_pending_filtered_sorted_cut_to_the_free_places) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "3");
     world_add(w, "running", (struct given){ .kind = "ralph", .state = TASK_RUNNING });
@@ -376,8 +355,7 @@ static void f141_pending_filtered_sorted_cut_to_the_free_places(void **state) {
     ASSERT_BLOCKED(w, "third", "lease:runs");
 }
 
-static void f162_struggling_loops_sink_and_never_drop_out(void **state) {
-    (void)state;
+TEST(f162_struggling_loops_sink_and_never_drop_out) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "1");
     world_add(w, "struggling", (struct given){ .kind = "ralph" });
@@ -396,8 +374,7 @@ static void f162_struggling_loops_sink_and_never_drop_out(void **state) {
 
 /* --- traps ----------------------------------------------------------------------------------- */
 
-static void t11_ids_are_no_order_arrival_is(void **state) {
-    (void)state;
+TEST(t11_ids_are_no_order_arrival_is) {
     WORLD(w, "agent-queue");
     world_add(w, "zebra", (struct given){ 0 });
     world_add(w, "apple", (struct given){ 0 });
@@ -410,16 +387,14 @@ static void set_iteration_0(struct task_spec *spec) {
     spec->iteration = 0;
 }
 
-static void t12_iteration_0_is_refused_so_no_task_gains_by_it(void **state) {
-    (void)state;
+TEST(t12_iteration_0_is_refused_so_no_task_gains_by_it) {
     WORLD(w, "loopr");
     assert_true(world_try_add(w, "t", (struct given){ .kind = "ralph" }, set_iteration_0) < 0);
     world_add(w, "t", (struct given){ .kind = "ralph" });
     ASSERT_SCORE(w, "t", 100);
 }
 
-static void t13_plan_without_parent_is_not_stopped_by_one(void **state) {
-    (void)state;
+TEST(t13_plan_without_parent_is_not_stopped_by_one) {
     WORLD(w, "loopr");
     world_add(w, "plan", (struct given){ .kind = "plan", .created_ago = MINUTES(50) });
     ASSERT_SCORE(w, "plan", 90);
@@ -427,8 +402,7 @@ static void t13_plan_without_parent_is_not_stopped_by_one(void **state) {
     ASSERT_STARTED(w, "plan");
 }
 
-static void t14_age_counts_from_creation_waiting_from_readiness(void **state) {
-    (void)state;
+TEST(t14_age_counts_from_creation_waiting_from_readiness) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "0");
     world_add(w, "held", (struct given){ .kind = "ralph" });
@@ -439,26 +413,3 @@ static void t14_age_counts_from_creation_waiting_from_readiness(void **state) {
     assert_int_equal(world_view(w, "held").waited, 0);
     assert_false(world_view(w, "held").overdue);
 }
-
-RUN_TESTS(TEST(f028_base_priority_by_kind), TEST(f029_age_boost_one_per_whole_minute_max_50),
-          TEST(f029_age_changes_the_order_while_tasks_wait), TEST(f030_depth_boost_ten_per_parent),
-          TEST(f030_missing_parent_counts_once_and_stops_the_walk),
-          TEST(f031_retry_penalty_five_per_iteration_max_30), TEST(f032_example_a_135_b_130_c_111),
-          TEST(f032_scenario_1_new_leaf_130_beats_old_branch_110),
-          TEST(f032_scenario_2_new_leaf_130_beats_very_old_plan_90),
-          TEST(f032_scenario_3_fresh_140_beats_struggling_110),
-          TEST(f032_scenario_4_older_sibling_135_beats_132),
-          TEST(f032_tests_of_the_document_105_and_100_against_90),
-          TEST(f032_f034_tree_40_70_100_130_runs_depth_first),
-          TEST(f138_every_number_of_the_score_is_a_setting), TEST(f033_older_first_in_equal_score),
-          TEST(f036_arrival_decides_and_nothing_else),
-          TEST(f037_oldest_of_each_flow_and_no_flow_stops_another),
-          TEST(f041_lower_priority_first_then_arrival), TEST(f041_priority_changes_while_it_waits),
-          TEST(f044_same_facts_same_orders_byte_for_byte),
-          TEST(f044_deciding_again_changes_nothing),
-          TEST(f141_pending_filtered_sorted_cut_to_the_free_places),
-          TEST(f162_struggling_loops_sink_and_never_drop_out),
-          TEST(t11_ids_are_no_order_arrival_is),
-          TEST(t12_iteration_0_is_refused_so_no_task_gains_by_it),
-          TEST(t13_plan_without_parent_is_not_stopped_by_one),
-          TEST(t14_age_counts_from_creation_waiting_from_readiness));

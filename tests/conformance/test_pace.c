@@ -3,6 +3,7 @@
  * Rows 55-57, 87, 88, 91-94, 107, 123, 124, 126, 151 and trap T5. */
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static void add_tasks(struct world *w, const char *prefix, int count, struct given given) {
@@ -12,8 +13,7 @@ static void add_tasks(struct world *w, const char *prefix, int count, struct giv
 
 /* --- direct or deferred ----------------------------------------------------------------------- */
 
-static void f055_t05_no_cap_0_and_minus_1_dispatch_at_once(void **state) {
-    (void)state;
+TEST(f055_t05_no_cap_0_and_minus_1_dispatch_at_once) {
     static const char *const direct[] = { NULL, "0", "-1", "unlimited" };
     for (size_t i = 0; i < ARRAY_SIZE(direct); i++) {
         WORLD(w, "gastown");
@@ -27,8 +27,7 @@ static void f055_t05_no_cap_0_and_minus_1_dispatch_at_once(void **state) {
     }
 }
 
-static void f055_t05_other_reading_of_0_is_the_pause(void **state) {
-    (void)state;
+TEST(f055_t05_other_reading_of_0_is_the_pause) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "0"); /* "disabled", says one table: that is what pause is for */
     world_pause(w);
@@ -38,8 +37,7 @@ static void f055_t05_other_reading_of_0_is_the_pause(void **state) {
     ASSERT_BLOCKED(w, "bead", "paused");
 }
 
-static void f055_a_cap_defers_the_same_sling_to_the_ticks(void **state) {
-    (void)state;
+TEST(f055_a_cap_defers_the_same_sling_to_the_ticks) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     add_tasks(w, "bead", 3, (struct given){ 0 });
@@ -51,8 +49,7 @@ static void f055_a_cap_defers_the_same_sling_to_the_ticks(void **state) {
     ASSERT_STARTED(w, "bead2", "bead3");
 }
 
-static void f056_least_of_free_places_batch_and_ready_work(void **state) {
-    (void)state;
+TEST(f056_least_of_free_places_batch_and_ready_work) {
     static const struct {
         const char *places, *batch;
         int active, ready;
@@ -76,8 +73,7 @@ static void f056_least_of_free_places_batch_and_ready_work(void **state) {
     }
 }
 
-static void f057_one_per_tick_and_no_delay_by_default(void **state) {
-    (void)state;
+TEST(f057_one_per_tick_and_no_delay_by_default) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "10");
     add_tasks(w, "bead", 4, (struct given){ 0 });
@@ -92,8 +88,7 @@ static void f057_one_per_tick_and_no_delay_by_default(void **state) {
     ASSERT_STARTED(w, "bead4");
 }
 
-static void f057_spawn_delay_lies_between_two_starts(void **state) {
-    (void)state;
+TEST(f057_spawn_delay_lies_between_two_starts) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "10");
     world_set(w, "pace.batch", "3");
@@ -112,8 +107,7 @@ static void f057_spawn_delay_lies_between_two_starts(void **state) {
     ASSERT_STARTED(w, "bead4");
 }
 
-static void f088_tick_every_three_minutes_only_while_something_waits(void **state) {
-    (void)state;
+TEST(f088_tick_every_three_minutes_only_while_something_waits) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "10");
     world_decide(w);
@@ -131,8 +125,7 @@ static void f088_tick_every_three_minutes_only_while_something_waits(void **stat
     ASSERT_STARTED(w, "bead2");
 }
 
-static void f126_batch_delay_and_cap_change_at_run_time(void **state) {
-    (void)state;
+TEST(f126_batch_delay_and_cap_change_at_run_time) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "10");
     add_tasks(w, "bead", 20, (struct given){ 0 });
@@ -151,8 +144,7 @@ static void f126_batch_delay_and_cap_change_at_run_time(void **state) {
     ASSERT_WAKES_IN(w, SECONDS(10));
 }
 
-static void f107_few_go_directly_many_are_capped(void **state) {
-    (void)state;
+TEST(f107_few_go_directly_many_are_capped) {
     WORLD(w, "gastown");
     add_tasks(w, "small", 4, (struct given){ .group = 1 });
     world_decide(w);
@@ -169,8 +161,7 @@ static void f107_few_go_directly_many_are_capped(void **state) {
     assert_int_equal(most, 2); /* four small ones run: two places were left */
 }
 
-static void f151_direct_dispatch_waits_for_nothing(void **state) {
-    (void)state;
+TEST(f151_direct_dispatch_waits_for_nothing) {
     WORLD(w, "gastown");
     world_set(w, "pace.spawn_delay_s", "60");
     world_set(w, "pace.batch", "1");
@@ -183,8 +174,7 @@ static void f151_direct_dispatch_waits_for_nothing(void **state) {
     }
 }
 
-static void f123_asked_for_a_tick_dispatches_now(void **state) {
-    (void)state;
+TEST(f123_asked_for_a_tick_dispatches_now) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     add_tasks(w, "bead", 3, (struct given){ 0 });
@@ -198,8 +188,7 @@ static void f123_asked_for_a_tick_dispatches_now(void **state) {
     ASSERT_NONE_STARTED(w); /* once */
 }
 
-static void f124_pause_stops_every_dispatch_and_resume_goes_on(void **state) {
-    (void)state;
+TEST(f124_pause_stops_every_dispatch_and_resume_goes_on) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_add(w, "running", (struct given){ .state = TASK_RUNNING, .attempt = 1 });
@@ -221,8 +210,7 @@ static void f124_pause_stops_every_dispatch_and_resume_goes_on(void **state) {
     ASSERT_STARTED(w, "bead1");
 }
 
-static void f091_plan_says_what_goes_what_is_skipped_and_why(void **state) {
-    (void)state;
+TEST(f091_plan_says_what_goes_what_is_skipped_and_why) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "2");
     world_set(w, "pace.batch", "2");
@@ -244,8 +232,7 @@ static void f091_plan_says_what_goes_what_is_skipped_and_why(void **state) {
 
 /* --- nobody polls ----------------------------------------------------------------------------- */
 
-static void f087_idle_core_sleeps_until_something_happens(void **state) {
-    (void)state;
+TEST(f087_idle_core_sleeps_until_something_happens) {
     WORLD(w, "loopr");
     world_decide(w);
     ASSERT_WAKES_IN(w, TIME_NEVER);
@@ -263,8 +250,7 @@ static void f087_idle_core_sleeps_until_something_happens(void **state) {
     ASSERT_WAKES_IN(w, MINUTES(3));
 }
 
-static void f087_poll_fills_every_free_place_in_one_pass(void **state) {
-    (void)state;
+TEST(f087_poll_fills_every_free_place_in_one_pass) {
     WORLD(w, "loopr");
     add_tasks(w, "leaf", 30, (struct given){ .kind = "ralph" });
     world_decide(w);
@@ -274,8 +260,7 @@ static void f087_poll_fills_every_free_place_in_one_pass(void **state) {
     ASSERT_START_COUNT(w, 10);
 }
 
-static void f092_enqueue_finish_and_cap_change_drain_at_once(void **state) {
-    (void)state;
+TEST(f092_enqueue_finish_and_cap_change_drain_at_once) {
     WORLD(w, "agency");
     add_tasks(w, "card", 3, (struct given){ .kind = "implement", .parallel = YES });
     world_decide(w);
@@ -288,8 +273,7 @@ static void f092_enqueue_finish_and_cap_change_drain_at_once(void **state) {
     ASSERT_STARTED(w, "card3"); /* cap change */
 }
 
-static void f094_finished_run_leaves_and_the_next_in_line_is_promoted(void **state) {
-    (void)state;
+TEST(f094_finished_run_leaves_and_the_next_in_line_is_promoted) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "2");
     add_tasks(w, "task", 5, (struct given){ 0 });
@@ -302,20 +286,3 @@ static void f094_finished_run_leaves_and_the_next_in_line_is_promoted(void **sta
     world_decide(w);
     ASSERT_STARTED(w, "task4", "task5");
 }
-
-RUN_TESTS(TEST(f055_t05_no_cap_0_and_minus_1_dispatch_at_once),
-          TEST(f055_t05_other_reading_of_0_is_the_pause),
-          TEST(f055_a_cap_defers_the_same_sling_to_the_ticks),
-          TEST(f056_least_of_free_places_batch_and_ready_work),
-          TEST(f057_one_per_tick_and_no_delay_by_default),
-          TEST(f057_spawn_delay_lies_between_two_starts),
-          TEST(f088_tick_every_three_minutes_only_while_something_waits),
-          TEST(f126_batch_delay_and_cap_change_at_run_time),
-          TEST(f107_few_go_directly_many_are_capped), TEST(f151_direct_dispatch_waits_for_nothing),
-          TEST(f123_asked_for_a_tick_dispatches_now),
-          TEST(f124_pause_stops_every_dispatch_and_resume_goes_on),
-          TEST(f091_plan_says_what_goes_what_is_skipped_and_why),
-          TEST(f087_idle_core_sleeps_until_something_happens),
-          TEST(f087_poll_fills_every_free_place_in_one_pass),
-          TEST(f092_enqueue_finish_and_cap_change_drain_at_once),
-          TEST(f094_finished_run_leaves_and_the_next_in_line_is_promoted));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static void add_tasks(struct world *w, const char *prefix, int count, struct given given) {
@@ -17,8 +18,7 @@ static enum admission ask(struct world *w, amount *ret_depth, amount *ret_limit)
 
 /* --- how long it may be ----------------------------------------------------------------------- */
 
-static void f068_f156_queue_longer_than_4_times_the_runs_warns(void **state) {
-    (void)state;
+TEST(f068_f156_queue_longer_than_4_times_the_runs_warns) {
     WORLD(w, "agency");
     amount depth, limit;
     world_set(w, "limits.runs", "3"); /* soft: 12 */
@@ -35,8 +35,7 @@ static void f068_f156_queue_longer_than_4_times_the_runs_warns(void **state) {
     assert_int_equal(core_queue_depth(w->core, world_sym(w, "research")), 0);
 }
 
-static void f068_soft_limit_is_at_least_8(void **state) {
-    (void)state;
+TEST(f068_soft_limit_is_at_least_8) {
     WORLD(w, "agency");
     amount depth, limit;
     assert_int_equal(ask(w, &depth, &limit), ADMIT);
@@ -49,8 +48,7 @@ static void f068_soft_limit_is_at_least_8(void **state) {
     assert_int_equal(limit, 20);
 }
 
-static void f069_queue_of_twice_the_soft_limit_defers(void **state) {
-    (void)state;
+TEST(f069_queue_of_twice_the_soft_limit_defers) {
     WORLD(w, "agency");
     amount depth, limit;
     add_tasks(w, "card", 15, (struct given){ .kind = "implement" });
@@ -64,8 +62,7 @@ static void f069_queue_of_twice_the_soft_limit_defers(void **state) {
     assert_int_equal(ask(w, &depth, &limit), ADMIT);
 }
 
-static void f068_f069_limits_can_be_set_and_are_off_where_no_document_has_them(void **state) {
-    (void)state;
+TEST(f068_f069_limits_can_be_set_and_are_off_where_no_document_has_them) {
     static const char *const unbounded[] = { "loopr", "conductor", "gastown", "agent-queue" };
     amount depth, limit;
     for (size_t i = 0; i < ARRAY_SIZE(unbounded); i++) {
@@ -82,8 +79,7 @@ static void f068_f069_limits_can_be_set_and_are_off_where_no_document_has_them(v
     assert_int_equal(ask(w, &depth, &limit), ADMIT_DEFER);
 }
 
-static void f132_gauge_rises_with_a_waiter_and_falls_with_its_place_or_cancel(void **state) {
-    (void)state;
+TEST(f132_gauge_rises_with_a_waiter_and_falls_with_its_place_or_cancel) {
     WORLD(w, "conductor");
     world_set(w, "limits.runs", "1");
     add_tasks(w, "task", 4, (struct given){ 0 });
@@ -100,8 +96,7 @@ static void f132_gauge_rises_with_a_waiter_and_falls_with_its_place_or_cancel(vo
 
 /* --- scheduling twice ------------------------------------------------------------------------- */
 
-static void f100_scheduling_again_changes_nothing(void **state) {
-    (void)state;
+TEST(f100_scheduling_again_changes_nothing) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_add(w, "blocker", (struct given){ .state = TASK_DRAFT });
@@ -114,8 +109,7 @@ static void f100_scheduling_again_changes_nothing(void **state) {
     assert_int_equal(core_queue_depth(w->core, 0), 1);
 }
 
-static void f101_work_in_progress_is_not_scheduled_cleared_or_deleted(void **state) {
-    (void)state;
+TEST(f101_work_in_progress_is_not_scheduled_cleared_or_deleted) {
     WORLD(w, "gastown");
     world_add(w, "bead", (struct given){ 0 });
     world_decide(w);
@@ -128,8 +122,7 @@ static void f101_work_in_progress_is_not_scheduled_cleared_or_deleted(void **sta
     ASSERT_STATE(w, "bead", TASK_RUNNING);
 }
 
-static void f125_clear_takes_one_or_all_out_of_the_queue(void **state) {
-    (void)state;
+TEST(f125_clear_takes_one_or_all_out_of_the_queue) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "1");
     add_tasks(w, "bead", 4, (struct given){ 0 });
@@ -151,8 +144,7 @@ static void f125_clear_takes_one_or_all_out_of_the_queue(void **state) {
 
 /* --- what is kept apart ----------------------------------------------------------------------- */
 
-static void f005_f116_scheduling_never_changes_what_was_submitted(void **state) {
-    (void)state;
+TEST(f005_f116_scheduling_never_changes_what_was_submitted) {
     WORLD(w, "gastown");
     world_add(w, "bead",
               (struct given){ .project = "rig",
@@ -182,8 +174,7 @@ static void f005_f116_scheduling_never_changes_what_was_submitted(void **state) 
     assert_int_equal(after.state, TASK_DRAFT);
 }
 
-static void f121_counts_of_queued_ready_and_active(void **state) {
-    (void)state;
+TEST(f121_counts_of_queued_ready_and_active) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "2");
     world_set(w, "pace.batch", "9");
@@ -205,9 +196,7 @@ static amount place_of(struct world *w, const char *task) {
     return core_queue_position(w->core, world_number(w, task));
 }
 
-static void
-f097_queue_position_is_the_number_of_queued_tasks_with_a_lower_number_and_one(void **state) {
-    (void)state;
+TEST(f097_queue_position_is_the_number_of_queued_tasks_with_a_lower_number_and_one) {
     WORLD(w, "conductor");
     world_set(w, "limits.runs", "1");
     add_tasks(w, "root", 4, (struct given){ 0 });
@@ -228,8 +217,7 @@ f097_queue_position_is_the_number_of_queued_tasks_with_a_lower_number_and_one(vo
     assert_int_equal(core_queue_position(w->core, 4711), 0);
 }
 
-static void f097_default_queue_position_follows_priority_and_age(void **state) {
-    (void)state;
+TEST(f097_default_queue_position_follows_priority_and_age) {
     WORLD(w, "sluice");
     world_pause(w);
     world_add(w, "old", (struct given){ .created_ago = MINUTES(20) });
@@ -241,15 +229,3 @@ static void f097_default_queue_position_follows_priority_and_age(void **state) {
     assert_int_equal(place_of(w, "new"), 3);
     assert_int_equal(place_of(w, "another"), 4); /* shares aside */
 }
-
-RUN_TESTS(TEST(f068_f156_queue_longer_than_4_times_the_runs_warns),
-          TEST(f068_soft_limit_is_at_least_8), TEST(f069_queue_of_twice_the_soft_limit_defers),
-          TEST(f068_f069_limits_can_be_set_and_are_off_where_no_document_has_them),
-          TEST(f132_gauge_rises_with_a_waiter_and_falls_with_its_place_or_cancel),
-          TEST(f100_scheduling_again_changes_nothing),
-          TEST(f101_work_in_progress_is_not_scheduled_cleared_or_deleted),
-          TEST(f125_clear_takes_one_or_all_out_of_the_queue),
-          TEST(f005_f116_scheduling_never_changes_what_was_submitted),
-          TEST(f121_counts_of_queued_ready_and_active),
-          TEST(f097_queue_position_is_the_number_of_queued_tasks_with_a_lower_number_and_one),
-          TEST(f097_default_queue_position_follows_priority_and_age));

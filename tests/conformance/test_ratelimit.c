@@ -5,6 +5,7 @@
  * configuration, both told apart here. */
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static void add_callers(struct world *w, int count) {
@@ -26,8 +27,7 @@ static time_ms backoff_left(struct world *w) {
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-static void f070_state_is_shared_by_all_users_of_the_account(void **state) {
-    (void)state;
+TEST(f070_state_is_shared_by_all_users_of_the_account) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "2");
     add_callers(w, 4);
@@ -43,8 +43,7 @@ static void f070_state_is_shared_by_all_users_of_the_account(void **state) {
     ASSERT_BLOCKED(w, "call3", "limiter");
 }
 
-static void f071_delay_is_2_to_the_hits_up_to_64_seconds(void **state) {
-    (void)state;
+TEST(f071_delay_is_2_to_the_hits_up_to_64_seconds) {
     WORLD(w, "loopr");
     static const int seconds[] = { 2, 4, 8, 16, 32, 64, 64, 64 };
     add_callers(w, 1);
@@ -61,8 +60,7 @@ static void f071_delay_is_2_to_the_hits_up_to_64_seconds(void **state) {
     }
 }
 
-static void f071_longer_of_retry_after_and_own_delay(void **state) {
-    (void)state;
+TEST(f071_longer_of_retry_after_and_own_delay) {
     WORLD(w, "loopr");
     add_callers(w, 1);
     world_decide(w);
@@ -74,8 +72,7 @@ static void f071_longer_of_retry_after_and_own_delay(void **state) {
     assert_int_equal(backoff_left(w), SECONDS(4));
 }
 
-static void f071_limit_costs_the_task_nothing(void **state) {
-    (void)state;
+TEST(f071_limit_costs_the_task_nothing) {
     WORLD(w, "loopr");
     add_callers(w, 1);
     world_decide(w);
@@ -91,8 +88,7 @@ static void f071_limit_costs_the_task_nothing(void **state) {
     assert_int_equal(view.iteration, 1);
 }
 
-static void f072_any_success_clears_hits_and_backoff(void **state) {
-    (void)state;
+TEST(f072_any_success_clears_hits_and_backoff) {
     WORLD(w, "loopr");
     add_callers(w, 4);
     world_set(w, "limits.runs", "3");
@@ -107,8 +103,7 @@ static void f072_any_success_clears_hits_and_backoff(void **state) {
     ASSERT_STARTED(w, "call1", "call2", "call4");
 }
 
-static void f073_nothing_new_starts_while_limited_what_runs_goes_on(void **state) {
-    (void)state;
+TEST(f073_nothing_new_starts_while_limited_what_runs_goes_on) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "2");
     add_callers(w, 3);
@@ -134,8 +129,7 @@ static void f073_nothing_new_starts_while_limited_what_runs_goes_on(void **state
     ASSERT_STARTED(w, "call3");
 }
 
-static void f075_validating_run_needs_no_account(void **state) {
-    (void)state;
+TEST(f075_validating_run_needs_no_account) {
     WORLD(w, "loopr");
     world_set(w, "limiters.account.max_running", "1");
     add_callers(w, 3);
@@ -154,8 +148,7 @@ static void f075_validating_run_needs_no_account(void **state) {
     ASSERT_BLOCKED(w, "call1", "limiter"); /* its next iteration it does */
 }
 
-static void f075_tasks_without_an_account_are_not_stopped(void **state) {
-    (void)state;
+TEST(f075_tasks_without_an_account_are_not_stopped) {
     WORLD(w, "loopr");
     add_callers(w, 1);
     world_decide(w);
@@ -176,8 +169,7 @@ static void hit_times(struct world *w, const char *task, int times) {
     }
 }
 
-static void f074_t03_default_backs_off_5_to_120_seconds(void **state) {
-    (void)state;
+TEST(f074_t03_default_backs_off_5_to_120_seconds) {
     WORLD(w, "sluice");
     static const int seconds[] = { 5, 10, 20, 40, 80, 120, 120 };
     add_callers(w, 1);
@@ -191,8 +183,7 @@ static void f074_t03_default_backs_off_5_to_120_seconds(void **state) {
     }
 }
 
-static void f074_t03_loopr_can_be_given_the_documents_configuration(void **state) {
-    (void)state;
+TEST(f074_t03_loopr_can_be_given_the_documents_configuration) {
     WORLD(w, "loopr");
     world_set(w, "limiter.initial_s", "5");
     world_set(w, "limiter.max_s", "120");
@@ -203,8 +194,7 @@ static void f074_t03_loopr_can_be_given_the_documents_configuration(void **state
     assert_int_equal(backoff_left(w), SECONDS(80));
 }
 
-static void f074_after_the_backoff_one_goes_first_then_the_cap_rises(void **state) {
-    (void)state;
+TEST(f074_after_the_backoff_one_goes_first_then_the_cap_rises) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "100");
     world_set(w, "limiter.max_running", "6");
@@ -231,8 +221,7 @@ static void f074_after_the_backoff_one_goes_first_then_the_cap_rises(void **stat
     }
 }
 
-static void f074_late_limits_of_older_runs_only_prolong_the_backoff(void **state) {
-    (void)state;
+TEST(f074_late_limits_of_older_runs_only_prolong_the_backoff) {
     WORLD(w, "sluice");
     add_callers(w, 3);
     world_decide(w);
@@ -245,8 +234,7 @@ static void f074_late_limits_of_older_runs_only_prolong_the_backoff(void **state
     assert_int_equal(backoff_left(w), SECONDS(5));
 }
 
-static void f071_reset_time_of_the_provider_is_waited_for(void **state) {
-    (void)state;
+TEST(f071_reset_time_of_the_provider_is_waited_for) {
     WORLD(w, "sluice");
     add_callers(w, 1);
     world_decide(w);
@@ -257,8 +245,7 @@ static void f071_reset_time_of_the_provider_is_waited_for(void **state) {
     ASSERT_WAKES_IN(w, HOURS(3));
 }
 
-static void f070_closed_account_stays_closed_until_someone_clears_it(void **state) {
-    (void)state;
+TEST(f070_closed_account_stays_closed_until_someone_clears_it) {
     WORLD(w, "sluice");
     add_callers(w, 2);
     world_set(w, "limits.runs", "1");
@@ -275,17 +262,3 @@ static void f070_closed_account_stays_closed_until_someone_clears_it(void **stat
     world_decide(w);
     ASSERT_STARTED(w, "call1");
 }
-
-RUN_TESTS(TEST(f070_state_is_shared_by_all_users_of_the_account),
-          TEST(f071_delay_is_2_to_the_hits_up_to_64_seconds),
-          TEST(f071_longer_of_retry_after_and_own_delay), TEST(f071_limit_costs_the_task_nothing),
-          TEST(f072_any_success_clears_hits_and_backoff),
-          TEST(f073_nothing_new_starts_while_limited_what_runs_goes_on),
-          TEST(f075_validating_run_needs_no_account),
-          TEST(f075_tasks_without_an_account_are_not_stopped),
-          TEST(f074_t03_default_backs_off_5_to_120_seconds),
-          TEST(f074_t03_loopr_can_be_given_the_documents_configuration),
-          TEST(f074_after_the_backoff_one_goes_first_then_the_cap_rises),
-          TEST(f074_late_limits_of_older_runs_only_prolong_the_backoff),
-          TEST(f071_reset_time_of_the_provider_is_waited_for),
-          TEST(f070_closed_account_stays_closed_until_someone_clears_it));

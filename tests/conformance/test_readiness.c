@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "core/cycle.h"
+#include "harness/test.h"
 #include "harness/world.h"
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-static void f003_pending_running_complete_failed_invalidated(void **state) {
-    (void)state;
+TEST(f003_pending_running_complete_failed_invalidated) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "1");
     world_add(w, "parent", (struct given){ .kind = "plan" });
@@ -33,8 +33,7 @@ static void f003_pending_running_complete_failed_invalidated(void **state) {
     ASSERT_FAILED(w, "parent", REASON_CONFLICT);
 }
 
-static void f003_queued_running_succeeded_failed_canceled(void **state) {
-    (void)state;
+TEST(f003_queued_running_succeeded_failed_canceled) {
     WORLD(w, "agency");
     world_add(w, "good", (struct given){ .kind = "implement" });
     world_add(w, "bad", (struct given){ .kind = "implement", .retries = -1 });
@@ -60,8 +59,7 @@ static void f003_queued_running_succeeded_failed_canceled(void **state) {
 
 /* --- document 000 ---------------------------------------------------------------------------- */
 
-static void f015_only_pending_tasks_are_started(void **state) {
-    (void)state;
+TEST(f015_only_pending_tasks_are_started) {
     WORLD(w, "loopr");
     static const enum task_state others[] = { TASK_DRAFT,    TASK_STARTING,   TASK_RUNNING,
                                               TASK_HELD,     TASK_DONE,       TASK_FAILED,
@@ -74,8 +72,7 @@ static void f015_only_pending_tasks_are_started(void **state) {
     ASSERT_STARTED(w, "pending");
 }
 
-static void f016_child_waits_until_its_parent_is_complete(void **state) {
-    (void)state;
+TEST(f016_child_waits_until_its_parent_is_complete) {
     WORLD(w, "loopr");
     world_add(w, "parent", (struct given){ .kind = "plan", .state = TASK_RUNNING, .attempt = 1 });
     world_add(w, "child", (struct given){ .kind = "spec", .parent = "parent" });
@@ -86,8 +83,7 @@ static void f016_child_waits_until_its_parent_is_complete(void **state) {
     ASSERT_STARTED(w, "child");
 }
 
-static void f016_child_of_a_missing_or_failed_parent_is_not_runnable(void **state) {
-    (void)state;
+TEST(f016_child_of_a_missing_or_failed_parent_is_not_runnable) {
     WORLD(w, "loopr");
     world_add(w, "failed", (struct given){ .kind = "plan", .state = TASK_FAILED });
     world_add(w, "child of failed", (struct given){ .kind = "spec", .parent = "failed" });
@@ -101,8 +97,7 @@ static void f016_child_of_a_missing_or_failed_parent_is_not_runnable(void **stat
     ASSERT_STARTED(w, "child of nobody");
 }
 
-static void t02_parent_is_complete_with_its_own_artifact_not_with_its_subtree(void **state) {
-    (void)state;
+TEST(t02_parent_is_complete_with_its_own_artifact_not_with_its_subtree) {
     WORLD(w, "loopr");
     world_add(w, "plan", (struct given){ .kind = "plan" });
     world_add(w, "spec", (struct given){ .kind = "spec", .parent = "plan" });
@@ -112,8 +107,7 @@ static void t02_parent_is_complete_with_its_own_artifact_not_with_its_subtree(vo
     ASSERT_STARTED(w, "spec");
 }
 
-static void f017_task_waits_for_its_artifact(void **state) {
-    (void)state;
+TEST(f017_task_waits_for_its_artifact) {
     WORLD(w, "loopr");
     world_set(w, "limits.runs", "0");
     world_add(w, "parent", (struct given){ .kind = "plan", .state = TASK_DONE });
@@ -134,8 +128,7 @@ static void f017_task_waits_for_its_artifact(void **state) {
 
 /* --- document 001 ---------------------------------------------------------------------------- */
 
-static void f018_task_starts_when_all_it_depends_on_is_done(void **state) {
-    (void)state;
+TEST(f018_task_starts_when_all_it_depends_on_is_done) {
     WORLD(w, "conductor");
     world_add(w, "top", (struct given){ 0 });
     world_add(w, "left", (struct given){ .after = { "top" } });
@@ -153,8 +146,7 @@ static void f018_task_starts_when_all_it_depends_on_is_done(void **state) {
     ASSERT_STARTED(w, "bottom");
 }
 
-static void f018_dependencies_change_while_it_waits(void **state) {
-    (void)state;
+TEST(f018_dependencies_change_while_it_waits) {
     WORLD(w, "conductor");
     world_add(w, "slow", (struct given){ .state = TASK_RUNNING, .attempt = 1 });
     world_add(w, "quick", (struct given){ .state = TASK_DONE });
@@ -167,8 +159,7 @@ static void f018_dependencies_change_while_it_waits(void **state) {
     assert_int_equal(world_try_depend(w, "task", "slow"), -EBUSY); /* too late */
 }
 
-static void f018_failed_dependency_keeps_them_waiting_and_its_retry_revives(void **state) {
-    (void)state;
+TEST(f018_failed_dependency_keeps_them_waiting_and_its_retry_revives) {
     WORLD(w, "conductor");
     world_add(w, "first", (struct given){ .state = TASK_FAILED });
     world_add(w, "second", (struct given){ .after = { "first" } });
@@ -181,8 +172,7 @@ static void f018_failed_dependency_keeps_them_waiting_and_its_retry_revives(void
     ASSERT_STARTED(w, "second");
 }
 
-static void f018_dependencies_on_failure_fail_takes_the_others_down(void **state) {
-    (void)state;
+TEST(f018_dependencies_on_failure_fail_takes_the_others_down) {
     WORLD(w, "conductor");
     world_set(w, "dependencies.on_failure", "fail");
     world_add(w, "first", (struct given){ 0 });
@@ -194,8 +184,7 @@ static void f018_dependencies_on_failure_fail_takes_the_others_down(void **state
     ASSERT_FAILED(w, "third", REASON_DEPENDENCY);
 }
 
-static void f018_missing_dependency_waits_visibly_deleted_one_fails(void **state) {
-    (void)state;
+TEST(f018_missing_dependency_waits_visibly_deleted_one_fails) {
     WORLD(w, "conductor");
     world_add(w, "task", (struct given){ .after = { "not there yet" } });
     world_decide(w);
@@ -205,8 +194,7 @@ static void f018_missing_dependency_waits_visibly_deleted_one_fails(void **state
     ASSERT_FAILED(w, "task", REASON_DEPENDENCY);
 }
 
-static void f019_task_cannot_depend_on_itself(void **state) {
-    (void)state;
+TEST(f019_task_cannot_depend_on_itself) {
     WORLD(w, "conductor");
     assert_int_equal(world_try_add(w, "task", (struct given){ .after = { "task" } }, NULL), -ELOOP);
     world_add(w, "task", (struct given){ 0 });
@@ -215,8 +203,7 @@ static void f019_task_cannot_depend_on_itself(void **state) {
     ASSERT_STARTED(w, "task"); /* a refused fact changes nothing */
 }
 
-static void f020_cycle_is_refused_when_a_task_comes_and_when_it_changes(void **state) {
-    (void)state;
+TEST(f020_cycle_is_refused_when_a_task_comes_and_when_it_changes) {
     WORLD(w, "conductor");
     world_add(w, "a", (struct given){ .after = { "c" } }); /* c is not there yet */
     world_add(w, "b", (struct given){ .after = { "a" } });
@@ -228,8 +215,7 @@ static void f020_cycle_is_refused_when_a_task_comes_and_when_it_changes(void **s
     ASSERT_STATE(w, "d", TASK_WAITING);
 }
 
-static void f020_cycle_is_named_node_by_node(void **state) {
-    (void)state;
+TEST(f020_cycle_is_named_node_by_node) {
     /* 0 → 1 → 2 → 3 → 1, and 4 → 0 */
     static const uint32_t starts[] = { 0, 1, 2, 3, 4, 5 }, targets[] = { 1, 2, 3, 1, 0 };
     uint32_t *path = NULL;
@@ -243,8 +229,7 @@ static void f020_cycle_is_named_node_by_node(void **state) {
     assert_false(cycle_find(starts, open, 5, &path, &length));
 }
 
-static void f021_dependency_is_ready_when_marked_done_or_its_run_succeeded(void **state) {
-    (void)state;
+TEST(f021_dependency_is_ready_when_marked_done_or_its_run_succeeded) {
     WORLD(w, "conductor");
     world_add(w, "marked", (struct given){ .state = TASK_HELD, .hold = HOLD_RESTART });
     world_add(w, "completed", (struct given){ .until = "exit" });
@@ -258,8 +243,7 @@ static void f021_dependency_is_ready_when_marked_done_or_its_run_succeeded(void 
     ASSERT_STARTED(w, "task");
 }
 
-static void f021_dependency_that_runs_again_is_not_ready(void **state) {
-    (void)state;
+TEST(f021_dependency_that_runs_again_is_not_ready) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_add(w, "first", (struct given){ .until = "exit" });
@@ -273,8 +257,7 @@ static void f021_dependency_that_runs_again_is_not_ready(void **state) {
     ASSERT_BLOCKED(w, "second", "dependency");
 }
 
-static void f022_own_done_mark_ends_the_wait_at_once(void **state) {
-    (void)state;
+TEST(f022_own_done_mark_ends_the_wait_at_once) {
     WORLD(w, "conductor");
     world_add(w, "first", (struct given){ .state = TASK_RUNNING, .attempt = 1 });
     world_add(w, "second", (struct given){ .after = { "first" } });
@@ -290,8 +273,7 @@ static void f022_own_done_mark_ends_the_wait_at_once(void **state) {
 
 /* The document's planner comes before its dependency gate, so that what waits for others takes a root
  * place from what could run. Here a place is taken by a start and by nothing else. */
-static void f027_dependencies_then_root_place_then_run_place_then_children(void **state) {
-    (void)state;
+TEST(f027_dependencies_then_root_place_then_run_place_then_children) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_set(w, "limits.runs", "1");
@@ -318,8 +300,7 @@ static void f027_dependencies_then_root_place_then_run_place_then_children(void 
 
 /* --- document 002 ---------------------------------------------------------------------------- */
 
-static void f023_scheduled_work_is_eligible_only_when_unblocked(void **state) {
-    (void)state;
+TEST(f023_scheduled_work_is_eligible_only_when_unblocked) {
     WORLD(w, "gastown");
     world_add(w, "blocker", (struct given){ .project = "rig a", .state = TASK_DRAFT });
     world_add(w, "blocked", (struct given){ .project = "rig b", .after = { "blocker" } });
@@ -333,24 +314,3 @@ static void f023_scheduled_work_is_eligible_only_when_unblocked(void **state) {
     world_ends(w, "blocker", OUTCOME_OK);
     ASSERT_STARTED(w, "blocked"); /* across rigs */
 }
-
-RUN_TESTS(TEST(f003_pending_running_complete_failed_invalidated),
-          TEST(f003_queued_running_succeeded_failed_canceled),
-          TEST(f015_only_pending_tasks_are_started),
-          TEST(f016_child_waits_until_its_parent_is_complete),
-          TEST(f016_child_of_a_missing_or_failed_parent_is_not_runnable),
-          TEST(t02_parent_is_complete_with_its_own_artifact_not_with_its_subtree),
-          TEST(f017_task_waits_for_its_artifact),
-          TEST(f018_task_starts_when_all_it_depends_on_is_done),
-          TEST(f018_dependencies_change_while_it_waits),
-          TEST(f018_failed_dependency_keeps_them_waiting_and_its_retry_revives),
-          TEST(f018_dependencies_on_failure_fail_takes_the_others_down),
-          TEST(f018_missing_dependency_waits_visibly_deleted_one_fails),
-          TEST(f019_task_cannot_depend_on_itself),
-          TEST(f020_cycle_is_refused_when_a_task_comes_and_when_it_changes),
-          TEST(f020_cycle_is_named_node_by_node),
-          TEST(f021_dependency_is_ready_when_marked_done_or_its_run_succeeded),
-          TEST(f021_dependency_that_runs_again_is_not_ready),
-          TEST(f022_own_done_mark_ends_the_wait_at_once),
-          TEST(f027_dependencies_then_root_place_then_run_place_then_children),
-          TEST(f023_scheduled_work_is_eligible_only_when_unblocked));

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "core/retry.h"
+#include "harness/test.h"
 #include "harness/world.h"
 
 /* --- document 001: the loop ------------------------------------------------------------------ */
 
-static void f076_one_hundred_launches_one_second_apart(void **state) {
-    (void)state;
+TEST(f076_one_hundred_launches_one_second_apart) {
     WORLD(w, "conductor");
     world_add(w, "loop", (struct given){ 0 });
     world_decide(w);
@@ -29,8 +29,7 @@ static void f076_one_hundred_launches_one_second_apart(void **state) {
     ASSERT_FAILED(w, "loop", REASON_RESTARTS);
 }
 
-static void f076_done_in_the_hundredth_launch_is_done(void **state) {
-    (void)state;
+TEST(f076_done_in_the_hundredth_launch_is_done) {
     WORLD(w, "conductor");
     world_add(w, "loop", (struct given){ .restarts = 99, .attempt = 99 });
     world_decide(w);
@@ -39,8 +38,7 @@ static void f076_done_in_the_hundredth_launch_is_done(void **state) {
     ASSERT_STATE(w, "loop", TASK_DONE);
 }
 
-static void f076_f086_task_that_has_had_its_launches_is_not_launched_again(void **state) {
-    (void)state;
+TEST(f076_f086_task_that_has_had_its_launches_is_not_launched_again) {
     WORLD(w, "conductor");
     world_add(w, "spent", (struct given){ .restarts = 100, .attempt = 100 });
     world_decide(w);
@@ -51,8 +49,7 @@ static void f076_f086_task_that_has_had_its_launches_is_not_launched_again(void 
     ASSERT_STARTED(w, "spent");
 }
 
-static void t16_no_launches_allowed_fails_without_a_run(void **state) {
-    (void)state;
+TEST(t16_no_launches_allowed_fails_without_a_run) {
     WORLD(w, "conductor");
     world_set(w, "retry.unfinished.max", "0");
     world_add(w, "loop", (struct given){ 0 });
@@ -61,8 +58,7 @@ static void t16_no_launches_allowed_fails_without_a_run(void **state) {
     ASSERT_FAILED(w, "loop", REASON_RESTARTS);
 }
 
-static void t16_default_counts_restarts_so_none_is_still_one_run(void **state) {
-    (void)state;
+TEST(t16_default_counts_restarts_so_none_is_still_one_run) {
     WORLD(w, "sluice");
     world_set(w, "retry.unfinished.max", "0");
     world_add(w, "loop", (struct given){ .until = "done" });
@@ -72,8 +68,7 @@ static void t16_default_counts_restarts_so_none_is_still_one_run(void **state) {
     ASSERT_FAILED(w, "loop", REASON_RESTARTS);
 }
 
-static void f076_default_counts_100_restarts_after_the_first_run(void **state) {
-    (void)state;
+TEST(f076_default_counts_100_restarts_after_the_first_run) {
     WORLD(w, "sluice");
     world_add(w, "loop", (struct given){ .until = "done" });
     world_decide(w);
@@ -87,8 +82,7 @@ static void f076_default_counts_100_restarts_after_the_first_run(void **state) {
     ASSERT_FAILED(w, "loop", REASON_RESTARTS);
 }
 
-static void f077_no_new_attempt_once_the_mark_is_there(void **state) {
-    (void)state;
+TEST(f077_no_new_attempt_once_the_mark_is_there) {
     WORLD(w, "conductor");
     world_set(w, "limits.runs", "1");
     world_add(w, "between attempts", (struct given){ 0 });
@@ -103,8 +97,7 @@ static void f077_no_new_attempt_once_the_mark_is_there(void **state) {
     ASSERT_NONE_STARTED(w);
 }
 
-static void f077_mark_of_a_task_that_is_not_finished_by_one_means_nothing(void **state) {
-    (void)state;
+TEST(f077_mark_of_a_task_that_is_not_finished_by_one_means_nothing) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_add(w, "runs", (struct given){ .until = "exit" });
@@ -114,8 +107,7 @@ static void f077_mark_of_a_task_that_is_not_finished_by_one_means_nothing(void *
     ASSERT_STATE(w, "by exit code", TASK_READY);
 }
 
-static void f109_lost_run_is_queued_again_after_5_seconds(void **state) {
-    (void)state;
+TEST(f109_lost_run_is_queued_again_after_5_seconds) {
     WORLD(w, "conductor");
     world_add(w, "stale", (struct given){ .state = TASK_RUNNING, .attempt = 1 });
     world_ends(w, "stale", OUTCOME_LOST);
@@ -125,8 +117,7 @@ static void f109_lost_run_is_queued_again_after_5_seconds(void **state) {
     assert_int_equal(world_view(w, "stale").restarts, 0); /* no restart of the loop */
 }
 
-static void f109_failed_root_run_leaves_its_place(void **state) {
-    (void)state;
+TEST(f109_failed_root_run_leaves_its_place) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_add(w, "spent", (struct given){ .state = TASK_RUNNING, .restarts = 99, .attempt = 100 });
@@ -138,8 +129,7 @@ static void f109_failed_root_run_leaves_its_place(void **state) {
     ASSERT_STARTED(w, "next");
 }
 
-static void f109_queued_task_whose_mark_is_there_is_dropped(void **state) {
-    (void)state;
+TEST(f109_queued_task_whose_mark_is_there_is_dropped) {
     WORLD(w, "conductor");
     world_set(w, "limits.roots", "1");
     world_add(w, "runs", (struct given){ .state = TASK_RUNNING, .attempt = 1 });
@@ -160,8 +150,7 @@ static void assert_backoff(time_ms delay, unsigned n) {
     assert_true(delay <= MINUTES(5));
 }
 
-static void f079_30_seconds_doubled_with_jitter_five_retries(void **state) {
-    (void)state;
+TEST(f079_30_seconds_doubled_with_jitter_five_retries) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement" });
     world_decide(w);
@@ -175,8 +164,7 @@ static void f079_30_seconds_doubled_with_jitter_five_retries(void **state) {
     }
 }
 
-static void f037_f079_retry_goes_to_the_tail_of_its_flow(void **state) {
-    (void)state;
+TEST(f037_f079_retry_goes_to_the_tail_of_its_flow) {
     WORLD(w, "agency");
     world_add(w, "failing", (struct given){ .kind = "implement" });
     world_add(w, "a", (struct given){ .kind = "implement" });
@@ -198,8 +186,7 @@ static void f037_f079_retry_goes_to_the_tail_of_its_flow(void **state) {
     ASSERT_STARTED(w, "c");
 }
 
-static void t08_five_retries_are_six_runs(void **state) {
-    (void)state;
+TEST(t08_five_retries_are_six_runs) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement" });
     world_decide(w);
@@ -214,8 +201,7 @@ static void t08_five_retries_are_six_runs(void **state) {
     ASSERT_FAILED(w, "card", REASON_RETRIES);
 }
 
-static void t08_cap_holds_after_the_jitter(void **state) {
-    (void)state;
+TEST(t08_cap_holds_after_the_jitter) {
     WORLD(w, "agency");
     const struct retry_policy *policy = &config_policy(w->config)->retry[RETRY_FAILED];
     bool shorter = false, longer = false;
@@ -229,16 +215,14 @@ static void t08_cap_holds_after_the_jitter(void **state) {
     assert_true(shorter && longer); /* it does spread them */
 }
 
-static void f079_jitter_is_the_same_in_a_replay(void **state) {
-    (void)state;
+TEST(f079_jitter_is_the_same_in_a_replay) {
     WORLD(w, "agency");
     const struct retry_policy *policy = &config_policy(w->config)->retry[RETRY_FAILED];
     assert_int_equal(retry_delay(policy, 2, 17, 3), retry_delay(policy, 2, 17, 3));
     assert_int_not_equal(retry_delay(policy, 2, 17, 3), retry_delay(policy, 2, 18, 3));
 }
 
-static void f079_success_resets_the_counter(void **state) {
-    (void)state;
+TEST(f079_success_resets_the_counter) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement", .failures = 5, .attempt = 5 });
     world_decide(w);
@@ -250,8 +234,7 @@ static void f079_success_resets_the_counter(void **state) {
     assert_int_equal(world_view(w, "card").failures, 1);
 }
 
-static void f079_timeout_counts_as_a_failed_run(void **state) {
-    (void)state;
+TEST(f079_timeout_counts_as_a_failed_run) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement", .failures = 4, .attempt = 4 });
     world_decide(w);
@@ -262,8 +245,7 @@ static void f079_timeout_counts_as_a_failed_run(void **state) {
     ASSERT_FAILED(w, "card", REASON_TIMEOUT);
 }
 
-static void f081_manual_rerun_clears_counter_and_timer(void **state) {
-    (void)state;
+TEST(f081_manual_rerun_clears_counter_and_timer) {
     WORLD(w, "agency");
     world_add(w, "backs off", (struct given){ .kind = "implement", .retries = 1 });
     world_decide(w);
@@ -286,8 +268,7 @@ static void f081_manual_rerun_clears_counter_and_timer(void **state) {
     assert_int_equal(world_view(w, "backs off").attempt, 4);
 }
 
-static void f082_exhausted_card_fails_is_unlocked_and_out_of_the_queue(void **state) {
-    (void)state;
+TEST(f082_exhausted_card_fails_is_unlocked_and_out_of_the_queue) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement", .failures = 5, .attempt = 5 });
     world_add(w, "next", (struct given){ .kind = "implement" });
@@ -303,8 +284,7 @@ static void f082_exhausted_card_fails_is_unlocked_and_out_of_the_queue(void **st
     ASSERT_STATE(w, "card", TASK_FAILED); /* failed never revives by itself */
 }
 
-static void f083_launch_that_fails_takes_the_backoff_of_a_failed_run(void **state) {
-    (void)state;
+TEST(f083_launch_that_fails_takes_the_backoff_of_a_failed_run) {
     WORLD(w, "agency");
     world_add(w, "card", (struct given){ .kind = "implement" });
     world_decide(w);
@@ -319,8 +299,7 @@ static void f083_launch_that_fails_takes_the_backoff_of_a_failed_run(void **stat
     ASSERT_FAILED(w, "card", REASON_RETRIES);
 }
 
-static void f112_running_without_a_worker_fails_and_the_queue_goes_on(void **state) {
-    (void)state;
+TEST(f112_running_without_a_worker_fails_and_the_queue_goes_on) {
     WORLD(w, "agency");
     world_add(w, "gone",
               (struct given){ .kind = "implement", .state = TASK_RUNNING, .attempt = 1 });
@@ -332,8 +311,7 @@ static void f112_running_without_a_worker_fails_and_the_queue_goes_on(void **sta
     ASSERT_STARTED(w, "next");
 }
 
-static void f112_default_queues_a_lost_run_again_three_times(void **state) {
-    (void)state;
+TEST(f112_default_queues_a_lost_run_again_three_times) {
     WORLD(w, "sluice");
     world_add(w, "task", (struct given){ 0 });
     world_decide(w);
@@ -345,8 +323,7 @@ static void f112_default_queues_a_lost_run_again_three_times(void **state) {
     ASSERT_FAILED(w, "task", REASON_LOST);
 }
 
-static void f140_retry_numbers_are_settings(void **state) {
-    (void)state;
+TEST(f140_retry_numbers_are_settings) {
     WORLD(w, "agency");
     world_set(w, "retry.failed.max", "2");
     world_set(w, "retry.failed.delay_s", "10");
@@ -365,8 +342,7 @@ static void f140_retry_numbers_are_settings(void **state) {
     ASSERT_FAILED(w, "card", REASON_RETRIES);
 }
 
-static void f144_late_and_double_ends_are_ignored(void **state) {
-    (void)state;
+TEST(f144_late_and_double_ends_are_ignored) {
     WORLD(w, "agency");
     world_set(w, "retry.failed.delay_s", "0");
     world_set(w, "retry.failed.cap_s", "0");
@@ -383,25 +359,3 @@ static void f144_late_and_double_ends_are_ignored(void **state) {
     assert_int_equal(world_apply(w, &late), 1);
     ASSERT_STATE(w, "card", TASK_DONE);
 }
-
-RUN_TESTS(TEST(f076_one_hundred_launches_one_second_apart),
-          TEST(f076_done_in_the_hundredth_launch_is_done),
-          TEST(f076_f086_task_that_has_had_its_launches_is_not_launched_again),
-          TEST(t16_no_launches_allowed_fails_without_a_run),
-          TEST(t16_default_counts_restarts_so_none_is_still_one_run),
-          TEST(f076_default_counts_100_restarts_after_the_first_run),
-          TEST(f077_no_new_attempt_once_the_mark_is_there),
-          TEST(f077_mark_of_a_task_that_is_not_finished_by_one_means_nothing),
-          TEST(f109_lost_run_is_queued_again_after_5_seconds),
-          TEST(f109_failed_root_run_leaves_its_place),
-          TEST(f109_queued_task_whose_mark_is_there_is_dropped),
-          TEST(f079_30_seconds_doubled_with_jitter_five_retries),
-          TEST(f037_f079_retry_goes_to_the_tail_of_its_flow), TEST(t08_five_retries_are_six_runs),
-          TEST(t08_cap_holds_after_the_jitter), TEST(f079_jitter_is_the_same_in_a_replay),
-          TEST(f079_success_resets_the_counter), TEST(f079_timeout_counts_as_a_failed_run),
-          TEST(f081_manual_rerun_clears_counter_and_timer),
-          TEST(f082_exhausted_card_fails_is_unlocked_and_out_of_the_queue),
-          TEST(f083_launch_that_fails_takes_the_backoff_of_a_failed_run),
-          TEST(f112_running_without_a_worker_fails_and_the_queue_goes_on),
-          TEST(f112_default_queues_a_lost_run_again_three_times),
-          TEST(f140_retry_numbers_are_settings), TEST(f144_late_and_double_ends_are_ignored));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "harness/test.h"
 #include "harness/world.h"
 
 #define MOST 48
@@ -170,8 +171,7 @@ static void decide_000(uint64_t seed) {
     expect_picks(w, &picks, seed);
 }
 
-static void f141_random_states_are_decided_as_document_000_selects(void **state) {
-    (void)state;
+TEST(f141_random_states_are_decided_as_document_000_selects) {
     for (uint64_t seed = 1; seed <= 1000; seed++)
         decide_000(seed);
 }
@@ -258,8 +258,7 @@ static void decide_003(uint64_t seed) {
     expect_picks(w, &picks, seed);
 }
 
-static void f095_random_states_are_decided_as_document_003_drains(void **state) {
-    (void)state;
+TEST(f095_random_states_are_decided_as_document_003_drains) {
     for (uint64_t seed = 1; seed <= 1000; seed++)
         decide_003(seed);
 }
@@ -432,12 +431,7 @@ static void decide_004(uint64_t seed) {
                             world_text(w, "agent %zu", picks.agent[i]));
 }
 
-static void f160_random_states_are_decided_as_document_004_schedules(void **state) {
-    (void)state;
+TEST(f160_random_states_are_decided_as_document_004_schedules) {
     for (uint64_t seed = 1; seed <= 2000; seed++)
         decide_004(seed);
 }
-
-RUN_TESTS(TEST(f141_random_states_are_decided_as_document_000_selects),
-          TEST(f095_random_states_are_decided_as_document_003_drains),
-          TEST(f160_random_states_are_decided_as_document_004_schedules));

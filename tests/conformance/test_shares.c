@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 /* The first letter of a task is its project. */
@@ -57,8 +58,7 @@ static void play_one_end_per_step(struct world *w, int steps, time_ms step, int6
 
 /* --- first fault: nothing is charged inside a round ------------------------------------------ */
 
-static void f046_t10_document_gives_a_round_of_20_all_to_one_project(void **state) {
-    (void)state;
+TEST(f046_t10_document_gives_a_round_of_20_all_to_one_project) {
     WORLD(w, "agent-queue");
     set_weights_3_to_1(w);
     add_workers(w, 20);
@@ -69,8 +69,7 @@ static void f046_t10_document_gives_a_round_of_20_all_to_one_project(void **stat
     assert_int_equal(starts_of(w, 'B'), 0);
 }
 
-static void f046_t10_default_gives_a_round_of_20_as_15_to_5(void **state) {
-    (void)state;
+TEST(f046_t10_default_gives_a_round_of_20_as_15_to_5) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "20");
     set_weights_3_to_1(w);
@@ -83,8 +82,7 @@ static void f046_t10_default_gives_a_round_of_20_as_15_to_5(void **state) {
     assert_every_prefix_within_one_run_of_3_to_1(w);
 }
 
-static void f046_t10_default_gives_20_workers_15_to_5(void **state) {
-    (void)state;
+TEST(f046_t10_default_gives_20_workers_15_to_5) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "unlimited");
     set_weights_3_to_1(w);
@@ -115,16 +113,14 @@ static void play_failing_project(struct world *w, int turns) {
     }
 }
 
-static void f047_document_keeps_a_project_that_only_fails_first_for_ever(void **state) {
-    (void)state;
+TEST(f047_document_keeps_a_project_that_only_fails_first_for_ever) {
     WORLD(w, "agent-queue");
     play_failing_project(w, 200);
     assert_int_equal(starts_of(w, 'A'), 201);
     assert_int_equal(starts_of(w, 'B'), 0);
 }
 
-static void f047_default_gives_a_project_that_only_fails_its_share(void **state) {
-    (void)state;
+TEST(f047_default_gives_a_project_that_only_fails_its_share) {
     WORLD(w, "sluice");
     play_failing_project(w, 200);
     int a = starts_of(w, 'A'), b = starts_of(w, 'B');
@@ -148,15 +144,13 @@ static void set_up_bystander(struct world *w) {
     ASSERT_START_COUNT(w, 1);
 }
 
-static void f039_t09_document_lets_inactive_projects_distort_the_shares(void **state) {
-    (void)state;
+TEST(f039_t09_document_lets_inactive_projects_distort_the_shares) {
     WORLD(w, "agent-queue");
     set_up_bystander(w);
     assert_int_equal(starts_of(w, 'A'), 1); /* 900 of 10,000 is "below 75 %" */
 }
 
-static void f039_t09_default_compares_only_the_projects_that_compete(void **state) {
-    (void)state;
+TEST(f039_t09_default_compares_only_the_projects_that_compete) {
     WORLD(w, "sluice");
     set_up_bystander(w);
     assert_int_equal(starts_of(w, 'B'), 1);
@@ -164,8 +158,7 @@ static void f039_t09_default_compares_only_the_projects_that_compete(void **stat
 
 /* --- 3:1, whatever happens --------------------------------------------------------------------- */
 
-static void f047_default_keeps_every_prefix_within_one_run_over_many_turns(void **state) {
-    (void)state;
+TEST(f047_default_keeps_every_prefix_within_one_run_over_many_turns) {
     static const char *const places[] = { "1", "2", "3", "4", "7", "8", "20" };
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         WORLD(w, "sluice");
@@ -195,8 +188,7 @@ static void play_ends_in_any_order(struct world *w, int steps, int64_t tokens) {
     }
 }
 
-static void f047_default_keeps_3_to_1_whichever_run_ends_first(void **state) {
-    (void)state;
+TEST(f047_default_keeps_3_to_1_whichever_run_ends_first) {
     static const char *const places[] = { "2", "5", "12" };
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         WORLD(w, "sluice");
@@ -209,8 +201,7 @@ static void f047_default_keeps_3_to_1_whichever_run_ends_first(void **state) {
     }
 }
 
-static void f047_default_keeps_3_to_1_when_everything_is_overdue(void **state) {
-    (void)state;
+TEST(f047_default_keeps_3_to_1_when_everything_is_overdue) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "4");
     set_weights_3_to_1(w);
@@ -223,8 +214,7 @@ static void f047_default_keeps_3_to_1_when_everything_is_overdue(void **state) {
     assert_every_prefix_within_one_run_of_3_to_1(w);
 }
 
-static void f047_default_keeps_3_to_1_when_overdue_tasks_reserve_places(void **state) {
-    (void)state;
+TEST(f047_default_keeps_3_to_1_when_overdue_tasks_reserve_places) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "4");
     world_set(w, "limits.resource.gpu", "2");
@@ -240,8 +230,7 @@ static void f047_default_keeps_3_to_1_when_overdue_tasks_reserve_places(void **s
     assert_every_prefix_within_one_run_of_3_to_1(w);
 }
 
-static void f047_default_keeps_3_to_1_when_the_window_moves_on(void **state) {
-    (void)state;
+TEST(f047_default_keeps_3_to_1_when_the_window_moves_on) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "4");
     set_weights_3_to_1(w);
@@ -251,8 +240,7 @@ static void f047_default_keeps_3_to_1_when_the_window_moves_on(void **state) {
     assert_every_prefix_within_one_run_of_3_to_1(w);
 }
 
-static void f047_default_keeps_3_to_1_whatever_a_run_costs(void **state) {
-    (void)state;
+TEST(f047_default_keeps_3_to_1_whatever_a_run_costs) {
     static const int64_t tokens[] = { 100, 2500, 40000, 1000000 }; /* estimated at first: 10,000 */
     static const char *const places[] = { "1", "2", "4", "8", "20" };
     for (size_t i = 0; i < 2 * ARRAY_SIZE(tokens) * ARRAY_SIZE(places); i++) {
@@ -270,8 +258,7 @@ static void f047_default_keeps_3_to_1_whatever_a_run_costs(void **state) {
     }
 }
 
-static void f047_default_charges_a_run_that_reports_nothing_its_estimate(void **state) {
-    (void)state;
+TEST(f047_default_charges_a_run_that_reports_nothing_its_estimate) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "3");
     set_weights_3_to_1(w);
@@ -281,8 +268,7 @@ static void f047_default_charges_a_run_that_reports_nothing_its_estimate(void **
     assert_every_prefix_within_one_run_of_3_to_1(w);
 }
 
-static void f047_default_gives_a_newcomer_its_share_at_once(void **state) {
-    (void)state;
+TEST(f047_default_gives_a_newcomer_its_share_at_once) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "1");
     set_weights_3_to_1(w);
@@ -294,19 +280,3 @@ static void f047_default_gives_a_newcomer_its_share_at_once(void **state) {
     ASSERT_START_COUNT(w, 1);
     assert_int_equal(starts_of(w, 'B'), 1); /* at once: it is owed its share of the window */
 }
-
-RUN_TESTS(TEST(f046_t10_document_gives_a_round_of_20_all_to_one_project),
-          TEST(f046_t10_default_gives_a_round_of_20_as_15_to_5),
-          TEST(f046_t10_default_gives_20_workers_15_to_5),
-          TEST(f047_document_keeps_a_project_that_only_fails_first_for_ever),
-          TEST(f047_default_gives_a_project_that_only_fails_its_share),
-          TEST(f039_t09_document_lets_inactive_projects_distort_the_shares),
-          TEST(f039_t09_default_compares_only_the_projects_that_compete),
-          TEST(f047_default_keeps_every_prefix_within_one_run_over_many_turns),
-          TEST(f047_default_keeps_3_to_1_whichever_run_ends_first),
-          TEST(f047_default_keeps_3_to_1_when_everything_is_overdue),
-          TEST(f047_default_keeps_3_to_1_when_overdue_tasks_reserve_places),
-          TEST(f047_default_keeps_3_to_1_when_the_window_moves_on),
-          TEST(f047_default_keeps_3_to_1_whatever_a_run_costs),
-          TEST(f047_default_charges_a_run_that_reports_nothing_its_estimate),
-          TEST(f047_default_gives_a_newcomer_its_share_at_once));

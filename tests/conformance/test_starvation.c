@@ -5,6 +5,7 @@
  * default `max_wait` ends both: an overdue task goes first, and reserves the places it lacks. */
 #include <string.h>
 
+#include "harness/test.h"
 #include "harness/world.h"
 
 static bool has_started(const struct world *w, const char *task) {
@@ -33,22 +34,19 @@ static time_ms wait_of_plan(struct world *w, time_ms patience) {
     return TIME_NEVER;
 }
 
-static void f035_t01_age_boost_lets_a_stream_of_leaves_starve_a_plan(void **state) {
-    (void)state;
+TEST(f035_t01_age_boost_lets_a_stream_of_leaves_starve_a_plan) {
     WORLD(w, "loopr");
     assert_int_equal(wait_of_plan(w, DAYS(2)), TIME_NEVER);
     ASSERT_SCORE(w, "plan", 90);
     ASSERT_BLOCKED(w, "plan", "lease:runs");
 }
 
-static void f035_t01_max_wait_ends_the_starvation_of_a_plan(void **state) {
-    (void)state;
+TEST(f035_t01_max_wait_ends_the_starvation_of_a_plan) {
     WORLD(w, "sluice");
     assert_int_equal(wait_of_plan(w, DAYS(2)), HOURS(1));
 }
 
-static void f035_t01_max_wait_is_a_setting_of_every_preset(void **state) {
-    (void)state;
+TEST(f035_t01_max_wait_is_a_setting_of_every_preset) {
     static const char *const presets[] = { "loopr", "conductor", "gastown", "agency" };
     for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
         WORLD(w, presets[i]);
@@ -61,8 +59,7 @@ static void f035_t01_max_wait_is_a_setting_of_every_preset(void **state) {
 }
 
 /* Who says in which order has the last word. */
-static void f035_an_order_without_overdue_is_what_it_says(void **state) {
-    (void)state;
+TEST(f035_an_order_without_overdue_is_what_it_says) {
     WORLD(w, "loopr");
     world_set(w, "order", "score, created_at, seq");
     world_set(w, "max_wait_s", "1200");
@@ -70,15 +67,13 @@ static void f035_an_order_without_overdue_is_what_it_says(void **state) {
     assert_int_equal(wait_of_plan(w, DAYS(2)), TIME_NEVER);
 }
 
-static void f035_without_max_wait_the_default_starves_too(void **state) {
-    (void)state;
+TEST(f035_without_max_wait_the_default_starves_too) {
     WORLD(w, "sluice");
     world_set(w, "max_wait_s", "never");
     assert_int_equal(wait_of_plan(w, DAYS(2)), TIME_NEVER);
 }
 
-static void f035_time_in_which_nothing_may_start_is_not_waiting(void **state) {
-    (void)state;
+TEST(f035_time_in_which_nothing_may_start_is_not_waiting) {
     WORLD(w, "sluice");
     world_set(w, "limits.runs", "0");
     world_add(w, "task", (struct given){ 0 });
@@ -145,13 +140,11 @@ static time_ms wait_for_two_resources(const char *max_wait) {
     return wait_of_both(w, s, (struct given){ .needs = { "gpu", "db" } }, DAYS(2));
 }
 
-static void f035_task_that_needs_two_resources_starves_without_max_wait(void **state) {
-    (void)state;
+TEST(f035_task_that_needs_two_resources_starves_without_max_wait) {
     assert_int_equal(wait_for_two_resources("never"), TIME_NEVER);
 }
 
-static void f035_reservation_starts_a_task_that_needs_two_resources(void **state) {
-    (void)state;
+TEST(f035_reservation_starts_a_task_that_needs_two_resources) {
     time_ms waited = wait_for_two_resources("3600");
     assert_in_range(waited, HOURS(1), HOURS(1) + 2 * RUN_LENGTH);
 }
@@ -165,13 +158,11 @@ static time_ms wait_for_resource_and_kind(const char *max_wait) {
     return wait_of_both(w, s, (struct given){ .needs = { "gpu" }, .kind = "review" }, DAYS(2));
 }
 
-static void f035_task_that_needs_resource_and_kind_starves_without_max_wait(void **state) {
-    (void)state;
+TEST(f035_task_that_needs_resource_and_kind_starves_without_max_wait) {
     assert_int_equal(wait_for_resource_and_kind("never"), TIME_NEVER);
 }
 
-static void f035_reservation_starts_a_task_that_needs_resource_and_kind(void **state) {
-    (void)state;
+TEST(f035_reservation_starts_a_task_that_needs_resource_and_kind) {
     time_ms waited = wait_for_resource_and_kind("3600");
     assert_in_range(waited, HOURS(1), HOURS(1) + 2 * RUN_LENGTH);
 }
@@ -184,19 +175,16 @@ static time_ms wait_for_workspace_and_account(const char *max_wait) {
     return wait_of_both(w, s, (struct given){ .workspace = "tree", .limiter = "account" }, DAYS(2));
 }
 
-static void f035_task_that_needs_workspace_and_account_starves_without_max_wait(void **state) {
-    (void)state;
+TEST(f035_task_that_needs_workspace_and_account_starves_without_max_wait) {
     assert_int_equal(wait_for_workspace_and_account("never"), TIME_NEVER);
 }
 
-static void f035_reservation_starts_a_task_that_needs_workspace_and_account(void **state) {
-    (void)state;
+TEST(f035_reservation_starts_a_task_that_needs_workspace_and_account) {
     time_ms waited = wait_for_workspace_and_account("3600");
     assert_in_range(waited, HOURS(1), HOURS(1) + 2 * RUN_LENGTH);
 }
 
-static void f035_also_when_the_stream_belongs_to_another_project(void **state) {
-    (void)state;
+TEST(f035_also_when_the_stream_belongs_to_another_project) {
     WORLD(w, "sluice");
     world_set(w, "limits.resource.gpu", "1");
     world_set(w, "limits.resource.db", "1");
@@ -209,8 +197,7 @@ static void f035_also_when_the_stream_belongs_to_another_project(void **state) {
 
 /* --- what a reservation costs ------------------------------------------------------------------ */
 
-static void f035_reserved_place_stands_idle_for_others_and_says_for_whom(void **state) {
-    (void)state;
+TEST(f035_reserved_place_stands_idle_for_others_and_says_for_whom) {
     WORLD(w, "sluice");
     world_set(w, "limits.resource.gpu", "1");
     world_set(w, "limits.resource.db", "1");
@@ -234,8 +221,7 @@ static void f035_reserved_place_stands_idle_for_others_and_says_for_whom(void **
     ASSERT_STARTED(w, "late");
 }
 
-static void f035_reservation_is_dropped_with_its_task(void **state) {
-    (void)state;
+TEST(f035_reservation_is_dropped_with_its_task) {
     WORLD(w, "sluice");
     world_set(w, "limits.resource.gpu", "1");
     world_set(w, "limits.resource.db", "1");
@@ -255,8 +241,7 @@ static void f035_reservation_is_dropped_with_its_task(void **state) {
 
 /* --- nobody waits behind a reservation for ever ------------------------------------------------ */
 
-static void f035_task_that_waits_for_a_lock_from_outside_starves_nobody(void **state) {
-    (void)state;
+TEST(f035_task_that_waits_for_a_lock_from_outside_starves_nobody) {
     WORLD(w, "sluice");
     world_set(w, "limits.resource.gpu", "1");
     world_set(w, "limits.resource.db", "1");
@@ -273,8 +258,7 @@ static void f035_task_that_waits_for_a_lock_from_outside_starves_nobody(void **s
     ASSERT_BLOCKED(w, "picky", "lease:workspace:tree");
 }
 
-static void f035_reservation_and_root_place_do_not_wait_for_each_other(void **state) {
-    (void)state;
+TEST(f035_reservation_and_root_place_do_not_wait_for_each_other) {
     WORLD(w, "sluice");
     world_set(w, "limits.roots", "1");
     world_set(w, "limits.resource.gpu", "1");
@@ -295,8 +279,7 @@ static void f035_reservation_and_root_place_do_not_wait_for_each_other(void **st
         ASSERT_STARTED(w, "child, or claims");
 }
 
-static void f035_reservation_starts_a_task_that_needs_root_place_and_resource(void **state) {
-    (void)state;
+TEST(f035_reservation_starts_a_task_that_needs_root_place_and_resource) {
     WORLD(w, "sluice");
     world_set(w, "limits.roots", "1");
     world_set(w, "limits.resource.gpu", "1");
@@ -305,22 +288,3 @@ static void f035_reservation_starts_a_task_that_needs_root_place_and_resource(vo
     time_ms waited = wait_of_both(w, s, (struct given){ .needs = { "gpu" } }, DAYS(2));
     assert_in_range(waited, HOURS(1), HOURS(1) + 3 * RUN_LENGTH);
 }
-
-RUN_TESTS(TEST(f035_t01_age_boost_lets_a_stream_of_leaves_starve_a_plan),
-          TEST(f035_t01_max_wait_ends_the_starvation_of_a_plan),
-          TEST(f035_t01_max_wait_is_a_setting_of_every_preset),
-          TEST(f035_an_order_without_overdue_is_what_it_says),
-          TEST(f035_without_max_wait_the_default_starves_too),
-          TEST(f035_time_in_which_nothing_may_start_is_not_waiting),
-          TEST(f035_task_that_needs_two_resources_starves_without_max_wait),
-          TEST(f035_reservation_starts_a_task_that_needs_two_resources),
-          TEST(f035_task_that_needs_resource_and_kind_starves_without_max_wait),
-          TEST(f035_reservation_starts_a_task_that_needs_resource_and_kind),
-          TEST(f035_task_that_needs_workspace_and_account_starves_without_max_wait),
-          TEST(f035_reservation_starts_a_task_that_needs_workspace_and_account),
-          TEST(f035_also_when_the_stream_belongs_to_another_project),
-          TEST(f035_reserved_place_stands_idle_for_others_and_says_for_whom),
-          TEST(f035_reservation_is_dropped_with_its_task),
-          TEST(f035_task_that_waits_for_a_lock_from_outside_starves_nobody),
-          TEST(f035_reservation_and_root_place_do_not_wait_for_each_other),
-          TEST(f035_reservation_starts_a_task_that_needs_root_place_and_resource));

@@ -1,19 +1,15 @@
 /* The turn: everything is on disk before anybody hears of it or anything runs; a crash, a full disk and
  * a second start change nothing of what was said. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 
 static const char plain[] =
     KIT_CALM "limits: {runs: 2}\n"
@@ -60,8 +56,9 @@ static void end_last(int code) {
 
 /* --- a task's way ---------------------------------------------------------------------------- */
 
-static void a_task_that_may_start_is_started_with_its_own_words(void **state) {
-    (void)state;
+#define ENGINE_TEST(name_) TEST_WITH(name_, open_plain, close_it)
+
+ENGINE_TEST(a_task_that_may_start_is_started_with_its_own_words) {
     task_id task = add("{\"argv\":[\"make\",\"all\"],\"cwd\":\"/srv\",\"env\":{\"A\":\"1\"},"
                        "\"timeout_s\":90}");
     kit_wait_starts(&kit, 1);
@@ -82,8 +79,7 @@ static void a_task_that_may_start_is_started_with_its_own_words(void **state) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void the_environment_is_an_allow_list(void **state) {
-    (void)state;
+ENGINE_TEST(the_environment_is_an_allow_list) {
     setenv("SECRET_OF_THE_DAEMON", "x", 1);
     add("{\"argv\":[\"env\"]}");
     kit_wait_starts(&kit, 1);
@@ -91,8 +87,7 @@ static void the_environment_is_an_allow_list(void **state) {
     assert_non_null(strstr(last_start()->env, "PATH="));
 }
 
-static void an_agent_gets_its_prompt_where_it_wants_it(void **state) {
-    (void)state;
+ENGINE_TEST(an_agent_gets_its_prompt_where_it_wants_it) {
     add("{\"argv\":[\"cat\"],\"prompt\":\"to the input\"}");
     kit_wait_starts(&kit, 1);
     assert_string_equal(last_start()->prompt, "to the input");
@@ -110,8 +105,7 @@ static void an_agent_gets_its_prompt_where_it_wants_it(void **state) {
     assert_non_null(strstr(last_start()->env, "COLOUR=red\n"));
 }
 
-static void what_cannot_be_launched_is_a_launch_failure_and_not_lost(void **state) {
-    (void)state;
+ENGINE_TEST(what_cannot_be_launched_is_a_launch_failure_and_not_lost) {
     fake_fail_starts(-ENOENT);
     task_id task = add("{\"argv\":[\"x\"]}");
     kit_wait_state(&kit, task, TASK_HELD);
@@ -120,15 +114,13 @@ static void what_cannot_be_launched_is_a_launch_failure_and_not_lost(void **stat
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void a_task_without_a_command_says_so_and_runs_nothing(void **state) {
-    (void)state;
+ENGINE_TEST(a_task_without_a_command_says_so_and_runs_nothing) {
     task_id task = add("{\"argv\":[]}");
     kit_wait_state(&kit, task, TASK_HELD);
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended(void **state) {
-    (void)state;
+ENGINE_TEST(a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     fake_tell_started(last_start()->run);
@@ -148,8 +140,7 @@ static bool is_answered(struct kit *k, void *ctx) {
 }
 
 /* Who has heard that a task is canceled must not see its command begin. */
-static void a_cancel_is_answered_when_nothing_can_begin_any_more(void **state) {
-    (void)state;
+ENGINE_TEST(a_cancel_is_answered_when_nothing_can_begin_any_more) {
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1 };
     task_id ran = add("{\"argv\":[\"a\"]}"), never = add("{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2); /* their shims live; whether their commands do is not known */
@@ -169,8 +160,7 @@ static void a_cancel_is_answered_when_nothing_can_begin_any_more(void **state) {
     assert_int_equal(first.outcome, STORE_OK);
 }
 
-static void a_cancel_is_answered_although_a_shim_says_nothing(void **state) {
-    (void)state;
+ENGINE_TEST(a_cancel_is_answered_although_a_shim_says_nothing) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct kit_ask ask = kit_ask_tell(FACT_CANCEL, task);
@@ -179,8 +169,7 @@ static void a_cancel_is_answered_although_a_shim_says_nothing(void **state) {
     assert_int_equal(kit_state(&kit, task), TASK_STARTING);
 }
 
-static void a_cap_holds(void **state) {
-    (void)state;
+ENGINE_TEST(a_cap_holds) {
     for (int i = 0; i < 5; i++)
         add("{\"argv\":[\"a\"]}");
     kit_settle(&kit);
@@ -192,8 +181,7 @@ static void a_cap_holds(void **state) {
 
 /* --- restart --------------------------------------------------------------------------------- */
 
-static void what_waits_waits_after_a_restart_too(void **state) {
-    (void)state;
+ENGINE_TEST(what_waits_waits_after_a_restart_too) {
     task_id first = add("{\"argv\":[\"a\"]}"), second = 0;
     assert_int_equal(kit_add_after(&kit, first, &second), 0);
     fake_will_adopt((struct run_key){ first, 1 }, ADOPTED_ALIVE, NULL);
@@ -209,8 +197,7 @@ static void what_waits_waits_after_a_restart_too(void **state) {
     assert_int_equal(last_start()->run.task, second);
 }
 
-static void an_end_that_came_while_nobody_looked_is_read(void **state) {
-    (void)state;
+ENGINE_TEST(an_end_that_came_while_nobody_looked_is_read) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = fake_exit(0);
@@ -221,8 +208,7 @@ static void an_end_that_came_while_nobody_looked_is_read(void **state) {
     assert_int_equal(fake_start_count(), 1); /* it did not run twice */
 }
 
-static void a_lost_run_is_no_success_and_is_repeated(void **state) {
-    (void)state;
+ENGINE_TEST(a_lost_run_is_no_success_and_is_repeated) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     kit_restart(&kit);
@@ -232,8 +218,7 @@ static void a_lost_run_is_no_success_and_is_repeated(void **state) {
     assert_int_equal(kit_view(&kit, task).losses, 1);
 }
 
-static void a_pause_outlives_the_daemon(void **state) {
-    (void)state;
+ENGINE_TEST(a_pause_outlives_the_daemon) {
     assert_int_equal(kit_pause(&kit, true), 0);
     add("{\"argv\":[\"a\"]}");
     kit_restart(&kit);
@@ -244,8 +229,7 @@ static void a_pause_outlives_the_daemon(void **state) {
     kit_wait_starts(&kit, 1);
 }
 
-static void numbers_go_on_where_they_were(void **state) {
-    (void)state;
+ENGINE_TEST(numbers_go_on_where_they_were) {
     task_id first = add("{\"argv\":[\"a\"]}");
     uint64_t event = engine_last_event(kit.engine);
     kit_restart(&kit);
@@ -256,8 +240,7 @@ static void numbers_go_on_where_they_were(void **state) {
 
 /* --- a disk that fails ----------------------------------------------------------------------- */
 
-static void a_full_disk_refuses_new_work_and_loses_none(void **state) {
-    (void)state;
+ENGINE_TEST(a_full_disk_refuses_new_work_and_loses_none) {
     task_id kept = add("{\"argv\":[\"a\"]}"), refused = 0;
     kit_wait_starts(&kit, 1);
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
@@ -271,8 +254,7 @@ static void a_full_disk_refuses_new_work_and_loses_none(void **state) {
     assert_int_equal(next, refused); /* the number was never given away */
 }
 
-static void an_end_that_could_not_be_written_is_told_again(void **state) {
-    (void)state;
+ENGINE_TEST(an_end_that_could_not_be_written_is_told_again) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
@@ -286,8 +268,7 @@ static void an_end_that_could_not_be_written_is_told_again(void **state) {
     assert_int_equal(kit_state(&kit, task), TASK_DONE);
 }
 
-static void an_unknown_outcome_stops_everything(void **state) {
-    (void)state;
+ENGINE_TEST(an_unknown_outcome_stops_everything) {
     task_id task = 0;
     fault_set(FAULT_EIO_ALWAYS, 1, 0);
     (void)kit_add(&kit, "web", "{\"argv\":[\"a\"]}", &task);
@@ -296,28 +277,7 @@ static void an_unknown_outcome_stops_everything(void **state) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-#define ENGINE_TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_it)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        ENGINE_TEST(a_task_that_may_start_is_started_with_its_own_words),
-        ENGINE_TEST(the_environment_is_an_allow_list),
-        ENGINE_TEST(an_agent_gets_its_prompt_where_it_wants_it),
-        ENGINE_TEST(what_cannot_be_launched_is_a_launch_failure_and_not_lost),
-        ENGINE_TEST(a_task_without_a_command_says_so_and_runs_nothing),
-        ENGINE_TEST(a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended),
-        ENGINE_TEST(a_cancel_is_answered_when_nothing_can_begin_any_more),
-        ENGINE_TEST(a_cancel_is_answered_although_a_shim_says_nothing),
-        ENGINE_TEST(a_cap_holds),
-        ENGINE_TEST(what_waits_waits_after_a_restart_too),
-        ENGINE_TEST(an_end_that_came_while_nobody_looked_is_read),
-        ENGINE_TEST(a_lost_run_is_no_success_and_is_repeated),
-        ENGINE_TEST(a_pause_outlives_the_daemon),
-        ENGINE_TEST(numbers_go_on_where_they_were),
-        ENGINE_TEST(a_full_disk_refuses_new_work_and_loses_none),
-        ENGINE_TEST(an_end_that_could_not_be_written_is_told_again),
-        ENGINE_TEST(an_unknown_outcome_stops_everything),
-    };
     fault_install();
-    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,18 +1,14 @@
 /* What the agent of a run has said decides: recorded runs of real agents, and the runs that follow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "agent/agent.h"
 #include "base/strbuf.h"
 #include "engine/alert.h"
 #include "engine_kit.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 #define PROMPT "{\"prompt\":\"mend it\"}"
@@ -160,8 +156,9 @@ static struct ended wait_end(task_id task, uint32_t attempt) {
 
 /* --- agents that need no configuration ------------------------------------------------------- */
 
-static void known_agents_need_no_configuration(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, NULL, teardown)
+
+FIXTURE_TEST(known_agents_need_no_configuration) {
     kit_open(&kit, "{}\n");
     (void)ask("claude");
     kit_wait_starts(&kit, 1);
@@ -176,8 +173,7 @@ static void known_agents_need_no_configuration(void **state) {
     assert_int_equal(account("claude").used, 1);
 }
 
-static void every_known_agent_has_the_adapter_of_its_name(void **state) {
-    (void)state;
+FIXTURE_TEST(every_known_agent_has_the_adapter_of_its_name) {
     static const char *const agents[] = { "claude", "codex", "gemini", "opencode", "copilot" };
     kit_open(&kit, "{}\n");
     for (size_t i = 0; i < 5; i++) {
@@ -187,8 +183,7 @@ static void every_known_agent_has_the_adapter_of_its_name(void **state) {
     }
 }
 
-static void an_own_command_is_nobodys_output(void **state) {
-    (void)state;
+FIXTURE_TEST(an_own_command_is_nobodys_output) {
     kit_open(&kit, "agents: {claude: {command: [mine]}}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -197,8 +192,7 @@ static void an_own_command_is_nobodys_output(void **state) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void model_and_words_of_the_configuration_are_in_the_command(void **state) {
-    (void)state;
+FIXTURE_TEST(model_and_words_of_the_configuration_are_in_the_command) {
     kit_open(&kit, "agents: {fast: {adapter: claude, model: small, args: [--max-turns, \"9\"]}}\n");
     (void)ask("fast");
     kit_wait_starts(&kit, 1);
@@ -208,8 +202,7 @@ static void model_and_words_of_the_configuration_are_in_the_command(void **state
 
 /* --- outcomes -------------------------------------------------------------------------------- */
 
-static void a_good_run_has_its_tokens_and_its_last_word(void **state) {
-    (void)state;
+FIXTURE_TEST(a_good_run_has_its_tokens_and_its_last_word) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -223,8 +216,7 @@ static void a_good_run_has_its_tokens_and_its_last_word(void **state) {
 }
 
 /* Agents that were interrupted end with 0. */
-static void exit_code_0_alone_is_no_success(void **state) {
-    (void)state;
+FIXTURE_TEST(exit_code_0_alone_is_no_success) {
     kit_open(&kit, QUICK "agents: {claude: {slots: 1}}\n");
     task_id first = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -238,8 +230,7 @@ static void exit_code_0_alone_is_no_success(void **state) {
     kit_wait_state(&kit, first, TASK_DONE);
 }
 
-static void an_account_that_is_refused_is_closed_until_a_person_clears_it(void **state) {
-    (void)state;
+FIXTURE_TEST(an_account_that_is_refused_is_closed_until_a_person_clears_it) {
     kit_open(&kit, QUICK "limits: {runs: 1}\n");
     task_id first = ask("claude"), second = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -259,8 +250,7 @@ static void an_account_that_is_refused_is_closed_until_a_person_clears_it(void *
 
 /* --- limits and sessions --------------------------------------------------------------------- */
 
-static void a_limit_costs_no_retry_and_the_session_goes_on(void **state) {
-    (void)state;
+FIXTURE_TEST(a_limit_costs_no_retry_and_the_session_goes_on) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -286,8 +276,7 @@ static void a_limit_costs_no_retry_and_the_session_goes_on(void **state) {
     assert_true(run_of(task, 2).row.resumed);
 }
 
-static void one_run_goes_first_after_a_limit(void **state) {
-    (void)state;
+FIXTURE_TEST(one_run_goes_first_after_a_limit) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     (void)ask("claude");
@@ -302,8 +291,7 @@ static void one_run_goes_first_after_a_limit(void **state) {
     kit_wait_starts(&kit, 4);
 }
 
-static void margin_and_jitter_are_added_to_the_time_that_was_told(void **state) {
-    (void)state;
+FIXTURE_TEST(margin_and_jitter_are_added_to_the_time_that_was_told) {
     kit_open(&kit, "limiter: {margin_s: 100, jitter_s: 50}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -313,8 +301,7 @@ static void margin_and_jitter_are_added_to_the_time_that_was_told(void **state) 
     assert_in_range(account("claude").backoff_until - told, SECONDS(100), SECONDS(151));
 }
 
-static void who_must_wait_too_long_waits_for_a_person(void **state) {
-    (void)state;
+FIXTURE_TEST(who_must_wait_too_long_waits_for_a_person) {
     kit_open(&kit, QUICK "limiters: {claude: {max_wait_s: 60}}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -330,8 +317,7 @@ static void who_must_wait_too_long_waits_for_a_person(void **state) {
                         "claude'");
 }
 
-static void a_session_that_is_gone_is_begun_afresh_once(void **state) {
-    (void)state;
+FIXTURE_TEST(a_session_that_is_gone_is_begun_afresh_once) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -347,8 +333,7 @@ static void a_session_that_is_gone_is_begun_afresh_once(void **state) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void a_command_of_its_own_goes_on_as_it_says(void **state) {
-    (void)state;
+FIXTURE_TEST(a_command_of_its_own_goes_on_as_it_says) {
     kit_open(&kit, QUICK "agents:\n"
                          "  mine:\n"
                          "    command: [./mine, --new, '{session}']\n"
@@ -372,8 +357,7 @@ static void a_command_of_its_own_goes_on_as_it_says(void **state) {
     assert_true(run_of(task, 2).row.resumed);
 }
 
-static void without_one_it_begins_afresh(void **state) {
-    (void)state;
+FIXTURE_TEST(without_one_it_begins_afresh) {
     kit_open(&kit, QUICK "agents: {mine: {command: [./mine], adapter: claude, limiter: claude}}\n");
     (void)ask("mine");
     kit_wait_starts(&kit, 1);
@@ -382,8 +366,7 @@ static void without_one_it_begins_afresh(void **state) {
     assert_string_equal(command(1), command(0));
 }
 
-static void who_takes_over_has_its_own_command_and_session(void **state) {
-    (void)state;
+FIXTURE_TEST(who_takes_over_has_its_own_command_and_session) {
     kit_open(&kit, QUICK "agents: {claude: {failover: [codex]}}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -406,8 +389,7 @@ static void who_takes_over_has_its_own_command_and_session(void **state) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void sessions_are_not_gone_on_with_where_nobody_wants_it(void **state) {
-    (void)state;
+FIXTURE_TEST(sessions_are_not_gone_on_with_where_nobody_wants_it) {
     task_id task = 0;
     kit_open(&kit, QUICK "agents: {claude: {resume: never}}\n");
     (void)ask("claude");
@@ -426,8 +408,7 @@ static void sessions_are_not_gone_on_with_where_nobody_wants_it(void **state) {
 }
 
 /* It counts for the whole thread: 4312 in the first run, 8624 at the end of the second. */
-static void tokens_of_a_session_are_booked_once(void **state) {
-    (void)state;
+FIXTURE_TEST(tokens_of_a_session_are_booked_once) {
     kit_open(&kit, QUICK "prices: {gpt: {in: 2, out: 8, cached: 1}}\n"
                          "agents: {codex: {model: gpt}}\n");
     task_id task = ask("codex");
@@ -457,8 +438,7 @@ static void tokens_of_a_session_are_booked_once(void **state) {
     assert_int_equal(second.row.cost_micro_usd, 312 * 2 + 4000 + 25 * 8);
 }
 
-static void a_cost_that_nobody_knows_stays_unknown(void **state) {
-    (void)state;
+FIXTURE_TEST(a_cost_that_nobody_knows_stays_unknown) {
     kit_open(&kit, QUICK);
     task_id task = ask("codex");
     kit_wait_starts(&kit, 1);
@@ -480,8 +460,7 @@ static int64_t booked_for(const char *config, const char *cost) {
     return run_of(task, 1).row.cost_micro_usd;
 }
 
-static void a_cost_that_cannot_be_is_bounded_or_not_booked(void **state) {
-    (void)state;
+FIXTURE_TEST(a_cost_that_cannot_be_is_bounded_or_not_booked) {
 #define NAIVE QUICK "report: {run_usd: unlimited, usd_per_min: unlimited}\n"
     assert_int_equal(booked_for(NAIVE, "\"total_cost_usd\":9e99"), INT64_C(1000000000000000));
     kit_close(&kit);
@@ -497,8 +476,7 @@ static bool has_stop(struct kit *k, void *ctx) {
     return fake_stop_count() > 0;
 }
 
-static void who_stays_after_its_result_is_asked_to_go(void **state) {
-    (void)state;
+FIXTURE_TEST(who_stays_after_its_result_is_asked_to_go) {
     kit_open(&kit, QUICK "agents: {claude: {linger_s: 0.1}}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -519,8 +497,7 @@ static void who_stays_after_its_result_is_asked_to_go(void **state) {
 }
 
 /* A stop of the whole machine is no result, and no failure. */
-static void who_is_stopped_from_outside_goes_on_later(void **state) {
-    (void)state;
+FIXTURE_TEST(who_is_stopped_from_outside_goes_on_later) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -537,8 +514,7 @@ static void who_is_stopped_from_outside_goes_on_later(void **state) {
     assert_non_null(strstr(command(1), "--resume"));
 }
 
-static void the_same_failure_again_and_again_is_given_up(void **state) {
-    (void)state;
+FIXTURE_TEST(the_same_failure_again_and_again_is_given_up) {
     kit_open(&kit, "retry: {same_text: 2, failed: {delay_s: 0.1, cap_s: 0.1}}\n");
     task_id task = ask("claude");
     for (size_t i = 0; i < 2; i++) {
@@ -556,8 +532,7 @@ static bool has_tokens(struct kit *k, void *ctx) {
     return engine_live_run(k->engine, *(task_id *)ctx, &run) && run.tokens_in > 0;
 }
 
-static void tokens_are_known_while_it_runs(void **state) {
-    (void)state;
+FIXTURE_TEST(tokens_are_known_while_it_runs) {
     kit_open(&kit, QUICK);
     task_id task = ask("opencode");
     kit_wait_starts(&kit, 1);
@@ -567,34 +542,4 @@ static void tokens_are_known_while_it_runs(void **state) {
     kit_wait(&kit, has_tokens, &task, "the tokens of the live run");
     kit_restart(&kit); /* and of one that a daemon finds alive, once more from its log */
     assert_int_equal(kit_view(&kit, task).attempt, 1);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_teardown(name, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(known_agents_need_no_configuration),
-        TEST(every_known_agent_has_the_adapter_of_its_name),
-        TEST(an_own_command_is_nobodys_output),
-        TEST(model_and_words_of_the_configuration_are_in_the_command),
-        TEST(a_good_run_has_its_tokens_and_its_last_word),
-        TEST(exit_code_0_alone_is_no_success),
-        TEST(an_account_that_is_refused_is_closed_until_a_person_clears_it),
-        TEST(a_limit_costs_no_retry_and_the_session_goes_on),
-        TEST(one_run_goes_first_after_a_limit),
-        TEST(margin_and_jitter_are_added_to_the_time_that_was_told),
-        TEST(who_must_wait_too_long_waits_for_a_person),
-        TEST(a_session_that_is_gone_is_begun_afresh_once),
-        TEST(a_command_of_its_own_goes_on_as_it_says),
-        TEST(without_one_it_begins_afresh),
-        TEST(who_takes_over_has_its_own_command_and_session),
-        TEST(sessions_are_not_gone_on_with_where_nobody_wants_it),
-        TEST(tokens_of_a_session_are_booked_once),
-        TEST(a_cost_that_nobody_knows_stays_unknown),
-        TEST(a_cost_that_cannot_be_is_bounded_or_not_booked),
-        TEST(who_stays_after_its_result_is_asked_to_go),
-        TEST(who_is_stopped_from_outside_goes_on_later),
-        TEST(the_same_failure_again_and_again_is_given_up),
-        TEST(tokens_are_known_while_it_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

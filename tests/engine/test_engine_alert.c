@@ -1,14 +1,9 @@
 /* Alerts: raised in the commit of their cause, once, and known again after a crash or a failed commit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "engine/alert.h"
 #include "engine_kit.h"
+#include "harness/test.h"
 
 static struct kit kit;
 
@@ -70,8 +65,9 @@ static int clear_account(struct engine *engine, struct kit_ask *ask) {
     return engine_tell(engine, &fact, &ask->err);
 }
 
-static void f070_a_closed_account_is_told_once_until_it_is_cleared(void **state) {
-    (void)state;
+static int open_crowded(void **state);
+
+TEST_WITH(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it, close_it) {
     task_id task = 0;
     assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"hello\"}", &task), 0);
     kit_wait_starts(&kit, 1);
@@ -92,8 +88,8 @@ static int limit_account(struct engine *engine, struct kit_ask *ask) {
     return engine_tell(engine, &fact, &ask->err);
 }
 
-static void an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_none(void **state) {
-    (void)state;
+TEST_WITH(an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_none, open_it,
+          close_it) {
     task_id task = 0;
     assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"hello\"}", &task), 0);
     kit_wait_starts(&kit, 1);
@@ -107,8 +103,7 @@ static void an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_no
     assert_int_equal(kit_events(&kit, "limiter.limited", 0), 1);
 }
 
-static void f022_what_waits_too_long_is_found_by_a_store_that_answers_late(void **state) {
-    (void)state;
+TEST_WITH(f022_what_waits_too_long_is_found_by_a_store_that_answers_late, open_late, close_it) {
     task_id first = kit_web(&kit, "{\"argv\":[\"true\"]}"), second = 0;
     kit_wait_starts(&kit, 1);
     assert_int_equal(kit_add_after(&kit, first, &second), 0);
@@ -135,8 +130,7 @@ static task_id add_with(int32_t priority, const char *kind) {
 }
 
 /* Tasks of one priority form a class. Each of them may wait for something else. */
-static void f022_who_is_stuck_is_found_behind_any_number_of_classes(void **state) {
-    (void)state;
+TEST_WITH(f022_who_is_stuck_is_found_behind_any_number_of_classes, open_crowded, close_it) {
     for (int32_t priority = 0; priority < 450; priority++)
         (void)add_with(priority, NULL);
     task_id last = add_with(1000, "slow");
@@ -144,16 +138,4 @@ static void f022_who_is_stuck_is_found_behind_any_number_of_classes(void **state
     wait_open("stuck:lease:kind:slow");
     assert_int_equal(alert_of("stuck:lease:kind:slow")->task, last);
     assert_int_equal(kit_events(&kit, "alert", 0), 2);
-}
-
-#define TEST(name, open) cmocka_unit_test_setup_teardown(name, open, close_it)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it),
-        TEST(an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_none, open_it),
-        TEST(f022_what_waits_too_long_is_found_by_a_store_that_answers_late, open_late),
-        TEST(f022_who_is_stuck_is_found_behind_any_number_of_classes, open_crowded),
-    };
-    return cmocka_run_group_tests_name("engine_alert", tests, NULL, NULL);
 }

@@ -1,22 +1,18 @@
 /* A run belongs to its host: what a daemon on another one makes of it, and the one that is back. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine/alert.h"
 #include "engine/away.h"
 #include "engine/executors.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 
 #define CALM                                                                                       \
     KIT_CALM                                                                                       \
@@ -71,8 +67,9 @@ static struct engine_host_state host_of(task_id task) {
 
 /* --- away ------------------------------------------------------------------------------------ */
 
-static void a_run_of_another_host_stays_live_and_keeps_its_places(void **state) {
-    (void)state;
+#define ON_HOST_A(name_) TEST_WITH(name_, open_on_a, close_it)
+
+ON_HOST_A(a_run_of_another_host_stays_live_and_keeps_its_places) {
     task_id task = running(), next = kit_web(&kit, "{\"argv\":[\"b\"]}");
     go_to(ON_B);
     assert_int_equal(kit.report.away, 1);
@@ -94,8 +91,7 @@ static void a_run_of_another_host_stays_live_and_keeps_its_places(void **state) 
     assert_string_equal(host, "hosta");
 }
 
-static void since_when_it_is_away_outlives_the_daemon(void **state) {
-    (void)state;
+ON_HOST_A(since_when_it_is_away_outlives_the_daemon) {
     task_id task = running();
     go_to(ON_B);
     time_ms since = host_of(task).since;
@@ -103,8 +99,7 @@ static void since_when_it_is_away_outlives_the_daemon(void **state) {
     assert_int_equal(host_of(task).since, since);
 }
 
-static void people_are_told_once_and_when_it_is_over(void **state) {
-    (void)state;
+ON_HOST_A(people_are_told_once_and_when_it_is_over) {
     (void)running();
     go_to(ON_B);
     assert_true(engine_alert_is_open(kit.engine, "host:hosta"));
@@ -121,8 +116,7 @@ static int report_tokens(struct engine *engine, struct kit_ask *ask) {
     return engine_report_usage(engine, 1, &usage, &ask->err);
 }
 
-static void its_row_keeps_its_host_whatever_is_written(void **state) {
-    (void)state;
+ON_HOST_A(its_row_keeps_its_host_whatever_is_written) {
     task_id task = running();
     go_to(ON_B);
     assert_int_equal(kit_run(&kit, report_tokens, NULL), 0); /* it reaches us by TCP */
@@ -139,8 +133,7 @@ static bool has_stopped_one(struct kit *one, void *ctx) {
     return fake_stop_count() > 0;
 }
 
-static void it_may_come_in_by_tcp_while_it_is_away(void **state) {
-    (void)state;
+ON_HOST_A(it_may_come_in_by_tcp_while_it_is_away) {
     char token[64] = "";
     (void)running();
     const char *at = strstr(fake_start_at(0)->env, "SLUICE_TOKEN=");
@@ -152,8 +145,7 @@ static void it_may_come_in_by_tcp_while_it_is_away(void **state) {
 }
 
 /* Two were ordered and not seen to start. Only the one that is ours is given up for it. */
-static void its_launch_is_not_late(void **state) {
-    (void)state;
+ON_HOST_A(its_launch_is_not_late) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     go_to(CALM "limits.runs: 2\ndaemon.host: hostb\n");
@@ -167,8 +159,7 @@ static void its_launch_is_not_late(void **state) {
 
 /* --- back ------------------------------------------------------------------------------------ */
 
-static void the_daemon_of_its_host_adopts_it_and_its_end_counts_once(void **state) {
-    (void)state;
+ON_HOST_A(the_daemon_of_its_host_adopts_it_and_its_end_counts_once) {
     task_id task = running();
     go_to(ON_B);
     struct run_end end = fake_exit(0);
@@ -183,8 +174,7 @@ static void the_daemon_of_its_host_adopts_it_and_its_end_counts_once(void **stat
     assert_int_equal(fake_start_count(), 1);
 }
 
-static void a_stop_is_remembered_until_its_host_is_back(void **state) {
-    (void)state;
+ON_HOST_A(a_stop_is_remembered_until_its_host_is_back) {
     task_id task = running();
     go_to(ON_B);
     assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
@@ -200,8 +190,7 @@ static void a_stop_is_remembered_until_its_host_is_back(void **state) {
 
 /* --- forgotten ------------------------------------------------------------------------------- */
 
-static void the_runs_of_a_forgotten_host_are_lost_and_their_tasks_run_again(void **state) {
-    (void)state;
+ON_HOST_A(the_runs_of_a_forgotten_host_are_lost_and_their_tasks_run_again) {
     task_id task = running();
     go_to(ON_B);
     assert_int_equal(kit_run(&kit, forget, "hosta"), 1);
@@ -217,8 +206,7 @@ static void the_runs_of_a_forgotten_host_are_lost_and_their_tasks_run_again(void
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void what_was_canceled_stays_so_when_its_host_is_forgotten(void **state) {
-    (void)state;
+ON_HOST_A(what_was_canceled_stays_so_when_its_host_is_forgotten) {
     task_id task = running();
     go_to(ON_B);
     assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
@@ -227,8 +215,7 @@ static void what_was_canceled_stays_so_when_its_host_is_forgotten(void **state) 
     assert_int_equal(fake_start_count(), 1);
 }
 
-static void a_host_is_forgotten_once_and_never_our_own(void **state) {
-    (void)state;
+ON_HOST_A(a_host_is_forgotten_once_and_never_our_own) {
     (void)running();
     go_to(ON_B);
     assert_int_equal(kit_run(&kit, forget, "hostb"), -EBUSY);
@@ -241,8 +228,7 @@ static void a_host_is_forgotten_once_and_never_our_own(void **state) {
     assert_true(host.forgotten_at > 0);
 }
 
-static void forgetting_that_could_not_be_stored_has_not_happened(void **state) {
-    (void)state;
+ON_HOST_A(forgetting_that_could_not_be_stored_has_not_happened) {
     task_id task = running();
     go_to(ON_B);
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
@@ -272,8 +258,7 @@ static int hold_lock(const char *folder) {
     return fd;
 }
 
-static void what_a_forgotten_host_still_runs_is_killed_when_it_is_back(void **state) {
-    (void)state;
+ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back) {
     task_id task = running();
     struct run_key forgotten = last_run();
     int lock = hold_lock("web-1/1");
@@ -301,21 +286,5 @@ static void what_a_forgotten_host_still_runs_is_killed_when_it_is_back(void **st
 
 int main(void) {
     fault_install();
-#define ON_HOST_A(test) cmocka_unit_test_setup_teardown(test, open_on_a, close_it)
-    const struct CMUnitTest tests[] = {
-        ON_HOST_A(a_run_of_another_host_stays_live_and_keeps_its_places),
-        ON_HOST_A(since_when_it_is_away_outlives_the_daemon),
-        ON_HOST_A(people_are_told_once_and_when_it_is_over),
-        ON_HOST_A(its_row_keeps_its_host_whatever_is_written),
-        ON_HOST_A(it_may_come_in_by_tcp_while_it_is_away),
-        ON_HOST_A(its_launch_is_not_late),
-        ON_HOST_A(the_daemon_of_its_host_adopts_it_and_its_end_counts_once),
-        ON_HOST_A(a_stop_is_remembered_until_its_host_is_back),
-        ON_HOST_A(the_runs_of_a_forgotten_host_are_lost_and_their_tasks_run_again),
-        ON_HOST_A(what_was_canceled_stays_so_when_its_host_is_forgotten),
-        ON_HOST_A(a_host_is_forgotten_once_and_never_our_own),
-        ON_HOST_A(forgetting_that_could_not_be_stored_has_not_happened),
-        ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

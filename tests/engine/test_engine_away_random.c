@@ -2,17 +2,13 @@
  *
  * Whatever happens: no task has two runs at once (but those of a forgotten host), no cap is exceeded, no
  * attempt is started twice, and every end is recorded once. A failing seed is printed with its step. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "engine/away.h"
 #include "engine_kit.h"
+#include "harness/test.h"
 
 #define CONFIG(host)                                                                               \
     KIT_CALM "limits: {runs: 3}\n"                                                                 \
@@ -208,8 +204,7 @@ static void finish_all(void) {
     }
 }
 
-static void two_hosts_take_turns(void **state) {
-    (void)state;
+TEST(two_hosts_take_turns) {
     for (seed = 1; seed <= SEEDS; seed++) {
         dice = seed;
         run_count = seen_starts = seen_stops = 0;
@@ -220,9 +215,4 @@ static void two_hosts_take_turns(void **state) {
         finish_all();
         kit_close(&kit);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_hosts_take_turns) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* One small history, again and again, each time with another of its commits failing: whichever it is, what
  * comes out is the same. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "engine_kit.h"
+#include "harness/test.h"
 #include "late_store.h"
 
 static const char config[] = KIT_CALM "limits: {runs: 2}\n"
@@ -124,8 +120,7 @@ static void judge(unsigned failing) {
     assert_int_equal(engine_live_tasks(kit.engine, NULL, 0), 0);
 }
 
-static void whichever_commit_fails_the_outcome_is_the_same(void **state) {
-    (void)state;
+TEST_WITH(whichever_commit_fails_the_outcome_is_the_same, NULL, close_it) {
     unsigned commits = 1;
     uint64_t failed = 0;
     for (unsigned failing = 0; failing <= commits; failing++) {
@@ -142,11 +137,4 @@ static void whichever_commit_fails_the_outcome_is_the_same(void **state) {
     kit_restart(&kit);
     for (task_id task = FIRST; task <= LAST; task++)
         assert_true(task_state_is_final(kit_state(&kit, task)));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(whichever_commit_fails_the_outcome_is_the_same, close_it),
-    };
-    return cmocka_run_group_tests_name("engine_each", tests, NULL, NULL);
 }

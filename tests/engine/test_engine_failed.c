@@ -1,20 +1,16 @@
 /* A commit that failed never was: nothing is lost, nothing is done twice, and the engine that was built
  * again from the rows knows everything that the one before it knew. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine/tally.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 #include "late_store.h"
 
 #define CALM KIT_CALM "limits: {runs: 20}\n"
@@ -61,8 +57,10 @@ static void fail_one_commit(void) {
 
 /* --- what happened meanwhile ----------------------------------------------------------------- */
 
-static void what_ends_while_the_disk_is_full_is_recorded_once_when_it_is_not(void **state) {
-    (void)state;
+#define FAILED_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+#define LATE_TEST(name_)   TEST_WITH(name_, open_late, close_it)
+
+FAILED_TEST(what_ends_while_the_disk_is_full_is_recorded_once_when_it_is_not) {
     for (int i = 0; i < RUNS; i++)
         kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, RUNS);
@@ -102,8 +100,7 @@ static int look_only(struct engine *engine, struct kit_ask *ask) {
     return 0;
 }
 
-static void who_only_looks_is_answered_and_tries_nothing(void **state) {
-    (void)state;
+FAILED_TEST(who_only_looks_is_answered_and_tries_nothing) {
     kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     disk_is_full(true);
@@ -119,8 +116,7 @@ static void who_only_looks_is_answered_and_tries_nothing(void **state) {
     kit_wait_state(&kit, 1, TASK_DONE); /* and did not make anybody forget */
 }
 
-static void a_start_that_could_not_be_stored_is_made_later_with_the_same_number(void **state) {
-    (void)state;
+FAILED_TEST(a_start_that_could_not_be_stored_is_made_later_with_the_same_number) {
     assert_int_equal(kit_pause(&kit, true), 0);
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     disk_is_full(true);
@@ -135,8 +131,7 @@ static void a_start_that_could_not_be_stored_is_made_later_with_the_same_number(
     assert_int_equal(kit_view(&kit, task).attempt, 1);
 }
 
-static void a_run_that_is_seen_to_start_while_the_disk_is_full_is_not_late(void **state) {
-    (void)state;
+FAILED_TEST(a_run_that_is_seen_to_start_while_the_disk_is_full_is_not_late) {
     kit_close(&kit);
     open_with(CALM "tasks: {launch_s: 1}\n");
     kit_web(&kit, "{\"argv\":[\"a\"]}");
@@ -161,8 +156,7 @@ static int open_group(struct engine *engine, struct kit_ask *ask) {
     return r < 0 ? r : (int)group;
 }
 
-static void names_of_a_failed_turn_are_free_again(void **state) {
-    (void)state;
+FAILED_TEST(names_of_a_failed_turn_are_free_again) {
     disk_is_full(true);
     assert_int_equal(kit_run(&kit, add_project, "api"), 0);
     assert_int_equal(kit.outcome, STORE_FAILED);
@@ -192,8 +186,7 @@ static struct limiter_view account(void) {
     return view;
 }
 
-static void a_backoff_outlives_a_failed_commit_and_a_restart(void **state) {
-    (void)state;
+FAILED_TEST(a_backoff_outlives_a_failed_commit_and_a_restart) {
     kit_close(&kit);
     open_with(limited);
     task_id task = 0;
@@ -212,8 +205,7 @@ static void a_backoff_outlives_a_failed_commit_and_a_restart(void **state) {
 }
 
 /* It has said so once. That must not be forgotten with the daemon that heard it. */
-static void who_was_told_to_wait_gives_up_without_having_failed(void **state) {
-    (void)state;
+FAILED_TEST(who_was_told_to_wait_gives_up_without_having_failed) {
     kit_close(&kit);
     open_with(limited);
     task_id task = 0;
@@ -233,8 +225,7 @@ static void who_was_told_to_wait_gives_up_without_having_failed(void **state) {
 }
 
 /* It went on for hours after the wait was over: whatever it failed for, it was not that. */
-static void who_went_on_after_the_wait_has_failed(void **state) {
-    (void)state;
+FAILED_TEST(who_went_on_after_the_wait_has_failed) {
     kit_close(&kit);
     open_with(limited);
     task_id task = 0;
@@ -248,8 +239,7 @@ static void who_went_on_after_the_wait_has_failed(void **state) {
     assert_int_equal(kit_view(&kit, task).failures, 1);
 }
 
-static void f070_f072_the_last_success_of_an_account_is_kept(void **state) {
-    (void)state;
+FAILED_TEST(f070_f072_the_last_success_of_an_account_is_kept) {
     kit_close(&kit);
     open_with(limited);
     task_id task = 0;
@@ -282,8 +272,7 @@ static bool bot_is_closed(struct kit *k, void *ctx) {
     return bot().closed_until > 0;
 }
 
-static void an_agent_that_could_not_be_launched_stays_closed(void **state) {
-    (void)state;
+FAILED_TEST(an_agent_that_could_not_be_launched_stays_closed) {
     kit_close(&kit);
     open_with(limited);
     task_id task = 0;
@@ -298,8 +287,7 @@ static void an_agent_that_could_not_be_launched_stays_closed(void **state) {
     assert_int_equal(bot().openings, 1);
 }
 
-static void runs_that_are_not_ours_keep_their_places(void **state) {
-    (void)state;
+FAILED_TEST(runs_that_are_not_ours_keep_their_places) {
     kit_close(&kit);
     open_with(KIT_CALM "limits: {runs: 1}\n"
                        "projects: {web: {}}\n");
@@ -317,8 +305,7 @@ static void runs_that_are_not_ours_keep_their_places(void **state) {
 }
 
 /* Else more roots than allowed run after a restore. */
-static void roots_that_are_not_ours_count_as_roots(void **state) {
-    (void)state;
+FAILED_TEST(roots_that_are_not_ours_count_as_roots) {
     kit_close(&kit);
     open_with(KIT_CALM "limits: {roots: 1}\n"
                        "projects: {web: {}}\n");
@@ -341,8 +328,7 @@ static int configure(struct engine *engine, struct kit_ask *ask) {
     return r;
 }
 
-static void a_configuration_is_in_force_though_its_event_comes_later(void **state) {
-    (void)state;
+FAILED_TEST(a_configuration_is_in_force_though_its_event_comes_later) {
     disk_is_full(true);
     assert_int_equal(kit_run(&kit, configure, CALM "projects: {api: {}}\n"), 0);
     assert_int_equal(kit.outcome, STORE_FAILED);
@@ -355,8 +341,7 @@ static void a_configuration_is_in_force_though_its_event_comes_later(void **stat
     assert_non_null(engine_find_project(kit.engine, "api"));
 }
 
-static void a_configuration_that_is_refused_leaves_nothing_behind(void **state) {
-    (void)state;
+FAILED_TEST(a_configuration_that_is_refused_leaves_nothing_behind) {
     assert_int_equal(
         kit_run(&kit, configure, CALM "projects: {one: {}, two: {prefix: x}, three: {prefix: x}}"),
         -EEXIST);
@@ -366,8 +351,7 @@ static void a_configuration_that_is_refused_leaves_nothing_behind(void **state) 
     assert_int_equal(engine_project_count(kit.engine), 0);
 }
 
-static void the_start_is_told_even_if_its_first_commit_failed(void **state) {
-    (void)state;
+FAILED_TEST(the_start_is_told_even_if_its_first_commit_failed) {
     size_t before = kit_events(&kit, "daemon.started", 0);
     kit_stop(&kit);
     kit_start(&kit);
@@ -385,8 +369,7 @@ static void fail_the_commit(void *ctx) {
     late_finish_commit(STORE_FAILED);
 }
 
-static void an_engine_that_cannot_be_built_again_says_so_and_ends(void **state) {
-    (void)state;
+LATE_TEST(an_engine_that_cannot_be_built_again_says_so_and_ends) {
     late_hold_commits(true);
     kit_settle(&kit); /* the commit of the start waits */
     assert_true(late_has_commit());
@@ -406,28 +389,7 @@ static void an_engine_that_cannot_be_built_again_says_so_and_ends(void **state) 
     kit_start(&kit);
 }
 
-#define FAILED_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
-#define LATE_TEST(name)   cmocka_unit_test_setup_teardown(name, open_late, close_it)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        FAILED_TEST(what_ends_while_the_disk_is_full_is_recorded_once_when_it_is_not),
-        FAILED_TEST(who_only_looks_is_answered_and_tries_nothing),
-        FAILED_TEST(a_start_that_could_not_be_stored_is_made_later_with_the_same_number),
-        FAILED_TEST(a_run_that_is_seen_to_start_while_the_disk_is_full_is_not_late),
-        FAILED_TEST(names_of_a_failed_turn_are_free_again),
-        FAILED_TEST(a_backoff_outlives_a_failed_commit_and_a_restart),
-        FAILED_TEST(who_was_told_to_wait_gives_up_without_having_failed),
-        FAILED_TEST(who_went_on_after_the_wait_has_failed),
-        FAILED_TEST(f070_f072_the_last_success_of_an_account_is_kept),
-        FAILED_TEST(an_agent_that_could_not_be_launched_stays_closed),
-        FAILED_TEST(runs_that_are_not_ours_keep_their_places),
-        FAILED_TEST(roots_that_are_not_ours_count_as_roots),
-        FAILED_TEST(a_configuration_is_in_force_though_its_event_comes_later),
-        FAILED_TEST(a_configuration_that_is_refused_leaves_nothing_behind),
-        FAILED_TEST(the_start_is_told_even_if_its_first_commit_failed),
-        LATE_TEST(an_engine_that_cannot_be_built_again_says_so_and_ends),
-    };
     fault_install();
-    return cmocka_run_group_tests_name("engine_failed", tests, NULL, NULL);
+    return tests_run();
 }

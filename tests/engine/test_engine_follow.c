@@ -1,15 +1,11 @@
 /* Followers: whoever must react to what happened hears of it, in order, whatever happens to the daemon. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "engine/follow.h"
 #include "engine_kit.h"
+#include "harness/test.h"
 #include "late_store.h"
 
 #define CALM KIT_CALM "limits: {runs: 50}\n"
@@ -117,8 +113,11 @@ static void make_events(size_t count) {
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-static void a_new_follower_hears_everything_from_its_first_start_on_in_order(void **state) {
-    (void)state;
+#define FOLLOW_TEST(name_) TEST_WITH(name_, open_it, close_it)
+#define LATE_TEST(name_)   TEST_WITH(name_, open_late, close_it)
+#define ALL_TEST(name_)    TEST_WITH(name_, open_all, close_it)
+
+FOLLOW_TEST(a_new_follower_hears_everything_from_its_first_start_on_in_order) {
     assert_true(quick.count > 0);
     assert_true(quick.seqs[0] > 1); /* the daemon that had none wrote some before */
     make_events(50);
@@ -128,8 +127,7 @@ static void a_new_follower_hears_everything_from_its_first_start_on_in_order(voi
 
 /* --- crashes --------------------------------------------------------------------------------- */
 
-static void nothing_is_missed_over_a_crash(void **state) {
-    (void)state;
+FOLLOW_TEST(nothing_is_missed_over_a_crash) {
     quick.slow = true; /* it hears, and does not come to anything */
     make_events(40);
     uint64_t first = slow.seqs[0];
@@ -139,8 +137,7 @@ static void nothing_is_missed_over_a_crash(void **state) {
     expect_dense(&quick, first);
 }
 
-static void what_was_done_after_the_cursor_was_written_is_handled_again(void **state) {
-    (void)state;
+FOLLOW_TEST(what_was_done_after_the_cursor_was_written_is_handled_again) {
     uint64_t first = quick.seqs[0];
     make_events(30); /* too few to be written */
     forget();
@@ -161,8 +158,7 @@ static bool is_quiet(struct kit *k, void *ctx) {
     return !follow_is_busy(k->engine);
 }
 
-static void an_end_in_good_order_leaves_nothing_to_be_handled_again(void **state) {
-    (void)state;
+FOLLOW_TEST(an_end_in_good_order_leaves_nothing_to_be_handled_again) {
     slow.slow = false; /* from now on; what it has heard is done now */
     for (size_t i = 0; i < slow.count; i++)
         follower_done(slow.follower, slow.seqs[i]);
@@ -177,8 +173,7 @@ static void an_end_in_good_order_leaves_nothing_to_be_handled_again(void **state
     assert_int_equal(slow.seqs[0], last + 1);
 }
 
-static void after_the_end_was_announced_nothing_is_handed_out(void **state) {
-    (void)state;
+FOLLOW_TEST(after_the_end_was_announced_nothing_is_handed_out) {
     follow_end(kit.engine);
     size_t heard = quick.count;
     make_events(3);
@@ -188,8 +183,7 @@ static void after_the_end_was_announced_nothing_is_handed_out(void **state) {
     expect_dense(&quick, quick.seqs[0]);
 }
 
-static void a_commit_that_failed_was_never_heard_of(void **state) {
-    (void)state;
+LATE_TEST(a_commit_that_failed_was_never_heard_of) {
     make_events(100); /* a cursor is in the batch that fails, now or at the next */
     late_fail_commit(1);
     size_t heard = quick.count;
@@ -202,8 +196,7 @@ static void a_commit_that_failed_was_never_heard_of(void **state) {
     expect_dense(&quick, quick.seqs[0]);
 }
 
-static void an_idle_daemon_is_not_woken_for_a_cursor(void **state) {
-    (void)state;
+FOLLOW_TEST(an_idle_daemon_is_not_woken_for_a_cursor) {
     make_events(5);
     kit_settle(&kit);
     struct engine_stats before = kit_stats(&kit);
@@ -226,8 +219,7 @@ static bool is_saved(struct kit *k, void *ctx) {
     return saves > 0;
 }
 
-static void what_was_saved_is_not_handled_again_after_a_crash(void **state) {
-    (void)state;
+FOLLOW_TEST(what_was_saved_is_not_handled_again_after_a_crash) {
     make_events(3); /* too few to be written by themselves */
     wait_heard(&quick);
     uint64_t last = engine_last_event(kit.engine);
@@ -242,8 +234,7 @@ static void what_was_saved_is_not_handled_again_after_a_crash(void **state) {
     assert_int_equal(saves, 1);
 }
 
-static void what_could_not_be_saved_is_not_said_to_be(void **state) {
-    (void)state;
+LATE_TEST(what_could_not_be_saved_is_not_said_to_be) {
     make_events(3);
     wait_heard(&quick);
     saves = 0;
@@ -254,8 +245,7 @@ static void what_could_not_be_saved_is_not_said_to_be(void **state) {
     kit_wait(&kit, is_saved, NULL, "the cursor is written with the next commit");
 }
 
-static void nobody_waits_for_the_end_of_one_that_rests(void **state) {
-    (void)state;
+FOLLOW_TEST(nobody_waits_for_the_end_of_one_that_rests) {
     make_events(3);
     follow_end(kit.engine);
     assert_true(follow_is_ending(kit.engine));
@@ -267,8 +257,7 @@ static void nobody_waits_for_the_end_of_one_that_rests(void **state) {
 
 /* --- a slow one ------------------------------------------------------------------------------ */
 
-static void a_slow_follower_holds_back_nobody_else(void **state) {
-    (void)state;
+FOLLOW_TEST(a_slow_follower_holds_back_nobody_else) {
     make_events(3 * FOLLOW_AHEAD);
     wait_heard(&quick);
     expect_dense(&quick, quick.seqs[0]);
@@ -284,8 +273,7 @@ static void a_slow_follower_holds_back_nobody_else(void **state) {
     expect_dense(&slow, slow.seqs[0]);
 }
 
-static void one_that_is_far_behind_reads_page_by_page(void **state) {
-    (void)state;
+FOLLOW_TEST(one_that_is_far_behind_reads_page_by_page) {
     uint64_t first = slow.seqs[0];
     make_events(5 * FOLLOW_AHEAD);
     forget();
@@ -295,8 +283,7 @@ static void one_that_is_far_behind_reads_page_by_page(void **state) {
     expect_dense(&slow, first);
 }
 
-static void answers_that_come_late_change_no_order(void **state) {
-    (void)state;
+LATE_TEST(answers_that_come_late_change_no_order) {
     uint64_t first = slow.seqs[0];
     make_events(2 * FOLLOW_AHEAD);
     forget();
@@ -326,8 +313,7 @@ static void pruned(void *ctx, enum store_outcome outcome, const struct error *er
     assert_int_equal(outcome, STORE_OK);
 }
 
-static void pruned_events_are_skipped(void **state) {
-    (void)state;
+FOLLOW_TEST(pruned_events_are_skipped) {
     make_events(2 * FOLLOW_AHEAD);
     uint64_t last = engine_last_event(kit.engine);
     kit_stop(&kit);
@@ -340,8 +326,7 @@ static void pruned_events_are_skipped(void **state) {
     expect_dense(&slow, first_kept);
 }
 
-static void what_is_pruned_in_front_of_a_slow_one_is_skipped_too(void **state) {
-    (void)state;
+FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too) {
     make_events(2 * FOLLOW_AHEAD);
     assert_int_equal(slow.count, FOLLOW_AHEAD);
     first_kept = engine_last_event(kit.engine) - 5;
@@ -375,8 +360,7 @@ static void end_run(size_t start) {
     fake_tell_ended(fake_start_at(start)->run, &end);
 }
 
-static void f022_the_blockers_are_told_when_they_change_and_only_then(void **state) {
-    (void)state;
+ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then) {
     task_id needs[2];
     needs[0] = kit_web(&kit, "{\"argv\":[\"a\"]}");
     needs[1] = kit_web(&kit, "{\"argv\":[\"b\"]}");
@@ -403,8 +387,7 @@ static void f022_the_blockers_are_told_when_they_change_and_only_then(void **sta
     assert_string_equal(quick.blocked, want);
 }
 
-static void f022_two_that_end_together_are_told_once(void **state) {
-    (void)state;
+ALL_TEST(f022_two_that_end_together_are_told_once) {
     task_id needs[2];
     needs[0] = kit_web(&kit, "{\"argv\":[\"a\"]}");
     needs[1] = kit_web(&kit, "{\"argv\":[\"b\"]}");
@@ -422,8 +405,7 @@ static void f022_two_that_end_together_are_told_once(void **state) {
     assert_string_equal(quick.blocked, want);
 }
 
-static void f022_who_is_slung_while_another_ends_is_told_of_all_the_same(void **state) {
-    (void)state;
+ALL_TEST(f022_who_is_slung_while_another_ends_is_told_of_all_the_same) {
     struct kit_ask other = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     other.draft.told.review = true;
     assert_int_equal(kit_do(&kit, &other), 0);
@@ -448,40 +430,10 @@ static void f022_who_is_slung_while_another_ends_is_told_of_all_the_same(void **
     assert_string_equal(quick.blocked, want);
 }
 
-static void without_a_bus_that_tells_everything_nobody_pays_for_it(void **state) {
-    (void)state;
+FOLLOW_TEST(without_a_bus_that_tells_everything_nobody_pays_for_it) {
     task_id needs[2] = { kit_web(&kit, "{\"argv\":[\"a\"]}"), kit_web(&kit, "{\"argv\":[\"b\"]}") };
     struct kit_ask ask = two_needs(needs);
     assert_int_equal(kit_do(&kit, &ask), 0);
     wait_heard(&quick);
     assert_string_equal(quick.blocked, "");
-}
-
-#define FOLLOW_TEST(name) cmocka_unit_test_setup_teardown(name, open_it, close_it)
-#define LATE_TEST(name)   cmocka_unit_test_setup_teardown(name, open_late, close_it)
-#define ALL_TEST(name)    cmocka_unit_test_setup_teardown(name, open_all, close_it)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLLOW_TEST(a_new_follower_hears_everything_from_its_first_start_on_in_order),
-        FOLLOW_TEST(nothing_is_missed_over_a_crash),
-        FOLLOW_TEST(what_was_done_after_the_cursor_was_written_is_handled_again),
-        FOLLOW_TEST(an_end_in_good_order_leaves_nothing_to_be_handled_again),
-        FOLLOW_TEST(after_the_end_was_announced_nothing_is_handed_out),
-        LATE_TEST(a_commit_that_failed_was_never_heard_of),
-        FOLLOW_TEST(an_idle_daemon_is_not_woken_for_a_cursor),
-        FOLLOW_TEST(what_was_saved_is_not_handled_again_after_a_crash),
-        LATE_TEST(what_could_not_be_saved_is_not_said_to_be),
-        FOLLOW_TEST(nobody_waits_for_the_end_of_one_that_rests),
-        FOLLOW_TEST(a_slow_follower_holds_back_nobody_else),
-        FOLLOW_TEST(one_that_is_far_behind_reads_page_by_page),
-        LATE_TEST(answers_that_come_late_change_no_order),
-        FOLLOW_TEST(pruned_events_are_skipped),
-        FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too),
-        ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then),
-        ALL_TEST(f022_two_that_end_together_are_told_once),
-        ALL_TEST(f022_who_is_slung_while_another_ends_is_told_of_all_the_same),
-        FOLLOW_TEST(without_a_bus_that_tells_everything_nobody_pays_for_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,16 @@
 /* Tasks that are no more: what they leave on disk goes with them, also when the daemon dies in between, and
  * their group goes with the last of them. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine/groups.h"
 #include "engine/loops.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 
 #define CALM KIT_CALM "retention: {days: 30}\n"
 
@@ -75,8 +71,9 @@ static task_id draft(void) {
     return add.first;
 }
 
-static void folders_go_when_the_commit_is_there_and_not_before(void **state) {
-    (void)state;
+#define GONE_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+
+GONE_TEST(folders_go_when_the_commit_is_there_and_not_before) {
     assert_int_equal(draft(), 1);
     make_folders_of("web-1");
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
@@ -97,8 +94,7 @@ static void as_after_a_crash(struct store_batch *batch) {
     store_put_note(batch, &(struct note_row){ .name = "gone", .text = "web-7 web-1 web-8" });
 }
 
-static void what_the_daemon_before_did_not_come_to_is_done_at_the_start(void **state) {
-    (void)state;
+GONE_TEST(what_the_daemon_before_did_not_come_to_is_done_at_the_start) {
     assert_int_equal(draft(), 1);
     make_folders_of("web-7");
     make_folders_of("web-1"); /* it lives: somebody has restored a backup */
@@ -112,8 +108,7 @@ static void what_the_daemon_before_did_not_come_to_is_done_at_the_start(void **s
     assert_string_equal(told, "web/web-7 web/web-8 ");
 }
 
-static void it_is_done_once(void **state) {
-    (void)state;
+GONE_TEST(it_is_done_once) {
     assert_int_equal(draft(), 1);
     kit_stop(&kit);
     kit_store(&kit, as_after_a_crash);
@@ -125,8 +120,7 @@ static void it_is_done_once(void **state) {
     assert_string_equal(told, "");
 }
 
-static void a_crash_behind_the_commit_is_made_good(void **state) {
-    (void)state;
+GONE_TEST(a_crash_behind_the_commit_is_made_good) {
     assert_int_equal(draft(), 1);
     assert_int_equal(kit_tell(&kit, FACT_DELETE, 1), 0);
     told[0] = '\0';
@@ -167,8 +161,7 @@ static bool has_group(const char *name) {
     return engine_find_group(kit.engine, name) != NULL;
 }
 
-static void f148_a_group_goes_with_the_last_of_its_tasks(void **state) {
-    (void)state;
+GONE_TEST(f148_a_group_goes_with_the_last_of_its_tasks) {
     uint32_t night = group_of("night");
     task_id one = member_of(night), two = member_of(night);
     assert_int_equal(kit_tell(&kit, FACT_DELETE, one), 0);
@@ -179,8 +172,7 @@ static void f148_a_group_goes_with_the_last_of_its_tasks(void **state) {
     assert_false(has_group("night"));
 }
 
-static void its_place_is_taken_again_and_its_name_is_not(void **state) {
-    (void)state;
+GONE_TEST(its_place_is_taken_again_and_its_name_is_not) {
     uint32_t first = group_of(NULL), second = group_of(NULL);
     assert_true(has_group("group-1") && has_group("group-2"));
     (void)member_of(first);
@@ -193,8 +185,7 @@ static void its_place_is_taken_again_and_its_name_is_not(void **state) {
     assert_int_equal(engine_group_count(kit.engine), 2);
 }
 
-static void a_commit_that_failed_has_removed_none(void **state) {
-    (void)state;
+GONE_TEST(a_commit_that_failed_has_removed_none) {
     task_id task = member_of(group_of("night"));
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
     assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
@@ -202,8 +193,7 @@ static void a_commit_that_failed_has_removed_none(void **state) {
     assert_true(has_group("night"));
 }
 
-static void f147_one_that_is_owned_stays_until_its_owner_closes_it(void **state) {
-    (void)state;
+GONE_TEST(f147_one_that_is_owned_stays_until_its_owner_closes_it) {
     owned = true;
     task_id task = member_of((uint32_t)kit_run(&kit, open_group, "mine"));
     assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
@@ -224,8 +214,7 @@ static void two_closed_ones(struct store_batch *batch) {
     store_put_group(batch, &young);
 }
 
-static void one_that_was_closed_without_tasks_goes_when_it_is_old(void **state) {
-    (void)state;
+GONE_TEST(one_that_was_closed_without_tasks_goes_when_it_is_old) {
     today = engine_now(kit.engine);
     kit_stop(&kit);
     kit_store(&kit, two_closed_ones);
@@ -251,8 +240,7 @@ static int cancel_delete_and_open(struct engine *engine, struct kit_ask *ask) {
     return engine_open_group(engine, "new", false, &group, &ask->err);
 }
 
-static void a_place_is_not_taken_in_the_turn_in_which_it_became_free(void **state) {
-    (void)state;
+GONE_TEST(a_place_is_not_taken_in_the_turn_in_which_it_became_free) {
     uint32_t night = group_of("night");
     for (int i = 0; i < 2; i++) {
         struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
@@ -282,8 +270,7 @@ static int open_and_be_refused(struct engine *engine, struct kit_ask *ask) {
     return r;
 }
 
-static void a_group_goes_again_when_its_tasks_are_refused(void **state) {
-    (void)state;
+GONE_TEST(a_group_goes_again_when_its_tasks_are_refused) {
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     assert_int_equal(kit_do(&kit, &ask), 0);
     ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
@@ -303,22 +290,7 @@ static void a_group_goes_again_when_its_tasks_are_refused(void **state) {
     assert_int_equal(engine_find_group(kit.engine, "day")->total, 1);
 }
 
-#define GONE_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        GONE_TEST(folders_go_when_the_commit_is_there_and_not_before),
-        GONE_TEST(what_the_daemon_before_did_not_come_to_is_done_at_the_start),
-        GONE_TEST(it_is_done_once),
-        GONE_TEST(a_group_goes_again_when_its_tasks_are_refused),
-        GONE_TEST(a_crash_behind_the_commit_is_made_good),
-        GONE_TEST(f148_a_group_goes_with_the_last_of_its_tasks),
-        GONE_TEST(its_place_is_taken_again_and_its_name_is_not),
-        GONE_TEST(a_commit_that_failed_has_removed_none),
-        GONE_TEST(f147_one_that_is_owned_stays_until_its_owner_closes_it),
-        GONE_TEST(one_that_was_closed_without_tasks_goes_when_it_is_old),
-        GONE_TEST(a_place_is_not_taken_in_the_turn_in_which_it_became_free),
-    };
     fault_install();
-    return cmocka_run_group_tests_name("engine_gone", tests, NULL, NULL);
+    return tests_run();
 }

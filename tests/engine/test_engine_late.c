@@ -1,15 +1,11 @@
 /* The store answers later: what happens between a commit, or a question, and its answer. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "engine_kit.h"
+#include "harness/test.h"
 #include "late_store.h"
 
 #define CALM KIT_CALM "limits: {runs: 50}\n"
@@ -77,8 +73,9 @@ static void assert_unknown(const struct kit_ask *ask) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void nothing_is_answered_or_started_before_the_commit_is_known(void **state) {
-    (void)state;
+#define LATE_TEST(name_) TEST_WITH(name_, open_late, close_it)
+
+LATE_TEST(nothing_is_answered_or_started_before_the_commit_is_known) {
     struct kit_ask ask = adding();
     kit_send(&kit, &ask);
     hold_one_commit();
@@ -92,8 +89,7 @@ static void nothing_is_answered_or_started_before_the_commit_is_known(void **sta
     assert_false(engine_is_committing(kit.engine));
 }
 
-static void an_end_that_comes_during_a_commit_is_in_the_next_one(void **state) {
-    (void)state;
+LATE_TEST(an_end_that_comes_during_a_commit_is_in_the_next_one) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     struct kit_ask other = adding();
     kit_send(&kit, &other);
@@ -108,8 +104,7 @@ static void an_end_that_comes_during_a_commit_is_in_the_next_one(void **state) {
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
 }
 
-static void an_end_that_was_in_a_commit_that_failed_later_is_told_again(void **state) {
-    (void)state;
+LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_told_again) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     struct run_end end = fake_exit(0);
     fake_tell_ended(fake_start_at(0)->run, &end);
@@ -125,8 +120,7 @@ static void an_end_that_was_in_a_commit_that_failed_later_is_told_again(void **s
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
 }
 
-static void who_goes_away_is_not_answered_and_what_he_did_stays(void **state) {
-    (void)state;
+LATE_TEST(who_goes_away_is_not_answered_and_what_he_did_stays) {
     struct kit_ask done = adding(), undone = adding();
     kit_send(&kit, &done);
     hold_one_commit();
@@ -140,8 +134,7 @@ static void who_goes_away_is_not_answered_and_what_he_did_stays(void **state) {
     assert_int_equal(undone.first, 0);
 }
 
-static void a_task_that_is_canceled_while_its_spec_is_read_is_never_launched(void **state) {
-    (void)state;
+LATE_TEST(a_task_that_is_canceled_while_its_spec_is_read_is_never_launched) {
     task_id task = ordered_without_spec();
     assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
     let_it_answer();
@@ -149,8 +142,7 @@ static void a_task_that_is_canceled_while_its_spec_is_read_is_never_launched(voi
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same(void **state) {
-    (void)state;
+LATE_TEST(a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same) {
     task_id task = ordered_without_spec();
     struct kit_ask other = adding();
     kit_send(&kit, &other);
@@ -164,8 +156,7 @@ static void a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same(voi
     assert_int_equal(fake_start_at(0)->run.task, task);
 }
 
-static void a_task_whose_spec_is_gone_is_a_launch_failure(void **state) {
-    (void)state;
+LATE_TEST(a_task_whose_spec_is_gone_is_a_launch_failure) {
     late_lose_specs(true);
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_state(&kit, task, TASK_HELD);
@@ -177,8 +168,7 @@ static void a_task_whose_spec_is_gone_is_a_launch_failure(void **state) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
-    (void)state;
+LATE_TEST(a_commit_that_nobody_knows_ends_the_engine) {
     struct kit_ask ask = adding(), behind = adding();
     kit_send(&kit, &ask);
     hold_one_commit();
@@ -193,8 +183,7 @@ static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
 }
 
 /* Who stops the daemon waits for what was ordered, also while the store is asked what that is. */
-static void a_start_whose_spec_is_being_read_is_a_launch(void **state) {
-    (void)state;
+LATE_TEST(a_start_whose_spec_is_being_read_is_a_launch) {
     (void)ordered_without_spec();
     assert_true(engine_is_launching(kit.engine));
     let_it_answer();
@@ -203,8 +192,7 @@ static void a_start_whose_spec_is_being_read_is_a_launch(void **state) {
 }
 
 /* The batch is the store's until its outcome is known: nothing may be freed before. */
-static void a_question_that_fails_during_a_commit_ends_the_engine_behind_it(void **state) {
-    (void)state;
+LATE_TEST(a_question_that_fails_during_a_commit_ends_the_engine_behind_it) {
     (void)ordered_without_spec();
     struct kit_ask other = adding();
     kit_send(&kit, &other);
@@ -224,8 +212,7 @@ static bool is_broken(struct kit *k, void *ctx) {
     return engine_is_broken(k->engine);
 }
 
-static void a_store_that_is_lost_while_nobody_asks_ends_the_engine(void **state) {
-    (void)state;
+LATE_TEST(a_store_that_is_lost_while_nobody_asks_ends_the_engine) {
     assert_false(engine_is_broken(kit.engine));
     late_lose_store();
     kit_wait(&kit, is_broken, NULL, "the engine sees it in the next round");
@@ -233,8 +220,7 @@ static void a_store_that_is_lost_while_nobody_asks_ends_the_engine(void **state)
 }
 
 /* The next daemon sees that it was to be started, and that it was not: it starts it again. Both would be twice. */
-static void what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun(void **state) {
-    (void)state;
+LATE_TEST(what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun) {
     (void)ordered_without_spec();
     late_lose_store();
     let_it_answer();
@@ -248,8 +234,7 @@ static bool first_was_started(struct kit *k, void *ctx) {
     return fake_start_count() > 0;
 }
 
-static void many_starts_end_with_the_store(void **state) {
-    (void)state;
+LATE_TEST(many_starts_end_with_the_store) {
     struct kit_ask many = adding();
     many.count = 40;
     kit_send(&kit, &many);
@@ -261,8 +246,7 @@ static void many_starts_end_with_the_store(void **state) {
     assert_int_equal(fake_start_count(), before);
 }
 
-static void a_stop_that_may_not_be_on_disk_is_not_carried_out(void **state) {
-    (void)state;
+LATE_TEST(a_stop_that_may_not_be_on_disk_is_not_carried_out) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     fake_tell_started(fake_start_at(0)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
@@ -275,8 +259,7 @@ static void a_stop_that_may_not_be_on_disk_is_not_carried_out(void **state) {
 }
 
 /* One of several connections may fail while the others are at work. */
-static void a_commit_that_nobody_waits_for_any_more_is_unknown(void **state) {
-    (void)state;
+LATE_TEST(a_commit_that_nobody_waits_for_any_more_is_unknown) {
     struct kit_ask ask = adding();
     struct error why = { 0 };
     error_set(&why, -EIO, "a question could not be read");
@@ -289,8 +272,7 @@ static void a_commit_that_nobody_waits_for_any_more_is_unknown(void **state) {
 
 /* --- one round does not take everything ------------------------------------------------------- */
 
-static void large_requests_do_not_share_a_commit(void **state) {
-    (void)state;
+LATE_TEST(large_requests_do_not_share_a_commit) {
     assert_int_equal(kit_pause(&kit, true), 0);
     uint64_t before = kit_stats(&kit).commits;
     struct kit_ask asks[3];
@@ -309,8 +291,7 @@ static void large_requests_do_not_share_a_commit(void **state) {
 }
 
 /* Each start takes as long as the kernel likes; whoever speaks meanwhile is heard between them. */
-static void many_starts_do_not_keep_others_waiting(void **state) {
-    (void)state;
+LATE_TEST(many_starts_do_not_keep_others_waiting) {
     struct kit_ask many = adding(), other = adding();
     many.count = 40;
     kit_send(&kit, &many);
@@ -324,29 +305,4 @@ static void many_starts_do_not_keep_others_waiting(void **state) {
     kit_settle(&kit);
     assert_false(engine_is_launching(kit.engine));
     assert_int_equal(fake_start_count(), 40); /* all but the canceled one, and the other */
-}
-
-#define LATE_TEST(name) cmocka_unit_test_setup_teardown(name, open_late, close_it)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LATE_TEST(nothing_is_answered_or_started_before_the_commit_is_known),
-        LATE_TEST(an_end_that_comes_during_a_commit_is_in_the_next_one),
-        LATE_TEST(a_start_whose_spec_is_being_read_is_a_launch),
-        LATE_TEST(a_question_that_fails_during_a_commit_ends_the_engine_behind_it),
-        LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_told_again),
-        LATE_TEST(who_goes_away_is_not_answered_and_what_he_did_stays),
-        LATE_TEST(a_task_that_is_canceled_while_its_spec_is_read_is_never_launched),
-        LATE_TEST(a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same),
-        LATE_TEST(a_task_whose_spec_is_gone_is_a_launch_failure),
-        LATE_TEST(a_commit_that_nobody_knows_ends_the_engine),
-        LATE_TEST(a_store_that_is_lost_while_nobody_asks_ends_the_engine),
-        LATE_TEST(what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun),
-        LATE_TEST(many_starts_end_with_the_store),
-        LATE_TEST(a_stop_that_may_not_be_on_disk_is_not_carried_out),
-        LATE_TEST(a_commit_that_nobody_waits_for_any_more_is_unknown),
-        LATE_TEST(large_requests_do_not_share_a_commit),
-        LATE_TEST(many_starts_do_not_keep_others_waiting),
-    };
-    return cmocka_run_group_tests_name("engine_late", tests, NULL, NULL);
 }

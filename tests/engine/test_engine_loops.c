@@ -2,22 +2,18 @@
  * not forgotten, and what is marked done is not launched. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine/loops.h"
 #include "engine/watch_internal.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 #include "late_store.h"
 
 #define CALM                                                                                       \
@@ -107,8 +103,11 @@ static void make_file(const char *name) {
 
 /* --- children -------------------------------------------------------------------------------- */
 
-static void children_come_in_the_commit_that_has_the_end_of_their_parent(void **state) {
-    (void)state;
+static int open_unfinished(void **state);
+
+#define LOOP_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+
+LOOP_TEST(children_come_in_the_commit_that_has_the_end_of_their_parent) {
     task_id parent = running(SPAWNS, UNTIL_EXIT);
     struct run_end end = fake_exit(0);
     fake_tell_ended(run_of(0), &end);
@@ -120,8 +119,7 @@ static void children_come_in_the_commit_that_has_the_end_of_their_parent(void **
     assert_int_equal(kit_events(&kit, "task.spawned", parent), 1);
 }
 
-static void a_commit_that_failed_has_added_none_and_the_next_adds_them_once(void **state) {
-    (void)state;
+LOOP_TEST(a_commit_that_failed_has_added_none_and_the_next_adds_them_once) {
     task_id parent = running(SPAWNS, UNTIL_EXIT);
     struct run_end end = fake_exit(0);
     disk_is_full(true);
@@ -136,8 +134,7 @@ static void a_commit_that_failed_has_added_none_and_the_next_adds_them_once(void
     assert_true(spawned >= 2);
 }
 
-static void a_run_that_ended_while_no_daemon_was_there_has_its_children(void **state) {
-    (void)state;
+LOOP_TEST(a_run_that_ended_while_no_daemon_was_there_has_its_children) {
     task_id parent = running(SPAWNS, UNTIL_EXIT);
     struct run_end end = fake_exit(0);
     fake_will_adopt(run_of(0), ADOPTED_ENDED, &end);
@@ -152,8 +149,7 @@ static void a_run_that_ended_while_no_daemon_was_there_has_its_children(void **s
     assert_int_equal(spawned, 1);
 }
 
-static void an_end_waits_for_a_store_that_answers_late(void **state) {
-    (void)state;
+TEST_WITH(an_end_waits_for_a_store_that_answers_late, open_late, close_it) {
     task_id parent = running(SPAWNS, UNTIL_EXIT);
     task_id other = 0;
     late_fail_commit(1); /* the core is built again: what the launch knew is forgotten */
@@ -170,8 +166,7 @@ static void an_end_waits_for_a_store_that_answers_late(void **state) {
     assert_int_equal(spawned, 1);
 }
 
-static void a_bad_spawn_file_is_a_failed_run_with_its_sentence(void **state) {
-    (void)state;
+LOOP_TEST(a_bad_spawn_file_is_a_failed_run_with_its_sentence) {
     task_id task = running("{\"argv\":[\"a\"],\"spawn\":\"bad.yaml\"}", UNTIL_EXIT);
     struct run_end end = fake_exit(0);
     fake_tell_ended(run_of(0), &end);
@@ -182,8 +177,7 @@ static void a_bad_spawn_file_is_a_failed_run_with_its_sentence(void **state) {
     assert_string_equal(row.message, "bad.yaml:1: it is bad");
 }
 
-static void with_checks_it_is_feedback_for_the_next_iteration(void **state) {
-    (void)state;
+LOOP_TEST(with_checks_it_is_feedback_for_the_next_iteration) {
     running("{\"argv\":[\"a\"],\"spawn\":\"bad.yaml\"}", UNTIL_VALIDATE);
     struct run_end end = fake_exit(0);
     fake_tell_ended(run_of(0), &end);
@@ -194,8 +188,7 @@ static void with_checks_it_is_feedback_for_the_next_iteration(void **state) {
 
 /* --- feedback -------------------------------------------------------------------------------- */
 
-static void feedback_is_there_before_the_iteration_that_needs_it(void **state) {
-    (void)state;
+LOOP_TEST(feedback_is_there_before_the_iteration_that_needs_it) {
     task_id task = running("{\"argv\":[\"a\"],\"checks\":[[\"c\"]]}", UNTIL_VALIDATE);
     struct run_end end = fake_exit(3);
     end.kind = RUN_END_CHECK;
@@ -217,8 +210,7 @@ static int open_unfinished(void **state) {
     return 0;
 }
 
-static void a_failed_run_is_feedback_where_an_iteration_follows(void **state) {
-    (void)state;
+TEST_WITH(a_failed_run_is_feedback_where_an_iteration_follows, open_unfinished, close_it) {
     running("{\"argv\":[\"a\"]}", UNTIL_DONE);
     struct run_end end = fake_exit(3);
     end.out_bytes = 10;
@@ -234,8 +226,7 @@ static void a_failed_run_is_feedback_where_an_iteration_follows(void **state) {
 
 /* --- markers and artifacts ------------------------------------------------------------------- */
 
-static void what_is_marked_already_is_not_launched(void **state) {
-    (void)state;
+LOOP_TEST(what_is_marked_already_is_not_launched) {
     make_file("done/web-1");
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.told.until = UNTIL_DONE;
@@ -244,8 +235,7 @@ static void what_is_marked_already_is_not_launched(void **state) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void a_folder_in_the_place_of_a_marker_is_said(void **state) {
-    (void)state;
+LOOP_TEST(a_folder_in_the_place_of_a_marker_is_said) {
     assert_int_equal(mkdir(path_of("done/web-1"), 0700), 0);
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.told.until = UNTIL_DONE;
@@ -271,8 +261,7 @@ static task_id waits_for(const char *artifact) {
     return add.first;
 }
 
-static void an_artifact_that_is_seen_when_the_disk_is_full_is_seen_again(void **state) {
-    (void)state;
+LOOP_TEST(an_artifact_that_is_seen_when_the_disk_is_full_is_seen_again) {
     task_id task = waits_for(path_of("plan.md"));
     disk_is_full(true);
     make_file("plan.md");
@@ -282,8 +271,7 @@ static void an_artifact_that_is_seen_when_the_disk_is_full_is_seen_again(void **
     kit_wait_starts(&kit, 1);
 }
 
-static void an_artifact_may_come_with_its_folders_and_after_them(void **state) {
-    (void)state;
+LOOP_TEST(an_artifact_may_come_with_its_folders_and_after_them) {
     waits_for(path_of("a/b/plan.md"));
     assert_int_equal(mkdir(path_of("a"), 0700), 0);
     kit_settle(&kit);
@@ -298,8 +286,7 @@ static void an_artifact_may_come_with_its_folders_and_after_them(void **state) {
     kit_wait_starts(&kit, 1);
 }
 
-static void many_wait_for_one_folder(void **state) {
-    (void)state;
+LOOP_TEST(many_wait_for_one_folder) {
     char name[64];
     for (unsigned i = 0; i < 100; i++) {
         snprintf(name, sizeof(name), "plan-%u", i);
@@ -312,8 +299,7 @@ static void many_wait_for_one_folder(void **state) {
     assert_int_equal(run_of(0).task, 8);
 }
 
-static void who_is_deleted_waits_no_more(void **state) {
-    (void)state;
+LOOP_TEST(who_is_deleted_waits_no_more) {
     task_id task = waits_for(path_of("plan.md"));
     assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
@@ -339,8 +325,7 @@ static void a_minute_goes_by(void) {
     turn_wake(kit.engine);
 }
 
-static void without_watches_artifacts_are_looked_for_once_a_minute(void **state) {
-    (void)state;
+LOOP_TEST(without_watches_artifacts_are_looked_for_once_a_minute) {
     take_watches_away();
     waits_for(path_of("plan.md"));
     kit_settle(&kit);
@@ -351,8 +336,7 @@ static void without_watches_artifacts_are_looked_for_once_a_minute(void **state)
     kit_wait_starts(&kit, 1);
 }
 
-static void without_watches_markers_are_looked_for_once_a_minute(void **state) {
-    (void)state;
+LOOP_TEST(without_watches_markers_are_looked_for_once_a_minute) {
     take_watches_away();
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.told.until = UNTIL_DONE;
@@ -368,8 +352,7 @@ static void without_watches_markers_are_looked_for_once_a_minute(void **state) {
     assert_int_equal(fake_start_count(), 1);
 }
 
-static void without_watches_nobody_looks_while_nobody_waits(void **state) {
-    (void)state;
+LOOP_TEST(without_watches_nobody_looks_while_nobody_waits) {
     take_watches_away();
     task_id task = running("{\"argv\":[\"a\"]}", UNTIL_EXIT);
     struct run_end end = fake_exit(0);
@@ -379,30 +362,7 @@ static void without_watches_nobody_looks_while_nobody_waits(void **state) {
     assert_true(kit.engine->watch->look_at == TIME_NEVER);
 }
 
-#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        LOOP_TEST(children_come_in_the_commit_that_has_the_end_of_their_parent),
-        LOOP_TEST(a_commit_that_failed_has_added_none_and_the_next_adds_them_once),
-        LOOP_TEST(a_run_that_ended_while_no_daemon_was_there_has_its_children),
-        cmocka_unit_test_setup_teardown(an_end_waits_for_a_store_that_answers_late, open_late,
-                                        close_it),
-        LOOP_TEST(a_bad_spawn_file_is_a_failed_run_with_its_sentence),
-        LOOP_TEST(with_checks_it_is_feedback_for_the_next_iteration),
-        LOOP_TEST(feedback_is_there_before_the_iteration_that_needs_it),
-        cmocka_unit_test_setup_teardown(a_failed_run_is_feedback_where_an_iteration_follows,
-                                        open_unfinished, close_it),
-        LOOP_TEST(what_is_marked_already_is_not_launched),
-        LOOP_TEST(a_folder_in_the_place_of_a_marker_is_said),
-        LOOP_TEST(an_artifact_that_is_seen_when_the_disk_is_full_is_seen_again),
-        LOOP_TEST(an_artifact_may_come_with_its_folders_and_after_them),
-        LOOP_TEST(many_wait_for_one_folder),
-        LOOP_TEST(who_is_deleted_waits_no_more),
-        LOOP_TEST(without_watches_artifacts_are_looked_for_once_a_minute),
-        LOOP_TEST(without_watches_markers_are_looked_for_once_a_minute),
-        LOOP_TEST(without_watches_nobody_looks_while_nobody_waits),
-    };
     fault_install();
-    return cmocka_run_group_tests_name("engine_loops", tests, NULL, NULL);
+    return tests_run();
 }

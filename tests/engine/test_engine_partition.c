@@ -1,22 +1,18 @@
 /* A partition has as many places as sinfo says it has room, where slurm.follow is on. */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "engine/executors.h"
 #include "engine/partition.h"
 #include "engine_kit.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static struct kit kit;
@@ -104,8 +100,9 @@ static void end(task_id task) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void as_many_start_as_there_is_room_for(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, NULL, close_it)
+
+FIXTURE_TEST(as_many_start_as_there_is_room_for) {
     open_with("gpu|up|3/2/7/12|1/1/1/3\nall*|up|0/1/0/1|0/1/0/1\n",
               "follow: cpus}\ntasks: {slurm: [cpus=2]");
     wait_room("the partition 'gpu' has 5 CPUs that can be used, 2 for each run");
@@ -126,14 +123,12 @@ static void as_many_start_as_there_is_room_for(void **state) {
     assert_int_equal(fake_start_count(), 4);
 }
 
-static void nodes_can_be_counted_instead(void **state) {
-    (void)state;
+FIXTURE_TEST(nodes_can_be_counted_instead) {
     open_with("gpu|up|3/2/7/12|1/1/1/3\n", "follow: nodes");
     wait_room("the partition 'gpu' has 2 nodes that can be used");
 }
 
-static void a_smaller_partition_stops_nobody_and_lets_nobody_in(void **state) {
-    (void)state;
+FIXTURE_TEST(a_smaller_partition_stops_nobody_and_lets_nobody_in) {
     open_with("gpu|up|0/2/0/2|0/2/0/2\n", "follow: cpus");
     wait_room("the partition 'gpu' has 2 CPUs that can be used, 1 for each run");
     task_id first = add("slurm:gpu"), second = add("slurm:gpu"), third = add("slurm:gpu");
@@ -149,8 +144,7 @@ static void a_smaller_partition_stops_nobody_and_lets_nobody_in(void **state) {
     end(third);
 }
 
-static void a_partition_that_comes_back_is_noticed(void **state) {
-    (void)state;
+FIXTURE_TEST(a_partition_that_comes_back_is_noticed) {
     open_with("gpu|down|0/2/0/2|0/2/0/2\n", "follow: cpus");
     wait_room("the partition 'gpu' has 0 CPUs that can be used, 1 for each run");
     task_id task = add("slurm:gpu");
@@ -160,8 +154,7 @@ static void a_partition_that_comes_back_is_noticed(void **state) {
     kit_wait_starts(&kit, 1);
 }
 
-static void what_somebody_has_set_counts_when_it_is_less(void **state) {
-    (void)state;
+FIXTURE_TEST(what_somebody_has_set_counts_when_it_is_less) {
     open_with("gpu|up|0/8/0/8|0/2/0/2\nall*|up|0/9/0/9|0/1/0/1\n",
               "follow: cpus}\nlimits: {resource: {'slurm:gpu': 1}");
     char text[256] = "";
@@ -176,8 +169,7 @@ static void what_somebody_has_set_counts_when_it_is_less(void **state) {
     assert_int_equal(fake_start_count(), 1);
 }
 
-static void without_an_answer_there_is_no_limit(void **state) {
-    (void)state;
+FIXTURE_TEST(without_an_answer_there_is_no_limit) {
     open_with(NULL, "follow: cpus"); /* its script fails */
     kit_wait(&kit, was_asked, NULL, "sinfo is asked");
     for (int i = 0; i < 4; i++)
@@ -186,8 +178,7 @@ static void without_an_answer_there_is_no_limit(void **state) {
     assert_null(engine_partition_at(kit.engine, 0));
 }
 
-static void what_is_no_partition_is_not_believed(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_no_partition_is_not_believed) {
     open_with("no\nsense|here\n|up|1/1/1/1|1/1/1/1\nx|up|a/b|1/1\ny|up|-1/0/0/1|1/1/1/1\n",
               "follow: cpus");
     kit_wait(&kit, was_asked, NULL, "sinfo is asked");
@@ -197,27 +188,11 @@ static void what_is_no_partition_is_not_believed(void **state) {
     assert_null(engine_partition_at(kit.engine, 0));
 }
 
-static void who_does_not_follow_asks_nobody(void **state) {
-    (void)state;
+FIXTURE_TEST(who_does_not_follow_asks_nobody) {
     open_with("gpu|up|0/1/0/1|0/1/0/1\n", "follow: off");
     (void)add("slurm:gpu");
     (void)add("slurm:gpu");
     kit_wait_starts(&kit, 2);
     assert_null(engine_partition_at(kit.engine, 0));
     assert_false(was_asked(&kit, NULL));
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_teardown(name, close_it)
-    const struct CMUnitTest tests[] = {
-        TEST(as_many_start_as_there_is_room_for),
-        TEST(nodes_can_be_counted_instead),
-        TEST(a_smaller_partition_stops_nobody_and_lets_nobody_in),
-        TEST(a_partition_that_comes_back_is_noticed),
-        TEST(what_somebody_has_set_counts_when_it_is_less),
-        TEST(without_an_answer_there_is_no_limit),
-        TEST(what_is_no_partition_is_not_believed),
-        TEST(who_does_not_follow_asks_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

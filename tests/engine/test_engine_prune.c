@@ -1,16 +1,12 @@
 /* What is finished does not stay for ever: what goes, what stays, and that nobody waits for it. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine_kit.h"
+#include "harness/test.h"
 #include "late_store.h"
 
 #define OLD DAYS(40)
@@ -89,8 +85,9 @@ static void two_of_each(struct store_batch *batch) {
     put_task(batch, 104, TASK_DRAFT, today - OLD);
 }
 
-static void what_is_old_and_finished_goes_with_its_folder_and_marker(void **state) {
-    (void)state;
+#define PRUNE_TEST(name_) TEST_WITH(name_, open_short, close_it)
+
+PRUNE_TEST(what_is_old_and_finished_goes_with_its_folder_and_marker) {
     char marker[96];
     kit_stop(&kit);
     kit_store(&kit, two_of_each);
@@ -114,8 +111,7 @@ static void too_many(struct store_batch *batch) {
         put_task(batch, id, TASK_DONE, today - HOURS(2) + (time_ms)id);
 }
 
-static void of_too_many_the_oldest_go(void **state) {
-    (void)state;
+PRUNE_TEST(of_too_many_the_oldest_go) {
     kit_stop(&kit);
     kit_store(&kit, too_many);
     kit_start(&kit);
@@ -149,8 +145,7 @@ static void a_crowd_in_front(struct store_batch *batch) {
     put_task(batch, 500, TASK_DONE, today - OLD); /* younger than all of them, and alone */
 }
 
-static void those_that_are_needed_do_not_hide_those_that_are_not(void **state) {
-    (void)state;
+PRUNE_TEST(those_that_are_needed_do_not_hide_those_that_are_not) {
     kit_stop(&kit);
     kit_store(&kit, a_crowd_in_front);
     kit_start(&kit);
@@ -186,8 +181,7 @@ static void take_age(void *ctx, const struct store_answer *answer, const struct 
 }
 
 /* Else a chain of ten would be kept ten times as long. */
-static void who_needed_a_task_that_goes_keeps_its_own_age(void **state) {
-    (void)state;
+PRUNE_TEST(who_needed_a_task_that_goes_keeps_its_own_age) {
     const task_id behind = 102;
     time_ms changed_at = 0;
     kit_stop(&kit);
@@ -215,8 +209,7 @@ static void old_and_young_events(struct store_batch *batch) {
     }
 }
 
-static void events_that_are_too_old_go(void **state) {
-    (void)state;
+PRUNE_TEST(events_that_are_too_old_go) {
     next_event = engine_last_event(kit.engine) + 1;
     kit_stop(&kit);
     kit_store(&kit, old_and_young_events);
@@ -236,8 +229,7 @@ static void only_old_events(struct store_batch *batch) {
     }
 }
 
-static void numbers_rise_even_if_everything_was_old(void **state) {
-    (void)state;
+PRUNE_TEST(numbers_rise_even_if_everything_was_old) {
     next_event = engine_last_event(kit.engine) + 1;
     kit_stop(&kit);
     kit_store(&kit, only_old_events);
@@ -257,8 +249,7 @@ static void many_events(struct store_batch *batch) {
     }
 }
 
-static void of_too_many_events_the_oldest_go(void **state) {
-    (void)state;
+PRUNE_TEST(of_too_many_events_the_oldest_go) {
     next_event = engine_last_event(kit.engine) + 1;
     kit_stop(&kit);
     kit_store(&kit, many_events);
@@ -270,8 +261,7 @@ static void of_too_many_events_the_oldest_go(void **state) {
 
 /* --- a store that answers later --------------------------------------------------------------- */
 
-static void answers_that_come_later_are_used_then(void **state) {
-    (void)state;
+TEST_WITH(answers_that_come_later_are_used_then, open_late, close_it) {
     kit_stop(&kit);
     kit_store(&kit, two_of_each);
     late_hold_answers(true);
@@ -284,20 +274,4 @@ static void answers_that_come_later_are_used_then(void **state) {
     wait_gone(101);
     assert_false(has_task(103));
     assert_true(has_task(102));
-}
-
-#define PRUNE_TEST(name) cmocka_unit_test_setup_teardown(name, open_short, close_it)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        PRUNE_TEST(what_is_old_and_finished_goes_with_its_folder_and_marker),
-        PRUNE_TEST(of_too_many_the_oldest_go),
-        PRUNE_TEST(those_that_are_needed_do_not_hide_those_that_are_not),
-        PRUNE_TEST(who_needed_a_task_that_goes_keeps_its_own_age),
-        PRUNE_TEST(events_that_are_too_old_go),
-        PRUNE_TEST(numbers_rise_even_if_everything_was_old),
-        PRUNE_TEST(of_too_many_events_the_oldest_go),
-        cmocka_unit_test_setup_teardown(answers_that_come_later_are_used_then, open_late, close_it),
-    };
-    return cmocka_run_group_tests_name("engine_prune", tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* Runs outlive the daemon: what the next one makes of what it finds, and of how runs ended. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 
 static struct kit kit;
 
@@ -57,8 +53,9 @@ static enum outcome recorded(task_id task) {
 
 /* --- stops ----------------------------------------------------------------------------------- */
 
-static void a_stop_that_was_ordered_is_sent_again_by_the_next_daemon(void **state) {
-    (void)state;
+#define RECOVER_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+
+RECOVER_TEST(a_stop_that_was_ordered_is_sent_again_by_the_next_daemon) {
     task_id task = running();
     assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(fake_stop_count(), 1);
@@ -71,8 +68,7 @@ static void a_stop_that_was_ordered_is_sent_again_by_the_next_daemon(void **stat
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
 
-static void a_run_that_goes_on_is_not_stopped_by_a_restart(void **state) {
-    (void)state;
+RECOVER_TEST(a_run_that_goes_on_is_not_stopped_by_a_restart) {
     task_id task = running();
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
@@ -86,8 +82,7 @@ static bool is_zero(const struct tag_key *key) {
     return memcmp(key, &zero, sizeof(zero)) == 0;
 }
 
-static void the_store_knows_who_a_run_is_while_it_lives(void **state) {
-    (void)state;
+RECOVER_TEST(the_store_knows_who_a_run_is_while_it_lives) {
     struct run_row run;
     fake_shim_is(4711, 99, "/sys/fs/cgroup/sluice-0123abcd/1.1");
     task_id task = running();
@@ -111,8 +106,7 @@ static void the_store_knows_who_a_run_is_while_it_lives(void **state) {
 }
 
 /* The key is in the commit of the order: a shim that lives always has one that the store knows. */
-static void the_key_is_stored_before_the_shim_lives(void **state) {
-    (void)state;
+RECOVER_TEST(the_key_is_stored_before_the_shim_lives) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct tag_key key = fake_start_at(0)->key;
@@ -131,8 +125,7 @@ static void the_key_is_stored_before_the_shim_lives(void **state) {
     assert_string_equal(fake_known()->cgroup, "");
 }
 
-static void two_runs_have_two_keys(void **state) {
-    (void)state;
+RECOVER_TEST(two_runs_have_two_keys) {
     (void)running();
     end_last((struct run_end){ .kind = RUN_END_LOST, .code = -1 });
     kit_wait_starts(&kit, 2);
@@ -141,8 +134,7 @@ static void two_runs_have_two_keys(void **state) {
 }
 
 /* As at the shutdown of the machine, when every process gets a TERM. */
-static void a_run_that_was_stopped_from_outside_is_not_canceled(void **state) {
-    (void)state;
+RECOVER_TEST(a_run_that_was_stopped_from_outside_is_not_canceled) {
     task_id task = running();
     end_last((struct run_end){
         .kind = RUN_END_STOPPED, .code = -1, .signal = SIGTERM, .started_at = 1, .ended_at = 2 });
@@ -164,8 +156,7 @@ static int cancel_now(struct engine *engine, struct kit_ask *ask) {
     return engine_tell(engine, &fact, &ask->err);
 }
 
-static void the_second_cancel_kills_at_once(void **state) {
-    (void)state;
+RECOVER_TEST(the_second_cancel_kills_at_once) {
     task_id task = running();
     assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
     assert_true(kit_run(&kit, cancel_now, NULL) >= 0);
@@ -189,8 +180,7 @@ static bool is_stopped(struct kit *k, void *ctx) {
     return fake_stop_count() > 0;
 }
 
-static void a_launch_that_takes_too_long_is_ended_and_tried_again(void **state) {
-    (void)state;
+RECOVER_TEST(a_launch_that_takes_too_long_is_ended_and_tried_again) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait(&kit, is_stopped, NULL, "the launch is ended");
     assert_int_equal(fake_stop_at(0)->how, STOP_AT_ONCE);
@@ -202,8 +192,7 @@ static void a_launch_that_takes_too_long_is_ended_and_tried_again(void **state) 
 }
 
 /* The daemon that sent the stop is not the one that reads the end. */
-static void its_end_is_a_launch_failure_for_the_next_daemon_too(void **state) {
-    (void)state;
+RECOVER_TEST(its_end_is_a_launch_failure_for_the_next_daemon_too) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1 };
@@ -213,8 +202,7 @@ static void its_end_is_a_launch_failure_for_the_next_daemon_too(void **state) {
     assert_int_equal(kit_view(&kit, task).launch_failures, 1);
 }
 
-static void an_agent_that_ends_at_once_without_a_word_was_not_launched(void **state) {
-    (void)state;
+RECOVER_TEST(an_agent_that_ends_at_once_without_a_word_was_not_launched) {
     task_id task = 0;
     struct run_end silent = fake_exit(0);
     silent.out_bytes = 0;
@@ -255,8 +243,7 @@ static void call_it_running(struct store_batch *batch) {
     store_change_task(batch, &row, STORE_CHANGE_SEEN);
 }
 
-static void a_live_task_without_a_run_is_lost_and_not_live_for_ever(void **state) {
-    (void)state;
+RECOVER_TEST(a_live_task_without_a_run_is_lost_and_not_live_for_ever) {
     assert_int_equal(kit_pause(&kit, true), 0);
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_stop(&kit);
@@ -269,8 +256,7 @@ static void a_live_task_without_a_run_is_lost_and_not_live_for_ever(void **state
 }
 
 /* The core that is built after it has such a task too. */
-static void also_when_the_first_commit_fails(void **state) {
-    (void)state;
+RECOVER_TEST(also_when_the_first_commit_fails) {
     assert_int_equal(kit_pause(&kit, true), 0);
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_stop(&kit);
@@ -293,8 +279,7 @@ static void count_specs(void *ctx, const struct store_answer *answer, const stru
     *(size_t *)ctx = answer->count;
 }
 
-static void a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing(void **state) {
-    (void)state;
+RECOVER_TEST(a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.told.state = TASK_DRAFT;
     add.draft.external_id = "card-1";
@@ -320,8 +305,7 @@ static int report_tokens(struct engine *engine, struct kit_ask *ask) {
     return engine_report_usage(engine, 1, &usage, &ask->err);
 }
 
-static void an_old_report_takes_nothing_back(void **state) {
-    (void)state;
+RECOVER_TEST(an_old_report_takes_nothing_back) {
     task_id task = running();
     assert_int_equal(kit_run(&kit, report_tokens, "1000 50"), 0);
     assert_int_equal(kit_run(&kit, report_tokens, "900 60"), 0);
@@ -334,8 +318,7 @@ static void an_old_report_takes_nothing_back(void **state) {
     assert_int_equal(kit_view(&kit, task).tokens, 1060);
 }
 
-static void an_end_before_the_start_was_told_is_both(void **state) {
-    (void)state;
+RECOVER_TEST(an_end_before_the_start_was_told_is_both) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     end_last(fake_exit(0));
@@ -351,8 +334,7 @@ static int mark(struct engine *engine, struct kit_ask *ask) {
     return engine_mark_done(engine, 1, &ask->err);
 }
 
-static void work_that_is_done_again_needs_a_new_marker(void **state) {
-    (void)state;
+RECOVER_TEST(work_that_is_done_again_needs_a_new_marker) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.told.until = UNTIL_DONE;
     assert_int_equal(kit_do(&kit, &add), 0);
@@ -373,8 +355,7 @@ static int open_group(struct engine *engine, struct kit_ask *ask) {
     return r < 0 ? r : (int)group;
 }
 
-static void a_made_name_is_nobody_elses(void **state) {
-    (void)state;
+RECOVER_TEST(a_made_name_is_nobody_elses) {
     assert_int_equal(kit_run(&kit, open_group, "group-2"), 1);
     assert_int_equal(kit_run(&kit, open_group, NULL), 2);
     assert_non_null(engine_find_group(kit.engine, "group-3"));
@@ -386,8 +367,7 @@ static void the_time_is_over(void *ctx) {
     loop_stop(ctx);
 }
 
-static void without_work_nothing_wakes_up(void **state) {
-    (void)state;
+RECOVER_TEST(without_work_nothing_wakes_up) {
     running();
     kit_settle(&kit);
     struct error err = { 0 };
@@ -399,8 +379,7 @@ static void without_work_nothing_wakes_up(void **state) {
     assert_true(loop_wakeups(kit.loop) - before <= 2); /* the timer of this test */
 }
 
-static void f057_a_restart_is_no_tick(void **state) {
-    (void)state;
+RECOVER_TEST(f057_a_restart_is_no_tick) {
     kit_close(&kit);
     kit_open(&kit, KIT_CALM "preset: gastown\nlimits: {runs: 4}\npace: {tick_s: 3600}\n");
     task_id task = running();
@@ -413,30 +392,7 @@ static void f057_a_restart_is_no_tick(void **state) {
     assert_int_equal(kit_state(&kit, task + 1), TASK_READY);
 }
 
-#define RECOVER_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        RECOVER_TEST(a_stop_that_was_ordered_is_sent_again_by_the_next_daemon),
-        RECOVER_TEST(a_run_that_goes_on_is_not_stopped_by_a_restart),
-        RECOVER_TEST(the_store_knows_who_a_run_is_while_it_lives),
-        RECOVER_TEST(the_key_is_stored_before_the_shim_lives),
-        RECOVER_TEST(two_runs_have_two_keys),
-        RECOVER_TEST(a_run_that_was_stopped_from_outside_is_not_canceled),
-        RECOVER_TEST(the_second_cancel_kills_at_once),
-        RECOVER_TEST(a_launch_that_takes_too_long_is_ended_and_tried_again),
-        RECOVER_TEST(its_end_is_a_launch_failure_for_the_next_daemon_too),
-        RECOVER_TEST(an_agent_that_ends_at_once_without_a_word_was_not_launched),
-        RECOVER_TEST(a_live_task_without_a_run_is_lost_and_not_live_for_ever),
-        RECOVER_TEST(also_when_the_first_commit_fails),
-        RECOVER_TEST(a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing),
-        RECOVER_TEST(an_old_report_takes_nothing_back),
-        RECOVER_TEST(an_end_before_the_start_was_told_is_both),
-        RECOVER_TEST(work_that_is_done_again_needs_a_new_marker),
-        RECOVER_TEST(a_made_name_is_nobody_elses),
-        RECOVER_TEST(without_work_nothing_wakes_up),
-        RECOVER_TEST(f057_a_restart_is_no_tick),
-    };
     fault_install();
-    return cmocka_run_group_tests_name("engine_recover", tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,17 +1,13 @@
 /* A backup was restored: tasks are as they were, run folders are not. No work is done twice, and no
  * number is given twice. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "engine/alert.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 
 #define CALM KIT_CALM "retry: {failed: {delay_s: 0}}\n"
 
@@ -81,8 +77,9 @@ static struct run_row run_on_record(task_id task, uint32_t attempt) {
 
 /* --- one run of a task that was queued -------------------------------------------------------- */
 
-static void a_run_that_lives_is_the_run_of_its_task(void **state) {
-    (void)state;
+#define RESTORE_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+
+RESTORE_TEST(a_run_that_lives_is_the_run_of_its_task) {
     task_id task = queued();
     left_over(task, 1, ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
@@ -102,8 +99,7 @@ static void a_run_that_lives_is_the_run_of_its_task(void **state) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void it_can_be_canceled(void **state) {
-    (void)state;
+RESTORE_TEST(it_can_be_canceled) {
     task_id task = queued();
     left_over(task, 1, ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
@@ -115,8 +111,7 @@ static void it_can_be_canceled(void **state) {
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
 
-static void what_it_did_meanwhile_is_not_done_again(void **state) {
-    (void)state;
+RESTORE_TEST(what_it_did_meanwhile_is_not_done_again) {
     task_id task = queued();
     struct run_end end = fake_exit(0);
     left_over(task, 1, ADOPTED_ENDED, &end);
@@ -131,8 +126,7 @@ static void what_it_did_meanwhile_is_not_done_again(void **state) {
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
 }
 
-static void after_a_failure_the_next_attempt_follows(void **state) {
-    (void)state;
+RESTORE_TEST(after_a_failure_the_next_attempt_follows) {
     task_id task = queued();
     struct run_end end = fake_exit(3);
     left_over(task, 1, ADOPTED_ENDED, &end);
@@ -143,8 +137,7 @@ static void after_a_failure_the_next_attempt_follows(void **state) {
     assert_int_equal(kit_view(&kit, task).failures, 1);
 }
 
-static void one_that_left_nothing_is_lost(void **state) {
-    (void)state;
+RESTORE_TEST(one_that_left_nothing_is_lost) {
     task_id task = queued();
     left_lost(task, 1);
     kit_restart(&kit);
@@ -157,8 +150,7 @@ static void one_that_left_nothing_is_lost(void **state) {
 
 /* --- other states ------------------------------------------------------------------------------ */
 
-static void a_draft_that_was_started_since_runs(void **state) {
-    (void)state;
+RESTORE_TEST(a_draft_that_was_started_since_runs) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.told.state = TASK_DRAFT;
     assert_int_equal(kit_do(&kit, &add), 0);
@@ -170,8 +162,7 @@ static void a_draft_that_was_started_since_runs(void **state) {
 }
 
 /* The one before it was done, which the rows do not know either. */
-static void what_waited_for_another_runs(void **state) {
-    (void)state;
+RESTORE_TEST(what_waited_for_another_runs) {
     task_id first = queued(), next = 0;
     struct run_end end = fake_exit(0);
     assert_int_equal(kit_add_after(&kit, first, &next), 0);
@@ -194,8 +185,7 @@ static task_id running(void) {
     return task;
 }
 
-static void a_later_attempt_takes_the_place_of_one_that_is_over(void **state) {
-    (void)state;
+RESTORE_TEST(a_later_attempt_takes_the_place_of_one_that_is_over) {
     task_id task = running();
     struct run_end end = fake_exit(3);
     fake_has_folder("web-1", 1);
@@ -214,8 +204,7 @@ static void a_later_attempt_takes_the_place_of_one_that_is_over(void **state) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void beside_one_that_lives_no_other_is_ours(void **state) {
-    (void)state;
+RESTORE_TEST(beside_one_that_lives_no_other_is_ours) {
     task_id task = running();
     fake_will_adopt(key_of(task, 1), ADOPTED_ALIVE, NULL);
     fake_has_folder("web-1", 2);
@@ -227,8 +216,7 @@ static void beside_one_that_lives_no_other_is_ours(void **state) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-static void a_finished_task_stays_finished(void **state) {
-    (void)state;
+RESTORE_TEST(a_finished_task_stays_finished) {
     task_id task = running();
     end_with(task, 1, 0);
     kit_wait_state(&kit, task, TASK_DONE);
@@ -257,8 +245,7 @@ static void write_end(const char *folder, const struct run_end *end) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void the_newest_attempt_counts_and_the_others_are_on_record(void **state) {
-    (void)state;
+RESTORE_TEST(the_newest_attempt_counts_and_the_others_are_on_record) {
     task_id task = queued();
     struct run_end end = fake_exit(7);
     write_end("web-1/1", &end);
@@ -281,8 +268,7 @@ static void the_newest_attempt_counts_and_the_others_are_on_record(void **state)
 
 /* --- crashes ------------------------------------------------------------------------------------- */
 
-static void a_crash_before_the_first_commit_changes_nothing(void **state) {
-    (void)state;
+RESTORE_TEST(a_crash_before_the_first_commit_changes_nothing) {
     task_id task = queued();
     left_over(task, 1, ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
@@ -297,8 +283,7 @@ static void a_crash_before_the_first_commit_changes_nothing(void **state) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-static void a_first_commit_that_fails_changes_nothing(void **state) {
-    (void)state;
+RESTORE_TEST(a_first_commit_that_fails_changes_nothing) {
     task_id task = queued();
     struct run_end end = fake_exit(0);
     left_over(task, 1, ADOPTED_ENDED, &end);
@@ -318,8 +303,7 @@ static void a_first_commit_that_fails_changes_nothing(void **state) {
 
 /* --- numbers and places ---------------------------------------------------------------------------- */
 
-static void no_number_is_given_that_a_folder_has(void **state) {
-    (void)state;
+RESTORE_TEST(no_number_is_given_that_a_folder_has) {
     fake_has_folder("web-40", 1);
     fake_has_folder("gone-39", 2);
     fake_has_folder("notes", 1);
@@ -333,8 +317,7 @@ static void no_number_is_given_that_a_folder_has(void **state) {
 }
 
 /* The backup is older than `again`: the task is done in it, and its second run lives. */
-static void a_finished_task_is_not_started_beside_its_living_run(void **state) {
-    (void)state;
+RESTORE_TEST(a_finished_task_is_not_started_beside_its_living_run) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     end_with(task, 1, 0);
@@ -354,8 +337,7 @@ static void a_finished_task_is_not_started_beside_its_living_run(void **state) {
     assert_int_equal(fake_start_at(1)->run.attempt, 10); /* its folder is another one */
 }
 
-static void a_run_of_an_unknown_project_keeps_its_place(void **state) {
-    (void)state;
+RESTORE_TEST(a_run_of_an_unknown_project_keeps_its_place) {
     kit_close(&kit);
     kit_open(&kit, CALM "limits: {runs: 1}\n");
     fake_has_external("gone-77");
@@ -368,27 +350,7 @@ static void a_run_of_an_unknown_project_keeps_its_place(void **state) {
     kit_wait_starts(&kit, 1);
 }
 
-#define RESTORE_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        RESTORE_TEST(a_run_that_lives_is_the_run_of_its_task),
-        RESTORE_TEST(it_can_be_canceled),
-        RESTORE_TEST(what_it_did_meanwhile_is_not_done_again),
-        RESTORE_TEST(after_a_failure_the_next_attempt_follows),
-        RESTORE_TEST(one_that_left_nothing_is_lost),
-        RESTORE_TEST(a_draft_that_was_started_since_runs),
-        RESTORE_TEST(what_waited_for_another_runs),
-        RESTORE_TEST(a_later_attempt_takes_the_place_of_one_that_is_over),
-        RESTORE_TEST(beside_one_that_lives_no_other_is_ours),
-        RESTORE_TEST(a_finished_task_stays_finished),
-        RESTORE_TEST(the_newest_attempt_counts_and_the_others_are_on_record),
-        RESTORE_TEST(a_crash_before_the_first_commit_changes_nothing),
-        RESTORE_TEST(a_first_commit_that_fails_changes_nothing),
-        RESTORE_TEST(no_number_is_given_that_a_folder_has),
-        RESTORE_TEST(a_finished_task_is_not_started_beside_its_living_run),
-        RESTORE_TEST(a_run_of_an_unknown_project_keeps_its_place),
-    };
     fault_install();
-    return cmocka_run_group_tests_name("engine_restore", tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,14 +1,9 @@
 /* test_engine_rows.c: what counts as a change of a task that users see. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "engine/engine_internal.h"
+#include "harness/test.h"
 
 struct member {
     const char *name;
@@ -65,43 +60,29 @@ static uint64_t look_with(const struct member *member, unsigned char value) {
     return rows_look(&spec);
 }
 
-static void a_change_that_users_see_has_another_look(void **state) {
-    (void)state;
+TEST(a_change_that_users_see_has_another_look) {
     for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
         if (look_with(&seen[i], 1) == look_with(&seen[i], 0))
             fail_msg("%s changes, and nobody sees it", seen[i].name);
 }
 
-static void two_changes_do_not_cancel_each_other(void **state) {
-    (void)state;
+TEST(two_changes_do_not_cancel_each_other) {
     struct task_spec a = { .iteration = 1, .attempt = 2 }, b = { .iteration = 2, .attempt = 1 };
     assert_int_not_equal(rows_look(&a), rows_look(&b));
 }
 
-static void what_the_core_keeps_for_itself_does_not_change_the_look(void **state) {
-    (void)state;
+TEST(what_the_core_keeps_for_itself_does_not_change_the_look) {
     for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
         if (look_with(&unseen[i], 1) != look_with(&unseen[i], 0))
             fail_msg("%s changes, and users see it", unseen[i].name);
 }
 
 /* A member that is new is in one of the lists above. */
-static void every_member_is_seen_or_not(void **state) {
-    (void)state;
+TEST(every_member_is_seen_or_not) {
     size_t bytes = 0;
     for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
         bytes += seen[i].size;
     for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
         bytes += unseen[i].size;
     assert_in_range(sizeof(struct task_spec) - bytes, 0, 24); /* what alignment leaves */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_change_that_users_see_has_another_look),
-        cmocka_unit_test(two_changes_do_not_cancel_each_other),
-        cmocka_unit_test(what_the_core_keeps_for_itself_does_not_change_the_look),
-        cmocka_unit_test(every_member_is_seen_or_not),
-    };
-    return cmocka_run_group_tests_name("engine_rows", tests, NULL, NULL);
 }

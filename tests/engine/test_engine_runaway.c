@@ -1,16 +1,11 @@
 /* Runs that end quickly, again and again: the pause before the next attempt grows, people are told, and one run that
  * lasts ends it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "engine/alert.h"
 #include "engine/loops.h"
 #include "engine_kit.h"
+#include "harness/test.h"
 
 #define COMMAND "{\"argv\":[\"false\"]}"
 #define PAUSES  "runaway: {pause_s: 1000, pause_max_s: 3000, alert_after: 3}\n"
@@ -62,8 +57,7 @@ static bool alert_is_open(void) {
     return engine_alert_is_open(kit.engine, "runaway:web-1");
 }
 
-static void the_pause_doubles_while_runs_end_quickly_up_to_its_maximum(void **state) {
-    (void)state;
+TEST_WITH(the_pause_doubles_while_runs_end_quickly_up_to_its_maximum, NULL, close_it) {
     begin(KIT_CALM PAUSES);
     end_after(SECONDS(1));
     assert_true(held_for(SECONDS(1000), SECONDS(1000)));
@@ -76,8 +70,7 @@ static void the_pause_doubles_while_runs_end_quickly_up_to_its_maximum(void **st
     assert_int_equal(engine_quick_ends(kit.engine, task), 3);
 }
 
-static void a_run_that_lasts_ends_it(void **state) {
-    (void)state;
+TEST_WITH(a_run_that_lasts_ends_it, NULL, close_it) {
     begin(KIT_CALM PAUSES "retry: {failed: {max: unlimited}}\n");
     for (int i = 0; i < 3; i++)
         end_after(0);
@@ -90,8 +83,7 @@ static void a_run_that_lasts_ends_it(void **state) {
     assert_true(held_for(SECONDS(1000), SECONDS(1000)));
 }
 
-static void a_restart_of_the_daemon_does_not_begin_the_count_again(void **state) {
-    (void)state;
+TEST_WITH(a_restart_of_the_daemon_does_not_begin_the_count_again, NULL, close_it) {
     begin(KIT_CALM PAUSES);
     end_after(0);
     end_after(0);
@@ -100,8 +92,7 @@ static void a_restart_of_the_daemon_does_not_begin_the_count_again(void **state)
     assert_true(held_for(SECONDS(2000), SECONDS(2000)));
 }
 
-static void a_delay_that_the_owner_has_set_is_kept_and_there_is_only_the_alert(void **state) {
-    (void)state;
+TEST_WITH(a_delay_that_the_owner_has_set_is_kept_and_there_is_only_the_alert, NULL, close_it) {
     begin(KIT_CALM PAUSES "retry: {failed: {delay_s: 500, cap_s: 500, jitter: 0}}\n");
     for (int i = 0; i < 3; i++)
         end_after(0);
@@ -109,14 +100,12 @@ static void a_delay_that_the_owner_has_set_is_kept_and_there_is_only_the_alert(v
     assert_true(alert_is_open());
 }
 
-static void preset_conductor_keeps_the_delay_of_its_document(void **state) {
-    (void)state;
+TEST_WITH(preset_conductor_keeps_the_delay_of_its_document, NULL, close_it) {
     begin("preset: conductor\n" KIT_CALM);
     assert_int_equal(config_number(engine_config(kit.engine), "runaway.pause_s", NULL), 0);
 }
 
-static void the_alert_ends_with_the_task(void **state) {
-    (void)state;
+TEST_WITH(the_alert_ends_with_the_task, NULL, close_it) {
     begin(KIT_CALM PAUSES "retry: {failed: {max: 3}}\n");
     for (int i = 0; i < 3; i++)
         end_after(0);
@@ -125,18 +114,4 @@ static void the_alert_ends_with_the_task(void **state) {
     assert_int_equal(kit_state(&kit, task), TASK_FAILED);
     assert_false(alert_is_open());
     assert_int_equal(engine_quick_ends(kit.engine, task), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_pause_doubles_while_runs_end_quickly_up_to_its_maximum,
-                                  close_it),
-        cmocka_unit_test_teardown(a_run_that_lasts_ends_it, close_it),
-        cmocka_unit_test_teardown(a_restart_of_the_daemon_does_not_begin_the_count_again, close_it),
-        cmocka_unit_test_teardown(
-            a_delay_that_the_owner_has_set_is_kept_and_there_is_only_the_alert, close_it),
-        cmocka_unit_test_teardown(preset_conductor_keeps_the_delay_of_its_document, close_it),
-        cmocka_unit_test_teardown(the_alert_ends_with_the_task, close_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* Two executors: a task runs where it belongs, and the next daemon asks the right one what became of it. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "engine/alert.h"
 #include "engine/executors.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 #define CALM KIT_CALM "limits: {runs: 50}\n"
@@ -67,8 +63,12 @@ static void name_of_store(const char *token, char ret[32]) {
 
 /* --- where --------------------------------------------------------------------------------------- */
 
-static void without_such_tasks_slurm_costs_nothing(void **state) {
-    (void)state;
+static int open_with_folder(void **state);
+
+#define FIXTURE_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+#define NAME_TEST(name_)    TEST_WITH(name_, open_with_folder, close_it)
+
+FIXTURE_TEST(without_such_tasks_slurm_costs_nothing) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     assert_false(start_of(task)->in_slurm);
@@ -76,8 +76,7 @@ static void without_such_tasks_slurm_costs_nothing(void **state) {
     assert_int_equal(fake_slurm_made(), 0);
 }
 
-static void a_task_runs_where_it_belongs(void **state) {
-    (void)state;
+FIXTURE_TEST(a_task_runs_where_it_belongs) {
     task_id far =
         in_slurm("{\"argv\":[\"a\"],\"timeout_s\":60,\"grace_s\":5,\"memory_mb\":3,"
                  "\"checks\":[{\"argv\":[\"c\"],\"timeout_s\":10}],"
@@ -113,8 +112,7 @@ static void a_task_runs_where_it_belongs(void **state) {
     assert_string_equal(row.boot_id, "boot-1");
 }
 
-static void without_a_time_out_slurm_is_asked_for_none(void **state) {
-    (void)state;
+FIXTURE_TEST(without_a_time_out_slurm_is_asked_for_none) {
     task_id endless = in_slurm("{\"argv\":[\"a\"]}");
     task_id check = in_slurm("{\"argv\":[\"a\"],\"timeout_s\":60,\"checks\":[[\"c\"]]}");
     kit_wait_starts(&kit, 2);
@@ -122,8 +120,7 @@ static void without_a_time_out_slurm_is_asked_for_none(void **state) {
     assert_non_null(strstr(start_of(check)->place, "time=0"));
 }
 
-static void a_stop_goes_to_the_executor_that_has_the_run(void **state) {
-    (void)state;
+FIXTURE_TEST(a_stop_goes_to_the_executor_that_has_the_run) {
     task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2);
     fake_tell_started(start_of(far)->run);
@@ -146,8 +143,7 @@ static bool is_stopped(struct kit *k, void *ctx) {
     return fake_stop_count() > 0;
 }
 
-static void a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take(void **state) {
-    (void)state;
+FIXTURE_TEST(a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take) {
     task_id far = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     (void)kit_web(&kit, "{\"argv\":[\"b\"]}"); /* later, so its deadline is the later one */
@@ -162,8 +158,7 @@ static void a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take(void **sta
     kit_wait_state(&kit, far, TASK_RUNNING);
 }
 
-static void what_slurm_says_of_a_run_can_be_asked_for(void **state) {
-    (void)state;
+FIXTURE_TEST(what_slurm_says_of_a_run_can_be_asked_for) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2);
@@ -175,8 +170,7 @@ static void what_slurm_says_of_a_run_can_be_asked_for(void **state) {
 
 /* --- the next daemon ----------------------------------------------------------------------------- */
 
-static void the_row_says_who_is_asked(void **state) {
-    (void)state;
+FIXTURE_TEST(the_row_says_who_is_asked) {
     task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2);
     char expected[2][64];
@@ -191,8 +185,7 @@ static void the_row_says_who_is_asked(void **state) {
 }
 
 /* Nothing lives there, and no folder is left: the key of its partition tells it. */
-static void a_task_that_was_in_slurm_is_enough_to_ask_slurm(void **state) {
-    (void)state;
+FIXTURE_TEST(a_task_that_was_in_slurm_is_enough_to_ask_slurm) {
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = fake_exit(0);
@@ -210,8 +203,7 @@ static void forget_runs(struct store_batch *batch) {
     store_put_run(batch, &row);
 }
 
-static void a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there(void **state) {
-    (void)state;
+FIXTURE_TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there) {
     task_id far = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_key younger = { .task = far, .attempt = 2 };
@@ -234,8 +226,7 @@ static void a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there(void **s
 }
 
 /* Nothing in the rows tells of Slurm: the folder does. */
-static void a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place(void **state) {
-    (void)state;
+FIXTURE_TEST(a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place) {
     assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"a\"]}", &(task_id){ 0 }), 0);
     kit_stop(&kit);
     fake_has_slurm_external("web-77");
@@ -284,13 +275,11 @@ static void expect_one_name(void) {
     assert_string_equal(second, first);
 }
 
-static void jobs_and_the_data_folder_have_the_same_name_for_ever(void **state) {
-    (void)state;
+NAME_TEST(jobs_and_the_data_folder_have_the_same_name_for_ever) {
     expect_one_name();
 }
 
-static void a_name_that_could_not_be_stored_is_stored_with_the_next_commit(void **state) {
-    (void)state;
+NAME_TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_commit) {
     char folder[32];
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
     kit_wait_failures(&kit, 1);
@@ -321,8 +310,7 @@ static void start_with_old_names(void (*write)(struct store_batch *batch)) {
     kit_start(&kit);
 }
 
-static void a_store_keeps_the_name_on_its_data_folder(void **state) {
-    (void)state;
+NAME_TEST(a_store_keeps_the_name_on_its_data_folder) {
     char name[32];
     start_with_old_names(of_folder);
     name_in_use(name);
@@ -332,8 +320,7 @@ static void a_store_keeps_the_name_on_its_data_folder(void **state) {
     assert_string_equal(name, "sluice:00000000000000bb");
 }
 
-static void of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known(void **state) {
-    (void)state;
+NAME_TEST(of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known) {
     char name[32];
     start_with_old_names(of_both);
     name_in_use(name);
@@ -345,8 +332,7 @@ static void of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known(void *
 
 /* --- what goes wrong ----------------------------------------------------------------------------- */
 
-static void a_lost_node_is_no_failure_of_the_task(void **state) {
-    (void)state;
+FIXTURE_TEST(a_lost_node_is_no_failure_of_the_task) {
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     fake_tell_started(start_of(task)->run);
@@ -363,8 +349,7 @@ static void a_lost_node_is_no_failure_of_the_task(void **state) {
 }
 
 /* Slurm does not know when it began, nor what it has printed: it was seen to live all the same. */
-static void an_agent_that_slurm_kills_for_its_memory_was_launched_well(void **state) {
-    (void)state;
+FIXTURE_TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well) {
     static const char *const keys[] = { "slurm:gpu" };
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     ask.draft.agent = "bot";
@@ -384,8 +369,7 @@ static void an_agent_that_slurm_kills_for_its_memory_was_launched_well(void **st
     assert_int_equal(kit_view(&kit, ask.first).failures, 1);
 }
 
-static void the_time_limit_of_slurm_is_a_time_out(void **state) {
-    (void)state;
+FIXTURE_TEST(the_time_limit_of_slurm_is_a_time_out) {
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = { .kind = RUN_END_TIMEOUT, .code = -1, .started_at = 1, .ended_at = 2 };
@@ -396,8 +380,7 @@ static void the_time_limit_of_slurm_is_a_time_out(void **state) {
     assert_int_equal(row.outcome, OUTCOME_TIMEOUT);
 }
 
-static void a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so(void **state) {
-    (void)state;
+FIXTURE_TEST(a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so) {
     fake_refuse_slurm(-ENOENT);
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_state(&kit, task, TASK_HELD); /* behind its breaker */
@@ -409,8 +392,7 @@ static void a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so(void **s
 }
 
 /* Whoever starts a daemon may give it any environment. */
-static void a_variable_that_is_there_often_counts_once(void **state) {
-    (void)state;
+FIXTURE_TEST(a_variable_that_is_there_often_counts_once) {
     static char path[] = "PATH=/bin";
     static char *many[101];
     char **was = environ;
@@ -424,29 +406,6 @@ static void a_variable_that_is_there_often_counts_once(void **state) {
 }
 
 int main(void) {
-#define TEST(name)      cmocka_unit_test_setup_teardown(name, open_calm, close_it)
-#define NAME_TEST(name) cmocka_unit_test_setup_teardown(name, open_with_folder, close_it)
-    const struct CMUnitTest tests[] = {
-        TEST(without_such_tasks_slurm_costs_nothing),
-        TEST(a_task_runs_where_it_belongs),
-        TEST(without_a_time_out_slurm_is_asked_for_none),
-        TEST(a_stop_goes_to_the_executor_that_has_the_run),
-        TEST(a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take),
-        TEST(what_slurm_says_of_a_run_can_be_asked_for),
-        TEST(the_row_says_who_is_asked),
-        TEST(a_task_that_was_in_slurm_is_enough_to_ask_slurm),
-        TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there),
-        TEST(a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place),
-        NAME_TEST(jobs_and_the_data_folder_have_the_same_name_for_ever),
-        NAME_TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_commit),
-        NAME_TEST(a_store_keeps_the_name_on_its_data_folder),
-        NAME_TEST(of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known),
-        TEST(a_lost_node_is_no_failure_of_the_task),
-        TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well),
-        TEST(the_time_limit_of_slurm_is_a_time_out),
-        TEST(a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so),
-        TEST(a_variable_that_is_there_often_counts_once),
-    };
     fault_install();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

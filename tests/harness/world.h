@@ -10,17 +10,14 @@
  * of each task that is not started. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "config/config.h"
 #include "core/core.h"
+#include "harness/test.h"
 
 #define WORLD_BEGIN DAYS(20000)
 #define WORLD_LIST  12
@@ -184,13 +181,3 @@ void expect_wakes_in(struct world *w, time_ms span, struct place place);
 /* "2 of 5", "7 of unlimited". */
 void expect_places(struct world *w, enum lease_kind kind, const char *name, const char *used_cap,
                    struct place place);
-
-/* Runs the tests of a file: its main. */
-#define RUN_TESTS(...)                                                                             \
-    int main(void) {                                                                               \
-        const struct CMUnitTest tests[] = { __VA_ARGS__ };                                         \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                          \
-    }                                                                                              \
-    struct run_tests_needs_a_semicolon_
-#define TEST(name)                                                                                 \
-    { #name, name, NULL, NULL, NULL }

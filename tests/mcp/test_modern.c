@@ -1,11 +1,11 @@
 /* test_modern.c: the version 2026-07-28: every request stands for itself. */
+#include "harness/test.h"
 #include "kit.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-static void discover_tells_versions_and_abilities(void **state) {
-    (void)state;
+TEST(discover_tells_versions_and_abilities) {
     KIT(k);
     kit_modern(&k, 1, "server/discover", "");
     const json_t *m = kit_answer_of(&k);
@@ -20,8 +20,7 @@ static void discover_tells_versions_and_abilities(void **state) {
     ASSERT_TEXT(m, "result|cacheScope", "public");
 }
 
-static void a_request_without_its_meta_is_refused(void **state) {
-    (void)state;
+TEST(a_request_without_its_meta_is_refused) {
     static const char *const bad[] = {
         "{}",
         "{\"_meta\":{}}",
@@ -50,8 +49,7 @@ static void a_request_without_its_meta_is_refused(void **state) {
     }
 }
 
-static void an_unknown_version_is_told_which_there_are(void **state) {
-    (void)state;
+TEST(an_unknown_version_is_told_which_there_are) {
     static const char *const versions[] = { "1900-01-01", "2030-01-01", "2025-11-25" };
     KIT(k);
     for (size_t i = 0; i < 3; i++) {
@@ -69,8 +67,7 @@ static void an_unknown_version_is_told_which_there_are(void **state) {
     }
 }
 
-static void what_was_removed_is_not_there(void **state) {
-    (void)state;
+TEST(what_was_removed_is_not_there) {
     static const char *const removed[] = { "initialize",
                                            "ping",
                                            "logging/setLevel",
@@ -85,8 +82,7 @@ static void what_was_removed_is_not_there(void **state) {
     }
 }
 
-static void lists_say_how_long_they_hold(void **state) {
-    (void)state;
+TEST(lists_say_how_long_they_hold) {
     static const char *const lists[] = { "tools/list", "resources/list",
                                          "resources/templates/list" };
     KIT(k);
@@ -101,8 +97,7 @@ static void lists_say_how_long_they_hold(void **state) {
     }
 }
 
-static void what_is_read_does_not_hold(void **state) {
-    (void)state;
+TEST(what_is_read_does_not_hold) {
     KIT(k);
     kit_modern(&k, 1, "resources/read", "\"uri\":\"sluice://task/web-17\"");
     kit_asked(&k, "task.show", "{\"id\":\"web-17\"}");
@@ -115,8 +110,7 @@ static void what_is_read_does_not_hold(void **state) {
     ASSERT_TEXT(m, "result|contents|0|text", "{\"id\":\"web-17\",\"state\":\"ready\"}");
 }
 
-static void addresses_lead_to_operations(void **state) {
-    (void)state;
+TEST(addresses_lead_to_operations) {
     static const struct {
         const char *uri, *op, *params;
     } good[] = {
@@ -139,8 +133,7 @@ static void addresses_lead_to_operations(void **state) {
     }
 }
 
-static void what_is_not_there_is_invalid(void **state) {
-    (void)state;
+TEST(what_is_not_there_is_invalid) {
     static const char *const bad[] = { "sluice://",
                                        "sluice://statusx",
                                        "sluice://task/",
@@ -187,8 +180,7 @@ static int status_of(const struct mcp_headers *headers, const char *text, json_i
     return mcp_status(k.mcp);
 }
 
-static void headers_must_say_what_the_body_says(void **state) {
-    (void)state;
+TEST(headers_must_say_what_the_body_says) {
     static const char list[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" META "}}";
     static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
@@ -212,8 +204,7 @@ static void headers_must_say_what_the_body_says(void **state) {
     assert_int_equal(status_of(HEADERS("1900-01-01", NULL, NULL), bare, -32022), 400);
 }
 
-static void statuses_of_the_modern_way(void **state) {
-    (void)state;
+TEST(statuses_of_the_modern_way) {
     static const char unknown[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\",\"params\":{" META "}}";
     const struct mcp_headers headers = { "2026-07-28", "no/such", NULL };
@@ -232,8 +223,7 @@ static void statuses_of_the_modern_way(void **state) {
 
 #define SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-static void listen_is_acknowledged_with_what_is_honoured(void **state) {
-    (void)state;
+TEST(listen_is_acknowledged_with_what_is_honoured) {
     KIT(k);
     kit_modern(&k, 9, "subscriptions/listen",
                "\"notifications\":{\"toolsListChanged\":true,\"resourceSubscriptions\":["
@@ -251,8 +241,7 @@ static void listen_is_acknowledged_with_what_is_honoured(void **state) {
     assert_int_equal(mcp_open(k.mcp), 0);
 }
 
-static void a_change_is_told_once_a_second(void **state) {
-    (void)state;
+TEST(a_change_is_told_once_a_second) {
     KIT(k);
     kit_modern(&k, 9, "subscriptions/listen",
                "\"notifications\":{\"resourceSubscriptions\":[\"sluice://task/web-1/log\"]}");
@@ -272,8 +261,7 @@ static void a_change_is_told_once_a_second(void **state) {
     assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
 }
 
-static void the_end_of_the_server_ends_a_subscription(void **state) {
-    (void)state;
+TEST(the_end_of_the_server_ends_a_subscription) {
     KIT(k);
     kit_modern(&k, 9, "subscriptions/listen", "\"notifications\":{}");
     (void)kit_notice_of(&k, "notifications/subscriptions/acknowledged");
@@ -283,8 +271,7 @@ static void the_end_of_the_server_ends_a_subscription(void **state) {
     ASSERT_INT(m, "result|_meta|" SUBSCRIPTION, 9);
 }
 
-static void a_bad_filter_is_refused(void **state) {
-    (void)state;
+TEST(a_bad_filter_is_refused) {
     static const char *const bad[] = { "", "\"notifications\":[]",
                                        "\"notifications\":{\"resourceSubscriptions\":{}}" };
     KIT(k);
@@ -292,24 +279,4 @@ static void a_bad_filter_is_refused(void **state) {
         kit_modern(&k, 1, "subscriptions/listen", bad[i]);
         ASSERT_INT(kit_answer_of(&k), "error|code", -32602);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(discover_tells_versions_and_abilities),
-        cmocka_unit_test(a_request_without_its_meta_is_refused),
-        cmocka_unit_test(an_unknown_version_is_told_which_there_are),
-        cmocka_unit_test(what_was_removed_is_not_there),
-        cmocka_unit_test(lists_say_how_long_they_hold),
-        cmocka_unit_test(what_is_read_does_not_hold),
-        cmocka_unit_test(addresses_lead_to_operations),
-        cmocka_unit_test(what_is_not_there_is_invalid),
-        cmocka_unit_test(headers_must_say_what_the_body_says),
-        cmocka_unit_test(statuses_of_the_modern_way),
-        cmocka_unit_test(listen_is_acknowledged_with_what_is_honoured),
-        cmocka_unit_test(a_change_is_told_once_a_second),
-        cmocka_unit_test(the_end_of_the_server_ends_a_subscription),
-        cmocka_unit_test(a_bad_filter_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

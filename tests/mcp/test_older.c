@@ -1,4 +1,5 @@
 /* test_older.c: the versions with initialize, 2024-11-05 to 2025-11-25, and JSON-RPC itself. */
+#include "harness/test.h"
 #include "kit.h"
 
 #include <errno.h>
@@ -8,8 +9,7 @@
     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
     "\"" version "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 
-static void initialize_agrees_on_a_version(void **state) {
-    (void)state;
+TEST(initialize_agrees_on_a_version) {
     static const char *const pairs[][2] = {
         { "2024-11-05", "2024-11-05" }, { "2025-03-26", "2025-03-26" },
         { "2025-06-18", "2025-06-18" }, { "2025-11-25", "2025-11-25" },
@@ -43,8 +43,7 @@ static void initialize_agrees_on_a_version(void **state) {
     ASSERT_INT(kit_answer_of(&k), "error|code", -32602);
 }
 
-static void both_eras_on_one_line(void **state) {
-    (void)state;
+TEST(both_eras_on_one_line) {
     KIT(k);
     kit_say(&k, INITIALIZE("2025-06-18"));
     (void)kit_answer_of(&k);
@@ -54,8 +53,7 @@ static void both_eras_on_one_line(void **state) {
     assert_null(kit_at(kit_answer_of(&k), "result|resultType"));
 }
 
-static void what_only_the_modern_way_has_needs_it(void **state) {
-    (void)state;
+TEST(what_only_the_modern_way_has_needs_it) {
     KIT(k);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{}}");
     ASSERT_INT(kit_answer_of(&k), "error|code", -32602);
@@ -67,8 +65,7 @@ static void what_only_the_modern_way_has_needs_it(void **state) {
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"resources/" method                            \
     "\",\"params\":{\"uri\":\"" uri "\"}}"
 
-static void what_is_subscribed_is_told_until_it_is_not(void **state) {
-    (void)state;
+TEST(what_is_subscribed_is_told_until_it_is_not) {
     KIT(k);
     kit_say(&k, INITIALIZE("2025-06-18"));
     assert_true(kit_true(kit_answer_of(&k), "result|capabilities|resources|subscribe"));
@@ -108,8 +105,7 @@ static void what_is_subscribed_is_told_until_it_is_not(void **state) {
     assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
 }
 
-static void what_cannot_be_subscribed_to_is_refused(void **state) {
-    (void)state;
+TEST(what_cannot_be_subscribed_to_is_refused) {
     const struct mcp_headers headers = { .version = "2025-06-18" };
     char text[256];
     KIT(k);
@@ -136,8 +132,7 @@ static void what_cannot_be_subscribed_to_is_refused(void **state) {
     assert_false(http.watching);
 }
 
-static void an_older_client_is_told_what_is_not_there_its_way(void **state) {
-    (void)state;
+TEST(an_older_client_is_told_what_is_not_there_its_way) {
     KIT(k);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
                 "\"sluice://nothing\"}}");
@@ -145,8 +140,7 @@ static void an_older_client_is_told_what_is_not_there_its_way(void **state) {
 }
 
 /* Results as an object are there since 2025-06-18. */
-static void structured_content_comes_with_its_version(void **state) {
-    (void)state;
+TEST(structured_content_comes_with_its_version) {
     static const char call[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
         "\"name\":\"status\"}}";
@@ -168,8 +162,7 @@ static void structured_content_comes_with_its_version(void **state) {
 
 /* --- JSON-RPC -------------------------------------------------------------------------------- */
 
-static void what_is_no_message_is_refused(void **state) {
-    (void)state;
+TEST(what_is_no_message_is_refused) {
     static const struct {
         const char *text;
         int code;
@@ -203,8 +196,7 @@ static void what_is_no_message_is_refused(void **state) {
     assert_non_null(kit_at(kit_answer_of(&k), "result"));
 }
 
-static void notifications_and_answers_get_none(void **state) {
-    (void)state;
+TEST(notifications_and_answers_get_none) {
     KIT(k);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\",\"params\":[1]}");
@@ -214,8 +206,7 @@ static void notifications_and_answers_get_none(void **state) {
     kit_silent(&k);
 }
 
-static void a_canceled_request_is_not_answered(void **state) {
-    (void)state;
+TEST(a_canceled_request_is_not_answered) {
     KIT(k);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":"
                 "\"status\"}}");
@@ -227,8 +218,7 @@ static void a_canceled_request_is_not_answered(void **state) {
     kit_silent(&k);
 }
 
-static void an_id_counts_once_and_requests_are_bounded(void **state) {
-    (void)state;
+TEST(an_id_counts_once_and_requests_are_bounded) {
     KIT(k);
     for (int i = 0; i < 65; i++) {
         char text[128];
@@ -244,8 +234,7 @@ static void an_id_counts_once_and_requests_are_bounded(void **state) {
     ASSERT_INT(kit_answer_of(&k), "error|code", -32600);
 }
 
-static void a_long_message_is_refused(void **state) {
-    (void)state;
+TEST(a_long_message_is_refused) {
     KIT(k);
     char *text = test_malloc(MCP_MESSAGE_MAX + 1);
     memset(text, ' ', MCP_MESSAGE_MAX + 1);
@@ -255,8 +244,7 @@ static void a_long_message_is_refused(void **state) {
 }
 
 /* 2025-03-26 has batches; over HTTP that is who names no version. */
-static void a_batch_is_answered_as_one(void **state) {
-    (void)state;
+TEST(a_batch_is_answered_as_one) {
     static const char batch[] =
         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},"
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"status\"}},"
@@ -285,8 +273,7 @@ static void a_batch_is_answered_as_one(void **state) {
     /* freed with the question open: nothing is sent, nothing leaks */
 }
 
-static void statuses_of_the_older_way(void **state) {
-    (void)state;
+TEST(statuses_of_the_older_way) {
     static const struct {
         const char *version, *text;
         int status;
@@ -306,24 +293,4 @@ static void statuses_of_the_older_way(void **state) {
         k.seen = json_array_size(k.sent);
         assert_int_equal(mcp_status(k.mcp), rows[i].status);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(initialize_agrees_on_a_version),
-        cmocka_unit_test(both_eras_on_one_line),
-        cmocka_unit_test(what_only_the_modern_way_has_needs_it),
-        cmocka_unit_test(what_is_subscribed_is_told_until_it_is_not),
-        cmocka_unit_test(what_cannot_be_subscribed_to_is_refused),
-        cmocka_unit_test(an_older_client_is_told_what_is_not_there_its_way),
-        cmocka_unit_test(structured_content_comes_with_its_version),
-        cmocka_unit_test(what_is_no_message_is_refused),
-        cmocka_unit_test(notifications_and_answers_get_none),
-        cmocka_unit_test(a_canceled_request_is_not_answered),
-        cmocka_unit_test(an_id_counts_once_and_requests_are_bounded),
-        cmocka_unit_test(a_long_message_is_refused),
-        cmocka_unit_test(a_batch_is_answered_as_one),
-        cmocka_unit_test(statuses_of_the_older_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

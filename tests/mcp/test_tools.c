@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/test.h"
 #include "mcp/mcp_internal.h"
 
 static void call(struct kit *k, const char *tool, const char *arguments) {
@@ -24,8 +25,7 @@ static const char *failed(struct kit *k) {
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static void every_tool_is_an_operation_and_in_order(void **state) {
-    (void)state;
+TEST(every_tool_is_an_operation_and_in_order) {
     for (const struct mcp_tool *t = mcp_tools; t->name; t++) {
         if (!mcp_op_find(t->op))
             fail_msg("tool '%s' names the operation '%s', which is not there", t->name, t->op);
@@ -50,8 +50,7 @@ static void check_schema(const char *text) {
     json_decref(schema);
 }
 
-static void every_schema_of_the_catalog_is_one(void **state) {
-    (void)state;
+TEST(every_schema_of_the_catalog_is_one) {
     for (const struct mcp_op *op = mcp_ops; op->name; op++)
         for (const struct mcp_param *p = op->params; p->name; p++)
             check_schema(p->schema);
@@ -66,8 +65,7 @@ static void every_schema_of_the_catalog_is_one(void **state) {
         }
 }
 
-static void the_list_is_whole_and_the_same_each_time(void **state) {
-    (void)state;
+TEST(the_list_is_whole_and_the_same_each_time) {
     KIT(k);
     kit_modern(&k, 1, "tools/list", "");
     const json_t *first = kit_answer_of(&k);
@@ -89,8 +87,7 @@ static void the_list_is_whole_and_the_same_each_time(void **state) {
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-static void arguments_reach_the_operation(void **state) {
-    (void)state;
+TEST(arguments_reach_the_operation) {
     static const struct {
         const char *tool, *arguments, *op, *params;
     } rows[] = {
@@ -134,8 +131,7 @@ static void arguments_reach_the_operation(void **state) {
     }
 }
 
-static void inside_a_run_it_is_meant(void **state) {
-    (void)state;
+TEST(inside_a_run_it_is_meant) {
     KIT(k, .run = "web-17.2");
     call(&k, "report_done", "{}");
     kit_asked(&k, "run.report", "{\"attempt\":2,\"done\":true,\"task\":\"web-17\"}");
@@ -155,8 +151,7 @@ static void inside_a_run_it_is_meant(void **state) {
     (void)kit_answer_of(&k);
 }
 
-static void bad_arguments_are_told_to_the_model(void **state) {
-    (void)state;
+TEST(bad_arguments_are_told_to_the_model) {
     static const char *const rows[][3] = {
         { "task_status", "{}", "argument 'task' of task_status is missing" },
         { "task_status", "{\"task\":null}", "argument 'task' of task_status is missing" },
@@ -185,16 +180,14 @@ static void bad_arguments_are_told_to_the_model(void **state) {
     }
 }
 
-static void a_refusal_of_the_operation_is_a_result(void **state) {
-    (void)state;
+TEST(a_refusal_of_the_operation_is_a_result) {
     KIT(k);
     call(&k, "task_cancel", "{\"tasks\":[\"web-9\"]}");
     kit_refuse(&k, "task.cancel", -ENOENT, "there is no task 'web-9'", false);
     assert_string_equal(failed(&k), "there is no task 'web-9'");
 }
 
-static void no_such_tool_is_an_error(void **state) {
-    (void)state;
+TEST(no_such_tool_is_an_error) {
     KIT(k);
     call(&k, "task_statsu", "{}");
     const json_t *m = kit_answer_of(&k);
@@ -209,8 +202,7 @@ static void no_such_tool_is_an_error(void **state) {
 }
 
 /* A log may hold anything; what goes out is text without what steers a terminal. */
-static void a_log_becomes_text(void **state) {
-    (void)state;
+TEST(a_log_becomes_text) {
     static const char bytes[] = "a\r\n\033[31mred\tb\0\0\xff\xc2\x9b\xe2\x82\xac";
     KIT(k);
     call(&k, "task_log", "{\"task\":\"1\"}");
@@ -221,19 +213,4 @@ static void a_log_becomes_text(void **state) {
     call(&k, "task_log", "{\"task\":\"1\"}");
     kit_bytes(&k, "task.log", "", 0);
     ASSERT_TEXT(kit_answer_of(&k), "result|content|0|text", "");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tool_is_an_operation_and_in_order),
-        cmocka_unit_test(every_schema_of_the_catalog_is_one),
-        cmocka_unit_test(the_list_is_whole_and_the_same_each_time),
-        cmocka_unit_test(arguments_reach_the_operation),
-        cmocka_unit_test(inside_a_run_it_is_meant),
-        cmocka_unit_test(bad_arguments_are_told_to_the_model),
-        cmocka_unit_test(a_refusal_of_the_operation_is_a_result),
-        cmocka_unit_test(no_such_tool_is_an_error),
-        cmocka_unit_test(a_log_becomes_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

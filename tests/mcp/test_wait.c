@@ -5,6 +5,7 @@
 
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/test.h"
 
 static void wait_for(struct kit *k, const char *arguments, const char *meta) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -23,8 +24,7 @@ static void wait_for(struct kit *k, const char *arguments, const char *meta) {
     "{\"id\":\"" id "\",\"state\":\"done\",\"runs\":[{\"attempt\":1,\"exit_code\":1},"             \
     "{\"attempt\":2,\"exit_code\":0}]}"
 
-static void what_has_ended_is_answered_at_once(void **state) {
-    (void)state;
+TEST(what_has_ended_is_answered_at_once) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     assert_true(k.watching); /* before the look: nothing can be missed */
@@ -36,8 +36,7 @@ static void what_has_ended_is_answered_at_once(void **state) {
     assert_false(k.watching);
 }
 
-static void it_looks_again_when_something_happened(void **state) {
-    (void)state;
+TEST(it_looks_again_when_something_happened) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_answer(&k, "task.show", WAITING);
@@ -54,8 +53,7 @@ static void it_looks_again_when_something_happened(void **state) {
     assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
-static void the_time_ends_it(void **state) {
-    (void)state;
+TEST(the_time_ends_it) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
     kit_answer(&k, "task.show", RUNNING);
@@ -69,8 +67,7 @@ static void the_time_ends_it(void **state) {
     ASSERT_TEXT(m, "result|structuredContent|tasks|0|state", "running");
 }
 
-static void no_time_is_a_look(void **state) {
-    (void)state;
+TEST(no_time_is_a_look) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":0}", "");
     mcp_tick(k.mcp, k.now);
@@ -80,8 +77,7 @@ static void no_time_is_a_look(void **state) {
     assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
-static void all_or_any(void **state) {
-    (void)state;
+TEST(all_or_any) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\",\"web-2\"]}", "");
     kit_answer(&k, "task.show", DONE("web-1"));
@@ -97,8 +93,7 @@ static void all_or_any(void **state) {
     assert_int_equal(k.dropped, 1); /* the look at the other one */
 }
 
-static void progress_rises(void **state) {
-    (void)state;
+TEST(progress_rises) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", TOKEN);
     kit_answer(&k, "task.show", WAITING);
@@ -124,8 +119,7 @@ static void progress_rises(void **state) {
     (void)kit_answer_of(&k); /* the answer is the last message */
 }
 
-static void without_a_token_silence_costs_nothing(void **state) {
-    (void)state;
+TEST(without_a_token_silence_costs_nothing) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
     kit_answer(&k, "task.show", RUNNING);
@@ -134,8 +128,7 @@ static void without_a_token_silence_costs_nothing(void **state) {
     kit_silent(&k);
 }
 
-static void a_daemon_that_is_away_is_waited_for(void **state) {
-    (void)state;
+TEST(a_daemon_that_is_away_is_waited_for) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
     kit_refuse(&k, "task.show", -ECONNREFUSED, "no daemon runs", true);
@@ -148,8 +141,7 @@ static void a_daemon_that_is_away_is_waited_for(void **state) {
     assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
-static void a_task_that_is_not_there_ends_it(void **state) {
-    (void)state;
+TEST(a_task_that_is_not_there_ends_it) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\",\"web-9\"]}", "");
     kit_answer(&k, "task.show", RUNNING);
@@ -159,8 +151,7 @@ static void a_task_that_is_not_there_ends_it(void **state) {
     ASSERT_TEXT(m, "result|content|0|text", "there is no task 'web-9'");
 }
 
-static void a_canceled_wait_is_gone(void **state) {
-    (void)state;
+TEST(a_canceled_wait_is_gone) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
@@ -170,8 +161,7 @@ static void a_canceled_wait_is_gone(void **state) {
     assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
 }
 
-static void the_end_of_the_server_ends_a_wait(void **state) {
-    (void)state;
+TEST(the_end_of_the_server_ends_a_wait) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_answer(&k, "task.show", RUNNING);
@@ -179,8 +169,7 @@ static void the_end_of_the_server_ends_a_wait(void **state) {
     assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
-static void what_needs_a_person_is_an_answer(void **state) {
-    (void)state;
+TEST(what_needs_a_person_is_an_answer) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_answer(&k, "task.show",
@@ -197,8 +186,7 @@ static void what_needs_a_person_is_an_answer(void **state) {
 
 #define LENT "{\"tasks\":[],\"timed_out\":false,\"waited_ms\":1}"
 
-static void a_run_lends_while_it_waits_and_is_answered_when_its_place_is_back(void **state) {
-    (void)state;
+TEST(a_run_lends_while_it_waits_and_is_answered_when_its_place_is_back) {
     KIT(k, .run = "web-7.1");
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
     kit_asked(&k, "task.wait", "{\"any\":false,\"tasks\":[\"web-1\"],\"timeout_s\":5}");
@@ -210,8 +198,7 @@ static void a_run_lends_while_it_waits_and_is_answered_when_its_place_is_back(vo
     assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
-static void the_place_is_waited_for_no_longer_than_the_time(void **state) {
-    (void)state;
+TEST(the_place_is_waited_for_no_longer_than_the_time) {
     KIT(k, .run = "web-7.1");
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
     kit_answer(&k, "task.show", DONE("web-1"));
@@ -222,8 +209,7 @@ static void the_place_is_waited_for_no_longer_than_the_time(void **state) {
     assert_int_equal(k.dropped, 1);
 }
 
-static void who_may_not_lend_waits_all_the_same(void **state) {
-    (void)state;
+TEST(who_may_not_lend_waits_all_the_same) {
     KIT(k, .run = "web-7.1");
     wait_for(&k, "{\"tasks\":[\"web-7\"]}", "");
     kit_refuse(&k, "task.wait", -EACCES, "its own task", false);
@@ -234,8 +220,7 @@ static void who_may_not_lend_waits_all_the_same(void **state) {
     assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
-static void it_lends_again_when_the_daemon_is_back(void **state) {
-    (void)state;
+TEST(it_lends_again_when_the_daemon_is_back) {
     KIT(k, .run = "web-7.1");
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_answer(&k, "task.show", RUNNING);
@@ -250,8 +235,7 @@ static void it_lends_again_when_the_daemon_is_back(void **state) {
     assert_int_equal(k.dropped, 1);
 }
 
-static void bad_arguments_are_told(void **state) {
-    (void)state;
+TEST(bad_arguments_are_told) {
     static const char *const bad[] = {
         "{}",
         "{\"tasks\":\"web-1\"}",
@@ -269,27 +253,4 @@ static void bad_arguments_are_told(void **state) {
         wait_for(&k, bad[i], "");
         assert_true(kit_true(kit_answer_of(&k), "result|isError"));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_ended_is_answered_at_once),
-        cmocka_unit_test(it_looks_again_when_something_happened),
-        cmocka_unit_test(the_time_ends_it),
-        cmocka_unit_test(no_time_is_a_look),
-        cmocka_unit_test(all_or_any),
-        cmocka_unit_test(progress_rises),
-        cmocka_unit_test(without_a_token_silence_costs_nothing),
-        cmocka_unit_test(a_daemon_that_is_away_is_waited_for),
-        cmocka_unit_test(a_task_that_is_not_there_ends_it),
-        cmocka_unit_test(a_canceled_wait_is_gone),
-        cmocka_unit_test(the_end_of_the_server_ends_a_wait),
-        cmocka_unit_test(what_needs_a_person_is_an_answer),
-        cmocka_unit_test(a_run_lends_while_it_waits_and_is_answered_when_its_place_is_back),
-        cmocka_unit_test(the_place_is_waited_for_no_longer_than_the_time),
-        cmocka_unit_test(who_may_not_lend_waits_all_the_same),
-        cmocka_unit_test(it_lends_again_when_the_daemon_is_back),
-        cmocka_unit_test(bad_arguments_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
  *
  * The differential test shows that core and model agree; this shows that they do not agree on
  * something else than the rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
+#include "harness/test.h"
 #include "model.h"
 
 enum { PROJECT_A = 1, PROJECT_B, PLAN, SPEC, PHASE, RALPH, AGENT, LIMITER, RESOURCE };
@@ -148,8 +143,7 @@ static int32_t score_of(sym kind, int64_t minutes, unsigned depth, uint32_t iter
     return starts.list[0].score;
 }
 
-static void golden_scores_of_document_000(void **state) {
-    (void)state;
+TEST(golden_scores_of_document_000) {
     assert_int_equal(score_of(RALPH, 5, 3, 1), 135);
     assert_int_equal(score_of(PHASE, 30, 2, 1), 130);
     assert_int_equal(score_of(RALPH, 1, 3, 5), 111);
@@ -165,8 +159,7 @@ static void golden_scores_of_document_000(void **state) {
     assert_int_equal(score_of(RALPH, 0, 3, 1), 130);
 }
 
-static void a_parent_that_is_not_there_counts_once(void **state) {
-    (void)state;
+TEST(a_parent_that_is_not_there_counts_once) {
     struct policy policy = plain_policy();
     _cleanup_(model_freep) struct model *m = world(&policy);
     struct task_spec spec = task(2, PROJECT_A, RALPH);
@@ -205,8 +198,7 @@ static size_t count_of(const struct starts *starts, sym project) {
     return n;
 }
 
-static void the_round_of_document_004_gives_20_to_0(void **state) {
-    (void)state;
+TEST(the_round_of_document_004_gives_20_to_0) {
     struct policy policy = plain_policy();
     policy.order = ORDER_BY_GUARANTEE | ORDER_BY_DEFICIT | ORDER_BY_POSITION | ORDER_BY_PRIORITY;
     policy.fair = FAIR_DOCUMENT;
@@ -219,8 +211,7 @@ static void the_round_of_document_004_gives_20_to_0(void **state) {
     assert_int_equal(count_of(&starts, PROJECT_B), 0);
 }
 
-static void with_reservations_the_round_gives_15_to_5(void **state) {
-    (void)state;
+TEST(with_reservations_the_round_gives_15_to_5) {
     struct policy policy = plain_policy();
     policy.fair = FAIR_RESERVE;
     policy.guarantee = GUARANTEE_START;
@@ -230,8 +221,7 @@ static void with_reservations_the_round_gives_15_to_5(void **state) {
     assert_int_equal(count_of(&starts, PROJECT_B), 5);
 }
 
-static void the_guarantee_comes_before_the_share(void **state) {
-    (void)state;
+TEST(the_guarantee_comes_before_the_share) {
     struct policy policy = plain_policy();
     policy.fair = FAIR_DOCUMENT;
     policy.guarantee = GUARANTEE_COMPLETION;
@@ -277,8 +267,7 @@ static struct model *crossroads(struct policy *policy) {
     return m;
 }
 
-static void an_overdue_task_that_needs_two_places_gets_them_one_by_one(void **state) {
-    (void)state;
+TEST(an_overdue_task_that_needs_two_places_gets_them_one_by_one) {
     struct policy policy = plain_policy();
     policy.order = ORDER_BY_OVERDUE | ORDER_BY_PRIORITY;
     policy.max_wait = MINUTES(5);
@@ -298,8 +287,7 @@ static void an_overdue_task_that_needs_two_places_gets_them_one_by_one(void **st
     assert_true(has_started(&starts, 9));
 }
 
-static void without_max_wait_it_is_beaten_for_ever(void **state) {
-    (void)state;
+TEST(without_max_wait_it_is_beaten_for_ever) {
     struct policy policy = plain_policy();
     policy.order = ORDER_BY_PRIORITY;
     _cleanup_(model_freep) struct model *m = crossroads(&policy);
@@ -313,8 +301,7 @@ static void without_max_wait_it_is_beaten_for_ever(void **state) {
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static void time_behind_a_pause_does_not_count_as_waiting(void **state) {
-    (void)state;
+TEST(time_behind_a_pause_does_not_count_as_waiting) {
     struct policy policy = plain_policy();
     policy.runs = 0;
     _cleanup_(model_freep) struct model *m = world(&policy);
@@ -329,8 +316,7 @@ static void time_behind_a_pause_does_not_count_as_waiting(void **state) {
 
 /* --- families --------------------------------------------------------------------------------- */
 
-static void a_new_iteration_invalidates_children_and_a_deleted_parent_fails_them(void **state) {
-    (void)state;
+TEST(a_new_iteration_invalidates_children_and_a_deleted_parent_fails_them) {
     struct policy policy = plain_policy();
     _cleanup_(model_freep) struct model *m = world(&policy);
     struct task_spec parent = task(1, PROJECT_A, 0), child = task(2, PROJECT_A, 0);
@@ -352,8 +338,7 @@ static void a_new_iteration_invalidates_children_and_a_deleted_parent_fails_them
     assert_int_equal(look_at(m, 1).id, 0);
 }
 
-static void a_refused_order_leaves_no_trace(void **state) {
-    (void)state;
+TEST(a_refused_order_leaves_no_trace) {
     struct policy policy = plain_policy();
     policy.runs = 1;
     policy.pace.batch = 1;
@@ -374,8 +359,7 @@ static void a_refused_order_leaves_no_trace(void **state) {
 
 /* --- limiter ---------------------------------------------------------------------------------- */
 
-static void after_a_backoff_one_run_goes_alone_and_then_more_and_more(void **state) {
-    (void)state;
+TEST(after_a_backoff_one_run_goes_alone_and_then_more_and_more) {
     struct policy policy = plain_policy();
     struct limiter_spec limiter = { .id = LIMITER };
     limiter.policy = (struct limiter_policy){ .max_running = 10,
@@ -405,21 +389,4 @@ static void after_a_backoff_one_run_goes_alone_and_then_more_and_more(void **sta
     tell_clock(m, NOW + SECONDS(35));
     starts = decide(m);
     assert_int_equal(starts.count, 5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_scores_of_document_000),
-        cmocka_unit_test(a_parent_that_is_not_there_counts_once),
-        cmocka_unit_test(the_round_of_document_004_gives_20_to_0),
-        cmocka_unit_test(with_reservations_the_round_gives_15_to_5),
-        cmocka_unit_test(the_guarantee_comes_before_the_share),
-        cmocka_unit_test(an_overdue_task_that_needs_two_places_gets_them_one_by_one),
-        cmocka_unit_test(without_max_wait_it_is_beaten_for_ever),
-        cmocka_unit_test(time_behind_a_pause_does_not_count_as_waiting),
-        cmocka_unit_test(a_new_iteration_invalidates_children_and_a_deleted_parent_fails_them),
-        cmocka_unit_test(a_refused_order_leaves_no_trace),
-        cmocka_unit_test(after_a_backoff_one_run_goes_alone_and_then_more_and_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

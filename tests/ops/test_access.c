@@ -1,10 +1,4 @@
 /* test_access.c: what whoever comes by TCP may do, and the life of tokens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +12,7 @@
 #include "engine/page_code.h"
 #include "fixture.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 #define CONFIG "/v1/config"
@@ -52,8 +47,7 @@ static void keep_code(struct op_call *call, void *ctx) {
 }
 
 /* Those that would be let in are not run: they have no parameters. */
-static void no_scope_reaches_what_needs_more(void **state) {
-    (void)state;
+TEST(no_scope_reaches_what_needs_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     size_t tried = 0;
@@ -75,8 +69,7 @@ static void no_scope_reaches_what_needs_more(void **state) {
     assert_true(tried > 100);
 }
 
-static void each_scope_does_what_it_is_for(void **state) {
-    (void)state;
+TEST(each_scope_does_what_it_is_for) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const char task[] = "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"]}]}";
@@ -97,8 +90,7 @@ static void each_scope_does_what_it_is_for(void **state) {
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/pause", "{}", NULL), 200, NULL);
 }
 
-static void what_is_the_sockets_alone_is_so_for_every_scope(void **state) {
-    (void)state;
+TEST(what_is_the_sockets_alone_is_so_for_every_scope) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     free(add_token(&o, "{\"name\":\"phone\"}"));
@@ -114,8 +106,7 @@ static void what_is_the_sockets_alone_is_so_for_every_scope(void **state) {
 }
 
 /* Row 10 of the break-ins: a setting that names an executable. */
-static void r10_nothing_by_tcp_changes_what_program_runs(void **state) {
-    (void)state;
+TEST(r10_nothing_by_tcp_changes_what_program_runs) {
     _cleanup_(ops_close) struct ops o = { 0 };
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
     ops_open(&o, OPS_MEMORY, NULL);
@@ -165,8 +156,7 @@ static void r10_nothing_by_tcp_changes_what_program_runs(void **state) {
                  NULL);
 }
 
-static void texts_of_settings_are_shown_to_admins_alone(void **state) {
-    (void)state;
+TEST(texts_of_settings_are_shown_to_admins_alone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "notify: {webhook: 'https://hooks.example/SECRET'}\n");
     struct reply r = ops_ask_by(&o, ACCESS_SUBMIT, CONFIG "?all=true", NULL, NULL);
@@ -180,8 +170,7 @@ static void texts_of_settings_are_shown_to_admins_alone(void **state) {
     reply_expect(ops_ask(&o, "GET", CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
 }
 
-static void health_without_a_token_says_ok_and_no_more(void **state) {
-    (void)state;
+TEST(health_without_a_token_says_ok_and_no_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply r = ops_ask_by(&o, ACCESS_NONE, "/healthz", NULL, NULL);
@@ -190,8 +179,7 @@ static void health_without_a_token_says_ok_and_no_more(void **state) {
     reply_expect(ops_ask_by(&o, ACCESS_READ, "/healthz", NULL, NULL), 200, "\"version\"");
 }
 
-static void a_key_belongs_to_who_chose_it(void **state) {
-    (void)state;
+TEST(a_key_belongs_to_who_chose_it) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const char body[] = "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"]}]}";
@@ -209,8 +197,7 @@ static void a_key_belongs_to_who_chose_it(void **state) {
 
 /* --- tokens ------------------------------------------------------------------------------------ */
 
-static void a_token_is_known_by_all_of_its_letters(void **state) {
-    (void)state;
+TEST(a_token_is_known_by_all_of_its_letters) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char *token = add_token(&o, "{\"name\":\"phone\",\"scope\":\"submit\"}");
@@ -233,8 +220,7 @@ static void a_token_is_known_by_all_of_its_letters(void **state) {
     free(token);
 }
 
-static void two_tokens_have_nothing_in_common(void **state) {
-    (void)state;
+TEST(two_tokens_have_nothing_in_common) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char *a = add_token(&o, "{\"name\":\"a\"}"), *b = add_token(&o, "{\"name\":\"b\"}");
@@ -246,8 +232,7 @@ static void two_tokens_have_nothing_in_common(void **state) {
     free(b);
 }
 
-static void a_token_outlives_the_daemon_and_its_secret_is_nowhere(void **state) {
-    (void)state;
+TEST(a_token_outlives_the_daemon_and_its_secret_is_nowhere) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     struct reply r = ops_ask(&o, "POST", "/v1/tokens", "{\"name\":\"phone\",\"expires_s\":3600}",
@@ -272,8 +257,7 @@ static void a_token_outlives_the_daemon_and_its_secret_is_nowhere(void **state) 
     free(token);
 }
 
-static void a_token_ends_when_it_expires(void **state) {
-    (void)state;
+TEST(a_token_ends_when_it_expires) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char *token = add_token(&o, "{\"name\":\"phone\",\"expires_s\":60}");
@@ -286,8 +270,7 @@ static void a_token_ends_when_it_expires(void **state) {
     free(token);
 }
 
-static void a_revoked_token_is_none_and_the_events_say_who_did_it(void **state) {
-    (void)state;
+TEST(a_revoked_token_is_none_and_the_events_say_who_did_it) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     char *token = add_token(&o, "{\"name\":\"phone\"}");
@@ -303,8 +286,7 @@ static void a_revoked_token_is_none_and_the_events_say_who_did_it(void **state) 
     free(token);
 }
 
-static void names_are_plain_and_taken_once(void **state) {
-    (void)state;
+TEST(names_are_plain_and_taken_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     free(add_token(&o, "{\"name\":\"phone\"}"));
@@ -317,8 +299,7 @@ static void names_are_plain_and_taken_once(void **state) {
     ops_expect(&o, 400, "POST", "/v1/tokens", "{\"name\":\"x\",\"expires_s\":0}");
 }
 
-static void there_are_so_many_and_no_more(void **state) {
-    (void)state;
+TEST(there_are_so_many_and_no_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[64];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -329,8 +310,7 @@ static void there_are_so_many_and_no_more(void **state) {
     ops_expect(&o, 507, "POST", "/v1/tokens", "{\"name\":\"one-more\"}");
 }
 
-static void that_it_was_used_is_written_once_in_a_minute(void **state) {
-    (void)state;
+TEST(that_it_was_used_is_written_once_in_a_minute) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char *token = add_token(&o, "{\"name\":\"phone\"}");
@@ -354,8 +334,7 @@ static void that_it_was_used_is_written_once_in_a_minute(void **state) {
     free(token);
 }
 
-static void an_address_for_everybody_needs_tls(void **state) {
-    (void)state;
+TEST(an_address_for_everybody_needs_tls) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_refused(&o, 400, CONFIG, "{\"set\":{\"http.listen\":\"0.0.0.0:7878\"}}",
@@ -366,26 +345,4 @@ static void an_address_for_everybody_needs_tls(void **state) {
     ops_expect(&o, 200, "POST", CONFIG, "{\"set\":{\"http.listen\":\"[::1]:7878\"}}");
     ops_expect(&o, 200, "POST", CONFIG,
                "{\"set\":{\"http.listen\":\"0.0.0.0:7878\",\"http.tls_cert\":\"/etc/c.pem\"}}");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_scope_reaches_what_needs_more),
-        cmocka_unit_test(each_scope_does_what_it_is_for),
-        cmocka_unit_test(what_is_the_sockets_alone_is_so_for_every_scope),
-        cmocka_unit_test(r10_nothing_by_tcp_changes_what_program_runs),
-        cmocka_unit_test(texts_of_settings_are_shown_to_admins_alone),
-        cmocka_unit_test(health_without_a_token_says_ok_and_no_more),
-        cmocka_unit_test(a_key_belongs_to_who_chose_it),
-        cmocka_unit_test(a_token_is_known_by_all_of_its_letters),
-        cmocka_unit_test(two_tokens_have_nothing_in_common),
-        cmocka_unit_test(a_token_outlives_the_daemon_and_its_secret_is_nowhere),
-        cmocka_unit_test(a_token_ends_when_it_expires),
-        cmocka_unit_test(a_revoked_token_is_none_and_the_events_say_who_did_it),
-        cmocka_unit_test(names_are_plain_and_taken_once),
-        cmocka_unit_test(there_are_so_many_and_no_more),
-        cmocka_unit_test(that_it_was_used_is_written_once_in_a_minute),
-        cmocka_unit_test(an_address_for_everybody_needs_tls),
-    };
-    return cmocka_run_group_tests_name("ops_access", tests, NULL, NULL);
 }

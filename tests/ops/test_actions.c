@@ -1,10 +1,4 @@
 /* test_actions.c: verbs on tasks: all of a list or none, and what is there already is no error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +6,7 @@
 
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 static enum task_state state_of(struct ops *o, task_id task) {
     struct task_view t = { .state = TASK_ABSENT };
@@ -38,8 +33,7 @@ static void begin(struct ops *o) {
     ops_expect(o, 200, "POST", "/v1/pause", "{}");
 }
 
-static void hold_release_clear_sling(void **state) {
-    (void)state;
+TEST(hold_release_clear_sling) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "");
@@ -53,8 +47,7 @@ static void hold_release_clear_sling(void **state) {
     expect(&o, "sling", "{\"tasks\":[\"1\"]}", "ready", true); /* f100 */
 }
 
-static void hold_until_a_time(void **state) {
-    (void)state;
+TEST(hold_until_a_time) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "");
@@ -68,8 +61,7 @@ static void hold_until_a_time(void **state) {
                 "'until' has passed: it is in ms since the epoch");
 }
 
-static void cancel_retry_delete(void **state) {
-    (void)state;
+TEST(cancel_retry_delete) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "");
@@ -90,8 +82,7 @@ static void cancel_retry_delete(void **state) {
     ops_expect(&o, 404, "GET", "/v1/tasks/1", NULL);
 }
 
-static void one_that_is_not_allowed_stops_all(void **state) {
-    (void)state;
+TEST(one_that_is_not_allowed_stops_all) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     for (int i = 0; i < 3; i++)
@@ -109,8 +100,7 @@ static void one_that_is_not_allowed_stops_all(void **state) {
     assert_memory_equal(&before, &after, sizeof(after));
 }
 
-static void a_task_named_twice_is_told_once(void **state) {
-    (void)state;
+TEST(a_task_named_twice_is_told_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "");
@@ -119,8 +109,7 @@ static void a_task_named_twice_is_told_once(void **state) {
     assert_int_equal(reply_count(&r, "tasks"), 1);
 }
 
-static void a_verdict_is_for_what_waits_for_one(void **state) {
-    (void)state;
+TEST(a_verdict_is_for_what_waits_for_one) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"review\":true,");
@@ -149,8 +138,7 @@ static void a_verdict_is_for_what_waits_for_one(void **state) {
     assert_int_equal(t.iteration, 3);
 }
 
-static void what_is_closed_from_outside_is_closed_here(void **state) {
-    (void)state;
+TEST(what_is_closed_from_outside_is_closed_here) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"until\":\"external\",");
@@ -162,8 +150,7 @@ static void what_is_closed_from_outside_is_closed_here(void **state) {
     expect(&o, "close", "{\"tasks\":[\"1\"]}", "done", false);
 }
 
-static void cancel_stops_a_run_politely_or_now(void **state) {
-    (void)state;
+TEST(cancel_stops_a_run_politely_or_now) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id a = ops_add(&o, ""), b = ops_add(&o, "");
@@ -179,8 +166,7 @@ static void cancel_stops_a_run_politely_or_now(void **state) {
     assert_int_equal(state_of(&o, a), TASK_CANCELED);
 }
 
-static void f099_f101_sling_has_two_guards(void **state) {
-    (void)state;
+TEST(f099_f101_sling_has_two_guards) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "");
@@ -195,8 +181,7 @@ static void f099_f101_sling_has_two_guards(void **state) {
     expect(&o, "sling", "{\"tasks\":[\"2\"],\"project\":\"api\"}", NULL, false);
 }
 
-static void f127_sling_takes_a_whole_group(void **state) {
-    (void)state;
+TEST(f127_sling_takes_a_whole_group) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     ops_expect(
@@ -216,8 +201,7 @@ static void f127_sling_takes_a_whole_group(void **state) {
 }
 
 /* However many tasks came after it, and after a task of the same name was there. */
-static void f127_a_group_is_found_whole_behind_many_others(void **state) {
-    (void)state;
+TEST(f127_a_group_is_found_whole_behind_many_others) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     ops_expect(
@@ -240,8 +224,7 @@ static void f127_a_group_is_found_whole_behind_many_others(void **state) {
     assert_int_equal(state_of(&o, 2), TASK_READY);
 }
 
-static void f127_too_many_drafts_of_a_group_say_how_to_go_on(void **state) {
-    (void)state;
+TEST(f127_too_many_drafts_of_a_group_say_how_to_go_on) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     for (int batch = 0; batch < 2; batch++) {
@@ -256,8 +239,7 @@ static void f127_too_many_drafts_of_a_group_say_how_to_go_on(void **state) {
                 "sling --all --group' slings them in parts");
 }
 
-static void an_id_means_the_task_and_not_a_group_of_that_name(void **state) {
-    (void)state;
+TEST(an_id_means_the_task_and_not_a_group_of_that_name) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "\"draft\":true,");
@@ -272,8 +254,7 @@ static void an_id_means_the_task_and_not_a_group_of_that_name(void **state) {
                 "its drafts");
 }
 
-static void what_a_draft_says_of_its_start_counts_when_it_is_slung(void **state) {
-    (void)state;
+TEST(what_a_draft_says_of_its_start_counts_when_it_is_slung) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     char body[128];
@@ -293,8 +274,7 @@ static void what_a_draft_says_of_its_start_counts_when_it_is_slung(void **state)
     expect(&o, "sling", "{\"tasks\":[\"2\"]}", "ready", false); /* it was let go before */
 }
 
-static void f146_merging_that_cannot_be_is_refused_when_it_is_slung(void **state) {
-    (void)state;
+TEST(f146_merging_that_cannot_be_is_refused_when_it_is_slung) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "\"draft\":true,");
@@ -307,8 +287,7 @@ static void f146_merging_that_cannot_be_is_refused_when_it_is_slung(void **state
     expect(&o, "sling", "{\"tasks\":[\"1\"],\"merge\":\"none\"}", "ready", false);
 }
 
-static void the_front_is_before_all_that_wait(void **state) {
-    (void)state;
+TEST(the_front_is_before_all_that_wait) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     for (int i = 0; i < 3; i++)
@@ -329,8 +308,7 @@ static void the_front_is_before_all_that_wait(void **state) {
                 "task 't-1' is canceled: its priority no longer matters");
 }
 
-static void dependencies_are_replaced(void **state) {
-    (void)state;
+TEST(dependencies_are_replaced) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     for (int i = 0; i < 3; i++)
@@ -349,8 +327,7 @@ static void dependencies_are_replaced(void **state) {
 
 /* --- the daemon ------------------------------------------------------------------------------ */
 
-static void f124_pause_and_resume_all_or_one_project(void **state) {
-    (void)state;
+TEST(f124_pause_and_resume_all_or_one_project) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     _cleanup_(reply_finish) struct reply a = ops_ask(&o, "POST", "/v1/pause", "{}", NULL);
@@ -371,8 +348,7 @@ static void f124_pause_and_resume_all_or_one_project(void **state) {
 }
 
 /* Whoever wonders why nothing runs is told whom to ask, after a restart too. */
-static void f124_a_pause_keeps_who_asked_and_when(void **state) {
-    (void)state;
+TEST(f124_a_pause_keeps_who_asked_and_when) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -408,8 +384,7 @@ static void f124_a_pause_keeps_who_asked_and_when(void **state) {
     assert_true(reply_is_null(&after, "paused_by") && reply_is_null(&after, "paused_at"));
 }
 
-static void f123_a_tick_decides_now_and_a_dry_one_only_says_so(void **state) {
-    (void)state;
+TEST(f123_a_tick_decides_now_and_a_dry_one_only_says_so) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "pace: {tick_s: 3600, batch: 1}\n");
     (void)ops_add(&o, ""); /* the first tick */
@@ -428,8 +403,7 @@ static void f123_a_tick_decides_now_and_a_dry_one_only_says_so(void **state) {
     assert_string_equal(reply_text(&real, "start.0.project"), "web");
 }
 
-static void a_report_is_for_the_run_that_lives(void **state) {
-    (void)state;
+TEST(a_report_is_for_the_run_that_lives) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"agent\":\"claude\",");
@@ -461,8 +435,7 @@ static void a_report_is_for_the_run_that_lives(void **state) {
                 "task 't-1' does not run: nothing can be reported of it");
 }
 
-static void a_run_may_report_without_saying_who_it_is(void **state) {
-    (void)state;
+TEST(a_run_may_report_without_saying_who_it_is) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "");
@@ -483,41 +456,11 @@ static void a_run_may_report_without_saying_who_it_is(void **state) {
     }
 }
 
-static void shutdown_is_told_to_the_front_end(void **state) {
-    (void)state;
+TEST(shutdown_is_told_to_the_front_end) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply r = ops_ask(&o, "POST", "/v1/shutdown", "{}", NULL);
     assert_true(r.stops_daemon && reply_bool(&r, "ok"));
     _cleanup_(reply_finish) struct reply other = ops_ask(&o, "POST", "/v1/pause", "{}", NULL);
     assert_false(other.stops_daemon);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hold_release_clear_sling),
-        cmocka_unit_test(hold_until_a_time),
-        cmocka_unit_test(cancel_retry_delete),
-        cmocka_unit_test(one_that_is_not_allowed_stops_all),
-        cmocka_unit_test(a_task_named_twice_is_told_once),
-        cmocka_unit_test(a_verdict_is_for_what_waits_for_one),
-        cmocka_unit_test(what_is_closed_from_outside_is_closed_here),
-        cmocka_unit_test(cancel_stops_a_run_politely_or_now),
-        cmocka_unit_test(f099_f101_sling_has_two_guards),
-        cmocka_unit_test(f127_sling_takes_a_whole_group),
-        cmocka_unit_test(f127_a_group_is_found_whole_behind_many_others),
-        cmocka_unit_test(f127_too_many_drafts_of_a_group_say_how_to_go_on),
-        cmocka_unit_test(an_id_means_the_task_and_not_a_group_of_that_name),
-        cmocka_unit_test(what_a_draft_says_of_its_start_counts_when_it_is_slung),
-        cmocka_unit_test(f146_merging_that_cannot_be_is_refused_when_it_is_slung),
-        cmocka_unit_test(the_front_is_before_all_that_wait),
-        cmocka_unit_test(dependencies_are_replaced),
-        cmocka_unit_test(f124_pause_and_resume_all_or_one_project),
-        cmocka_unit_test(f124_a_pause_keeps_who_asked_and_when),
-        cmocka_unit_test(f123_a_tick_decides_now_and_a_dry_one_only_says_so),
-        cmocka_unit_test(a_report_is_for_the_run_that_lives),
-        cmocka_unit_test(a_run_may_report_without_saying_who_it_is),
-        cmocka_unit_test(shutdown_is_told_to_the_front_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_add.c: what may be added, what is refused, and what the answer says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fixture.h"
+#include "harness/test.h"
 
 static struct reply add(struct ops *o, const char *body) {
     return ops_ask(o, "POST", "/v1/tasks", body, NULL);
@@ -31,8 +26,7 @@ static void refused_task(struct ops *o, int status, const char *members, const c
     reply_finish(&r);
 }
 
-static void f097_the_answer_says_started_or_queued_and_where(void **state) {
-    (void)state;
+TEST(f097_the_answer_says_started_or_queued_and_where) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL); /* two places */
     _cleanup_(reply_finish) struct reply r =
@@ -59,8 +53,7 @@ static void f097_the_answer_says_started_or_queued_and_where(void **state) {
     assert_true(reply_is_null(&r, "warning"));
 }
 
-static void f010_f115_a_batch_is_added_whole_or_not_at_all(void **state) {
-    (void)state;
+TEST(f010_f115_a_batch_is_added_whole_or_not_at_all) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct ops_trace before, after;
@@ -76,8 +69,7 @@ static void f010_f115_a_batch_is_added_whole_or_not_at_all(void **state) {
     assert_memory_equal(&before, &after, sizeof(after));
 }
 
-static void f019_dependencies_are_trimmed_split_and_each_once(void **state) {
-    (void)state;
+TEST(f019_dependencies_are_trimmed_split_and_each_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     for (int i = 0; i < 3; i++)
@@ -95,8 +87,7 @@ static void f019_dependencies_are_trimmed_split_and_each_once(void **state) {
                  "task 'me' depends on itself");
 }
 
-static void f020_a_ring_is_refused_and_printed(void **state) {
-    (void)state;
+TEST(f020_a_ring_is_refused_and_printed) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct ops_trace before, after;
@@ -118,8 +109,7 @@ static void f020_a_ring_is_refused_and_printed(void **state) {
                "{\"name\":\"c\",\"argv\":[\"c\"],\"parent\":\"p\",\"parent_gate\":\"none\"}]}");
 }
 
-static void f020_a_ring_through_stored_tasks_is_printed_too(void **state) {
-    (void)state;
+TEST(f020_a_ring_through_stored_tasks_is_printed_too) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "\"hold\":true,");
@@ -139,8 +129,7 @@ static void f020_a_ring_through_stored_tasks_is_printed_too(void **state) {
                 "t-6 -> t-5 -> … (12 tasks) -> t-1");
 }
 
-static void names_of_the_batch_win_over_ids(void **state) {
-    (void)state;
+TEST(names_of_the_batch_win_over_ids) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "");
@@ -158,8 +147,7 @@ static void names_of_the_batch_win_over_ids(void **state) {
                 "task 'a': two tasks of this batch are called 'a': 0 and 1");
 }
 
-static void f099_a_prefix_of_another_project_is_refused_unless_forced(void **state) {
-    (void)state;
+TEST(f099_a_prefix_of_another_project_is_refused_unless_forced) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     refused_task(&o, 403, "\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"api-7\"",
@@ -177,8 +165,7 @@ static void f099_a_prefix_of_another_project_is_refused_unless_forced(void **sta
                "{\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"elsewhere-7\"}]}");
 }
 
-static void f100_an_external_id_is_scheduled_once(void **state) {
-    (void)state;
+TEST(f100_an_external_id_is_scheduled_once) {
     for (int store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         ops_open(&o, (enum ops_store)store, NULL);
@@ -201,8 +188,7 @@ static void f100_an_external_id_is_scheduled_once(void **state) {
     }
 }
 
-static void f100_also_twice_in_one_batch_and_in_one_turn(void **state) {
-    (void)state;
+TEST(f100_also_twice_in_one_batch_and_in_one_turn) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     static const char body[] = "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"x\"},"
@@ -223,8 +209,7 @@ static void f100_also_twice_in_one_batch_and_in_one_turn(void **state) {
     reply_finish(&b);
 }
 
-static void a_refused_batch_leaves_no_external_id_behind(void **state) {
-    (void)state;
+TEST(a_refused_batch_leaves_no_external_id_behind) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a, b;
@@ -241,8 +226,7 @@ static void a_refused_batch_leaves_no_external_id_behind(void **state) {
     reply_finish(&b);
 }
 
-static void f116_what_was_written_is_kept_word_for_word(void **state) {
-    (void)state;
+TEST(f116_what_was_written_is_kept_word_for_word) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     ops_expect(&o, 200, "POST", "/v1/tasks",
@@ -257,8 +241,7 @@ static void f116_what_was_written_is_kept_word_for_word(void **state) {
                            "\"env\":{\"A\":\"[not shown]\"}},"));
 }
 
-static void names_must_be_known_and_the_near_one_is_offered(void **state) {
-    (void)state;
+TEST(names_must_be_known_and_the_near_one_is_offered) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const struct {
@@ -282,8 +265,7 @@ static void names_must_be_known_and_the_near_one_is_offered(void **state) {
     }
 }
 
-static void a_missing_dependency_may_be_forced(void **state) {
-    (void)state;
+TEST(a_missing_dependency_may_be_forced) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply r =
@@ -294,8 +276,7 @@ static void a_missing_dependency_may_be_forced(void **state) {
     assert_string_equal(reply_text(&why, "first"), "dependency");
 }
 
-static void what_a_task_may_say_is_checked(void **state) {
-    (void)state;
+TEST(what_a_task_may_say_is_checked) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const struct {
@@ -390,8 +371,7 @@ static void check_limit(struct ops *o, const char *before, const char *unit, siz
     }
 }
 
-static void what_is_too_large_is_refused(void **state) {
-    (void)state;
+TEST(what_is_too_large_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -409,8 +389,7 @@ static void what_is_too_large_is_refused(void **state) {
                 "parameter 'tasks' must be from 1 to 10000 entries");
 }
 
-static void a_task_has_at_most_256_dependencies(void **state) {
-    (void)state;
+TEST(a_task_has_at_most_256_dependencies) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -432,8 +411,7 @@ static void a_task_has_at_most_256_dependencies(void **state) {
 
 /* --- what becomes of it ---------------------------------------------------------------------- */
 
-static void members_reach_the_scheduler(void **state) {
-    (void)state;
+TEST(members_reach_the_scheduler) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -464,8 +442,7 @@ static void members_reach_the_scheduler(void **state) {
 }
 
 /* What an import brings over: its age, and how it ended elsewhere. */
-static void a_task_can_be_older_and_can_have_ended(void **state) {
-    (void)state;
+TEST(a_task_can_be_older_and_can_have_ended) {
     static const char *const ends[] = { "done", "failed", "canceled", "invalidated", "held" };
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
@@ -497,8 +474,7 @@ static void a_task_can_be_older_and_can_have_ended(void **state) {
                "{\"tasks\":[{\"argv\":[\"a\"],\"state\":\"running\"}]}");
 }
 
-static void a_task_without_a_title_is_called_after_what_it_does(void **state) {
-    (void)state;
+TEST(a_task_without_a_title_is_called_after_what_it_does) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/tasks",
@@ -511,8 +487,7 @@ static void a_task_without_a_title_is_called_after_what_it_does(void **state) {
     assert_string_equal(reply_text(&r, "items.2.title"), "mine");
 }
 
-static void a_time_in_the_future_holds_a_task_until_then(void **state) {
-    (void)state;
+TEST(a_time_in_the_future_holds_a_task_until_then) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     int64_t later = engine_now(o.engine) + HOURS(1);
@@ -527,8 +502,7 @@ static void a_time_in_the_future_holds_a_task_until_then(void **state) {
     assert_string_equal(reply_text(&b, "state"), "starting");
 }
 
-static void the_default_project_is_made_by_its_first_task(void **state) {
-    (void)state;
+TEST(the_default_project_is_made_by_its_first_task) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     ops_expect(&o, 404, "GET", "/v1/projects/default", NULL);
@@ -538,8 +512,7 @@ static void the_default_project_is_made_by_its_first_task(void **state) {
     ops_expect(&o, 200, "GET", "/v1/projects/default", NULL);
 }
 
-static void a_batch_may_be_a_group(void **state) {
-    (void)state;
+TEST(a_batch_may_be_a_group) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply r =
@@ -548,32 +521,4 @@ static void a_batch_may_be_a_group(void **state) {
     _cleanup_(reply_finish) struct reply g = ops_ask(&o, "GET", "/v1/groups/night", NULL, NULL);
     assert_int_equal(reply_int(&g, "total"), 2);
     assert_int_equal(reply_count(&g, "tasks"), 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f097_the_answer_says_started_or_queued_and_where),
-        cmocka_unit_test(f010_f115_a_batch_is_added_whole_or_not_at_all),
-        cmocka_unit_test(f019_dependencies_are_trimmed_split_and_each_once),
-        cmocka_unit_test(f020_a_ring_is_refused_and_printed),
-        cmocka_unit_test(f020_a_ring_through_stored_tasks_is_printed_too),
-        cmocka_unit_test(names_of_the_batch_win_over_ids),
-        cmocka_unit_test(f099_a_prefix_of_another_project_is_refused_unless_forced),
-        cmocka_unit_test(f100_an_external_id_is_scheduled_once),
-        cmocka_unit_test(f100_also_twice_in_one_batch_and_in_one_turn),
-        cmocka_unit_test(a_refused_batch_leaves_no_external_id_behind),
-        cmocka_unit_test(f116_what_was_written_is_kept_word_for_word),
-        cmocka_unit_test(names_must_be_known_and_the_near_one_is_offered),
-        cmocka_unit_test(a_missing_dependency_may_be_forced),
-        cmocka_unit_test(what_a_task_may_say_is_checked),
-        cmocka_unit_test(what_is_too_large_is_refused),
-        cmocka_unit_test(a_task_has_at_most_256_dependencies),
-        cmocka_unit_test(members_reach_the_scheduler),
-        cmocka_unit_test(a_task_can_be_older_and_can_have_ended),
-        cmocka_unit_test(a_task_without_a_title_is_called_after_what_it_does),
-        cmocka_unit_test(a_time_in_the_future_holds_a_task_until_then),
-        cmocka_unit_test(the_default_project_is_made_by_its_first_task),
-        cmocka_unit_test(a_batch_may_be_a_group),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

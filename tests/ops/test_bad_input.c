@@ -1,12 +1,6 @@
 /* test_bad_input.c: whatever is sent to any operation, the answer is one sentence and nothing has changed.
  *
  * The calls are made from the table: a new operation is tried without a line here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 struct trial {
     struct ops ops;
@@ -306,8 +301,7 @@ static void try_path(struct trial *t) {
     refused(t, strbuf_text(&path), NULL, 0, "a long name");
 }
 
-static void bad_input_to_every_operation_changes_nothing(void **state) {
-    (void)state;
+TEST(bad_input_to_every_operation_changes_nothing) {
     _cleanup_(trial_finish) struct trial t = { 0 };
     begin(&t);
     for (const struct op *const *op = op_table; *op; op++) {
@@ -324,8 +318,7 @@ static void bad_input_to_every_operation_changes_nothing(void **state) {
 }
 
 /* Every operation that takes ids, asked for a task that is not there. */
-static void an_unknown_task_is_not_found_and_nothing_is_done(void **state) {
-    (void)state;
+TEST(an_unknown_task_is_not_found_and_nothing_is_done) {
     _cleanup_(trial_finish) struct trial t = { 0 };
     begin(&t);
     static const char *const bodies[] = {
@@ -349,12 +342,4 @@ static void an_unknown_task_is_not_found_and_nothing_is_done(void **state) {
                 "there is no task '999999'");
     ops_refused(&t.ops, 404, "/v1/tasks/hold", "{\"tasks\":[\"web-1\"]}",
                 "there is no task 'web-1' (number 1 is 't-1')");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_input_to_every_operation_changes_nothing),
-        cmocka_unit_test(an_unknown_task_is_not_found_and_nothing_is_done),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

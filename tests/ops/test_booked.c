@@ -1,10 +1,4 @@
 /* test_booked.c: what one run may book into windows that others share, and how its owner corrects it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +12,7 @@
 #include "engine/engine_internal.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 /* As it was before claims were bounded. */
 #define NAIVE                                                                                      \
@@ -96,8 +91,7 @@ static bool has_event(struct ops *o, const char *kind) {
 
 /* --- what is not booked ------------------------------------------------------------------------ */
 
-static void a_claim_that_cannot_be_blocks_nobody(void **state) {
-    (void)state;
+TEST(a_claim_that_cannot_be_blocks_nobody) {
     static const char *const claims[] = { "\"tokens\":900000000000000", "\"cost_usd\":1000000",
                                           "\"tokens_in\":1000000000000000,\"tokens_out\":1" };
     for (size_t i = 0; i < ARRAY_SIZE(claims); i++)
@@ -119,8 +113,7 @@ static void a_claim_that_cannot_be_blocks_nobody(void **state) {
         }
 }
 
-static void what_was_told_before_stays_booked(void **state) {
-    (void)state;
+TEST(what_was_told_before_stays_booked) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -132,8 +125,7 @@ static void what_was_told_before_stays_booked(void **state) {
     assert_int_equal(window(&o, NULL).money.used, 750000); /* the money can be */
 }
 
-static void a_run_that_lives_longer_may_have_used_more(void **state) {
-    (void)state;
+TEST(a_run_that_lives_longer_may_have_used_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY,
               "report: {run_tokens: 2000000, tokens_per_min: 1000, run_usd: 30, usd_per_min: 1}\n");
@@ -150,8 +142,7 @@ static void a_run_that_lives_longer_may_have_used_more(void **state) {
 }
 
 /* No claim keeps a run within a budget of its own; and no more of it reaches the others. */
-static void a_claim_that_cannot_be_uses_up_its_own_budget_alone(void **state) {
-    (void)state;
+TEST(a_claim_that_cannot_be_uses_up_its_own_budget_alone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, "retry: {failed: {delay_s: 0, max: 9}}\n");
     task_id task = given_run(&o, "\"project\":\"web\",\"run_tokens\":2000,\"on_budget\":\"stop\",");
@@ -168,8 +159,7 @@ static void a_claim_that_cannot_be_uses_up_its_own_budget_alone(void **state) {
     assert_int_equal(window(&o, NULL).money.used, 2000001);
 }
 
-static void the_alert_ends_with_the_window(void **state) {
-    (void)state;
+TEST(the_alert_ends_with_the_window) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -199,8 +189,7 @@ static int64_t sum_of(struct ops *o, const char *member) {
     return sum;
 }
 
-static void a_booking_is_corrected_everywhere(void **state) {
-    (void)state;
+TEST(a_booking_is_corrected_everywhere) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_SQLITE, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -237,8 +226,7 @@ static void a_booking_is_corrected_everywhere(void **state) {
     assert_int_equal(window(&o, NULL).money.used, 250000);
 }
 
-static void what_was_not_known_becomes_known(void **state) {
-    (void)state;
+TEST(what_was_not_known_becomes_known) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -252,8 +240,7 @@ static void what_was_not_known_becomes_known(void **state) {
     assert_false(engine_alert_is_open(o.engine, "usage:web-1"));
 }
 
-static void a_task_that_was_held_for_it_goes_on(void **state) {
-    (void)state;
+TEST(a_task_that_was_held_for_it_goes_on) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, "retry: {failed: {delay_s: 0, max: 9}}\n");
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,");
@@ -265,8 +252,7 @@ static void a_task_that_was_held_for_it_goes_on(void **state) {
     assert_true(is_live(task));
 }
 
-static void only_what_has_ended_is_corrected_and_only_by_the_owner(void **state) {
-    (void)state;
+TEST(only_what_has_ended_is_corrected_and_only_by_the_owner) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -288,19 +274,4 @@ static void only_what_has_ended_is_corrected_and_only_by_the_owner(void **state)
     r = ops_ask_by(&o, ACCESS_ADMIN, USAGE, "{\"tokens\":1}", NULL);
     assert_int_equal(r.status, 200);
     reply_finish(&r);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_claim_that_cannot_be_blocks_nobody),
-        cmocka_unit_test(what_was_told_before_stays_booked),
-        cmocka_unit_test(a_run_that_lives_longer_may_have_used_more),
-        cmocka_unit_test(a_claim_that_cannot_be_uses_up_its_own_budget_alone),
-        cmocka_unit_test(the_alert_ends_with_the_window),
-        cmocka_unit_test(a_booking_is_corrected_everywhere),
-        cmocka_unit_test(what_was_not_known_becomes_known),
-        cmocka_unit_test(a_task_that_was_held_for_it_goes_on),
-        cmocka_unit_test(only_what_has_ended_is_corrected_and_only_by_the_owner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* What a run, a task and a window may use, and what follows when that is used up. Runs report as agents do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +10,7 @@
 #include "engine/allowance.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 #define AT_ONCE "retry: {failed: {delay_s: 0, max: 9}}\n"
 
@@ -89,8 +84,7 @@ static struct engine_budget budget(struct ops *o, task_id task) {
 
 /* --- one run --------------------------------------------------------------------------------- */
 
-static void a_run_that_passes_its_budget_goes_on_and_its_task_is_then_held(void **state) {
-    (void)state;
+TEST(a_run_that_passes_its_budget_goes_on_and_its_task_is_then_held) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"run_tokens\":100000,");
@@ -112,8 +106,7 @@ static void a_run_that_passes_its_budget_goes_on_and_its_task_is_then_held(void 
     assert_int_equal(view(&o, task).attempt, 2);
 }
 
-static void a_released_task_tries_again_with_the_same_run_budget(void **state) {
-    (void)state;
+TEST(a_released_task_tries_again_with_the_same_run_budget) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"run_usd\":0.5,");
@@ -126,8 +119,7 @@ static void a_released_task_tries_again_with_the_same_run_budget(void **state) {
     assert_int_not_equal(view(&o, task).hold, HOLD_BUDGET);
 }
 
-static void what_has_succeeded_is_done_whatever_it_used(void **state) {
-    (void)state;
+TEST(what_has_succeeded_is_done_whatever_it_used) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":10,");
@@ -136,8 +128,7 @@ static void what_has_succeeded_is_done_whatever_it_used(void **state) {
     assert_int_equal(view(&o, task).state, TASK_DONE);
 }
 
-static void with_stop_a_live_run_is_stopped_once_and_nothing_is_counted(void **state) {
-    (void)state;
+TEST(with_stop_a_live_run_is_stopped_once_and_nothing_is_counted) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, "tasks: {on_budget: stop, run_usd: 1.25}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -164,8 +155,7 @@ static void with_stop_a_live_run_is_stopped_once_and_nothing_is_counted(void **s
     reply_finish(&r);
 }
 
-static void a_budget_that_is_lowered_counts_for_what_runs(void **state) {
-    (void)state;
+TEST(a_budget_that_is_lowered_counts_for_what_runs) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"on_budget\":\"stop\",");
@@ -179,8 +169,7 @@ static void a_budget_that_is_lowered_counts_for_what_runs(void **state) {
 
 /* --- all its runs ---------------------------------------------------------------------------- */
 
-static void a_task_may_use_so_much_in_all_its_runs_over_restarts(void **state) {
-    (void)state;
+TEST(a_task_may_use_so_much_in_all_its_runs_over_restarts) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,\"usd\":9,");
@@ -205,8 +194,7 @@ static void a_task_may_use_so_much_in_all_its_runs_over_restarts(void **state) {
     assert_held_for_budget(&o, task);
 }
 
-static void no_way_leads_around_a_budget_that_is_used_up(void **state) {
-    (void)state;
+TEST(no_way_leads_around_a_budget_that_is_used_up) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"usd\":1,");
@@ -223,8 +211,7 @@ static void no_way_leads_around_a_budget_that_is_used_up(void **state) {
     starts(&o, task);
 }
 
-static void a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on(void **state) {
-    (void)state;
+TEST(a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, AT_ONCE "tasks: {task_tokens: 1000}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -236,8 +223,7 @@ static void a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on(void
     starts(&o, task);
 }
 
-static void an_unknown_cost_counts_nothing_and_is_told(void **state) {
-    (void)state;
+TEST(an_unknown_cost_counts_nothing_and_is_told) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"usd\":0.01,");
@@ -252,8 +238,7 @@ static void an_unknown_cost_counts_nothing_and_is_told(void **state) {
     reply_finish(&r);
 }
 
-static void a_budget_of_nothing_starts_nothing(void **state) {
-    (void)state;
+TEST(a_budget_of_nothing_starts_nothing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"project\":\"web\",\"tokens\":0,");
@@ -264,8 +249,7 @@ static void a_budget_of_nothing_starts_nothing(void **state) {
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-static void a_window_stops_new_work_and_not_what_runs(void **state) {
-    (void)state;
+TEST(a_window_stops_new_work_and_not_what_runs) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_SQLITE, NULL);
     set(&o, "{\"set\":{\"projects.web.budget_usd\":2}}");
@@ -288,8 +272,7 @@ static void a_window_stops_new_work_and_not_what_runs(void **state) {
     reply_finish(&r);
 }
 
-static void with_budget_stops_runs_live_runs_stop_and_wait_for_the_window(void **state) {
-    (void)state;
+TEST(with_budget_stops_runs_live_runs_stop_and_wait_for_the_window) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_SQLITE, "budget_stops_runs: true\nfair: {run_tokens: 0}\n");
     set(&o, "{\"set\":{\"projects.web.budget\":100}}");
@@ -330,8 +313,7 @@ static task_id child_of(struct ops *o, task_id run, const char *members, int sta
     return task;
 }
 
-static void the_rest_of_a_child_goes_back_to_its_parent(void **state) {
-    (void)state;
+TEST(the_rest_of_a_child_goes_back_to_its_parent) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_SQLITE, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,\"usd\":10,");
@@ -351,8 +333,7 @@ static void the_rest_of_a_child_goes_back_to_its_parent(void **state) {
     assert_int_equal(engine_left(o.engine, task).tokens, 750);
 }
 
-static void a_child_that_is_taken_up_again_takes_its_rest_again(void **state) {
-    (void)state;
+TEST(a_child_that_is_taken_up_again_takes_its_rest_again) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,");
@@ -371,8 +352,7 @@ static void a_child_that_is_taken_up_again_takes_its_rest_again(void **state) {
 
 /* --- bad input ------------------------------------------------------------------------------- */
 
-static void bad_amounts_are_refused_and_change_nothing(void **state) {
-    (void)state;
+TEST(bad_amounts_are_refused_and_change_nothing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "\"project\":\"web\",\"tokens\":7,");
@@ -396,25 +376,4 @@ static void bad_amounts_are_refused_and_change_nothing(void **state) {
                 "'usd': expected dollars like 2.50 or $2.50, got 'two'");
     ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"true\"],\"on_budget\":\"x\"}]}",
                 "'on_budget': expected one of hold, stop, got 'x'");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_that_passes_its_budget_goes_on_and_its_task_is_then_held),
-        cmocka_unit_test(a_released_task_tries_again_with_the_same_run_budget),
-        cmocka_unit_test(what_has_succeeded_is_done_whatever_it_used),
-        cmocka_unit_test(with_stop_a_live_run_is_stopped_once_and_nothing_is_counted),
-        cmocka_unit_test(a_budget_that_is_lowered_counts_for_what_runs),
-        cmocka_unit_test(a_task_may_use_so_much_in_all_its_runs_over_restarts),
-        cmocka_unit_test(no_way_leads_around_a_budget_that_is_used_up),
-        cmocka_unit_test(a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on),
-        cmocka_unit_test(an_unknown_cost_counts_nothing_and_is_told),
-        cmocka_unit_test(a_budget_of_nothing_starts_nothing),
-        cmocka_unit_test(a_window_stops_new_work_and_not_what_runs),
-        cmocka_unit_test(with_budget_stops_runs_live_runs_stop_and_wait_for_the_window),
-        cmocka_unit_test(the_rest_of_a_child_goes_back_to_its_parent),
-        cmocka_unit_test(a_child_that_is_taken_up_again_takes_its_rest_again),
-        cmocka_unit_test(bad_amounts_are_refused_and_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

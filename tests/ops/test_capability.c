@@ -1,10 +1,4 @@
 /* What a run may do with its token, and what it may not: it is played here as one that tries everything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 #include "engine/run_token.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 /* Room for children, so that nothing of the owner's stands in the way. */
 static void open_roomy(struct ops *o, enum ops_store store, const char *config) {
@@ -77,8 +72,7 @@ static task_id child_of(struct ops *o, task_id run, const char *members) {
 
 /* --- the token ------------------------------------------------------------------------------- */
 
-static void a_token_is_of_one_run_and_ends_with_it(void **state) {
-    (void)state;
+TEST(a_token_is_of_one_run_and_ends_with_it) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id first = given_run(&o, "\"project\":\"web\","), second = given_run(&o, "");
@@ -97,8 +91,7 @@ static void a_token_is_of_one_run_and_ends_with_it(void **state) {
     reply_finish(&r);
 }
 
-static void a_token_outlives_the_daemon_and_is_not_on_disk(void **state) {
-    (void)state;
+TEST(a_token_outlives_the_daemon_and_is_not_on_disk) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char kept[RUN_TOKEN_SIZE], command[200];
     open_roomy(&o, OPS_SQLITE, NULL);
@@ -119,8 +112,7 @@ static void answered(struct op_call *call, void *ctx) {
     op_call_free(call);
 }
 
-static void what_is_not_given_to_runs_is_refused_to_them(void **state) {
-    (void)state;
+TEST(what_is_not_given_to_runs_is_refused_to_them) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -155,8 +147,7 @@ static void what_is_not_given_to_runs_is_refused_to_them(void **state) {
     assert_true(closed >= ARRAY_SIZE(never));
 }
 
-static void a_run_sees_itself_and_what_is_below(void **state) {
-    (void)state;
+TEST(a_run_sees_itself_and_what_is_below) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -189,8 +180,7 @@ static void a_run_sees_itself_and_what_is_below(void **state) {
     reply_finish(&r);
 }
 
-static void a_run_reports_and_posts_as_itself_alone(void **state) {
-    (void)state;
+TEST(a_run_reports_and_posts_as_itself_alone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -206,8 +196,7 @@ static void a_run_reports_and_posts_as_itself_alone(void **state) {
     reply_finish(&r);
 }
 
-static void a_run_cancels_below_itself_alone(void **state) {
-    (void)state;
+TEST(a_run_cancels_below_itself_alone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -221,8 +210,7 @@ static void a_run_cancels_below_itself_alone(void **state) {
 
 /* --- children -------------------------------------------------------------------------------- */
 
-static void a_child_gets_from_its_parent_what_it_does_not_choose(void **state) {
-    (void)state;
+TEST(a_child_gets_from_its_parent_what_it_does_not_choose) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"api\",\"priority\":300,");
@@ -238,8 +226,7 @@ static void a_child_gets_from_its_parent_what_it_does_not_choose(void **state) {
     reply_finish(&r);
 }
 
-static void what_a_run_may_not_choose_is_refused(void **state) {
-    (void)state;
+TEST(what_a_run_may_not_choose_is_refused) {
     static const struct {
         const char *members, *part;
     } rows[] = {
@@ -317,8 +304,7 @@ static char *told_of(struct ops *o, task_id run, const char *member, const char 
     return strbuf_take(&told);
 }
 
-static void a_run_does_not_learn_which_tasks_there_are(void **state) {
-    (void)state;
+TEST(a_run_does_not_learn_which_tasks_there_are) {
     static const char *const members[] = { "depends_on", "parent" };
     static const char *const foreign[] = {
         "web-2", "api-3", "web-99", "nowhere-1", "web-x", "a b"
@@ -343,8 +329,7 @@ static void a_run_does_not_learn_which_tasks_there_are(void **state) {
     free(own);
 }
 
-static void a_child_takes_no_longer_than_its_agent(void **state) {
-    (void)state;
+TEST(a_child_takes_no_longer_than_its_agent) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY,
                "agents.claude.timeout_s: 60\ntasks: {idle_timeout_s: 30}\n"
@@ -367,8 +352,7 @@ static void a_child_takes_no_longer_than_its_agent(void **state) {
                "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout_s\":7200}]}");
 }
 
-static void commands_of_runs_are_a_setting(void **state) {
-    (void)state;
+TEST(commands_of_runs_are_a_setting) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "capability: {commands: true}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -377,8 +361,7 @@ static void commands_of_runs_are_a_setting(void **state) {
             "'env'");
 }
 
-static void escape_codes_in_titles_are_refused_or_harmless(void **state) {
-    (void)state;
+TEST(escape_codes_in_titles_are_refused_or_harmless) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -396,8 +379,7 @@ static void escape_codes_in_titles_are_refused_or_harmless(void **state) {
             "none of those that are configured"); /* nobody has named it */
 }
 
-static void depth_number_and_places_of_children_have_limits(void **state) {
-    (void)state;
+TEST(depth_number_and_places_of_children_have_limits) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "capability: {depth: 2, children: 4, running: 2}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -434,8 +416,7 @@ static int64_t left_of(struct ops *o, task_id task) {
     return engine_left(o->engine, task).tokens;
 }
 
-static void tokens_of_children_are_taken_from_their_parent(void **state) {
-    (void)state;
+TEST(tokens_of_children_are_taken_from_their_parent) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_SQLITE, "fair: {run_tokens: 100}\ncapability: {depth: 3, tokens: 1000}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -457,8 +438,7 @@ static void tokens_of_children_are_taken_from_their_parent(void **state) {
     assert_int_equal(left_of(&o, grandchild), 500);
 }
 
-static void who_uses_more_than_it_was_given_is_stopped_and_held(void **state) {
-    (void)state;
+TEST(who_uses_more_than_it_was_given_is_stopped_and_held) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "capability: {tokens: 1000}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -504,8 +484,7 @@ static void race(struct ops *o, task_id run, bool cancel_first, struct reply *ad
         op_abandon(cancel.call);
 }
 
-static void a_child_added_before_its_ancestor_is_canceled_never_starts(void **state) {
-    (void)state;
+TEST(a_child_added_before_its_ancestor_is_canceled_never_starts) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply add = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
@@ -519,8 +498,7 @@ static void a_child_added_before_its_ancestor_is_canceled_never_starts(void **st
     reply_finish(&add);
 }
 
-static void a_child_added_after_its_ancestor_is_canceled_is_refused(void **state) {
-    (void)state;
+TEST(a_child_added_after_its_ancestor_is_canceled_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply add = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
@@ -532,8 +510,7 @@ static void a_child_added_after_its_ancestor_is_canceled_is_refused(void **state
     reply_finish(&add);
 }
 
-static void cancel_takes_along_what_runs_have_added(void **state) {
-    (void)state;
+TEST(cancel_takes_along_what_runs_have_added) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -557,8 +534,7 @@ static void cancel_takes_along_what_runs_have_added(void **state) {
         op_abandon(cancel.call);
 }
 
-static void a_key_of_a_run_is_its_own(void **state) {
-    (void)state;
+TEST(a_key_of_a_run_is_its_own) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -574,29 +550,4 @@ static void a_key_of_a_run_is_its_own(void **state) {
     assert_true(r.replayed);
     reply_finish(&r);
     assert_int_equal(engine_last_task(o.engine), 3);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_is_of_one_run_and_ends_with_it),
-        cmocka_unit_test(a_token_outlives_the_daemon_and_is_not_on_disk),
-        cmocka_unit_test(what_is_not_given_to_runs_is_refused_to_them),
-        cmocka_unit_test(a_run_sees_itself_and_what_is_below),
-        cmocka_unit_test(a_run_reports_and_posts_as_itself_alone),
-        cmocka_unit_test(a_run_cancels_below_itself_alone),
-        cmocka_unit_test(a_child_gets_from_its_parent_what_it_does_not_choose),
-        cmocka_unit_test(what_a_run_may_not_choose_is_refused),
-        cmocka_unit_test(a_run_does_not_learn_which_tasks_there_are),
-        cmocka_unit_test(a_child_takes_no_longer_than_its_agent),
-        cmocka_unit_test(commands_of_runs_are_a_setting),
-        cmocka_unit_test(escape_codes_in_titles_are_refused_or_harmless),
-        cmocka_unit_test(depth_number_and_places_of_children_have_limits),
-        cmocka_unit_test(tokens_of_children_are_taken_from_their_parent),
-        cmocka_unit_test(who_uses_more_than_it_was_given_is_stopped_and_held),
-        cmocka_unit_test(a_child_added_before_its_ancestor_is_canceled_never_starts),
-        cmocka_unit_test(a_child_added_after_its_ancestor_is_canceled_is_refused),
-        cmocka_unit_test(cancel_takes_along_what_runs_have_added),
-        cmocka_unit_test(a_key_of_a_run_is_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,6 @@
  * run adds tasks: with its token, and in a spawn file. The same task is first accepted from the owner, so
  * a refusal is about the run and not about the value. A member that the table of members opens to
  * runs fails the test until it has a row here, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +10,7 @@
 #include "base/strbuf.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 #include "ops/spawn.h"
 #include "os/files.h"
 #include "taskfile/task_member.h"
@@ -143,8 +138,7 @@ static void open_roomy(struct ops *o, bool allowed) {
 
 /* --- the owner ------------------------------------------------------------------------------- */
 
-static void every_right_has_a_row_and_is_open_to_the_owner(void **state) {
-    (void)state;
+TEST(every_right_has_a_row_and_is_open_to_the_owner) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, false);
     size_t count = 0;
@@ -185,8 +179,7 @@ static void ask_with_token(struct ops *o, task_id task, const struct row *row, b
     reply_finish(&r);
 }
 
-static void a_token_sets_no_command(void **state) {
-    (void)state;
+TEST(a_token_sets_no_command) {
     for (unsigned allowed = 0; allowed < 2; allowed++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         open_roomy(&o, allowed);
@@ -232,8 +225,7 @@ static void try_file(struct ops *o, task_id task, unsigned who, const struct row
         fail_msg("the refusal of '%s' does not name it: %s", row->member, err.text);
 }
 
-static void a_spawn_file_sets_no_command(void **state) {
-    (void)state;
+TEST(a_spawn_file_sets_no_command) {
     for (unsigned allowed = 0; allowed < 2; allowed++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         open_roomy(&o, allowed);
@@ -251,8 +243,7 @@ static void a_spawn_file_sets_no_command(void **state) {
 }
 
 /* What is true for a task is true for the defaults of its file. */
-static void the_defaults_of_a_spawn_file_set_no_command(void **state) {
-    (void)state;
+TEST(the_defaults_of_a_spawn_file_set_no_command) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct error err = { 0 };
     open_roomy(&o, false);
@@ -270,8 +261,7 @@ static void the_defaults_of_a_spawn_file_set_no_command(void **state) {
 
 /* Where a child works, its sandbox can write: an agent does not send it elsewhere. Nor does it have the
  * daemon look at files that it cannot see itself. */
-static void an_agent_keeps_its_children_in_its_own_folders(void **state) {
-    (void)state;
+TEST(an_agent_keeps_its_children_in_its_own_folders) {
     static const struct {
         const char *members, *part;
     } refused[] = {
@@ -309,15 +299,4 @@ static void an_agent_keeps_its_children_in_its_own_folders(void **state) {
     assert_int_equal(check_file(&o, task, COMMAND_SPEC, grouped, &err), 0);
     assert_int_not_equal(check_file(&o, task, AGENT_SPEC, grouped, &err), 0);
     assert_non_null(strstr(err.text, "'group'"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_right_has_a_row_and_is_open_to_the_owner),
-        cmocka_unit_test(a_token_sets_no_command),
-        cmocka_unit_test(a_spawn_file_sets_no_command),
-        cmocka_unit_test(the_defaults_of_a_spawn_file_set_no_command),
-        cmocka_unit_test(an_agent_keeps_its_children_in_its_own_folders),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

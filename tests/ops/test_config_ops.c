@@ -1,10 +1,4 @@
 /* test_config_ops.c: settings and projects are changed in the file and in force, or in neither. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 
 #include "config/settings.h"
 #include "fixture.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static struct reply get(struct ops *o, const char *path) {
@@ -34,8 +29,7 @@ static amount runs_cap(struct ops *o) {
     return counts.runs_cap;
 }
 
-static void chosen_settings_are_listed_with_their_origin(void **state) {
-    (void)state;
+TEST(chosen_settings_are_listed_with_their_origin) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply some = get(&o, "/v1/config");
@@ -52,8 +46,7 @@ static void chosen_settings_are_listed_with_their_origin(void **state) {
     }
 }
 
-static void one_setting_is_explained(void **state) {
-    (void)state;
+TEST(one_setting_is_explained) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/config/limits.runs");
@@ -64,8 +57,7 @@ static void one_setting_is_explained(void **state) {
                 "unknown key 'limits.rnus'; did you mean 'limits.runs'?");
 }
 
-static void f126_a_setting_is_changed_in_the_file_and_at_once(void **state) {
-    (void)state;
+TEST(f126_a_setting_is_changed_in_the_file_and_at_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, "# a comment that stays\n");
     for (int i = 0; i < 3; i++)
@@ -86,8 +78,7 @@ static void f126_a_setting_is_changed_in_the_file_and_at_once(void **state) {
     assert_int_equal(runs_cap(&o), 3);
 }
 
-static void a_wrong_value_changes_nothing(void **state) {
-    (void)state;
+TEST(a_wrong_value_changes_nothing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
@@ -112,8 +103,7 @@ static void a_wrong_value_changes_nothing(void **state) {
     assert_string_equal(strbuf_text(&before), strbuf_text(&after));
 }
 
-static void a_file_that_cannot_be_written_changes_nothing_in_force(void **state) {
-    (void)state;
+TEST(a_file_that_cannot_be_written_changes_nothing_in_force) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char moved[96];
@@ -129,8 +119,7 @@ static void a_file_that_cannot_be_written_changes_nothing_in_force(void **state)
     assert_int_equal(rename(moved, o.config_file), 0);
 }
 
-static void the_file_is_read_again_when_asked(void **state) {
-    (void)state;
+TEST(the_file_is_read_again_when_asked) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const char text[] =
@@ -145,8 +134,7 @@ static void the_file_is_read_again_when_asked(void **state) {
 
 /* --- projects -------------------------------------------------------------------------------- */
 
-static void a_project_is_added_with_its_settings(void **state) {
-    (void)state;
+TEST(a_project_is_added_with_its_settings) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     char body[256];
@@ -170,8 +158,7 @@ static void a_project_is_added_with_its_settings(void **state) {
     assert_int_equal(reply_int(&again, "max_running"), 2);
 }
 
-static void a_project_that_is_there_is_not_added(void **state) {
-    (void)state;
+TEST(a_project_that_is_there_is_not_added) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct ops_trace before, after;
@@ -193,8 +180,7 @@ static void a_project_that_is_there_is_not_added(void **state) {
     assert_false(file_has(&o, "shop"));
 }
 
-static void a_project_is_changed_and_shown(void **state) {
-    (void)state;
+TEST(a_project_is_changed_and_shown) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "\"project\":\"web\",");
@@ -219,8 +205,7 @@ static void a_project_is_changed_and_shown(void **state) {
 }
 
 /* The settings table is the only list. */
-static void every_setting_of_a_project_can_be_set(void **state) {
-    (void)state;
+TEST(every_setting_of_a_project_can_be_set) {
     static const char below[] = "projects.P.";
     _cleanup_(ops_close) struct ops o = { 0 };
     unsigned count = 0;
@@ -247,8 +232,7 @@ static void every_setting_of_a_project_can_be_set(void **state) {
                 "parameter 'merge' must be a text, a number, or true or false");
 }
 
-static void a_backup_can_be_opened(void **state) {
-    (void)state;
+TEST(a_backup_can_be_opened) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     (void)ops_add(&o, "");
@@ -269,8 +253,7 @@ static void a_backup_can_be_opened(void **state) {
 }
 
 /* Everybody else is answered while it is made, and it holds what they did before it was whole. */
-static void others_are_answered_while_a_backup_is_made(void **state) {
-    (void)state;
+TEST(others_are_answered_while_a_backup_is_made) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     char body[160], path[96];
@@ -302,8 +285,7 @@ static void others_are_answered_while_a_backup_is_made(void **state) {
     reply_finish(&second);
 }
 
-static void a_daemon_that_ends_gives_a_backup_up(void **state) {
-    (void)state;
+TEST(a_daemon_that_ends_gives_a_backup_up) {
     struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     char body[160], path[120];
@@ -335,8 +317,7 @@ static unsigned mode_of(const char *path) {
     return st.st_mode & 0777;
 }
 
-static void a_file_with_a_secret_becomes_private(void **state) {
-    (void)state;
+TEST(a_file_with_a_secret_becomes_private) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     assert_int_equal(chmod(o.config_file, 0644), 0);
@@ -344,24 +325,4 @@ static void a_file_with_a_secret_becomes_private(void **state) {
     assert_int_equal(mode_of(o.config_file), 0644);
     ops_expect(&o, 200, "POST", "/v1/config", "{\"set\":{\"agents.claude.env\":\"KEY=1\"}}");
     assert_int_equal(mode_of(o.config_file), 0600);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chosen_settings_are_listed_with_their_origin),
-        cmocka_unit_test(one_setting_is_explained),
-        cmocka_unit_test(a_file_with_a_secret_becomes_private),
-        cmocka_unit_test(f126_a_setting_is_changed_in_the_file_and_at_once),
-        cmocka_unit_test(a_wrong_value_changes_nothing),
-        cmocka_unit_test(a_file_that_cannot_be_written_changes_nothing_in_force),
-        cmocka_unit_test(the_file_is_read_again_when_asked),
-        cmocka_unit_test(a_project_is_added_with_its_settings),
-        cmocka_unit_test(a_project_that_is_there_is_not_added),
-        cmocka_unit_test(a_project_is_changed_and_shown),
-        cmocka_unit_test(every_setting_of_a_project_can_be_set),
-        cmocka_unit_test(a_backup_can_be_opened),
-        cmocka_unit_test(others_are_answered_while_a_backup_is_made),
-        cmocka_unit_test(a_daemon_that_ends_gives_a_backup_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_diff.c: task.diff says what was recorded of a task, with a real git, and in words what was not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "fixture.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 struct history {
@@ -76,8 +71,7 @@ static struct reply get(struct ops *o, const char *path) {
     return ops_ask(o, "GET", path, NULL, NULL);
 }
 
-static void what_was_merged_is_told_when_the_worktree_has_gone(void **state) {
-    (void)state;
+TEST(what_was_merged_is_told_when_the_worktree_has_gone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -99,8 +93,7 @@ static void what_was_merged_is_told_when_the_worktree_has_gone(void **state) {
     assert_non_null(strstr(reply_text(&r, "patch"), "+caf\xef\xbf\xbd\n")); /* no UTF-8 */
 }
 
-static void an_iteration_is_told_by_itself_and_stat_has_no_patch(void **state) {
-    (void)state;
+TEST(an_iteration_is_told_by_itself_and_stat_has_no_patch) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -117,8 +110,7 @@ static void an_iteration_is_told_by_itself_and_stat_has_no_patch(void **state) {
     assert_non_null(strstr(reply_text(&second, "error.message"), "has no iteration 2"));
 }
 
-static void what_is_not_known_is_said(void **state) {
-    (void)state;
+TEST(what_is_not_known_is_said) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -139,8 +131,7 @@ static void what_is_not_known_is_said(void **state) {
     assert_int_equal(forged.status, 404);
 }
 
-static void a_wrong_question_is_refused(void **state) {
-    (void)state;
+TEST(a_wrong_question_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -150,8 +141,7 @@ static void a_wrong_question_is_refused(void **state) {
     ops_expect(&o, 404, "GET", "/v1/tasks/web-2/diff", NULL);
 }
 
-static void a_daemon_that_ends_answers(void **state) {
-    (void)state;
+TEST(a_daemon_that_ends_answers) {
     struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -165,15 +155,4 @@ static void a_daemon_that_ends_answers(void **state) {
     assert_true(r.answered);
     assert_int_equal(r.status, 503);
     reply_finish(&r);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_merged_is_told_when_the_worktree_has_gone),
-        cmocka_unit_test(an_iteration_is_told_by_itself_and_stat_has_no_patch),
-        cmocka_unit_test(what_is_not_known_is_said),
-        cmocka_unit_test(a_wrong_question_is_refused),
-        cmocka_unit_test(a_daemon_that_ends_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

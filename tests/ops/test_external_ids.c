@@ -1,14 +1,10 @@
 /* test_external_ids.c: a task that has a name elsewhere is found by it, wherever an id is taken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "engine/external_ids.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 /* web-1 is bd-9, web-2 has none, web-3 is "card 7/a.md". */
 static void begin(struct ops *o) {
@@ -27,8 +23,7 @@ static void expect_id(struct ops *o, const char *path, const char *id) {
     assert_string_equal(reply_text(&r, "id"), id);
 }
 
-static void every_route_takes_one(void **state) {
-    (void)state;
+TEST(every_route_takes_one) {
     static const char *const gets[] = {
         "/v1/tasks/bd-9/why",
         "/v1/tasks/bd-9/runs",
@@ -63,8 +58,7 @@ static void every_route_takes_one(void **state) {
     assert_null(engine_external_id(o.engine, 1));
 }
 
-static void lists_show_it_and_find_it(void **state) {
-    (void)state;
+TEST(lists_show_it_and_find_it) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply all = ops_ask(&o, "GET", "/v1/tasks", NULL, NULL);
@@ -84,8 +78,7 @@ static void lists_show_it_and_find_it(void **state) {
     assert_string_equal(reply_text(&text, "items.0.id"), "web-3");
 }
 
-static void needs_and_parents_take_one(void **state) {
-    (void)state;
+TEST(needs_and_parents_take_one) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     ops_expect(&o, 200, "POST", "/v1/tasks",
@@ -102,8 +95,7 @@ static void needs_and_parents_take_one(void **state) {
     assert_int_equal(on, 6); /* of the same batch */
 }
 
-static void a_word_that_names_two_tasks_is_refused(void **state) {
-    (void)state;
+TEST(a_word_that_names_two_tasks_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     /* web-4 is web-2 elsewhere; web-5 and api-6 are both "x" */
@@ -128,8 +120,7 @@ static void a_word_that_names_two_tasks_is_refused(void **state) {
     expect_id(&o, "/v1/tasks/web-2", "web-4");
 }
 
-static void a_task_whose_external_id_is_its_id_is_one_task(void **state) {
-    (void)state;
+TEST(a_task_whose_external_id_is_its_id_is_one_task) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     ops_expect(&o, 200, "POST", "/v1/tasks",
@@ -137,8 +128,7 @@ static void a_task_whose_external_id_is_its_id_is_one_task(void **state) {
     expect_id(&o, "/v1/tasks/web-4", "web-4");
 }
 
-static void they_are_found_after_a_restart(void **state) {
-    (void)state;
+TEST(they_are_found_after_a_restart) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     ops_restart(&o);
@@ -148,16 +138,4 @@ static void they_are_found_after_a_restart(void **state) {
         "{\"tasks\":[{\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"bd-9\"}]}", NULL);
     assert_true(reply_bool(&again, "tasks.0.already"));
     assert_string_equal(reply_text(&again, "tasks.0.id"), "web-1");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_route_takes_one),
-        cmocka_unit_test(lists_show_it_and_find_it),
-        cmocka_unit_test(needs_and_parents_take_one),
-        cmocka_unit_test(a_word_that_names_two_tasks_is_refused),
-        cmocka_unit_test(a_task_whose_external_id_is_its_id_is_one_task),
-        cmocka_unit_test(they_are_found_after_a_restart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

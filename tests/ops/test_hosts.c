@@ -1,14 +1,9 @@
 /* Runs on a host that is not this one: what is told of them, and who may be forgotten. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "fixture.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 /* Three tasks, two places: the first two have runs on boxa, and this is boxb. */
@@ -28,8 +23,7 @@ static struct reply get(struct ops *o, const char *path) {
     return ops_ask(o, "GET", path, NULL, NULL);
 }
 
-static void hosts_are_listed_ours_first(void **state) {
-    (void)state;
+TEST(hosts_are_listed_ours_first) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/hosts");
@@ -46,8 +40,7 @@ static void hosts_are_listed_ours_first(void **state) {
     ops_refused(&o, 400, "/v1/hosts?cursor=x", NULL, NULL);
 }
 
-static void a_run_that_is_away_says_where_it_is(void **state) {
-    (void)state;
+TEST(a_run_that_is_away_says_where_it_is) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/1");
@@ -63,8 +56,7 @@ static void a_run_that_is_away_says_where_it_is(void **state) {
                 "'data.folder' on a file system of both it would be here");
 }
 
-static void who_waits_for_its_place_is_told(void **state) {
-    (void)state;
+TEST(who_waits_for_its_place_is_told) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/3");
@@ -73,8 +65,7 @@ static void who_waits_for_its_place_is_told(void **state) {
                            "2 of the places are held on host 'boxa', which is unreachable"));
 }
 
-static void a_cancel_says_that_it_will_take_time(void **state) {
-    (void)state;
+TEST(a_cancel_says_that_it_will_take_time) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     _cleanup_(reply_finish) struct reply r =
@@ -84,8 +75,7 @@ static void a_cancel_says_that_it_will_take_time(void **state) {
     assert_null(json_object_get(reply_at(&r, "tasks.1"), "note"));
 }
 
-static void a_host_is_forgotten_by_its_name_and_once(void **state) {
-    (void)state;
+TEST(a_host_is_forgotten_by_its_name_and_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     ops_refused(&o, 409, "/v1/hosts/boxb/forget", "{}",
@@ -109,15 +99,4 @@ static void a_host_is_forgotten_by_its_name_and_once(void **state) {
     _cleanup_(reply_finish) struct reply run = get(&o, "/v1/tasks/1/runs");
     assert_string_equal(reply_text(&run, "items.1.outcome"), "lost");
     assert_non_null(strstr(reply_text(&run, "items.1.message"), "host 'boxa' was forgotten"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_are_listed_ours_first),
-        cmocka_unit_test(a_run_that_is_away_says_where_it_is),
-        cmocka_unit_test(who_waits_for_its_place_is_told),
-        cmocka_unit_test(a_cancel_says_that_it_will_take_time),
-        cmocka_unit_test(a_host_is_forgotten_by_its_name_and_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_json.c: the JSON of a request means what jansson says that it means. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/macros.h"
+#include "harness/test.h"
 #include "ops/json_read.h"
 
 #define MUTATIONS 200000
@@ -30,8 +25,7 @@ static const char *const plain[] = {
     "{\"text\":\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80\x7f\"}",
 };
 
-static void plain_texts_are_read_without_asking(void **state) {
-    (void)state;
+TEST(plain_texts_are_read_without_asking) {
     for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
         json_t *ours = json_read(plain[i], strlen(plain[i]), DEPTH);
         json_t *theirs = by_jansson(plain[i], strlen(plain[i]));
@@ -89,16 +83,14 @@ static void compare(const char *text, size_t size) {
     json_decref(theirs);
 }
 
-static void jansson_has_the_last_word(void **state) {
-    (void)state;
+TEST(jansson_has_the_last_word) {
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         compare(others[i], strlen(others[i]));
     compare("[\"a\0b\"]", 8);
     compare("[1\0]", 4);
 }
 
-static void deep_ones_are_left_to_jansson(void **state) {
-    (void)state;
+TEST(deep_ones_are_left_to_jansson) {
     char text[400];
     for (size_t depth = 60; depth < 70; depth++) {
         memset(text, '[', depth);
@@ -111,8 +103,7 @@ static void deep_ones_are_left_to_jansson(void **state) {
 }
 
 /* A few bytes of a text that is read are changed, left out or doubled. */
-static void no_mutation_is_read_in_another_way(void **state) {
-    (void)state;
+TEST(no_mutation_is_read_in_another_way) {
     static const char bytes[] = "{}[],:\"\\ntrue0-1.eu\xc3\xa4 \x01";
     struct rng rng = { .state = 7 };
     for (int n = 0; n < MUTATIONS; n++) {
@@ -135,14 +126,4 @@ static void no_mutation_is_read_in_another_way(void **state) {
         }
         compare(text, size);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_texts_are_read_without_asking),
-        cmocka_unit_test(jansson_has_the_last_word),
-        cmocka_unit_test(deep_ones_are_left_to_jansson),
-        cmocka_unit_test(no_mutation_is_read_in_another_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* test_keys.c: a request that is sent twice is done once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "fixture.h"
+#include "harness/test.h"
 
 #define KEY   "a-key-of-mine"
 #define ONE   "{\"tasks\":[{\"argv\":[\"true\"]}]}"
@@ -24,8 +19,7 @@ static size_t tasks_of(struct ops *o) {
     return sum;
 }
 
-static void the_same_key_twice_adds_one_task(void **state) {
-    (void)state;
+TEST(the_same_key_twice_adds_one_task) {
     for (int store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         ops_open(&o, (enum ops_store)store, NULL);
@@ -40,8 +34,7 @@ static void the_same_key_twice_adds_one_task(void **state) {
     }
 }
 
-static void the_same_key_twice_in_one_turn_adds_one_task(void **state) {
-    (void)state;
+TEST(the_same_key_twice_in_one_turn_adds_one_task) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     struct reply a, b, c;
@@ -59,8 +52,7 @@ static void the_same_key_twice_in_one_turn_adds_one_task(void **state) {
     reply_finish(&c);
 }
 
-static void a_key_with_other_parameters_is_refused(void **state) {
-    (void)state;
+TEST(a_key_with_other_parameters_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a, b, c, d;
@@ -86,8 +78,7 @@ static void a_key_with_other_parameters_is_refused(void **state) {
     reply_finish(&d);
 }
 
-static void members_in_another_order_are_the_same_request(void **state) {
-    (void)state;
+TEST(members_in_another_order_are_the_same_request) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply a = ops_ask(
@@ -102,8 +93,7 @@ static void members_in_another_order_are_the_same_request(void **state) {
     assert_int_equal(c.status, 409);
 }
 
-static void a_key_outlives_the_daemon(void **state) {
-    (void)state;
+TEST(a_key_outlives_the_daemon) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     static const char body[] =
@@ -126,8 +116,7 @@ static void a_key_outlives_the_daemon(void **state) {
     assert_int_equal(c.status, 409);
 }
 
-static void a_refusal_is_not_kept(void **state) {
-    (void)state;
+TEST(a_refusal_is_not_kept) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const char body[] = "{\"tasks\":[{\"argv\":[\"a\"],\"project\":\"later\"}]}";
@@ -139,8 +128,7 @@ static void a_refusal_is_not_kept(void **state) {
     assert_false(b.replayed);
 }
 
-static void those_that_wait_for_a_refused_request_are_refused_too(void **state) {
-    (void)state;
+TEST(those_that_wait_for_a_refused_request_are_refused_too) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a, b;
@@ -154,8 +142,7 @@ static void those_that_wait_for_a_refused_request_are_refused_too(void **state) 
     reply_finish(&b);
 }
 
-static void an_action_with_a_key_gives_the_same_answer_again(void **state) {
-    (void)state;
+TEST(an_action_with_a_key_gives_the_same_answer_again) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     (void)ops_add(&o, "\"hold\":true,");
@@ -171,8 +158,7 @@ static void an_action_with_a_key_gives_the_same_answer_again(void **state) {
     assert_int_not_equal(t.state, TASK_CANCELED); /* it was not canceled again */
 }
 
-static void what_a_client_that_went_away_asked_for_is_done_once(void **state) {
-    (void)state;
+TEST(what_a_client_that_went_away_asked_for_is_done_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a;
@@ -185,8 +171,7 @@ static void what_a_client_that_went_away_asked_for_is_done_once(void **state) {
     assert_int_equal(tasks_of(&o), 1);
 }
 
-static void a_follower_gets_its_answer_when_the_first_client_has_gone(void **state) {
-    (void)state;
+TEST(a_follower_gets_its_answer_when_the_first_client_has_gone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a, b;
@@ -200,8 +185,7 @@ static void a_follower_gets_its_answer_when_the_first_client_has_gone(void **sta
     reply_finish(&b);
 }
 
-static void keys_have_8_to_128_printable_characters(void **state) {
-    (void)state;
+TEST(keys_have_8_to_128_printable_characters) {
     char longest[130];
     memset(longest, 'k', sizeof(longest));
     longest[128] = '\0';
@@ -216,8 +200,7 @@ static void keys_have_8_to_128_printable_characters(void **state) {
     assert_false(op_key_is_valid(longest));
 }
 
-static void a_key_is_ignored_by_what_only_looks(void **state) {
-    (void)state;
+TEST(a_key_is_ignored_by_what_only_looks) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply a = ops_ask(&o, "GET", "/v1/tasks", NULL, KEY);
@@ -226,22 +209,4 @@ static void a_key_is_ignored_by_what_only_looks(void **state) {
     assert_false(b.replayed);
     assert_int_equal(reply_count(&a, "items"), 0);
     assert_int_equal(reply_count(&b, "items"), 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_key_twice_adds_one_task),
-        cmocka_unit_test(the_same_key_twice_in_one_turn_adds_one_task),
-        cmocka_unit_test(a_key_with_other_parameters_is_refused),
-        cmocka_unit_test(members_in_another_order_are_the_same_request),
-        cmocka_unit_test(a_key_outlives_the_daemon),
-        cmocka_unit_test(a_refusal_is_not_kept),
-        cmocka_unit_test(those_that_wait_for_a_refused_request_are_refused_too),
-        cmocka_unit_test(an_action_with_a_key_gives_the_same_answer_again),
-        cmocka_unit_test(what_a_client_that_went_away_asked_for_is_done_once),
-        cmocka_unit_test(a_follower_gets_its_answer_when_the_first_client_has_gone),
-        cmocka_unit_test(keys_have_8_to_128_printable_characters),
-        cmocka_unit_test(a_key_is_ignored_by_what_only_looks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

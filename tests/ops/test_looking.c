@@ -1,10 +1,4 @@
 /* test_looking.c: what lists, single things and the overview show. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +9,7 @@
 
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static struct reply get(struct ops *o, const char *path) {
@@ -51,8 +46,7 @@ static void begin(struct ops *o) {
     ops_expect(o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"6\"]}");
 }
 
-static void a_list_shows_what_is_open_newest_first(void **state) {
-    (void)state;
+TEST(a_list_shows_what_is_open_newest_first) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     assert_string_equal(ids(&o, "/v1/tasks"), "t-7 t-5 api-4 api-3 web-2 web-1");
@@ -62,8 +56,7 @@ static void a_list_shows_what_is_open_newest_first(void **state) {
                         "web-1 web-2 api-3 api-4 t-5 t-6 t-7");
 }
 
-static void a_list_is_filtered(void **state) {
-    (void)state;
+TEST(a_list_is_filtered) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     assert_string_equal(ids(&o, "/v1/tasks?state=canceled"), "t-6");
@@ -83,8 +76,7 @@ static void a_list_is_filtered(void **state) {
     ops_refused(&o, 404, "/v1/tasks?parent=99", NULL, "there is no task '99'");
 }
 
-static void pages_follow_each_other_without_a_gap(void **state) {
-    (void)state;
+TEST(pages_follow_each_other_without_a_gap) {
     static const char *const lists[] = { "/v1/tasks?state=all&order=new",
                                          "/v1/tasks?state=all&order=old", "/v1/tasks?order=queue",
                                          "/v1/tasks?state=starting,running",
@@ -124,8 +116,7 @@ static void pages_follow_each_other_without_a_gap(void **state) {
 }
 
 /* The short way looks at the first of each class alone: the order is that of the long one, in which all stand. */
-static void the_first_of_the_queue_are_found_without_the_others(void **state) {
-    (void)state;
+TEST(the_first_of_the_queue_are_found_without_the_others) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -150,8 +141,7 @@ static void the_first_of_the_queue_are_found_without_the_others(void **state) {
 }
 
 /* A call may look at so many tasks; then there is a page with nothing on it and a way on. */
-static void a_list_of_a_few_among_many_comes_in_short_steps(void **state) {
-    (void)state;
+TEST(a_list_of_a_few_among_many_comes_in_short_steps) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -175,8 +165,7 @@ static void a_list_of_a_few_among_many_comes_in_short_steps(void **state) {
 }
 
 /* One task far behind is counted, and found if it is not too far. */
-static void status_counts_at_every_gate_and_shows_who_waits_there(void **state) {
-    (void)state;
+TEST(status_counts_at_every_gate_and_shows_who_waits_there) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL); /* 2 runs at a time */
     char members[128], gate[128];
@@ -202,8 +191,7 @@ static void status_counts_at_every_gate_and_shows_who_waits_there(void **state) 
     assert_int_equal(reply_count(&s, "waiting_by_gate"), 3);
 }
 
-static void a_list_item_says_why_it_waits(void **state) {
-    (void)state;
+TEST(a_list_item_says_why_it_waits) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks?order=queue");
@@ -219,8 +207,7 @@ static void a_list_item_says_why_it_waits(void **state) {
     assert_string_equal(reply_text(&live, "items.0.run.phase"), "starting");
 }
 
-static void why_lists_every_gate_and_names_the_first(void **state) {
-    (void)state;
+TEST(why_lists_every_gate_and_names_the_first) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/api-3/why");
@@ -242,8 +229,7 @@ static void why_lists_every_gate_and_names_the_first(void **state) {
     assert_string_equal(reply_text(&live, "summary"), "its command is being started");
 }
 
-static void why_of_a_failed_task_tells_how_its_last_run_ended(void **state) {
-    (void)state;
+TEST(why_of_a_failed_task_tells_how_its_last_run_ended) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     task_id task = ops_add(&o, "\"retries\":0,");
@@ -256,8 +242,7 @@ static void why_of_a_failed_task_tells_how_its_last_run_ended(void **state) {
                         "failed: retry it when the cause is gone; its last run: exit code 7");
 }
 
-static void a_task_is_shown_with_its_runs(void **state) {
-    (void)state;
+TEST(a_task_is_shown_with_its_runs) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     task_id task = ops_add(&o, "\"external_id\":\"card 1\",\"retries\":5,");
@@ -293,8 +278,7 @@ static void a_task_is_shown_with_its_runs(void **state) {
     assert_true(reply_is_null(&rest, "next"));
 }
 
-static void events_are_read_forward_back_and_of_one_task(void **state) {
-    (void)state;
+TEST(events_are_read_forward_back_and_of_one_task) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply all = get(&o, "/v1/events?limit=1000");
@@ -326,8 +310,7 @@ static void events_are_read_forward_back_and_of_one_task(void **state) {
                 "'after' and 'before' exclude each other");
 }
 
-static void a_log_is_found_by_task_attempt_and_stream(void **state) {
-    (void)state;
+TEST(a_log_is_found_by_task_attempt_and_stream) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "\"hold\":true,");
@@ -364,8 +347,7 @@ static void a_log_is_found_by_task_attempt_and_stream(void **state) {
     strbuf_finish(&folder);
 }
 
-static void f121_status_has_everything_at_a_glance(void **state) {
-    (void)state;
+TEST(f121_status_has_everything_at_a_glance) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/status");
@@ -396,8 +378,7 @@ static void f121_status_has_everything_at_a_glance(void **state) {
     assert_false(reply_bool(&r, "store.full"));
 }
 
-static void a_dependency_that_failed_is_counted_apart(void **state) {
-    (void)state;
+TEST(a_dependency_that_failed_is_counted_apart) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "\"hold\":true,");
@@ -412,8 +393,7 @@ static void a_dependency_that_failed_is_counted_apart(void **state) {
     assert_string_equal(reply_text(&paused, "waiting_by_gate.0.gate"), "paused");
 }
 
-static void f132_metrics_have_help_and_type_and_no_ids(void **state) {
-    (void)state;
+TEST(f132_metrics_have_help_and_type_and_no_ids) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/metrics");
@@ -438,8 +418,7 @@ static void f132_metrics_have_help_and_type_and_no_ids(void **state) {
     }
 }
 
-static void health_and_doctor_name_what_is_missing(void **state) {
-    (void)state;
+TEST(health_and_doctor_name_what_is_missing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     _cleanup_(reply_finish) struct reply h = get(&o, "/healthz");
@@ -474,8 +453,7 @@ static const char *check_text(const struct reply *r, const char *wanted) {
     return "";
 }
 
-static void doctor_says_which_cgroups_were_left(void **state) {
-    (void)state;
+TEST(doctor_says_which_cgroups_were_left) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply none = get(&o, "/v1/doctor");
@@ -487,8 +465,7 @@ static void doctor_says_which_cgroups_were_left(void **state) {
                         "of daemons that are gone: 19 removed, 2 with runs that live");
 }
 
-static void agents_limiters_and_groups_are_listed(void **state) {
-    (void)state;
+TEST(agents_limiters_and_groups_are_listed) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply a = get(&o, "/v1/agents");
@@ -512,8 +489,7 @@ static void agents_limiters_and_groups_are_listed(void **state) {
     assert_int_equal(reply_int(&l, "items.0.cap"), 2);
 }
 
-static void groups_are_opened_and_closed(void **state) {
-    (void)state;
+TEST(groups_are_opened_and_closed) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     _cleanup_(reply_finish) struct reply a =
@@ -532,29 +508,4 @@ static void groups_are_opened_and_closed(void **state) {
     assert_int_equal(reply_count(&list, "items"), 2);
     assert_true(reply_bool(&list, "items.0.closed") && reply_bool(&list, "items.0.owned"));
     ops_expect(&o, 404, "POST", "/v1/groups/saga/close", "{}");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_shows_what_is_open_newest_first),
-        cmocka_unit_test(a_list_is_filtered),
-        cmocka_unit_test(the_first_of_the_queue_are_found_without_the_others),
-        cmocka_unit_test(pages_follow_each_other_without_a_gap),
-        cmocka_unit_test(a_list_of_a_few_among_many_comes_in_short_steps),
-        cmocka_unit_test(status_counts_at_every_gate_and_shows_who_waits_there),
-        cmocka_unit_test(a_list_item_says_why_it_waits),
-        cmocka_unit_test(why_lists_every_gate_and_names_the_first),
-        cmocka_unit_test(why_of_a_failed_task_tells_how_its_last_run_ended),
-        cmocka_unit_test(a_task_is_shown_with_its_runs),
-        cmocka_unit_test(events_are_read_forward_back_and_of_one_task),
-        cmocka_unit_test(a_log_is_found_by_task_attempt_and_stream),
-        cmocka_unit_test(f121_status_has_everything_at_a_glance),
-        cmocka_unit_test(a_dependency_that_failed_is_counted_apart),
-        cmocka_unit_test(f132_metrics_have_help_and_type_and_no_ids),
-        cmocka_unit_test(health_and_doctor_name_what_is_missing),
-        cmocka_unit_test(doctor_says_which_cgroups_were_left),
-        cmocka_unit_test(agents_limiters_and_groups_are_listed),
-        cmocka_unit_test(groups_are_opened_and_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* Messages over HTTP: as through the files, in pages of any file, and nothing waits for a lock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +8,7 @@
 
 #include "base/macros.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 static void post(struct ops *o, const char *path, const char *body) {
     struct reply r = { 0 };
@@ -25,8 +20,7 @@ static void post(struct ops *o, const char *path, const char *body) {
     reply_finish(&r);
 }
 
-static void what_is_posted_can_be_read(void **state) {
-    (void)state;
+TEST(what_is_posted_can_be_read) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -53,8 +47,7 @@ static void what_is_posted_can_be_read(void **state) {
     reply_finish(&r);
 }
 
-static void pages_go_forward_from_any_end(void **state) {
-    (void)state;
+TEST(pages_go_forward_from_any_end) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[64], path[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -88,8 +81,7 @@ static void pages_go_forward_from_any_end(void **state) {
     ops_expect(&o, 400, "GET", "/v1/projects/web/messages?cursor=e1", NULL);
 }
 
-static void a_bus_without_messages_is_empty(void **state) {
-    (void)state;
+TEST(a_bus_without_messages_is_empty) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply r = ops_ask(&o, "GET", "/v1/projects/api/messages", NULL, NULL);
@@ -102,8 +94,7 @@ static void a_bus_without_messages_is_empty(void **state) {
     ops_refused(&o, 404, "/v1/tasks/web-9/messages", NULL, "there is no task 'web-9'");
 }
 
-static void bad_messages_are_refused_and_nothing_is_posted(void **state) {
-    (void)state;
+TEST(bad_messages_are_refused_and_nothing_is_posted) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 400, "POST", "/v1/projects/web/messages", "{}");
@@ -117,8 +108,7 @@ static void bad_messages_are_refused_and_nothing_is_posted(void **state) {
     reply_finish(&r);
 }
 
-static void a_locked_file_stops_nobody_else(void **state) {
-    (void)state;
+TEST(a_locked_file_stops_nobody_else) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char path[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -139,8 +129,7 @@ static void a_locked_file_stops_nobody_else(void **state) {
     reply_finish(&waits);
 }
 
-static void an_end_while_a_message_waits_leaves_it_out(void **state) {
-    (void)state;
+TEST(an_end_while_a_message_waits_leaves_it_out) {
     struct ops o = { 0 };
     char path[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -156,16 +145,4 @@ static void an_end_while_a_message_waits_leaves_it_out(void **state) {
     assert_true(waits.status >= 500);
     reply_finish(&waits);
     close(held);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_posted_can_be_read),
-        cmocka_unit_test(pages_go_forward_from_any_end),
-        cmocka_unit_test(a_bus_without_messages_is_empty),
-        cmocka_unit_test(bad_messages_are_refused_and_nothing_is_posted),
-        cmocka_unit_test(a_locked_file_stops_nobody_else),
-        cmocka_unit_test(an_end_while_a_message_waits_leaves_it_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* test_metrics.c: is what /metrics says what Prometheus reads? A strict reader of the text format, and the
  * numbers that must be among it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <ctype.h>
 #include <stdio.h>
@@ -17,6 +11,7 @@
 #include "base/strbuf.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 /* --- the reader ------------------------------------------------------------------------------ */
 
@@ -176,8 +171,7 @@ static void begin(struct ops *o) {
     (void)ops_add(o, "\"project\":\"web\",");
 }
 
-static void the_text_is_what_prometheus_reads(void **state) {
-    (void)state;
+TEST(the_text_is_what_prometheus_reads) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/metrics", NULL, NULL);
@@ -185,8 +179,7 @@ static void the_text_is_what_prometheus_reads(void **state) {
     read_all(r.text);
 }
 
-static void the_numbers_are_those_of_the_daemon(void **state) {
-    (void)state;
+TEST(the_numbers_are_those_of_the_daemon) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/metrics", NULL, NULL);
@@ -224,8 +217,7 @@ static void the_numbers_are_those_of_the_daemon(void **state) {
     assert_null(strstr(r.text, o.home));
 }
 
-static void names_are_escaped_and_histograms_are_whole(void **state) {
-    (void)state;
+TEST(names_are_escaped_and_histograms_are_whole) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct metric_label labels[] = { { "a", "x\"y" }, { "b", "1\\2\n3" } };
     metric_series_micro(&out, "n", labels, 2, 1500000);
@@ -244,8 +236,7 @@ static void names_are_escaped_and_histograms_are_whole(void **state) {
 }
 
 /* What it asks for is compared with what is told by tests/daemon/test_metrics.sh. */
-static void the_dashboard_can_be_imported(void **state) {
-    (void)state;
+TEST(the_dashboard_can_be_imported) {
     json_error_t err;
     json_t *board = json_load_file(SOURCE_ROOT "/contrib/grafana/sluice.json", 0, &err), *panel;
     if (!board)
@@ -257,14 +248,4 @@ static void the_dashboard_can_be_imported(void **state) {
     }
     assert_true(i > 10);
     json_decref(board);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_is_what_prometheus_reads),
-        cmocka_unit_test(the_numbers_are_those_of_the_daemon),
-        cmocka_unit_test(the_dashboard_can_be_imported),
-        cmocka_unit_test(names_are_escaped_and_histograms_are_whole),
-    };
-    return cmocka_run_group_tests_name("ops_metrics", tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* notify.test: the operation waits for whoever tells people, and says what he says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
 #include "engine/notifier.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 /* A notifier that answers when the test says so. */
 static struct {
@@ -44,8 +39,7 @@ static void open_it(struct ops *o) {
     engine_set_notifier(o->engine, begin_test, NULL);
 }
 
-static void the_answer_comes_with_the_last_way(void **state) {
-    (void)state;
+TEST(the_answer_comes_with_the_last_way) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply r = { 0 };
     open_it(&o);
@@ -61,8 +55,7 @@ static void the_answer_comes_with_the_last_way(void **state) {
     reply_finish(&r);
 }
 
-static void it_may_come_at_once(void **state) {
-    (void)state;
+TEST(it_may_come_at_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_it(&o);
     notifier.at_once = true;
@@ -72,8 +65,7 @@ static void it_may_come_at_once(void **state) {
     reply_finish(&r);
 }
 
-static void a_second_test_meanwhile_is_refused(void **state) {
-    (void)state;
+TEST(a_second_test_meanwhile_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply r = { 0 };
     open_it(&o);
@@ -86,8 +78,7 @@ static void a_second_test_meanwhile_is_refused(void **state) {
     reply_finish(&r);
 }
 
-static void a_daemon_that_ends_says_so(void **state) {
-    (void)state;
+TEST(a_daemon_that_ends_says_so) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply r = { 0 };
     open_it(&o);
@@ -99,20 +90,8 @@ static void a_daemon_that_ends_says_so(void **state) {
     reply_finish(&r);
 }
 
-static void without_a_notifier_it_is_not_supported(void **state) {
-    (void)state;
+TEST(without_a_notifier_it_is_not_supported) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_refused(&o, 501, "/v1/notify/test", "{}", "this daemon tells nobody of anything");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answer_comes_with_the_last_way),
-        cmocka_unit_test(it_may_come_at_once),
-        cmocka_unit_test(a_second_test_meanwhile_is_refused),
-        cmocka_unit_test(a_daemon_that_ends_says_so),
-        cmocka_unit_test(without_a_notifier_it_is_not_supported),
-    };
-    return cmocka_run_group_tests_name("ops_notify", tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_page_links.c: the life of a link to the dashboard: its code, its file, and the page it opens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +12,7 @@
 #include "engine/page_code.h"
 #include "fixture.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 /* The clock of the engine goes on by so much; nobody waits for it. */
@@ -60,8 +55,7 @@ static struct reply swap(struct ops *o, const char *code) {
     return ops_ask_by(o, ACCESS_NONE, "/v1/session", body, NULL);
 }
 
-static void a_link_opens_a_page_once(void **state) {
-    (void)state;
+TEST(a_link_opens_a_page_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with_entry(&o);
     char *code = code_of(&o, "{\"scope\":\"submit\"}");
@@ -78,8 +72,7 @@ static void a_link_opens_a_page_once(void **state) {
     free(code);
 }
 
-static void a_link_is_good_for_a_minute(void **state) {
-    (void)state;
+TEST(a_link_is_good_for_a_minute) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with_entry(&o);
     char *early = code_of(&o, "{}"), *late = code_of(&o, "{}");
@@ -103,8 +96,7 @@ static void swap_from(struct ops *o, enum op_peer peer, const char *body, int st
     free(code);
 }
 
-static void a_run_gets_no_token_for_a_code(void **state) {
-    (void)state;
+TEST(a_run_gets_no_token_for_a_code) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with_entry(&o);
     swap_from(&o, OP_PEER_PROGRAM, "{}", 200);
@@ -163,8 +155,7 @@ static void await_removal(struct ops *o, const char *path) {
         fail_msg("'%s' is still there after %d s", path, patience_s());
 }
 
-static void the_file_of_a_link_is_private_and_goes_with_its_code(void **state) {
-    (void)state;
+TEST(the_file_of_a_link_is_private_and_goes_with_its_code) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct stat st;
     open_with_entry(&o);
@@ -187,8 +178,7 @@ static void the_file_of_a_link_is_private_and_goes_with_its_code(void **state) {
     free(late);
 }
 
-static void a_folder_that_is_not_private_gets_no_link(void **state) {
-    (void)state;
+TEST(a_folder_that_is_not_private_gets_no_link) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char path[96];
     open_with_entry(&o);
@@ -203,8 +193,7 @@ static void a_folder_that_is_not_private_gets_no_link(void **state) {
                  "\"file\":null");
 }
 
-static void asking_for_a_link_opens_the_door_if_it_is_closed(void **state) {
-    (void)state;
+TEST(asking_for_a_link_opens_the_door_if_it_is_closed) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with_entry(&o);
     reply_expect(ops_ask(&o, "POST", "/v1/session/code", "{\"port\":1}", NULL), 409,
@@ -219,8 +208,7 @@ static void asking_for_a_link_opens_the_door_if_it_is_closed(void **state) {
     reply_expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 501, NULL);
 }
 
-static void pages_are_bounded_by_ending_the_one_that_rests_longest(void **state) {
-    (void)state;
+TEST(pages_are_bounded_by_ending_the_one_that_rests_longest) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with_entry(&o);
     char *first = NULL;
@@ -237,17 +225,4 @@ static void pages_are_bounded_by_ending_the_one_that_rests_longest(void **state)
     assert_int_equal(engine_access_count(o.engine), ACCESS_SESSIONS_MAX);
     assert_null(engine_find_access(o.engine, first));
     free(first);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_opens_a_page_once),
-        cmocka_unit_test(a_link_is_good_for_a_minute),
-        cmocka_unit_test(a_run_gets_no_token_for_a_code),
-        cmocka_unit_test(the_file_of_a_link_is_private_and_goes_with_its_code),
-        cmocka_unit_test(a_folder_that_is_not_private_gets_no_link),
-        cmocka_unit_test(asking_for_a_link_opens_the_door_if_it_is_closed),
-        cmocka_unit_test(pages_are_bounded_by_ending_the_one_that_rests_longest),
-    };
-    return cmocka_run_group_tests_name("ops_page_links", tests, NULL, NULL);
 }

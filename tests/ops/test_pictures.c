@@ -1,11 +1,5 @@
 /* test_pictures.c: what pictures are drawn from: runs over time, what they used, what waits for what, and
  * what would be with other settings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +9,7 @@
 
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static struct reply get(struct ops *o, const char *path) {
@@ -80,8 +75,7 @@ static void runs_are_listed_with_what_they_are_about(struct ops *o) {
     assert_true(reply_is_null(&r, "next"));
 }
 
-static void runs_that_live_come_first_then_the_latest_ends(void **state) {
-    (void)state;
+TEST(runs_that_live_come_first_then_the_latest_ends) {
     for (enum ops_store store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         begin_runs(&o, store);
@@ -89,8 +83,7 @@ static void runs_that_live_come_first_then_the_latest_ends(void **state) {
     }
 }
 
-static void runs_are_filtered(void **state) {
-    (void)state;
+TEST(runs_are_filtered) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_runs(&o, OPS_MEMORY);
     assert_string_equal(ids(&o, "/v1/runs?state=live", "items", "task"), "web-5 api-4");
@@ -112,8 +105,7 @@ static void runs_are_filtered(void **state) {
     ops_expect(&o, 400, "GET", "/v1/runs?after=e12.1.5000000000", NULL);
 }
 
-static void pages_of_runs_follow_each_other_without_a_gap(void **state) {
-    (void)state;
+TEST(pages_of_runs_follow_each_other_without_a_gap) {
     static const char *const wanted[] = { "web-5", "api-4", "web-3", "api-2", "web-1" };
     for (enum ops_store store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
         _cleanup_(ops_close) struct ops o = { 0 };
@@ -144,8 +136,7 @@ static void report(struct ops *o, task_id task, const char *numbers) {
     ops_turn(o);
 }
 
-static void what_was_used_is_summed_and_unknown_is_not_zero(void **state) {
-    (void)state;
+TEST(what_was_used_is_summed_and_unknown_is_not_zero) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     report(&o, ops_add(&o, "\"project\":\"web\",\"agent\":\"claude\","),
@@ -179,8 +170,7 @@ static void what_was_used_is_summed_and_unknown_is_not_zero(void **state) {
     ops_expect(&o, 400, "GET", "/v1/usage?cursor=r1", NULL);
 }
 
-static void what_was_used_stays_when_its_task_is_gone(void **state) {
-    (void)state;
+TEST(what_was_used_stays_when_its_task_is_gone) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     run_to_its_end(&o, ops_add(&o, "\"project\":\"web\","), 0);
@@ -204,8 +194,7 @@ static void begin_graph(struct ops *o) {
                "{\"group\":\"night\",\"tasks\":[{\"project\":\"api\",\"argv\":[\"true\"]}]}");
 }
 
-static void a_graph_has_what_waits_for_what_and_the_longest_chain(void **state) {
-    (void)state;
+TEST(a_graph_has_what_waits_for_what_and_the_longest_chain) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_graph(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/graph");
@@ -230,8 +219,7 @@ static void a_graph_has_what_waits_for_what_and_the_longest_chain(void **state) 
     assert_false(reply_bool(&r, "truncated"));
 }
 
-static void a_graph_shows_a_part(void **state) {
-    (void)state;
+TEST(a_graph_shows_a_part) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_graph(&o);
     ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"3\",\"6\"]}");
@@ -256,8 +244,7 @@ static void a_graph_shows_a_part(void **state) {
 }
 
 /* What is large is made in several turns, and others are served between. */
-static void a_large_graph_holds_nobody_up(void **state) {
-    (void)state;
+TEST(a_large_graph_holds_nobody_up) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -297,8 +284,7 @@ static int64_t span_of(const struct reply *r, const char *path) {
     return reply_int(r, path) / MINUTES(1);
 }
 
-static void more_places_would_be_quicker(void **state) {
-    (void)state;
+TEST(more_places_would_be_quicker) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
     _cleanup_(reply_finish) struct reply r =
@@ -318,8 +304,7 @@ static void more_places_would_be_quicker(void **state) {
     assert_int_equal(reply_int(&r, "now.points.7.0"), reply_int(&r, "now.finish_at"));
 }
 
-static void an_empty_queue_is_finished_at_once(void **state) {
-    (void)state;
+TEST(an_empty_queue_is_finished_at_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)ops_add(&o, "\"hold\":true,");
@@ -332,8 +317,7 @@ static void an_empty_queue_is_finished_at_once(void **state) {
     assert_int_equal(reply_int(&r, "now.others"), 1);
 }
 
-static void a_question_changes_nothing(void **state) {
-    (void)state;
+TEST(a_question_changes_nothing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
@@ -351,8 +335,7 @@ static void a_question_changes_nothing(void **state) {
     assert_int_equal(reply_int(&s, "limits.0.cap"), 2);
 }
 
-static void a_question_that_makes_no_sense_is_refused(void **state) {
-    (void)state;
+TEST(a_question_that_makes_no_sense_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
     ops_refused(&o, 400, "/v1/whatif", "{}", "nothing to change: give 'set' or 'unset'");
@@ -373,8 +356,7 @@ static void a_question_that_makes_no_sense_is_refused(void **state) {
 }
 
 /* Who waits for it hears of the end, and nothing is left behind. */
-static void a_question_ends_with_the_daemon(void **state) {
-    (void)state;
+TEST(a_question_ends_with_the_daemon) {
     struct ops o = { 0 };
     struct reply r;
     begin_queue(&o);
@@ -386,8 +368,7 @@ static void a_question_ends_with_the_daemon(void **state) {
     reply_finish(&r);
 }
 
-static void a_queue_that_is_too_large_is_refused_in_words(void **state) {
-    (void)state;
+TEST(a_queue_that_is_too_large_is_refused_in_words) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -409,8 +390,7 @@ static void a_queue_that_is_too_large_is_refused_in_words(void **state) {
 
 /* --- what lists and the overview have for a page --------------------------------------------- */
 
-static void a_list_is_searched_by_title_and_id(void **state) {
-    (void)state;
+TEST(a_list_is_searched_by_title_and_id) {
     for (enum ops_store store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         ops_open(&o, store, NULL);
@@ -440,8 +420,7 @@ static void a_list_is_searched_by_title_and_id(void **state) {
     }
 }
 
-static void a_search_among_many_comes_in_short_steps(void **state) {
-    (void)state;
+TEST(a_search_among_many_comes_in_short_steps) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -459,8 +438,7 @@ static void a_search_among_many_comes_in_short_steps(void **state) {
     assert_string_equal(ids(&o, "/v1/tasks?text=needle&cursor=n6001", "items", "id"), "t-1");
 }
 
-static void status_counts_by_project_and_shows_what_runs_say(void **state) {
-    (void)state;
+TEST(status_counts_by_project_and_shows_what_runs_say) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_runs(&o, OPS_MEMORY);
     (void)ops_add(&o, "\"project\":\"web\",");
@@ -503,27 +481,4 @@ static void status_counts_by_project_and_shows_what_runs_say(void **state) {
         assert_int_equal(reply_int(&s, "projects.1.counts.ready"), 0);
     }
     strbuf_finish(&folder);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_that_live_come_first_then_the_latest_ends),
-        cmocka_unit_test(runs_are_filtered),
-        cmocka_unit_test(pages_of_runs_follow_each_other_without_a_gap),
-        cmocka_unit_test(what_was_used_is_summed_and_unknown_is_not_zero),
-        cmocka_unit_test(what_was_used_stays_when_its_task_is_gone),
-        cmocka_unit_test(a_graph_has_what_waits_for_what_and_the_longest_chain),
-        cmocka_unit_test(a_graph_shows_a_part),
-        cmocka_unit_test(a_large_graph_holds_nobody_up),
-        cmocka_unit_test(more_places_would_be_quicker),
-        cmocka_unit_test(an_empty_queue_is_finished_at_once),
-        cmocka_unit_test(a_question_changes_nothing),
-        cmocka_unit_test(a_question_that_makes_no_sense_is_refused),
-        cmocka_unit_test(a_question_ends_with_the_daemon),
-        cmocka_unit_test(a_queue_that_is_too_large_is_refused_in_words),
-        cmocka_unit_test(a_list_is_searched_by_title_and_id),
-        cmocka_unit_test(a_search_among_many_comes_in_short_steps),
-        cmocka_unit_test(status_counts_by_project_and_shows_what_runs_say),
-    };
-    return cmocka_run_group_tests_name("ops_pictures", tests, NULL, NULL);
 }

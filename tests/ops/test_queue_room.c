@@ -1,22 +1,16 @@
 /* test_queue_room.c: how many tasks the queue takes, and what becomes of the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "fixture.h"
+#include "harness/test.h"
 
 static struct reply add(struct ops *o, const char *body) {
     return ops_ask(o, "POST", "/v1/tasks", body, NULL);
 }
 
-static void f068_a_long_queue_comes_with_a_warning_and_depths(void **state) {
-    (void)state;
+TEST(f068_a_long_queue_comes_with_a_warning_and_depths) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "queue: {soft: 3, hard: 6}\n");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -35,8 +29,7 @@ static void f068_a_long_queue_comes_with_a_warning_and_depths(void **state) {
     assert_int_equal(reply_int(&r, "depths.implement"), 1);
 }
 
-static void f069_a_full_queue_defers_and_stores_nothing(void **state) {
-    (void)state;
+TEST(f069_a_full_queue_defers_and_stores_nothing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "queue: {soft: 2, hard: 4}\n");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -62,8 +55,7 @@ static void f069_a_full_queue_defers_and_stores_nothing(void **state) {
     ops_expect(&o, 429, "POST", "/v1/tasks", "{\"tasks\":[{\"argv\":[\"c\"]}]}");
 }
 
-static void f069_independent_tasks_fill_the_room_and_the_rest_is_deferred(void **state) {
-    (void)state;
+TEST(f069_independent_tasks_fill_the_room_and_the_rest_is_deferred) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "queue: {soft: 100, hard: 4}\n");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -108,8 +100,7 @@ static void f069_independent_tasks_fill_the_room_and_the_rest_is_deferred(void *
     assert_string_equal(reply_text(&again, "tasks.5.result"), "deferred");
 }
 
-static void a_key_gives_the_same_answer_of_a_deferral_again(void **state) {
-    (void)state;
+TEST(a_key_gives_the_same_answer_of_a_deferral_again) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "queue: {soft: 100, hard: 1}\n");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -128,14 +119,4 @@ static void a_key_gives_the_same_answer_of_a_deferral_again(void **state) {
         assert_string_equal(reply_text(&s, "tasks.0.result"), "new");
         assert_true(reply_is_null(&s, "tasks.0.id"));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f068_a_long_queue_comes_with_a_warning_and_depths),
-        cmocka_unit_test(f069_a_full_queue_defers_and_stores_nothing),
-        cmocka_unit_test(f069_independent_tasks_fill_the_room_and_the_rest_is_deferred),
-        cmocka_unit_test(a_key_gives_the_same_answer_of_a_deferral_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

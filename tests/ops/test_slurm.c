@@ -1,10 +1,4 @@
 /* test_slurm.c: who decides where a task runs, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +6,7 @@
 #include "engine/executors.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 static const char config[] = "limits: {resource: {db: 4, 'slurm:gpu': 4}}\n"
                              "agents:\n"
@@ -28,8 +23,7 @@ static void expect_place(struct ops *o, const char *members, const char *partiti
                  partition);
 }
 
-static void a_task_says_where_it_runs_before_its_project_and_its_agent(void **state) {
-    (void)state;
+TEST(a_task_says_where_it_runs_before_its_project_and_its_agent) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, config);
     assert_int_equal(engine_executor_kind(o.engine, ops_add(&o, "\"hold\":true,")), EXECUTOR_LOCAL);
@@ -44,8 +38,7 @@ static void a_task_says_where_it_runs_before_its_project_and_its_agent(void **st
     assert_int_equal(engine_executor_kind(o.engine, here), EXECUTOR_LOCAL);
 }
 
-static void where_a_task_runs_is_decided_when_it_comes(void **state) {
-    (void)state;
+TEST(where_a_task_runs_is_decided_when_it_comes) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, config);
     task_id before = ops_add(&o, "\"hold\":true,\"project\":\"cluster\",");
@@ -60,8 +53,7 @@ static void where_a_task_runs_is_decided_when_it_comes(void **state) {
     assert_int_equal(engine_executor_kind(o.engine, after), EXECUTOR_LOCAL);
 }
 
-static void what_slurm_cannot_be_asked_for_is_refused(void **state) {
-    (void)state;
+TEST(what_slurm_cannot_be_asked_for_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, config);
     static const struct {
@@ -93,8 +85,7 @@ static void what_slurm_cannot_be_asked_for_is_refused(void **state) {
     }
 }
 
-static void one_resource_less_is_left_for_a_task_in_slurm(void **state) {
-    (void)state;
+TEST(one_resource_less_is_left_for_a_task_in_slurm) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY,
              "limits: {resource: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1,"
@@ -110,8 +101,7 @@ static void one_resource_less_is_left_for_a_task_in_slurm(void **state) {
 
 /* --- while it is there -------------------------------------------------------------------------- */
 
-static void show_and_why_say_where_it_is_and_what_it_waits_for(void **state) {
-    (void)state;
+TEST(show_and_why_say_where_it_is_and_what_it_waits_for) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, config);
     task_id task = ops_add(&o, "\"executor\":\"slurm\",\"slurm\":{\"partition\":\"gpu\"},");
@@ -135,8 +125,7 @@ static void show_and_why_say_where_it_is_and_what_it_waits_for(void **state) {
     reply_finish(&shown);
 }
 
-static void children_of_a_run_in_slurm_run_there_too(void **state) {
-    (void)state;
+TEST(children_of_a_run_in_slurm_run_there_too) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, config);
     task_id task = ops_add(&o, "\"executor\":\"slurm\",\"slurm\":{\"partition\":\"gpu\"},");
@@ -151,16 +140,4 @@ static void children_of_a_run_in_slurm_run_there_too(void **state) {
     assert_int_equal(engine_executor_kind(o.engine, child), EXECUTOR_SLURM);
     assert_string_equal(engine_partition(o.engine, child), "gpu");
     reply_finish(&r);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_says_where_it_runs_before_its_project_and_its_agent),
-        cmocka_unit_test(where_a_task_runs_is_decided_when_it_comes),
-        cmocka_unit_test(what_slurm_cannot_be_asked_for_is_refused),
-        cmocka_unit_test(one_resource_less_is_left_for_a_task_in_slurm),
-        cmocka_unit_test(show_and_why_say_where_it_is_and_what_it_waits_for),
-        cmocka_unit_test(children_of_a_run_in_slurm_run_there_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

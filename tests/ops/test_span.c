@@ -1,10 +1,4 @@
 /* test_span.c: parts of a JSON text as they were written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 #include "base/json_span.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/test.h"
 
 /* The entries of "tasks", copied and joined by a bar. */
 static const char *parts(const char *text) {
@@ -32,8 +27,7 @@ static const char *parts(const char *text) {
     return out;
 }
 
-static void entries_are_found_whatever_stands_around_them(void **state) {
-    (void)state;
+TEST(entries_are_found_whatever_stands_around_them) {
     assert_string_equal(parts("{\"tasks\":[]}"), "");
     assert_string_equal(parts("{ }"), "none");
     assert_string_equal(parts("{\"a\":{\"tasks\":[1]}}"), "none");
@@ -48,8 +42,7 @@ static void entries_are_found_whatever_stands_around_them(void **state) {
     assert_string_equal(parts("{\"task\\u0073\":[1]}"), "none");
 }
 
-static void a_copy_that_does_not_fit_says_how_large_it_is(void **state) {
-    (void)state;
+TEST(a_copy_that_does_not_fit_says_how_large_it_is) {
     struct json_span span = { .from = "[ 1, 22 ]", .size = 9 };
     char out[8] = "zzzzzzz";
     assert_int_equal(json_span_copy(&span, out, 3), 6);
@@ -90,8 +83,7 @@ static json_t *make(struct rng *rng, unsigned depth) {
     }
 }
 
-static void every_part_is_the_same_value_as_the_parser_sees(void **state) {
-    (void)state;
+TEST(every_part_is_the_same_value_as_the_parser_sees) {
     struct rng rng = { .state = 7 };
     for (int round = 0; round < 2000; round++) {
         json_t *list = json_array(), *object = json_object();
@@ -118,13 +110,4 @@ static void every_part_is_the_same_value_as_the_parser_sees(void **state) {
         free(text);
         json_decref(object);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_found_whatever_stands_around_them),
-        cmocka_unit_test(a_copy_that_does_not_fit_says_how_large_it_is),
-        cmocka_unit_test(every_part_is_the_same_value_as_the_parser_sees),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,13 @@
  *
  * The linker puts our functions in the place of the store's (--wrap): questions are kept until the test lets
  * them through, and a commit has the outcome that the test wants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
 
 #include "engine/engine_internal.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 #define KEY "a-key-of-mine"
 #define ONE "{\"tasks\":[{\"argv\":[\"true\"]}]}"
@@ -120,8 +115,7 @@ static void end(struct ops *o) {
     ops_close(o);
 }
 
-static void a_call_goes_on_in_the_turn_after_its_answer(void **state) {
-    (void)state;
+TEST(a_call_goes_on_in_the_turn_after_its_answer) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply r;
@@ -139,8 +133,7 @@ static void a_call_goes_on_in_the_turn_after_its_answer(void **state) {
     reply_finish(&r);
 }
 
-static void one_question_after_the_other(void **state) {
-    (void)state;
+TEST(one_question_after_the_other) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -160,8 +153,7 @@ static void one_question_after_the_other(void **state) {
     reply_finish(&r);
 }
 
-static void external_ids_need_no_question(void **state) {
-    (void)state;
+TEST(external_ids_need_no_question) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     for (int round = 0; round < 2; round++) {
@@ -176,8 +168,7 @@ static void external_ids_need_no_question(void **state) {
     assert_int_equal(engine_last_task(o.engine), 2);
 }
 
-static void who_comes_meanwhile_with_the_same_key_gets_the_same_answer(void **state) {
-    (void)state;
+TEST(who_comes_meanwhile_with_the_same_key_gets_the_same_answer) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply a, b, c;
@@ -199,8 +190,7 @@ static void who_comes_meanwhile_with_the_same_key_gets_the_same_answer(void **st
     reply_finish(&c);
 }
 
-static void two_calls_that_bring_the_same_external_id_add_it_once(void **state) {
-    (void)state;
+TEST(two_calls_that_bring_the_same_external_id_add_it_once) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply a, b;
@@ -215,8 +205,7 @@ static void two_calls_that_bring_the_same_external_id_add_it_once(void **state) 
     reply_finish(&b);
 }
 
-static void what_a_client_that_went_away_asked_for_is_done(void **state) {
-    (void)state;
+TEST(what_a_client_that_went_away_asked_for_is_done) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply a, b;
@@ -235,8 +224,7 @@ static void what_a_client_that_went_away_asked_for_is_done(void **state) {
     reply_finish(&b);
 }
 
-static void what_nobody_will_read_is_not_looked_up(void **state) {
-    (void)state;
+TEST(what_nobody_will_read_is_not_looked_up) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -257,8 +245,7 @@ static void what_nobody_will_read_is_not_looked_up(void **state) {
     assert_int_equal(held.count, 0);
 }
 
-static void a_store_that_cannot_be_read_fails_the_call_and_nothing_else(void **state) {
-    (void)state;
+TEST(a_store_that_cannot_be_read_fails_the_call_and_nothing_else) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply a;
@@ -274,8 +261,7 @@ static void a_store_that_cannot_be_read_fails_the_call_and_nothing_else(void **s
 
 /* --- commits that fail ----------------------------------------------------------------------- */
 
-static void a_full_disk_is_told_and_nothing_has_happened(void **state) {
-    (void)state;
+TEST(a_full_disk_is_told_and_nothing_has_happened) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -304,8 +290,7 @@ static void a_full_disk_is_told_and_nothing_has_happened(void **state) {
 }
 
 /* While the commit is on its way the answers are prepared; whether they are given, it tells. */
-static void an_answer_waits_for_the_commit_and_says_what_became_of_it(void **state) {
-    (void)state;
+TEST(an_answer_waits_for_the_commit_and_says_what_became_of_it) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -333,8 +318,7 @@ static void an_answer_waits_for_the_commit_and_says_what_became_of_it(void **sta
     reply_finish(&lost);
 }
 
-static void what_failed_can_be_tried_again_with_its_key(void **state) {
-    (void)state;
+TEST(what_failed_can_be_tried_again_with_its_key) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -353,8 +337,7 @@ static void what_failed_can_be_tried_again_with_its_key(void **state) {
     assert_true(engine_is_paused(o.engine));
 }
 
-static void an_unknown_outcome_is_told_as_such(void **state) {
-    (void)state;
+TEST(an_unknown_outcome_is_told_as_such) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -377,8 +360,7 @@ static void expect_refused(struct ops *o, unsigned commits) {
     assert_int_equal(held.commits, commits);
 }
 
-static void a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear(void **state) {
-    (void)state;
+TEST(a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -401,23 +383,4 @@ static void a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear(void
     o.engine->retry_at = o.engine->now;
     ops_expect(&o, 200, "POST", "/v1/tasks", ONE);
     ops_expect(&o, 200, "POST", "/v1/tasks", ONE); /* it was not for ever */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_goes_on_in_the_turn_after_its_answer),
-        cmocka_unit_test(one_question_after_the_other),
-        cmocka_unit_test(external_ids_need_no_question),
-        cmocka_unit_test(who_comes_meanwhile_with_the_same_key_gets_the_same_answer),
-        cmocka_unit_test(two_calls_that_bring_the_same_external_id_add_it_once),
-        cmocka_unit_test(what_a_client_that_went_away_asked_for_is_done),
-        cmocka_unit_test(what_nobody_will_read_is_not_looked_up),
-        cmocka_unit_test(a_store_that_cannot_be_read_fails_the_call_and_nothing_else),
-        cmocka_unit_test(a_full_disk_is_told_and_nothing_has_happened),
-        cmocka_unit_test(a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear),
-        cmocka_unit_test(an_answer_waits_for_the_commit_and_says_what_became_of_it),
-        cmocka_unit_test(what_failed_can_be_tried_again_with_its_key),
-        cmocka_unit_test(an_unknown_outcome_is_told_as_such),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_table.c: checks the recipe in ops/op.h for every operation, and how a request finds its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,6 +7,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "harness/test.h"
 #include "ops/op.h"
 #include "os/files.h"
 
@@ -20,8 +15,7 @@
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static void operations_are_in_order_and_found_by_name(void **state) {
-    (void)state;
+TEST(operations_are_in_order_and_found_by_name) {
     EACH(op) {
         if (op[1] && strcmp(op[0]->name, op[1]->name) >= 0)
             fail_msg("'%s' stands before '%s' in op_table.c", op[0]->name, op[1]->name);
@@ -91,8 +85,7 @@ static void check_words(const struct words *words, void *ctx) {
     assert_non_null(words_at(words, 0));
 }
 
-static void an_answer_of_another_shape_is_found(void **state) {
-    (void)state;
+TEST(an_answer_of_another_shape_is_found) {
     static const struct {
         const char *answer, *why;
     } rows[] = {
@@ -114,8 +107,7 @@ static void an_answer_of_another_shape_is_found(void **state) {
     }
 }
 
-static void every_operation_is_complete(void **state) {
-    (void)state;
+TEST(every_operation_is_complete) {
     EACH(at) {
         const struct op *op = *at;
         check_sentence(op->name, "summary", op->summary);
@@ -135,8 +127,7 @@ static void every_operation_is_complete(void **state) {
     words_each(check_words, NULL);
 }
 
-static void no_two_operations_have_the_same_route(void **state) {
-    (void)state;
+TEST(no_two_operations_have_the_same_route) {
     EACH(a) {
         for (const struct op *const *b = a + 1; *b; b++)
             if (strcmp((*a)->path, (*b)->path) == 0 && strcmp((*a)->method, (*b)->method) == 0)
@@ -156,8 +147,7 @@ static void check_document(const char *path, const struct strbuf *made) {
         fail_msg("%s is not what the table says: 'make docs' writes it again", path);
 }
 
-static void the_page_is_what_the_table_says(void **state) {
-    (void)state;
+TEST(the_page_is_what_the_table_says) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_markdown(&made);
     check_document(SOURCE_ROOT "/docs/api.md", &made);
@@ -169,8 +159,7 @@ static void the_page_is_what_the_table_says(void **state) {
     }
 }
 
-static void the_page_of_members_is_what_their_table_says(void **state) {
-    (void)state;
+TEST(the_page_of_members_is_what_their_table_says) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_members(&made);
     check_document(SOURCE_ROOT "/docs/members.md", &made);
@@ -179,8 +168,7 @@ static void the_page_of_members_is_what_their_table_says(void **state) {
     check_document(SOURCE_ROOT "/web/src/members.ts", &made);
 }
 
-static void the_description_for_programs_is_json_with_every_operation(void **state) {
-    (void)state;
+TEST(the_description_for_programs_is_json_with_every_operation) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_openapi(&made, SLUICE_VERSION);
     check_document(SOURCE_ROOT "/docs/openapi.json", &made);
@@ -202,8 +190,7 @@ static void the_description_for_programs_is_json_with_every_operation(void **sta
     json_decref(json);
 }
 
-static void the_types_of_the_page_are_what_the_table_says(void **state) {
-    (void)state;
+TEST(the_types_of_the_page_are_what_the_table_says) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_typescript(&made);
     check_document(SOURCE_ROOT "/web/src/types.ts", &made);
@@ -226,8 +213,7 @@ static const char *route(const char *method, const char *path, const char *param
     return text;
 }
 
-static void a_path_finds_its_operation_and_its_parameters(void **state) {
-    (void)state;
+TEST(a_path_finds_its_operation_and_its_parameters) {
     assert_string_equal(route("GET", "/v1/tasks", "id"), "task.list -");
     assert_string_equal(route("POST", "/v1/tasks", "id"), "task.add -");
     assert_string_equal(route("GET", "/v1/tasks/web-17/why", "id"), "task.why web-17");
@@ -236,22 +222,19 @@ static void a_path_finds_its_operation_and_its_parameters(void **state) {
     assert_string_equal(route("GET", "/v1/projects/a+b", "name"), "project.show a+b");
 }
 
-static void a_word_of_the_path_wins_over_a_parameter(void **state) {
-    (void)state;
+TEST(a_word_of_the_path_wins_over_a_parameter) {
     assert_string_equal(route("POST", "/v1/tasks/cancel", "id"), "task.cancel -");
     assert_string_equal(route("POST", "/v1/config/reload", "key"), "config.reload -");
     assert_string_equal(route("GET", "/v1/tasks/cancel", "id"), "task.show cancel");
 }
 
-static void a_wrong_method_names_the_right_one(void **state) {
-    (void)state;
+TEST(a_wrong_method_names_the_right_one) {
     assert_string_equal(route("POST", "/v1/status", "-"), "GET -");
     assert_string_equal(route("GET", "/v1/pause", "-"), "POST -");
     assert_string_equal(route("DELETE", "/v1/tasks/web-1", "-"), "GET -");
 }
 
-static void what_is_no_path_finds_nothing(void **state) {
-    (void)state;
+TEST(what_is_no_path_finds_nothing) {
     static const char *const paths[] = {
         "",
         "/",
@@ -291,8 +274,7 @@ static const char *query(const char *op, const char *text) {
     return result;
 }
 
-static void a_query_is_decoded_and_typed(void **state) {
-    (void)state;
+TEST(a_query_is_decoded_and_typed) {
     assert_string_equal(query("task.list", ""), "{}");
     assert_string_equal(query("task.list", "limit=5&&project=a+b%26c"),
                         "{\"limit\":5,\"project\":\"a b&c\"}");
@@ -305,8 +287,7 @@ static bool ends_with(const char *name, const char *end) {
 }
 
 /* A number that is a time, a span or money may be written as people write these. */
-static void numbers_with_a_unit_may_be_texts(void **state) {
-    (void)state;
+TEST(numbers_with_a_unit_may_be_texts) {
     EACH(op) {
         for (const struct op_param *p = (*op)->params; p && p->name; p++) {
             bool number = p->type == OP_NUMBER || p->type == OP_DECIMAL;
@@ -331,8 +312,7 @@ static void numbers_with_a_unit_may_be_texts(void **state) {
     }
 }
 
-static void a_wrong_query_is_told_in_one_sentence(void **state) {
-    (void)state;
+TEST(a_wrong_query_is_told_in_one_sentence) {
     static const struct {
         const char *op, *text, *sentence;
     } rows[] = {
@@ -357,8 +337,7 @@ static void a_wrong_query_is_told_in_one_sentence(void **state) {
         assert_string_equal(query(rows[i].op, rows[i].text), rows[i].sentence);
 }
 
-static void every_error_has_its_status(void **state) {
-    (void)state;
+TEST(every_error_has_its_status) {
     static const struct {
         int code, status;
         const char *word;
@@ -376,26 +355,4 @@ static void every_error_has_its_status(void **state) {
         assert_int_equal(op_error_status(rows[i].code), rows[i].status);
         assert_string_equal(op_error_word(rows[i].code), rows[i].word);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_are_in_order_and_found_by_name),
-        cmocka_unit_test(every_operation_is_complete),
-        cmocka_unit_test(no_two_operations_have_the_same_route),
-        cmocka_unit_test(the_page_is_what_the_table_says),
-        cmocka_unit_test(the_page_of_members_is_what_their_table_says),
-        cmocka_unit_test(the_description_for_programs_is_json_with_every_operation),
-        cmocka_unit_test(the_types_of_the_page_are_what_the_table_says),
-        cmocka_unit_test(an_answer_of_another_shape_is_found),
-        cmocka_unit_test(a_path_finds_its_operation_and_its_parameters),
-        cmocka_unit_test(a_word_of_the_path_wins_over_a_parameter),
-        cmocka_unit_test(a_wrong_method_names_the_right_one),
-        cmocka_unit_test(what_is_no_path_finds_nothing),
-        cmocka_unit_test(a_query_is_decoded_and_typed),
-        cmocka_unit_test(numbers_with_a_unit_may_be_texts),
-        cmocka_unit_test(a_wrong_query_is_told_in_one_sentence),
-        cmocka_unit_test(every_error_has_its_status),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

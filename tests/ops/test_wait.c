@@ -1,11 +1,5 @@
 /* test_wait.c: task.wait answers when tasks have ended, not before and not without a reason; and what becomes
  * of the run that asks. Nothing passes time here but what a test says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/strbuf.h"
 #include "fake_executor.h"
 #include "fixture.h"
+#include "harness/test.h"
 
 #define ONE_PLACE "capability: {depth: 4, children: 8, running: 8}\n"
 
@@ -67,8 +62,7 @@ static const char *body_for(char buf[128], task_id first, task_id second, const 
 
 /* --- anybody --------------------------------------------------------------------------------- */
 
-static void it_is_answered_when_all_have_ended(void **state) {
-    (void)state;
+TEST(it_is_answered_when_all_have_ended) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -89,8 +83,7 @@ static void it_is_answered_when_all_have_ended(void **state) {
     reply_finish(&r);
 }
 
-static void one_is_enough_for_any(void **state) {
-    (void)state;
+TEST(one_is_enough_for_any) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -106,8 +99,7 @@ static void one_is_enough_for_any(void **state) {
     reply_finish(&r);
 }
 
-static void what_needs_a_person_is_an_answer(void **state) {
-    (void)state;
+TEST(what_needs_a_person_is_an_answer) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -127,8 +119,7 @@ static void what_needs_a_person_is_an_answer(void **state) {
     reply_finish(&r);
 }
 
-static void a_task_that_is_deleted_is_waited_for_no_more(void **state) {
-    (void)state;
+TEST(a_task_that_is_deleted_is_waited_for_no_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -145,8 +136,7 @@ static void a_task_that_is_deleted_is_waited_for_no_more(void **state) {
     reply_finish(&r);
 }
 
-static void the_time_ends_it_and_no_time_is_a_look(void **state) {
-    (void)state;
+TEST(the_time_ends_it_and_no_time_is_a_look) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -166,8 +156,7 @@ static void the_time_ends_it_and_no_time_is_a_look(void **state) {
     reply_finish(&r);
 }
 
-static void bad_input_is_told(void **state) {
-    (void)state;
+TEST(bad_input_is_told) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)given_run(&o);
@@ -186,8 +175,7 @@ static void bad_input_is_told(void **state) {
 
 /* --- a run ----------------------------------------------------------------------------------- */
 
-static void a_run_lends_its_place_while_it_waits(void **state) {
-    (void)state;
+TEST(a_run_lends_its_place_while_it_waits) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     open_with_one_place(&o, OPS_MEMORY);
@@ -209,8 +197,7 @@ static void a_run_lends_its_place_while_it_waits(void **state) {
 }
 
 /* The second child is ready when the first has ended: the place must not go on to it. */
-static void it_works_again_before_it_could_lend_once_more(void **state) {
-    (void)state;
+TEST(it_works_again_before_it_could_lend_once_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     open_with_one_place(&o, OPS_MEMORY);
@@ -226,8 +213,7 @@ static void it_works_again_before_it_could_lend_once_more(void **state) {
 }
 
 /* It waits for the second; the first one in order has its place then. */
-static void the_answer_is_held_until_the_place_is_back(void **state) {
-    (void)state;
+TEST(the_answer_is_held_until_the_place_is_back) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     open_with_one_place(&o, OPS_MEMORY);
@@ -246,8 +232,7 @@ static void the_answer_is_held_until_the_place_is_back(void **state) {
     reply_finish(&r);
 }
 
-static void who_goes_away_waits_no_more(void **state) {
-    (void)state;
+TEST(who_goes_away_waits_no_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     open_with_one_place(&o, OPS_MEMORY);
@@ -265,8 +250,7 @@ static void who_goes_away_waits_no_more(void **state) {
     assert_int_equal(seen(&o, parent).borrower, child); /* what is lent stays lent */
 }
 
-static void strangers_are_not_waited_for(void **state) {
-    (void)state;
+TEST(strangers_are_not_waited_for) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id run = given_run(&o);
@@ -284,8 +268,7 @@ static void strangers_are_not_waited_for(void **state) {
     assert_int_equal(seen(&o, run).phase, PHASE_WORKING);
 }
 
-static void after_a_restart_it_works_and_what_is_lent_stays_lent(void **state) {
-    (void)state;
+TEST(after_a_restart_it_works_and_what_is_lent_stays_lent) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     open_with_one_place(&o, OPS_SQLITE);
@@ -300,22 +283,4 @@ static void after_a_restart_it_works_and_what_is_lent_stays_lent(void **state) {
     assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
     assert_int_equal(seen(&o, parent).borrower, child);
     assert_int_equal(seen(&o, child).lender, parent);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_answered_when_all_have_ended),
-        cmocka_unit_test(one_is_enough_for_any),
-        cmocka_unit_test(what_needs_a_person_is_an_answer),
-        cmocka_unit_test(a_task_that_is_deleted_is_waited_for_no_more),
-        cmocka_unit_test(the_time_ends_it_and_no_time_is_a_look),
-        cmocka_unit_test(bad_input_is_told),
-        cmocka_unit_test(a_run_lends_its_place_while_it_waits),
-        cmocka_unit_test(it_works_again_before_it_could_lend_once_more),
-        cmocka_unit_test(the_answer_is_held_until_the_place_is_back),
-        cmocka_unit_test(who_goes_away_waits_no_more),
-        cmocka_unit_test(strangers_are_not_waited_for),
-        cmocka_unit_test(after_a_restart_it_works_and_what_is_lent_stays_lent),
-    };
-    return cmocka_run_group_tests_name("ops_wait", tests, NULL, NULL);
 }

@@ -2,16 +2,12 @@
  *
  *   test_copy_cuts      needs SLUICE_TEST_POSTGRES=postgresql://… (run it by `make test-postgres`) */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "cutter.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "store/copy_kit.h"
 
 #define ROWS 40 /* in one commit */
@@ -48,7 +44,7 @@ static void cut_at(struct copy_kit *f, const char *from, enum cut cut, uint64_t 
     f->url_count--;
 }
 
-static void a_copy_cut_off_around_any_commit_is_gone_on_with(void **state) {
+TEST_WITH(a_copy_cut_off_around_any_commit_is_gone_on_with, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     static const enum cut cuts[] = { CUT_BEFORE, CUT_IN_REQUEST, CUT_AFTER, CUT_IN_ANSWER,
                                      CUT_BEHIND };
@@ -68,11 +64,7 @@ int main(void) {
     }
     cutter = cutter_new(server);
     setenv("SLUICE_TEST_POSTGRES", cutter_url(cutter), 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_copy_cut_off_around_any_commit_is_gone_on_with,
-                                        copy_kit_begin, copy_kit_end),
-    };
-    int failed = cmocka_run_group_tests_name("copy cuts", tests, NULL, NULL);
+    int failed = tests_run();
     cutter = cutter_free(cutter);
     return failed;
 }

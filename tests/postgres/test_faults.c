@@ -6,22 +6,18 @@
  * at all. The same seed plays the same history.
  *   test_faults [SEED]      needs SLUICE_TEST_POSTGRES=postgresql://… and POSTGRES_SERVER (run it by `make test-postgres`) */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/number.h"
 #include "cutter.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "os/clock.h"
 #include "own_server.h"
 #include "store/history.h"
@@ -193,28 +189,27 @@ static void cut_every_commit(enum cut cut) {
     }
 }
 
-static void a_commit_that_does_not_reach_the_server_is_not_there(void **state) {
-    (void)state;
+static int start_own(void **state);
+
+TEST_GROUP(start_own, NULL)
+
+TEST(a_commit_that_does_not_reach_the_server_is_not_there) {
     cut_every_commit(CUT_BEFORE);
 }
 
-static void half_a_commit_is_none(void **state) {
-    (void)state;
+TEST(half_a_commit_is_none) {
     cut_every_commit(CUT_IN_REQUEST);
 }
 
-static void a_commit_without_an_answer_is_unknown_and_there(void **state) {
-    (void)state;
+TEST(a_commit_without_an_answer_is_unknown_and_there) {
     cut_every_commit(CUT_AFTER);
 }
 
-static void half_an_answer_is_none(void **state) {
-    (void)state;
+TEST(half_an_answer_is_none) {
     cut_every_commit(CUT_IN_ANSWER);
 }
 
-static void an_answer_with_nothing_behind_it_is_believed_or_not(void **state) {
-    (void)state;
+TEST(an_answer_with_nothing_behind_it_is_believed_or_not) {
     cut_every_commit(CUT_BEHIND);
 }
 
@@ -238,8 +233,7 @@ static void stall_one(enum cut cut) {
     finish(&play);
 }
 
-static void a_server_that_says_nothing_is_not_waited_for(void **state) {
-    (void)state;
+TEST(a_server_that_says_nothing_is_not_waited_for) {
     stall_one(CUT_STALL);
     stall_one(CUT_STALL_ANSWER);
 }
@@ -254,8 +248,7 @@ static void give_up_waiting(int number) {
 }
 
 /* A table is six messages: that it comes, two with rows, that these were all, that it was done, that the server is ready. */
-static void a_load_does_not_wait_for_a_server_that_says_nothing(void **state) {
-    (void)state;
+TEST(a_load_does_not_wait_for_a_server_that_says_nothing) {
     struct play play;
     begin(&play, cutter_url(cutter), "&answer_timeout=1");
     cutter_set(cutter, CUT_NONE, 0, false);
@@ -322,8 +315,7 @@ static void cut_every_opening(enum cut cut, unsigned least) {
     }
 }
 
-static void an_opening_that_is_cut_anywhere_leaves_a_store_that_opens(void **state) {
-    (void)state;
+TEST(an_opening_that_is_cut_anywhere_leaves_a_store_that_opens) {
     cut_every_opening(CUT_MESSAGE, 5);
     cut_every_opening(CUT_TOLD, 10);
 }
@@ -369,18 +361,15 @@ static void lose_the_server(const char *verb, int rounds) {
     finish(&play);
 }
 
-static void a_server_that_is_killed_loses_nothing(void **state) {
-    (void)state;
+TEST(a_server_that_is_killed_loses_nothing) {
     lose_the_server("kill", ROUNDS);
 }
 
-static void a_server_that_is_stopped_loses_nothing(void **state) {
-    (void)state;
+TEST(a_server_that_is_stopped_loses_nothing) {
     lose_the_server("stop", ROUNDS / 2);
 }
 
-static void without_a_server_an_opening_says_so(void **state) {
-    (void)state;
+TEST(without_a_server_an_opening_says_so) {
     struct play play;
     struct error err = { 0 };
     begin(&play, own, "");
@@ -403,20 +392,7 @@ int main(int argc, char **argv) {
     }
     signal(SIGPIPE, SIG_IGN);
     cutter = cutter_new(server);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_commit_that_does_not_reach_the_server_is_not_there),
-        cmocka_unit_test(half_a_commit_is_none),
-        cmocka_unit_test(a_commit_without_an_answer_is_unknown_and_there),
-        cmocka_unit_test(half_an_answer_is_none),
-        cmocka_unit_test(an_answer_with_nothing_behind_it_is_believed_or_not),
-        cmocka_unit_test(a_server_that_says_nothing_is_not_waited_for),
-        cmocka_unit_test(a_load_does_not_wait_for_a_server_that_says_nothing),
-        cmocka_unit_test(an_opening_that_is_cut_anywhere_leaves_a_store_that_opens),
-        cmocka_unit_test(a_server_that_is_killed_loses_nothing),
-        cmocka_unit_test(a_server_that_is_stopped_loses_nothing),
-        cmocka_unit_test(without_a_server_an_opening_says_so),
-    };
-    int failed = cmocka_run_group_tests_name("postgres_faults", tests, start_own, NULL);
+    int failed = tests_run();
     cutter = cutter_free(cutter);
     return failed;
 }

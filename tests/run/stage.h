@@ -11,6 +11,7 @@
 
 #include "executor/executor.h"
 #include "executor/slurm.h"
+#include "harness/test.h"
 #include "os/loop.h"
 
 #define STAGE_RUNS   256
@@ -95,11 +96,18 @@ void stage_await_registered(struct stage *stage, unsigned count);
 
 /* One test, run with a cgroup and without: both ways of finding and killing must give the same. */
 extern int stage_with, stage_without;
-#define BOTH_WAYS(test)                                                                            \
-    { #test " (cgroup)", test, NULL, NULL, &stage_with }, {                                        \
-#test " (no cgroup)", test, NULL, NULL, &stage_without                                     \
-    }
-#define ONE_WAY(test)                                                                              \
-    { #test, test, NULL, NULL, &stage_with }
+#define BOTH_WAYS(name_)                                                                           \
+    TEST_FUNCTION(name_);                                                                          \
+    TEST_REGISTER(name_, name_##_with, #name_ " (cgroup)", NULL, NULL, &stage_with);               \
+    TEST_REGISTER(name_, name_##_without, #name_ " (no cgroup)", NULL, NULL, &stage_without);      \
+    TEST_FUNCTION(name_)
+#define ONE_WAY(name_)                                                                             \
+    TEST_FUNCTION(name_);                                                                          \
+    TEST_REGISTER(name_, name_, #name_, NULL, NULL, &stage_with);                                  \
+    TEST_FUNCTION(name_)
+#define WITHOUT_CGROUP(name_)                                                                      \
+    TEST_FUNCTION(name_);                                                                          \
+    TEST_REGISTER(name_, name_, #name_, NULL, NULL, &stage_without);                               \
+    TEST_FUNCTION(name_)
 /* The stage of such a test. */
 #define STAGE(state) stage_new(*(const int *)*(state))

@@ -1,11 +1,7 @@
 /* test_adopt.c: runs outlive the daemon, and no end is ever missed, guessed or told twice. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
 static enum adopted adopt(struct stage *stage, task_id task) {
@@ -46,7 +41,7 @@ static void reap_others(void) {
         ;
 }
 
-static void a_living_run_is_found_and_its_end_told(void **state) {
+BOTH_WAYS(a_living_run_is_found_and_its_end_told) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
     stage_start(stage, 1, &spec);
@@ -62,7 +57,7 @@ static void a_living_run_is_found_and_its_end_told(void **state) {
     stage_free(stage);
 }
 
-static void a_run_that_ended_meanwhile_has_its_exit_code(void **state) {
+BOTH_WAYS(a_run_that_ended_meanwhile_has_its_exit_code) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo to nobody; exit 9"));
     stage_start(stage, 1, &spec);
@@ -78,7 +73,7 @@ static void a_run_that_ended_meanwhile_has_its_exit_code(void **state) {
 }
 
 /* Slots are used again. A store that was restored still has a run whose end an earlier daemon has seen. */
-static void an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup(void **state) {
+BOTH_WAYS(an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup) {
     struct stage *stage = STAGE(state);
     struct run_spec quick = stage_spec(stage, ARGV("true"));
     struct run_spec lasting = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
@@ -95,7 +90,7 @@ static void an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup
     stage_free(stage);
 }
 
-static void a_run_adopted_at_any_moment_is_told_once(void **state) {
+BOTH_WAYS(a_run_adopted_at_any_moment_is_told_once) {
     struct stage *stage = STAGE(state);
     for (task_id task = 1; task < 32; task++) {
         char code[16];
@@ -112,7 +107,7 @@ static void a_run_adopted_at_any_moment_is_told_once(void **state) {
     stage_free(stage);
 }
 
-static void a_stop_of_a_run_that_is_still_hidden_is_kept(void **state) {
+BOTH_WAYS(a_stop_of_a_run_that_is_still_hidden_is_kept) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.grace = 0;
@@ -131,7 +126,7 @@ static void write_line(const char *fifo) {
     close(fd);
 }
 
-static void checks_that_begin_after_the_restart_are_told(void **state) {
+BOTH_WAYS(checks_that_begin_after_the_restart_are_told) {
     struct stage *stage = STAGE(state);
     static const char *const wait[] = { "sh", "-c", "read line <go2", NULL };
     static const struct run_command checks[] = { { wait, 0 } };
@@ -178,7 +173,7 @@ static bool nobody_is_left(struct stage *stage, void *ctx) {
     return stage_survivors(stage) == 0;
 }
 
-static void a_killed_shim_means_lost_and_nobody_survives(void **state) {
+BOTH_WAYS(a_killed_shim_means_lost_and_nobody_survives) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = leaving_spec(stage);
     stage_start(stage, 1, &spec);
@@ -193,7 +188,7 @@ static void a_killed_shim_means_lost_and_nobody_survives(void **state) {
 }
 
 /* The shim may find no cgroup, or one that the command cannot join: then nobody is in it to be killed. */
-static void nor_where_the_cgroup_was_not_used(void **state) {
+ONE_WAY(nor_where_the_cgroup_was_not_used) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = leaving_spec(stage);
     stage_remove_cgroups(stage);
@@ -205,7 +200,7 @@ static void nor_where_the_cgroup_was_not_used(void **state) {
     stage_free(stage);
 }
 
-static void a_shim_killed_while_no_daemon_lived_is_lost_too(void **state) {
+BOTH_WAYS(a_shim_killed_while_no_daemon_lived_is_lost_too) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = leaving_spec(stage);
     stage_start(stage, 1, &spec);
@@ -221,7 +216,7 @@ static void a_shim_killed_while_no_daemon_lived_is_lost_too(void **state) {
 }
 
 /* Both have the same slot: a daemon uses one again when its run has ended. */
-static void what_runs_in_the_slot_of_an_earlier_run_is_left_alone(void **state) {
+BOTH_WAYS(what_runs_in_the_slot_of_an_earlier_run_is_left_alone) {
     struct stage *stage = STAGE(state);
     struct run_spec first = stage_spec(stage, ARGV("true"));
     struct run_spec second = stage_spec(stage, HOSTILE("polite"));
@@ -244,7 +239,7 @@ static void what_runs_in_the_slot_of_an_earlier_run_is_left_alone(void **state) 
     stage_free(stage);
 }
 
-static void without_a_cgroup_the_session_of_a_dead_shim_is_killed(void **state) {
+WITHOUT_CGROUP(without_a_cgroup_the_session_of_a_dead_shim_is_killed) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.command.argv =
@@ -257,7 +252,7 @@ static void without_a_cgroup_the_session_of_a_dead_shim_is_killed(void **state) 
     stage_free(stage);
 }
 
-static void after_a_reboot_only_a_recorded_end_counts(void **state) {
+ONE_WAY(after_a_reboot_only_a_recorded_end_counts) {
     struct stage *stage = STAGE(state);
     static const char *const other = "11111111-2222-3333-4444-555555555555";
     struct error err = { 0 };
@@ -281,7 +276,7 @@ static void after_a_reboot_only_a_recorded_end_counts(void **state) {
     stage_free(stage);
 }
 
-static void a_folder_that_was_never_made_is_lost(void **state) {
+ONE_WAY(a_folder_that_was_never_made_is_lost) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     struct error err = { 0 };
@@ -294,7 +289,7 @@ static void a_folder_that_was_never_made_is_lost(void **state) {
 }
 
 /* The daemon that ordered it may still be there, beside us and without the store, and about to start it. */
-static void a_run_that_was_called_lost_is_started_by_nobody(void **state) {
+ONE_WAY(a_run_that_was_called_lost_is_started_by_nobody) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     struct error err = { 0 };
@@ -317,7 +312,7 @@ static void write_text(const struct stage *stage, task_id task, const char *file
     assert_int_equal(fclose(stream), 0);
 }
 
-static void an_end_that_is_junk_is_lost_with_a_reason(void **state) {
+ONE_WAY(an_end_that_is_junk_is_lost_with_a_reason) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     struct error err = { 0 };
@@ -346,7 +341,7 @@ static void an_end_that_is_junk_is_lost_with_a_reason(void **state) {
 }
 
 /* The lock decides, not a number in a file: here it names somebody who lives. */
-static void a_foreign_process_is_never_taken_for_a_shim(void **state) {
+ONE_WAY(a_foreign_process_is_never_taken_for_a_shim) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     stage_start(stage, 1, &spec);
@@ -429,7 +424,7 @@ static void kill_daemon_after(const char *home, int cgroup, unsigned steps) {
     close(progress[0]);
 }
 
-static void a_daemon_killed_at_any_moment_loses_no_status(void **state) {
+BOTH_WAYS(a_daemon_killed_at_any_moment_loses_no_status) {
     struct rng rng = { 20 };
     for (int round = 0; round < 8; round++) {
         struct stage *stage = STAGE(state);
@@ -449,28 +444,4 @@ static void a_daemon_killed_at_any_moment_loses_no_status(void **state) {
         assert_int_equal(executor_sweep(stage->ex, &sweep, &err), 0); /* its cgroups */
         stage_free(stage);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(a_living_run_is_found_and_its_end_told),
-        BOTH_WAYS(a_run_that_ended_meanwhile_has_its_exit_code),
-        BOTH_WAYS(an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup),
-        BOTH_WAYS(a_run_adopted_at_any_moment_is_told_once),
-        BOTH_WAYS(a_stop_of_a_run_that_is_still_hidden_is_kept),
-        BOTH_WAYS(checks_that_begin_after_the_restart_are_told),
-        BOTH_WAYS(a_killed_shim_means_lost_and_nobody_survives),
-        ONE_WAY(nor_where_the_cgroup_was_not_used),
-        BOTH_WAYS(what_runs_in_the_slot_of_an_earlier_run_is_left_alone),
-        BOTH_WAYS(a_shim_killed_while_no_daemon_lived_is_lost_too),
-        { "without_a_cgroup_the_session_of_a_dead_shim_is_killed",
-          without_a_cgroup_the_session_of_a_dead_shim_is_killed, NULL, NULL, &stage_without },
-        ONE_WAY(after_a_reboot_only_a_recorded_end_counts),
-        ONE_WAY(a_folder_that_was_never_made_is_lost),
-        ONE_WAY(a_run_that_was_called_lost_is_started_by_nobody),
-        ONE_WAY(an_end_that_is_junk_is_lost_with_a_reason),
-        ONE_WAY(a_foreign_process_is_never_taken_for_a_shim),
-        BOTH_WAYS(a_daemon_killed_at_any_moment_loses_no_status),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "executor/aside.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/clock.h"
 #include "os/loop.h"
 
@@ -107,7 +103,7 @@ static void await_death(pid_t pid) {
             fail_msg("process %d is still there: the group was not killed", (int)pid);
 }
 
-static void it_tells_code_and_output(void **state) {
+TEST_WITH(it_tells_code_and_output, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){
                .argv = ARGV("sh", "-c", "pwd; echo $WORD; echo err >&2; cat; exit 7"),
@@ -121,7 +117,7 @@ static void it_tells_code_and_output(void **state) {
     assert_string_equal(s->output, "/usr\nhere\nerr\n");
 }
 
-static void it_gets_nothing_of_ours(void **state) {
+TEST_WITH(it_gets_nothing_of_ours, setup, teardown) {
     struct scene *s = *state;
     assert_int_equal(setenv("SECRET_OF_THE_DAEMON", "1", 1), 0);
     run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "env | grep -c SECRET; ls /proc/$$/fd"),
@@ -129,7 +125,7 @@ static void it_gets_nothing_of_ours(void **state) {
     assert_string_equal(s->output, "0\n0\n1\n2\n");
 }
 
-static void a_missing_program_is_an_end_with_its_errno(void **state) {
+TEST_WITH(a_missing_program_is_an_end_with_its_errno, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){ .argv = ARGV("no-such-program-anywhere") });
     assert_int_equal(s->end.error, ENOENT);
@@ -137,13 +133,13 @@ static void a_missing_program_is_an_end_with_its_errno(void **state) {
     assert_string_equal(s->output, "");
 }
 
-static void a_missing_folder_is_an_end_with_its_errno(void **state) {
+TEST_WITH(a_missing_folder_is_an_end_with_its_errno, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){ .argv = ARGV("true"), .cwd = "/no/such/folder" });
     assert_int_equal(s->end.error, ENOENT);
 }
 
-static void a_signal_is_told(void **state) {
+TEST_WITH(a_signal_is_told, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "echo before; kill -SEGV $$") });
     assert_int_equal(s->end.code, -1);
@@ -151,7 +147,7 @@ static void a_signal_is_told(void **state) {
     assert_string_equal(s->output, "before\n");
 }
 
-static void a_time_out_kills_the_children_too(void **state) {
+TEST_WITH(a_time_out_kills_the_children_too, setup, teardown) {
     struct scene *s = *state;
     int child = 0;
     /* A time-out that comes before the shell has started its child proves nothing: then with more time. */
@@ -170,7 +166,7 @@ static void a_time_out_kills_the_children_too(void **state) {
     await_death(child);
 }
 
-static void what_it_leaves_in_its_group_is_killed(void **state) {
+TEST_WITH(what_it_leaves_in_its_group_is_killed, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "tail -f /dev/null & echo $!"),
                                 .env = ARGV("PATH=/usr/bin:/bin") });
@@ -180,7 +176,7 @@ static void what_it_leaves_in_its_group_is_killed(void **state) {
     await_death(child);
 }
 
-static void of_huge_output_the_end_is_kept(void **state) {
+TEST_WITH(of_huge_output_the_end_is_kept, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){
                .argv = ARGV("sh", "-c", "yes 0123456789abcdef | head -c 20000000; echo the end"),
@@ -192,7 +188,7 @@ static void of_huge_output_the_end_is_kept(void **state) {
     assert_string_equal(s->output + 1000 - strlen("the end\n"), "the end\n");
 }
 
-static void killed_it_tells_nobody_and_is_gone(void **state) {
+TEST_WITH(killed_it_tells_nobody_and_is_gone, setup, teardown) {
     struct scene *s = *state;
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], script[200];
     scratch_make(folder, "aside");
@@ -221,7 +217,7 @@ static void killed_it_tells_nobody_and_is_gone(void **state) {
 
 /* It changes what is not ours: half a change would be worse than a late one. What it says afterwards has
  * no reader, and does not end it. */
-static void one_that_outlives_goes_on_without_us(void **state) {
+TEST_WITH(one_that_outlives_goes_on_without_us, setup, teardown) {
     struct scene *s = *state;
     int go[2], told[2];
     char line[8] = "", number[16];
@@ -250,7 +246,7 @@ static void one_that_outlives_goes_on_without_us(void **state) {
     (void)signal(SIGPIPE, SIG_DFL);
 }
 
-static void those_of_a_killed_daemon_are_found_by_their_mark(void **state) {
+TEST_WITH(those_of_a_killed_daemon_are_found_by_their_mark, setup, teardown) {
     struct scene *s = *state;
     struct strbuf mark = STRBUF_INIT;
     char home[SCRATCH_PATH], shorter[SCRATCH_PATH];
@@ -274,7 +270,7 @@ static void those_of_a_killed_daemon_are_found_by_their_mark(void **state) {
     scratch_remove(home);
 }
 
-static void who_reads_gets_the_beginning_of_standard_output_alone(void **state) {
+TEST_WITH(who_reads_gets_the_beginning_of_standard_output_alone, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "echo no >&2; echo yes"), .reads = true });
     assert_int_equal(s->end.code, 0);
@@ -282,7 +278,7 @@ static void who_reads_gets_the_beginning_of_standard_output_alone(void **state) 
     assert_false(s->end.cut);
 }
 
-static void a_command_that_says_more_than_is_read_is_ended(void **state) {
+TEST_WITH(a_command_that_says_more_than_is_read_is_ended, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct aside_spec){
                .argv = ARGV("sh", "-c", "printf first; yes"), .reads = true, .output_max = 1000 });
@@ -290,27 +286,4 @@ static void a_command_that_says_more_than_is_read_is_ended(void **state) {
     assert_false(s->end.timed_out);
     assert_int_equal(s->end.size, 1000);
     assert_memory_equal(s->output, "firsty\ny\n", 9);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_tells_code_and_output, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_gets_nothing_of_ours, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_missing_program_is_an_end_with_its_errno, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_missing_folder_is_an_end_with_its_errno, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_signal_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_time_out_kills_the_children_too, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_it_leaves_in_its_group_is_killed, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_huge_output_the_end_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_reads_gets_the_beginning_of_standard_output_alone,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_command_that_says_more_than_is_read_is_ended, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(killed_it_tells_nobody_and_is_gone, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_outlives_goes_on_without_us, setup, teardown),
-        cmocka_unit_test_setup_teardown(those_of_a_killed_daemon_are_found_by_their_mark, setup,
-                                        teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

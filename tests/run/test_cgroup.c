@@ -5,11 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "executor/cgroup.h"
+#include "harness/test.h"
 #include "run/stage.h"
 #include "rundir/rundir.h"
 
@@ -80,8 +75,7 @@ static void killed_daemon(size_t slots, char ret[][128]) {
     assert_true(is_there(KILLED));
 }
 
-static void what_a_killed_daemon_left_goes_with_the_next_start_of_any(void **state) {
-    (void)state;
+TEST_WITH(what_a_killed_daemon_left_goes_with_the_next_start_of_any, set_up, tear_down) {
     char slots[3][128];
     killed_daemon(3, slots);
     struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
@@ -91,8 +85,7 @@ static void what_a_killed_daemon_left_goes_with_the_next_start_of_any(void **sta
     assert_false(is_there(OTHER));
 }
 
-static void what_a_living_daemon_has_stays(void **state) {
-    (void)state;
+TEST_WITH(what_a_living_daemon_has_stays, set_up, tear_down) {
     struct cgroup_pool *living = cgroup_pool_new_in(own, KILLED);
     struct cgroup_slot *slot = cgroup_take(living); /* a free one, too, is not there for others */
     cgroup_give_back(living, slot);
@@ -113,8 +106,7 @@ static void what_a_living_daemon_has_stays(void **state) {
 }
 
 /* A shim has a lock on its slot, whoever made that. */
-static void a_run_that_outlives_its_daemon_keeps_its_slot_alone(void **state) {
-    (void)state;
+TEST_WITH(a_run_that_outlives_its_daemon_keeps_its_slot_alone, set_up, tear_down) {
     char slots[2][128];
     size_t kept;
     killed_daemon(2, slots);
@@ -133,8 +125,7 @@ static void a_run_that_outlives_its_daemon_keeps_its_slot_alone(void **state) {
 }
 
 /* A process in a cgroup, a file in a folder: it cannot be removed. */
-static void a_slot_with_somebody_in_it_stays(void **state) {
-    (void)state;
+TEST_WITH(a_slot_with_somebody_in_it_stays, set_up, tear_down) {
     char slots[1][128], path[160];
     size_t kept;
     killed_daemon(1, slots);
@@ -149,8 +140,7 @@ static void a_slot_with_somebody_in_it_stays(void **state) {
     (void)cgroup_pool_free(pool);
 }
 
-static void what_is_not_ours_is_not_touched(void **state) {
-    (void)state;
+TEST_WITH(what_is_not_ours_is_not_touched, set_up, tear_down) {
     char path[128];
     (void)snprintf(path, sizeof(path), "%s/user.slice", own);
     assert_int_equal(mkdir(path, 0700), 0);
@@ -158,8 +148,7 @@ static void what_is_not_ours_is_not_touched(void **state) {
     assert_int_equal(rmdir(path), 0);
 }
 
-static void two_pools_of_one_name_do_not_take_it_from_each_other(void **state) {
-    (void)state;
+TEST_WITH(two_pools_of_one_name_do_not_take_it_from_each_other, set_up, tear_down) {
     struct cgroup_pool *first = cgroup_pool_new_in(own, OTHER);
     struct cgroup_pool *second = cgroup_pool_new_in(own, OTHER);
     (void)cgroup_pool_free(first);
@@ -170,8 +159,7 @@ static void two_pools_of_one_name_do_not_take_it_from_each_other(void **state) {
 }
 
 /* Daemons of one home start and end, others clean up all the time: whoever has started has its folder. */
-static void starts_and_cleaning_do_not_meet(void **state) {
-    (void)state;
+TEST_WITH(starts_and_cleaning_do_not_meet, set_up, tear_down) {
     pid_t cleaners[2];
     for (size_t i = 0; i < ARRAY_SIZE(cleaners); i++) {
         cleaners[i] = fork();
@@ -202,7 +190,7 @@ static void starts_and_cleaning_do_not_meet(void **state) {
 }
 
 /* Where the kernel gives us cgroups. */
-static void a_shim_has_the_lock_on_its_slot(void **state) {
+BOTH_WAYS(a_shim_has_the_lock_on_its_slot) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sleep", "1000"));
     stage_start(stage, 1, &spec);
@@ -224,7 +212,7 @@ static void a_shim_has_the_lock_on_its_slot(void **state) {
 }
 
 /* Its daemon has left it alone, and nobody else comes. */
-static void the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away(void **state) {
+BOTH_WAYS(the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away) {
     struct stage *stage = STAGE(state);
     char fifo[2 * STAGE_PATH];
     (void)snprintf(fifo, sizeof(fifo), "%s/fifo", stage->home);
@@ -244,7 +232,7 @@ static void the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away(void **s
 }
 
 /* Some have ended before, some in the same moment, some have hardly begun. */
-static void runs_that_end_together_with_their_daemon_leave_nothing(void **state) {
+ONE_WAY(runs_that_end_together_with_their_daemon_leave_nothing) {
     for (task_id round = 0; round < 20; round++) {
         struct stage *stage = STAGE(state);
         struct run_spec spec = stage_spec(stage, ARGV("true"));
@@ -260,23 +248,4 @@ static void runs_that_end_together_with_their_daemon_leave_nothing(void **state)
         stage_restart(stage);
         stage_free(stage);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_a_killed_daemon_left_goes_with_the_next_start_of_any,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_living_daemon_has_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_run_that_outlives_its_daemon_keeps_its_slot_alone, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_slot_with_somebody_in_it_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_ours_is_not_touched, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_pools_of_one_name_do_not_take_it_from_each_other,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(starts_and_cleaning_do_not_meet, set_up, tear_down),
-        BOTH_WAYS(a_shim_has_the_lock_on_its_slot),
-        BOTH_WAYS(the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away),
-        ONE_WAY(runs_that_end_together_with_their_daemon_leave_nothing),
-    };
-    return cmocka_run_group_tests_name("run_cgroup", tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_checks.c: a command that succeeded is checked, in order, and the first failure ends it. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/stage.h"
 
 #define CHECKS(spec, ...)                                                                          \
@@ -29,7 +24,7 @@ static const char *const leave[] = { HOSTILE_PATH, "leave", "2", "0", NULL };
 static const char *const killed[] = { HOSTILE_PATH, "signal", "9", NULL };
 static const char *const mark[] = { "touch", "marked", NULL };
 
-static void all_checks_pass(void **state) {
+BOTH_WAYS(all_checks_pass) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo out"));
     CHECKS(&spec, { say_one, 0 }, { say_two, SECONDS(30) });
@@ -43,7 +38,7 @@ static void all_checks_pass(void **state) {
     stage_free(stage);
 }
 
-static void the_first_failure_ends_it(void **state) {
+ONE_WAY(the_first_failure_ends_it) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     CHECKS(&spec, { say_one, 0 }, { fail_five, 0 }, { say_two, 0 });
@@ -55,7 +50,7 @@ static void the_first_failure_ends_it(void **state) {
     stage_free(stage);
 }
 
-static void a_command_that_failed_is_not_checked(void **state) {
+ONE_WAY(a_command_that_failed_is_not_checked) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("false"));
     CHECKS(&spec, { mark, 0 });
@@ -67,7 +62,7 @@ static void a_command_that_failed_is_not_checked(void **state) {
     stage_free(stage);
 }
 
-static void a_check_that_cannot_be_run_fails(void **state) {
+ONE_WAY(a_check_that_cannot_be_run_fails) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     CHECKS(&spec, { missing, 0 });
@@ -80,7 +75,7 @@ static void a_check_that_cannot_be_run_fails(void **state) {
     stage_free(stage);
 }
 
-static void a_check_has_its_own_time_out(void **state) {
+ONE_WAY(a_check_has_its_own_time_out) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     struct run_command checks[] = { { say_one, 0 }, { hang, 200 } };
@@ -96,7 +91,7 @@ static void a_check_has_its_own_time_out(void **state) {
     stage_free(stage);
 }
 
-static void a_check_that_dies_of_a_signal_fails(void **state) {
+ONE_WAY(a_check_that_dies_of_a_signal_fails) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     CHECKS(&spec, { killed, 0 });
@@ -107,7 +102,7 @@ static void a_check_that_dies_of_a_signal_fails(void **state) {
     stage_free(stage);
 }
 
-static void what_command_and_checks_leave_is_killed(void **state) {
+BOTH_WAYS(what_command_and_checks_leave_is_killed) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("leave", "3", "0"));
     CHECKS(&spec, { leave, 0 });
@@ -118,7 +113,7 @@ static void what_command_and_checks_leave_is_killed(void **state) {
     stage_free(stage);
 }
 
-static void a_stop_ends_the_checks(void **state) {
+BOTH_WAYS(a_stop_ends_the_checks) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     spec.grace = 50;
@@ -132,18 +127,4 @@ static void a_stop_ends_the_checks(void **state) {
     (void)snprintf(path, sizeof(path), "%.200s/marked", stage->home);
     assert_int_equal(access(path, F_OK), -1); /* no further check was begun */
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(all_checks_pass),
-        ONE_WAY(the_first_failure_ends_it),
-        ONE_WAY(a_command_that_failed_is_not_checked),
-        ONE_WAY(a_check_that_cannot_be_run_fails),
-        ONE_WAY(a_check_has_its_own_time_out),
-        ONE_WAY(a_check_that_dies_of_a_signal_fails),
-        BOTH_WAYS(what_command_and_checks_leave_is_killed),
-        BOTH_WAYS(a_stop_ends_the_checks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

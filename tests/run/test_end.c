@@ -1,23 +1,18 @@
 /* test_end.c: how a run ended is told exactly, however short it was. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
-static void every_exit_code_is_told(void **state) {
+BOTH_WAYS(every_exit_code_is_told) {
     struct stage *stage = STAGE(state);
     static const int codes[] = { 0, 1, 2, 125, 126, 127, 128, 137, 143, 255 };
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
@@ -37,7 +32,7 @@ static void every_exit_code_is_told(void **state) {
     stage_free(stage);
 }
 
-static void many_runs_at_once_each_have_their_own_end(void **state) {
+BOTH_WAYS(many_runs_at_once_each_have_their_own_end) {
     struct stage *stage = STAGE(state);
     for (task_id task = 1; task < STAGE_RUNS; task++) {
         char text[16];
@@ -51,7 +46,7 @@ static void many_runs_at_once_each_have_their_own_end(void **state) {
     stage_free(stage);
 }
 
-static void a_signal_is_not_an_exit_code(void **state) {
+ONE_WAY(a_signal_is_not_an_exit_code) {
     struct stage *stage = STAGE(state);
     static const int signals[] = { SIGKILL, SIGSEGV, SIGTERM, SIGINT, SIGPIPE, SIGUSR1 };
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
@@ -80,7 +75,7 @@ static void expect_launch_failure(const struct run_end *end, int error, const ch
         fail_msg("the message does not say '%s': %s", text, end->message);
 }
 
-static void what_cannot_be_run_is_a_launch_failure(void **state) {
+BOTH_WAYS(what_cannot_be_run_is_a_launch_failure) {
     struct stage *stage = STAGE(state);
     char script[STAGE_PATH + 16];
     (void)snprintf(script, sizeof(script), "%s/script", stage->home);
@@ -100,7 +95,7 @@ static void what_cannot_be_run_is_a_launch_failure(void **state) {
     stage_free(stage);
 }
 
-static void a_missing_folder_is_a_launch_failure(void **state) {
+ONE_WAY(a_missing_folder_is_a_launch_failure) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     spec.cwd = "/no/such/folder";
@@ -111,7 +106,7 @@ static void a_missing_folder_is_a_launch_failure(void **state) {
     stage_free(stage);
 }
 
-static void a_word_that_is_too_long_is_a_launch_failure(void **state) {
+ONE_WAY(a_word_that_is_too_long_is_a_launch_failure) {
     struct stage *stage = STAGE(state);
     size_t size = 200000; /* the kernel takes 128 KiB in one word */
     char *word = malloc(size + 1);
@@ -131,7 +126,7 @@ static bool has_spare_folders(struct stage *stage, void *ctx) {
     return access(path, F_OK) == 0;
 }
 
-static void too_many_words_are_refused_before_anything_runs(void **state) {
+ONE_WAY(too_many_words_are_refused_before_anything_runs) {
     struct stage *stage = STAGE(state);
     struct error err = { 0 };
     static const char *words[RUN_ARGS_MAX + 2];
@@ -149,7 +144,7 @@ static void too_many_words_are_refused_before_anything_runs(void **state) {
     stage_free(stage);
 }
 
-static void an_attempt_is_started_once(void **state) {
+ONE_WAY(an_attempt_is_started_once) {
     struct stage *stage = STAGE(state);
     struct error err = { 0 };
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
@@ -162,7 +157,7 @@ static void an_attempt_is_started_once(void **state) {
     stage_free(stage);
 }
 
-static void a_folder_outside_of_the_root_is_refused(void **state) {
+ONE_WAY(a_folder_outside_of_the_root_is_refused) {
     struct stage *stage = STAGE(state);
     struct error err = { 0 };
     struct run_spec spec = stage_spec(stage, ARGV("true"));
@@ -173,8 +168,7 @@ static void a_folder_outside_of_the_root_is_refused(void **state) {
     stage_free(stage);
 }
 
-static void a_missing_shim_is_said_at_once(void **state) {
-    (void)state;
+ONE_WAY(a_missing_shim_is_said_at_once) {
     struct error err = { 0 };
     struct loop *loop = NULL;
     struct executor *ex = NULL;
@@ -193,7 +187,7 @@ static void a_missing_shim_is_said_at_once(void **state) {
 }
 
 /* A program that cannot even begin: its interpreter is missing. */
-static void a_shim_that_cannot_start_leaves_nothing(void **state) {
+ONE_WAY(a_shim_that_cannot_start_leaves_nothing) {
     char home[SCRATCH_PATH], script[SCRATCH_PATH + 16], path[STAGE_PATH];
     scratch_make(home, "run");
     (void)snprintf(script, sizeof(script), "%s/shim", home);
@@ -213,7 +207,7 @@ static void a_shim_that_cannot_start_leaves_nothing(void **state) {
     stage_free(stage);
 }
 
-static void a_shim_that_does_nothing_means_lost(void **state) {
+BOTH_WAYS(a_shim_that_does_nothing_means_lost) {
     char home[SCRATCH_PATH];
     scratch_make(home, "run");
     struct stage *stage = stage_new_in(home, *(const int *)*state, "/bin/true");
@@ -223,22 +217,4 @@ static void a_shim_that_does_nothing_means_lost(void **state) {
     assert_int_equal(end->code, -1);
     assert_false(stage->runs[1].started);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(every_exit_code_is_told),
-        BOTH_WAYS(many_runs_at_once_each_have_their_own_end),
-        ONE_WAY(a_signal_is_not_an_exit_code),
-        BOTH_WAYS(what_cannot_be_run_is_a_launch_failure),
-        ONE_WAY(a_missing_folder_is_a_launch_failure),
-        ONE_WAY(a_word_that_is_too_long_is_a_launch_failure),
-        ONE_WAY(too_many_words_are_refused_before_anything_runs),
-        ONE_WAY(an_attempt_is_started_once),
-        ONE_WAY(a_folder_outside_of_the_root_is_refused),
-        ONE_WAY(a_missing_shim_is_said_at_once),
-        ONE_WAY(a_shim_that_cannot_start_leaves_nothing),
-        BOTH_WAYS(a_shim_that_does_nothing_means_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* test_fault.c: whatever fails below the shim, the exit status is not lost. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
 #include "harness/scratch.h"
 #include "harness/small_disk.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
 /* A stage whose shims run on a kernel that refuses these calls. */
@@ -33,7 +28,7 @@ static struct stage *faulty_stage(const void *mode, const char *faults) {
     return stage;
 }
 
-static void without_fsync_the_end_is_there_but_not_durable(void **state) {
+BOTH_WAYS(without_fsync_the_end_is_there_but_not_durable) {
     struct stage *stage = faulty_stage(*state, "fsync 5\n"); /* EIO */
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "42"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -44,7 +39,7 @@ static void without_fsync_the_end_is_there_but_not_durable(void **state) {
     stage_free(stage);
 }
 
-static void without_a_new_file_the_end_is_in_the_lock(void **state) {
+BOTH_WAYS(without_a_new_file_the_end_is_in_the_lock) {
     struct stage *stage = faulty_stage(*state, "fsync 5\nrenameat 28\nrenameat2 28\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "43"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -59,7 +54,7 @@ static void without_a_new_file_the_end_is_in_the_lock(void **state) {
     stage_free(stage);
 }
 
-static void without_any_file_the_end_comes_through_the_pipe(void **state) {
+BOTH_WAYS(without_any_file_the_end_comes_through_the_pipe) {
     struct stage *stage = faulty_stage(*state, "fsync 5\nrenameat 5\nrenameat2 5\npwrite64 5\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "44"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -69,7 +64,7 @@ static void without_any_file_the_end_comes_through_the_pipe(void **state) {
     stage_free(stage);
 }
 
-static void an_old_kernel_runs_commands_too(void **state) {
+BOTH_WAYS(an_old_kernel_runs_commands_too) {
     struct stage *stage = faulty_stage(*state, "clone3 38\nclose_range 38\ninotify_init1 24\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("fds"));
     spec.log_head = spec.log_tail = 1 << 20;
@@ -84,7 +79,7 @@ static void an_old_kernel_runs_commands_too(void **state) {
     stage_free(stage);
 }
 
-static void an_old_kernel_sees_silence_too(void **state) {
+BOTH_WAYS(an_old_kernel_sees_silence_too) {
     struct stage *stage = faulty_stage(*state, "inotify_init1 24\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("drip", "5", "50"));
     spec.idle_timeout = 800;
@@ -97,7 +92,7 @@ static void an_old_kernel_sees_silence_too(void **state) {
     stage_free(stage);
 }
 
-static void without_descriptors_the_deadline_is_kept(void **state) {
+ONE_WAY(without_descriptors_the_deadline_is_kept) {
     struct stage *stage =
         faulty_stage(*state, "signalfd4 24\ntimerfd_create 24\ninotify_init1 24\n"); /* EMFILE */
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
@@ -116,7 +111,7 @@ static void without_descriptors_the_deadline_is_kept(void **state) {
     stage_free(stage);
 }
 
-static void a_kernel_without_pidfds_still_kills_the_tree(void **state) {
+WITHOUT_CGROUP(a_kernel_without_pidfds_still_kills_the_tree) {
     struct stage *stage = faulty_stage(*state, "pidfd_open 38\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "3", "3"));
     stage_start(stage, 1, &spec);
@@ -127,7 +122,7 @@ static void a_kernel_without_pidfds_still_kills_the_tree(void **state) {
     stage_free(stage);
 }
 
-static void a_fork_that_fails_is_a_launch_failure(void **state) {
+ONE_WAY(a_fork_that_fails_is_a_launch_failure) {
     struct stage *stage = faulty_stage(*state, "clone3 11\nclone 11\nfork 11\n"); /* EAGAIN */
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -139,7 +134,7 @@ static void a_fork_that_fails_is_a_launch_failure(void **state) {
 
 /* --- a disk that is full --------------------------------------------------------------------- */
 
-static void a_full_disk_does_not_lose_the_status(void **state) {
+ONE_WAY(a_full_disk_does_not_lose_the_status) {
     char home[SCRATCH_PATH];
     scratch_make(home, "run");
     if (!small_disk_mount(home, 2)) {
@@ -190,7 +185,7 @@ static void run_shim(int dir, int lock, int pending) {
 }
 
 /* Who was told that a run is stopped must not see it begin. */
-static void a_stop_that_comes_first_keeps_the_command_from_beginning(void **state) {
+ONE_WAY(a_stop_that_comes_first_keeps_the_command_from_beginning) {
     struct stage *stage = STAGE(state);
     struct error err = { 0 };
     static const int stops[] = { SIGTERM, SIGUSR1 };
@@ -241,7 +236,7 @@ static struct run_end run_with_spec(const struct stage *stage, int number, const
     return end;
 }
 
-static void a_spec_that_is_junk_is_a_launch_failure(void **state) {
+ONE_WAY(a_spec_that_is_junk_is_a_launch_failure) {
     struct stage *stage = STAGE(state);
     struct rng rng = { 4711 };
     _cleanup_(strbuf_finish) struct strbuf good = STRBUF_INIT;
@@ -268,22 +263,4 @@ static void a_spec_that_is_junk_is_a_launch_failure(void **state) {
         assert_int_equal(end.kind, RUN_END_LAUNCH);
     }
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(without_fsync_the_end_is_there_but_not_durable),
-        BOTH_WAYS(without_a_new_file_the_end_is_in_the_lock),
-        BOTH_WAYS(without_any_file_the_end_comes_through_the_pipe),
-        BOTH_WAYS(an_old_kernel_runs_commands_too),
-        BOTH_WAYS(an_old_kernel_sees_silence_too),
-        ONE_WAY(without_descriptors_the_deadline_is_kept),
-        { "a_kernel_without_pidfds_still_kills_the_tree",
-          a_kernel_without_pidfds_still_kills_the_tree, NULL, NULL, &stage_without },
-        ONE_WAY(a_fork_that_fails_is_a_launch_failure),
-        ONE_WAY(a_stop_that_comes_first_keeps_the_command_from_beginning),
-        ONE_WAY(a_spec_that_is_junk_is_a_launch_failure),
-        ONE_WAY(a_full_disk_does_not_lose_the_status),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
  * earlier versions: there it works. */
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
 /* Leaves "forged" in the home of the stage: the end of a run that succeeded, as its shim has written it. */
@@ -90,7 +85,7 @@ static bool nobody_is_left(struct stage *stage, void *ctx) {
     return stage_survivors(stage) == 0;
 }
 
-static void a_shim_that_was_killed_is_lost_whatever_lies_in_its_folder(void **state) {
+BOTH_WAYS(a_shim_that_was_killed_is_lost_whatever_lies_in_its_folder) {
     struct stage *stage = STAGE(state);
     start_forging(stage);
     let_it_kill(stage);
@@ -118,7 +113,7 @@ static bool join(const char *cgroup, pid_t pid) {
 }
 
 /* A process of another run, or of the owner, may have put itself into the cgroup of a run. */
-static void who_is_in_the_cgroup_of_a_run_ends_with_it(void **state) {
+BOTH_WAYS(who_is_in_the_cgroup_of_a_run_ends_with_it) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; read -r _ <go"));
     char path[STAGE_PATH + 8];
@@ -166,7 +161,7 @@ static void die_with_shim(struct stage *stage) {
     stage_restart(stage);
 }
 
-static void without_a_key_a_forged_end_is_believed(void **state) {
+BOTH_WAYS(without_a_key_a_forged_end_is_believed) {
     struct stage *stage = STAGE(state);
     start_forging(stage);
     die_with_shim(stage);
@@ -179,7 +174,7 @@ static void without_a_key_a_forged_end_is_believed(void **state) {
     stage_free(stage);
 }
 
-static void with_its_key_it_is_none(void **state) {
+BOTH_WAYS(with_its_key_it_is_none) {
     struct stage *stage = STAGE(state);
     start_forging(stage);
     die_with_shim(stage);
@@ -191,7 +186,7 @@ static void with_its_key_it_is_none(void **state) {
     stage_free(stage);
 }
 
-static void an_honest_end_is_believed_with_its_key(void **state) {
+BOTH_WAYS(an_honest_end_is_believed_with_its_key) {
     struct stage *stage = STAGE(state);
     const struct tag_key other = { { 4 } };
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "exit 7"));
@@ -237,7 +232,7 @@ static bool is_watched(struct stage *stage, void *ctx) {
            && executor_stop(stage->ex, (struct run_key){ 1, 1 }, STOP_AT_ONCE) == 0;
 }
 
-static void a_run_that_has_wiped_its_lock_is_found_by_the_store(void **state) {
+BOTH_WAYS(a_run_that_has_wiped_its_lock_is_found_by_the_store) {
     struct stage *stage = STAGE(state);
     struct executor_shim shim = start_waiting(stage);
     zero_lock(stage);
@@ -252,7 +247,7 @@ static void a_run_that_has_wiped_its_lock_is_found_by_the_store(void **state) {
     stage_free(stage);
 }
 
-static void who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it(void **state) {
+BOTH_WAYS(who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it) {
     struct stage *stage = STAGE(state);
     struct executor_shim shim = start_waiting(stage);
     struct error err = { 0 };
@@ -272,7 +267,7 @@ static void who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it(void **state) 
 }
 
 /* Its number means nothing there: then the lock tells whether it lives. */
-static void in_another_pid_namespace_the_store_is_not_asked(void **state) {
+BOTH_WAYS(in_another_pid_namespace_the_store_is_not_asked) {
     struct stage *stage = STAGE(state);
     struct executor_shim shim = start_waiting(stage);
     shim.start++; /* as if it were another process */
@@ -285,7 +280,7 @@ static void in_another_pid_namespace_the_store_is_not_asked(void **state) {
     stage_free(stage);
 }
 
-static void nor_is_another_process_with_its_number(void **state) {
+BOTH_WAYS(nor_is_another_process_with_its_number) {
     struct stage *stage = STAGE(state);
     struct executor_shim shim = start_waiting(stage);
     pid_t pid = fork();
@@ -326,7 +321,7 @@ static const char *run_changed(struct stage *stage, task_id task, const struct t
     return stage_file(stage, task, "out.log");
 }
 
-static void a_spec_that_was_changed_is_not_run(void **state) {
+ONE_WAY(a_spec_that_was_changed_is_not_run) {
     struct stage *stage =
         stage_of_script(state, "#!/bin/sh\ncd /proc/self/fd/3 || exit 1\n"
                                "sed 's/honest/forged/' lock >changed\n"
@@ -350,7 +345,7 @@ static bool has_key_in(const char *path) {
     return memmem(text, size, hex, strlen(hex)) != NULL;
 }
 
-static void the_key_is_nowhere_that_a_run_can_read(void **state) {
+ONE_WAY(the_key_is_nowhere_that_a_run_can_read) {
     struct stage *stage =
         stage_of_script(state, "#!/bin/sh\nenv >\"$0.env\"\nexec " SHIM_PATH " \"$@\"\n");
     char path[STAGE_PATH + 16];
@@ -364,21 +359,4 @@ static void the_key_is_nowhere_that_a_run_can_read(void **state) {
     stage_path(stage, 1, "out.log", path);
     assert_false(has_key_in(path));
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(a_shim_that_was_killed_is_lost_whatever_lies_in_its_folder),
-        BOTH_WAYS(who_is_in_the_cgroup_of_a_run_ends_with_it),
-        BOTH_WAYS(without_a_key_a_forged_end_is_believed),
-        BOTH_WAYS(with_its_key_it_is_none),
-        BOTH_WAYS(an_honest_end_is_believed_with_its_key),
-        BOTH_WAYS(a_run_that_has_wiped_its_lock_is_found_by_the_store),
-        BOTH_WAYS(who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it),
-        BOTH_WAYS(nor_is_another_process_with_its_number),
-        BOTH_WAYS(in_another_pid_namespace_the_store_is_not_asked),
-        ONE_WAY(a_spec_that_was_changed_is_not_run),
-        ONE_WAY(the_key_is_nowhere_that_a_run_can_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

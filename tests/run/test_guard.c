@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "executor/aside.h"
 #include "executor/cgroup.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "os/clock.h"
 #include "run/stage.h"
 
@@ -176,7 +172,7 @@ static void await_death(struct scene *s, pid_t pid) {
 
 /* --- what a command gets --------------------------------------------------------------------- */
 
-static void it_tells_code_and_output(void **state) {
+BOTH_WAYS(it_tells_code_and_output) {
     struct scene *s = scene_new(STAGE(state));
     run(s,
         (struct aside_spec){
@@ -192,7 +188,7 @@ static void it_tells_code_and_output(void **state) {
     scene_free(s);
 }
 
-static void a_shim_is_above_it(void **state) {
+BOTH_WAYS(a_shim_is_above_it) {
     struct scene *s = scene_new(STAGE(state));
     s->without = true;
     shell(s, ABOVE);
@@ -204,7 +200,7 @@ static void a_shim_is_above_it(void **state) {
     scene_free(s);
 }
 
-static void whatever_it_starts_is_below_the_shim(void **state) {
+BOTH_WAYS(whatever_it_starts_is_below_the_shim) {
     struct scene *s = scene_new(STAGE(state));
     shell(s, "(setsid sh -c '(" ABOVE ") >above.part; mv above.part above' &) ; "
              "while [ ! -e above ]; do :; done; cat above");
@@ -213,7 +209,7 @@ static void whatever_it_starts_is_below_the_shim(void **state) {
     scene_free(s);
 }
 
-static void a_signal_is_told(void **state) {
+BOTH_WAYS(a_signal_is_told) {
     struct scene *s = scene_new(STAGE(state));
     shell(s, "echo before; kill -SEGV $$");
     assert_int_equal(s->end.code, -1);
@@ -226,7 +222,7 @@ static void a_signal_is_told(void **state) {
     scene_free(s);
 }
 
-static void a_missing_program_is_an_end_with_its_errno(void **state) {
+BOTH_WAYS(a_missing_program_is_an_end_with_its_errno) {
     struct scene *s = scene_new(STAGE(state));
     run(s, (struct aside_spec){ .argv = ARGV("no-such-program-anywhere") });
     assert_int_equal(s->end.error, ENOENT);
@@ -238,7 +234,7 @@ static void a_missing_program_is_an_end_with_its_errno(void **state) {
     scene_free(s);
 }
 
-static void a_limit_of_its_spec_holds(void **state) {
+BOTH_WAYS(a_limit_of_its_spec_holds) {
     struct scene *s = scene_new(STAGE(state));
     const char *script = "for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; wait";
     s->spec.processes_max = 5;
@@ -259,7 +255,7 @@ static void a_limit_of_its_spec_holds(void **state) {
 
 static const char stop_guard[] = "kill -STOP $PPID; " LEAVE_ONE "; sleep 1000";
 
-static void what_it_leaves_is_killed(void **state) {
+BOTH_WAYS(what_it_leaves_is_killed) {
     struct scene *s = scene_new(STAGE(state));
     s->without = true;
     shell(s, LEAVE_ONE);
@@ -275,7 +271,7 @@ static void what_it_leaves_is_killed(void **state) {
 }
 
 /* Begins again with more time while the time-out came before the command was ready. */
-static void a_time_out_kills_all_of_it(void **state) {
+BOTH_WAYS(a_time_out_kills_all_of_it) {
     struct scene *s = scene_new(STAGE(state));
     for (time_ms timeout = 300; number_in(s, "pid") == 0; timeout *= 2)
         run(s,
@@ -289,7 +285,7 @@ static void a_time_out_kills_all_of_it(void **state) {
     scene_free(s);
 }
 
-static void a_stop_is_told_as_an_end(void **state) {
+BOTH_WAYS(a_stop_is_told_as_an_end) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
                                   .cwd = s->stage->home });
@@ -307,7 +303,7 @@ static void a_stop_is_told_as_an_end(void **state) {
     "echo 1 >lock; trap 'rm lock; exit 3' TERM; echo $$ >pid.part; mv pid.part pid; "              \
     "sleep 1000 & wait"
 
-static void a_stop_leaves_the_command_time_to_clean_up(void **state) {
+BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .cwd = s->stage->home });
     (void)await_pid(s);
@@ -319,7 +315,7 @@ static void a_stop_leaves_the_command_time_to_clean_up(void **state) {
     scene_free(s);
 }
 
-static void killed_it_tells_nobody_and_is_gone(void **state) {
+BOTH_WAYS(killed_it_tells_nobody_and_is_gone) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
                                   .cwd = s->stage->home });
@@ -333,7 +329,7 @@ static void killed_it_tells_nobody_and_is_gone(void **state) {
 }
 
 /* The command stops its own guard, so that it could not kill anything. */
-static void a_guard_that_was_stopped_still_ends(void **state) {
+BOTH_WAYS(a_guard_that_was_stopped_still_ends) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", stop_guard), .cwd = s->stage->home });
     pid_t pid = await_pid(s);
@@ -350,7 +346,7 @@ static bool is_empty(struct stage *stage, void *ctx) {
 
 /* The command kills its own guard. What it has put into a session of its own has no shim above it then. With a cgroup
  * it is found all the same. */
-static void what_a_killed_guard_has_left_is_killed(void **state) {
+BOTH_WAYS(what_a_killed_guard_has_left_is_killed) {
     struct scene *s = scene_new(STAGE(state));
     shell(s, LEAVE_ONE "; kill -KILL $PPID; sleep 1000");
     assert_int_equal(s->end.code, -1);
@@ -366,7 +362,7 @@ static void what_a_killed_guard_has_left_is_killed(void **state) {
     scene_free(s);
 }
 
-static void what_a_killed_guard_has_left_in_its_session_is_killed(void **state) {
+BOTH_WAYS(what_a_killed_guard_has_left_in_its_session_is_killed) {
     struct scene *s = scene_new(STAGE(state));
     shell(s, "(sh -c 'echo $$ >pid.part; mv pid.part pid; exec sleep 1000' </dev/null >/dev/null "
              "2>&1 &) ; "
@@ -421,7 +417,7 @@ static void reap_orphans(bool kills) {
     }
 }
 
-static void it_dies_with_a_daemon_that_is_killed(void **state) {
+BOTH_WAYS(it_dies_with_a_daemon_that_is_killed) {
     struct scene *s = scene_new(STAGE(state));
     const struct aside_spec what = { .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
                                      .env = plain_env };
@@ -437,7 +433,7 @@ static void it_dies_with_a_daemon_that_is_killed(void **state) {
     scene_free(s);
 }
 
-static void the_end_of_the_daemon_leaves_it_that_time_too(void **state) {
+BOTH_WAYS(the_end_of_the_daemon_leaves_it_that_time_too) {
     struct scene *s = scene_new(STAGE(state));
     die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .env = plain_env });
     reap_orphans(false);
@@ -446,7 +442,7 @@ static void the_end_of_the_daemon_leaves_it_that_time_too(void **state) {
 }
 
 /* A sweep must not be quicker than the guard. */
-static void so_does_the_sweep_of_the_next_daemon(void **state) {
+BOTH_WAYS(so_does_the_sweep_of_the_next_daemon) {
     struct scene *s = scene_new(STAGE(state));
     struct strbuf mark = STRBUF_INIT;
     aside_mark(s->stage->home, &mark);
@@ -459,7 +455,7 @@ static void so_does_the_sweep_of_the_next_daemon(void **state) {
     scene_free(s);
 }
 
-static void one_that_outlives_does_not(void **state) {
+BOTH_WAYS(one_that_outlives_does_not) {
     struct scene *s = scene_new(STAGE(state));
     char path[STAGE_PATH + 32];
     (void)snprintf(path, sizeof(path), "%s/go", s->stage->home);
@@ -483,7 +479,7 @@ static void one_that_outlives_does_not(void **state) {
 }
 
 /* The guard cannot notice that its daemon has died while it is stopped. */
-static void the_next_daemon_finds_it_by_its_mark(void **state) {
+BOTH_WAYS(the_next_daemon_finds_it_by_its_mark) {
     struct scene *s = scene_new(STAGE(state));
     struct strbuf mark = STRBUF_INIT;
     aside_mark(s->stage->home, &mark);
@@ -497,29 +493,4 @@ static void the_next_daemon_finds_it_by_its_mark(void **state) {
     reap_orphans(false);
     strbuf_finish(&mark);
     scene_free(s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(it_tells_code_and_output),
-        BOTH_WAYS(a_shim_is_above_it),
-        BOTH_WAYS(whatever_it_starts_is_below_the_shim),
-        BOTH_WAYS(a_signal_is_told),
-        BOTH_WAYS(a_missing_program_is_an_end_with_its_errno),
-        BOTH_WAYS(a_limit_of_its_spec_holds),
-        BOTH_WAYS(what_it_leaves_is_killed),
-        BOTH_WAYS(a_time_out_kills_all_of_it),
-        BOTH_WAYS(a_stop_is_told_as_an_end),
-        BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up),
-        BOTH_WAYS(killed_it_tells_nobody_and_is_gone),
-        BOTH_WAYS(a_guard_that_was_stopped_still_ends),
-        BOTH_WAYS(what_a_killed_guard_has_left_is_killed),
-        BOTH_WAYS(what_a_killed_guard_has_left_in_its_session_is_killed),
-        BOTH_WAYS(it_dies_with_a_daemon_that_is_killed),
-        BOTH_WAYS(the_end_of_the_daemon_leaves_it_that_time_too),
-        BOTH_WAYS(so_does_the_sweep_of_the_next_daemon),
-        BOTH_WAYS(one_that_outlives_does_not),
-        BOTH_WAYS(the_next_daemon_finds_it_by_its_mark),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

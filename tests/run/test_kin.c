@@ -1,9 +1,5 @@
 /* test_kin.c: a process of a run is known as one, however it was born. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "executor/executor_internal.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
 /* The pid that the command has printed behind "pid ". */
@@ -31,7 +26,7 @@ static void end(struct stage *stage) {
     stage_free(stage);
 }
 
-static void the_command_of_a_run_is_of_a_run(void **state) {
+BOTH_WAYS(the_command_of_a_run_is_of_a_run) {
     struct stage *stage = STAGE(state);
     struct run_spec spec =
         stage_spec(stage, ARGV("sh", "-c", "echo pid $$; echo ready; exec sleep 1000"));
@@ -43,7 +38,7 @@ static void the_command_of_a_run_is_of_a_run(void **state) {
     end(stage);
 }
 
-static void so_is_one_whose_parents_are_dead(void **state) {
+BOTH_WAYS(so_is_one_whose_parents_are_dead) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(
         stage,
@@ -54,7 +49,7 @@ static void so_is_one_whose_parents_are_dead(void **state) {
     end(stage);
 }
 
-static void and_after_a_restart(void **state) {
+ONE_WAY(and_after_a_restart) {
     struct stage *stage = STAGE(state);
     char folder[STAGE_PATH];
     struct run_spec spec =
@@ -90,7 +85,7 @@ static bool is_in_slot(pid_t pid) {
 }
 
 /* Without a cgroup nothing tells it from a process of the owner: that is the positive control. */
-static void one_whose_shim_was_killed_is_known_by_its_cgroup(void **state) {
+BOTH_WAYS(one_whose_shim_was_killed_is_known_by_its_cgroup) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(
         stage,
@@ -109,7 +104,7 @@ static void one_whose_shim_was_killed_is_known_by_its_cgroup(void **state) {
     stage_free(stage);
 }
 
-static void of_who_is_gone_nobody_knows(void **state) {
+ONE_WAY(of_who_is_gone_nobody_knows) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
     stage_start(stage, 1, &spec);
@@ -172,7 +167,7 @@ static enum executor_kin kin_of(const struct fake *fake, pid_t pid) {
     return kin_in(fake->stage->ex, fake->proc, pid);
 }
 
-static void who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger(void **state) {
+ONE_WAY(who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
     stage_start(stage, 1, &spec);
@@ -195,7 +190,7 @@ static void who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger(void
     end(stage);
 }
 
-static void any_shim_above_counts_unless_the_daemon_is_below_it_too(void **state) {
+ONE_WAY(any_shim_above_counts_unless_the_daemon_is_below_it_too) {
     struct stage *stage = STAGE(state);
     struct fake fake = fake_new(stage);
     put_process(&fake, NO_PID + 1, "sluice-shim", 1, 10);
@@ -213,7 +208,7 @@ static void any_shim_above_counts_unless_the_daemon_is_below_it_too(void **state
     stage_free(stage);
 }
 
-static void a_number_that_was_given_again_is_no_parent(void **state) {
+ONE_WAY(a_number_that_was_given_again_is_no_parent) {
     struct stage *stage = STAGE(state);
     struct fake fake = fake_new(stage);
     put_process(&fake, NO_PID + 1, "bash", 1, 12);
@@ -225,7 +220,7 @@ static void a_number_that_was_given_again_is_no_parent(void **state) {
 }
 
 /* The mount option hidepid: init cannot be seen, nor sshd, which is above the owner's shell. */
-static void what_the_kernel_hides_ends_the_walk(void **state) {
+ONE_WAY(what_the_kernel_hides_ends_the_walk) {
     struct stage *stage = STAGE(state);
     struct fake fake = fake_new(stage);
     char init[2 * STAGE_PATH];
@@ -240,7 +235,7 @@ static void what_the_kernel_hides_ends_the_walk(void **state) {
     stage_free(stage);
 }
 
-static void a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too(void **state) {
+ONE_WAY(a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too) {
     struct stage *stage = STAGE(state);
     struct fake fake = fake_new(stage);
     put_process(&fake, NO_PID + 1, "sh", 1, 10);
@@ -272,20 +267,4 @@ static void a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too(void **st
         assert_int_equal(kin_of(&fake, NO_PID + 1), cases[i].inside);
     }
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(the_command_of_a_run_is_of_a_run),
-        BOTH_WAYS(so_is_one_whose_parents_are_dead),
-        ONE_WAY(and_after_a_restart),
-        BOTH_WAYS(one_whose_shim_was_killed_is_known_by_its_cgroup),
-        ONE_WAY(of_who_is_gone_nobody_knows),
-        ONE_WAY(who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger),
-        ONE_WAY(any_shim_above_counts_unless_the_daemon_is_below_it_too),
-        ONE_WAY(a_number_that_was_given_again_is_no_parent),
-        ONE_WAY(what_the_kernel_hides_ends_the_walk),
-        ONE_WAY(a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,11 @@
  * The clock and the writer are the test's, so the answer is the same on every machine. That real floods are
  * held back is asked by test_output.c. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/clock.h"
 #include "shim/shim.h"
 
@@ -81,8 +76,9 @@ static void flood(time_ms rest, uint64_t bytes_per_ms) {
     assert_true(most <= HEAD + TAIL + PROMISED / 4);
 }
 
-static void a_sudden_flood_stays_below_what_is_promised(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(a_sudden_flood_stays_below_what_is_promised) {
     for (int looks = 1; looks < 60; looks++) { /* after a few bytes now and then, at any time */
         time_ms rest = 1;
         for (int i = 0; i < looks; i++)
@@ -91,20 +87,17 @@ static void a_sudden_flood_stays_below_what_is_promised(void **state) {
     }
 }
 
-static void a_flood_after_silence_is_seen_early(void **state) {
-    (void)state;
+FIXTURE_TEST(a_flood_after_silence_is_seen_early) {
     (void)look(1, 1);
     flood(look(MINUTES(10), 0), MEGABYTE);
 }
 
-static void the_first_flood_of_a_run_is_seen_early(void **state) {
-    (void)state;
+FIXTURE_TEST(the_first_flood_of_a_run_is_seen_early) {
     flood(look(1, 0), MEGABYTE);
 }
 
 /* Looking costs: who writes little is left alone. */
-static void a_slow_writer_is_looked_at_seldom(void **state) {
-    (void)state;
+FIXTURE_TEST(a_slow_writer_is_looked_at_seldom) {
     time_ms rest = 1, begin;
     for (int i = 0; i < 20; i++)
         rest = look(rest, 100);
@@ -112,16 +105,4 @@ static void a_slow_writer_is_looked_at_seldom(void **state) {
     for (int i = 0; i < 100; i++)
         rest = look(rest, 100);
     assert_true(now - begin >= 100 * 50);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_sudden_flood_stays_below_what_is_promised),
-        TEST(a_flood_after_silence_is_seen_early),
-        TEST(the_first_flood_of_a_run_is_seen_early),
-        TEST(a_slow_writer_is_looked_at_seldom),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* test_output.c: output of any amount stays within its part of the disk, and nobody is blocked. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
 #define MEGABYTE (1u << 20)
@@ -66,7 +61,7 @@ static void expect_text_at(const struct stage *stage, off_t offset, const char *
 
 /* The writer waits for the shim, which a busy machine may keep from its work for any time: how often it
  * looks, and what a flood of a given speed comes to, is asked by test_logs.c. */
-static void a_flood_is_held_back_and_its_ends_are_kept(void **state) {
+ONE_WAY(a_flood_is_held_back_and_its_ends_are_kept) {
     struct stage *stage = STAGE(state);
     struct peak peak = { 0 };
     struct run_spec spec = stage_spec(stage, HOSTILE("flood", "600", "32")); /* MB */
@@ -92,7 +87,7 @@ static void a_flood_is_held_back_and_its_ends_are_kept(void **state) {
 
 /* However quick it is: at the end only what is kept is on disk. Less than what ends a run no matter for how
  * short a time (src/shim/logs.c), because the shim may get no processor before the flood is over. */
-static void a_flood_at_full_speed_ends_small(void **state) {
+ONE_WAY(a_flood_at_full_speed_ends_small) {
     struct stage *stage = STAGE(state);
     struct peak peak = { 0 };
     struct run_spec spec = stage_spec(stage, HOSTILE("flood", has_room(stage) ? "400" : "100"));
@@ -106,7 +101,7 @@ static void a_flood_at_full_speed_ends_small(void **state) {
     stage_free(stage);
 }
 
-static void a_short_log_keeps_every_byte(void **state) {
+ONE_WAY(a_short_log_keeps_every_byte) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("flood", "4"));
     spec.log_head = MEGABYTE;
@@ -118,7 +113,7 @@ static void a_short_log_keeps_every_byte(void **state) {
     stage_free(stage);
 }
 
-static void without_a_limit_everything_is_kept(void **state) {
+ONE_WAY(without_a_limit_everything_is_kept) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("flood", "20"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -127,7 +122,7 @@ static void without_a_limit_everything_is_kept(void **state) {
     stage_free(stage);
 }
 
-static void a_check_is_held_back_too(void **state) {
+ONE_WAY(a_check_is_held_back_too) {
     struct stage *stage = STAGE(state);
     static const char *const flood[] = { HOSTILE_PATH, "flood", "40", NULL };
     static const struct run_command checks[] = { { flood, 0 } };
@@ -155,8 +150,7 @@ static struct stage *stage_without_holes(const char *fault) {
 }
 
 /* Where holes cannot be punched the run ends before the disk is full. */
-static void without_holes_a_flood_ends_the_run(void **state) {
-    (void)state;
+ONE_WAY(without_holes_a_flood_ends_the_run) {
     struct stage *stage = stage_without_holes("fallocate 95\n"); /* EOPNOTSUPP */
     struct run_spec spec = stage_spec(stage, HOSTILE("flood", "100", "0", "stay"));
     spec.log_head = spec.log_tail = MEGABYTE;
@@ -167,8 +161,7 @@ static void without_holes_a_flood_ends_the_run(void **state) {
     stage_free(stage);
 }
 
-static void a_flood_that_cannot_be_held_back_ends_the_run(void **state) {
-    (void)state;
+ONE_WAY(a_flood_that_cannot_be_held_back_ends_the_run) {
     struct stage *stage =
         stage_without_holes("fallocate 5\n"); /* EIO: it should work, but does not */
     /* Very much ends it at once, less after 10 s. */
@@ -216,7 +209,7 @@ static bool is_silent(struct stage *stage, void *ctx) {
 }
 
 /* Everything that could wake it is on: cap, idle time-out, deadline. */
-static void a_silent_run_wakes_nobody(void **state) {
+ONE_WAY(a_silent_run_wakes_nobody) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.log_head = spec.log_tail = MEGABYTE;
@@ -229,18 +222,4 @@ static void a_silent_run_wakes_nobody(void **state) {
     stage_stop(stage, 1, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        ONE_WAY(a_flood_is_held_back_and_its_ends_are_kept),
-        ONE_WAY(a_flood_at_full_speed_ends_small),
-        ONE_WAY(a_short_log_keeps_every_byte),
-        ONE_WAY(without_a_limit_everything_is_kept),
-        ONE_WAY(a_check_is_held_back_too),
-        ONE_WAY(without_holes_a_flood_ends_the_run),
-        ONE_WAY(a_flood_that_cannot_be_held_back_ends_the_run),
-        ONE_WAY(a_silent_run_wakes_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,14 @@
  * Everything that a command must not reach is first reached by the same command without a sandbox, so that an attempt
  * that never works proves nothing. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
+#include "harness/test.h"
 #include "run/stage.h"
 #include "sandbox/sandbox.h"
 
@@ -125,7 +120,7 @@ static int run_boxed(struct world *w, task_id task, const char *script) {
     return end->code;
 }
 
-static void it_works_in_its_workspace(void **state) {
+BOTH_WAYS(it_works_in_its_workspace) {
     struct world w;
     world_make(&w, *(const int *)*state);
     assert_int_equal(run_boxed(&w, 1,
@@ -138,7 +133,7 @@ static void it_works_in_its_workspace(void **state) {
 }
 
 /* Each gives 0 when it succeeds. */
-static void it_does_not_reach_the_rest(void **state) {
+ONE_WAY(it_does_not_reach_the_rest) {
     static const char remount[] = APART "'mount -o remount,bind,rw $SYSTEM; echo x >$SYSTEM/b$$'";
     static const char unmount[] = APART "'umount -l $USER; cat $USER/.ssh/key'";
     static const char *const attempts[] = {
@@ -165,7 +160,7 @@ static void it_does_not_reach_the_rest(void **state) {
     world_free(&w);
 }
 
-static void what_it_writes_elsewhere_is_gone_with_it(void **state) {
+ONE_WAY(what_it_writes_elsewhere_is_gone_with_it) {
     struct world w;
     char name[64], script[256];
     world_make(&w, *(const int *)*state);
@@ -180,7 +175,7 @@ static void what_it_writes_elsewhere_is_gone_with_it(void **state) {
     world_free(&w);
 }
 
-static void it_has_no_rights_of_its_own(void **state) {
+ONE_WAY(it_has_no_rights_of_its_own) {
     struct world w;
     world_make(&w, *(const int *)*state);
     assert_int_equal(
@@ -193,7 +188,7 @@ static void it_has_no_rights_of_its_own(void **state) {
 }
 
 /* Whether it could be written is asked, and nothing is written. */
-static void settings_of_the_kernel_are_closed(void **state) {
+ONE_WAY(settings_of_the_kernel_are_closed) {
     static const char script[] = "test -w /proc/sys/kernel/core_pattern";
     struct world w;
     world_make(&w, *(const int *)*state);
@@ -206,7 +201,7 @@ static void settings_of_the_kernel_are_closed(void **state) {
     world_free(&w);
 }
 
-static void another_folder_can_stand_in_its_place(void **state) {
+ONE_WAY(another_folder_can_stand_in_its_place) {
     struct world w;
     char path[STAGE_PATH * 2], source[STAGE_PATH];
     world_make(&w, *(const int *)*state);
@@ -219,7 +214,7 @@ static void another_folder_can_stand_in_its_place(void **state) {
     world_free(&w);
 }
 
-static void without_network_nothing_is_reached(void **state) {
+ONE_WAY(without_network_nothing_is_reached) {
     struct world w;
     world_make(&w, *(const int *)*state);
     w.plan.network = false;
@@ -230,7 +225,7 @@ static void without_network_nothing_is_reached(void **state) {
     world_free(&w);
 }
 
-static void podman_is_told_the_same(void **state) {
+ONE_WAY(podman_is_told_the_same) {
     struct world w;
     char notes[STAGE_PATH + 32], text[4096] = "";
     world_make(&w, *(const int *)*state);
@@ -257,18 +252,4 @@ static void podman_is_told_the_same(void **state) {
     assert_non_null(strstr(text, wanted));
     assert_non_null(strstr(text, "\nlocalhost/agents\n/run/sluice-shim\n--enter\n"));
     world_free(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(it_works_in_its_workspace),
-        ONE_WAY(it_does_not_reach_the_rest),
-        ONE_WAY(what_it_writes_elsewhere_is_gone_with_it),
-        ONE_WAY(it_has_no_rights_of_its_own),
-        ONE_WAY(settings_of_the_kernel_are_closed),
-        ONE_WAY(another_folder_can_stand_in_its_place),
-        ONE_WAY(without_network_nothing_is_reached),
-        ONE_WAY(podman_is_told_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_prepare.c: what prepares a worktree runs before the command, as the command does; if it fails, the run was
  * not launched. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/stage.h"
 
 static struct run_spec prepared_spec(const struct stage *stage, const char *const *prepare) {
@@ -43,7 +38,7 @@ static void expect_not_begun(struct stage *stage, enum run_end_kind kind) {
     assert_null(strstr(end->applied, "prepared"));
 }
 
-static void it_runs_before_the_command(void **state) {
+BOTH_WAYS(it_runs_before_the_command) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(
         stage, ARGV("sh", "-c", "test ! -e began && echo here >made && echo out && echo err >&2"));
@@ -58,7 +53,7 @@ static void it_runs_before_the_command(void **state) {
     stage_free(stage);
 }
 
-static void a_run_without_it_has_no_log_of_it(void **state) {
+ONE_WAY(a_run_without_it_has_no_log_of_it) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -70,7 +65,7 @@ static void a_run_without_it_has_no_log_of_it(void **state) {
     stage_free(stage);
 }
 
-static void it_has_the_environment_and_no_input(void **state) {
+ONE_WAY(it_has_the_environment_and_no_input) {
     struct stage *stage = STAGE(state);
     struct run_spec spec =
         prepared_spec(stage, ARGV("sh", "-c", "cat; echo \"$COLOUR\" >made; pwd >where"));
@@ -86,7 +81,7 @@ static void it_has_the_environment_and_no_input(void **state) {
     stage_free(stage);
 }
 
-static void it_has_a_folder_of_its_own(void **state) {
+ONE_WAY(it_has_a_folder_of_its_own) {
     struct stage *stage = STAGE(state);
     char top[STAGE_PATH], sub[STAGE_PATH];
     (void)snprintf(top, sizeof(top), "%.200s", stage->home);
@@ -101,7 +96,7 @@ static void it_has_a_folder_of_its_own(void **state) {
     stage_free(stage);
 }
 
-static void a_failure_is_that_of_the_launch(void **state) {
+ONE_WAY(a_failure_is_that_of_the_launch) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(stage, ARGV("sh", "-c", "echo no network; exit 3", "npm"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -114,7 +109,7 @@ static void a_failure_is_that_of_the_launch(void **state) {
     stage_free(stage);
 }
 
-static void a_long_command_is_shortened(void **state) {
+ONE_WAY(a_long_command_is_shortened) {
     struct stage *stage = STAGE(state);
     char word[400];
     memset(word, 'x', sizeof(word));
@@ -128,7 +123,7 @@ static void a_long_command_is_shortened(void **state) {
     stage_free(stage);
 }
 
-static void one_that_cannot_be_run_is_named(void **state) {
+ONE_WAY(one_that_cannot_be_run_is_named) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(stage, ARGV("no-such-program"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -139,7 +134,7 @@ static void one_that_cannot_be_run_is_named(void **state) {
     stage_free(stage);
 }
 
-static void a_signal_is_a_failure(void **state) {
+ONE_WAY(a_signal_is_a_failure) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(stage, HOSTILE("signal", "11"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -149,7 +144,7 @@ static void a_signal_is_a_failure(void **state) {
     stage_free(stage);
 }
 
-static void it_has_its_own_time_out(void **state) {
+BOTH_WAYS(it_has_its_own_time_out) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(stage, HOSTILE("ignore"));
     spec.prepare.timeout = 200;
@@ -164,7 +159,7 @@ static void it_has_its_own_time_out(void **state) {
     stage_free(stage);
 }
 
-static void a_stop_ends_it_and_the_command_never_begins(void **state) {
+BOTH_WAYS(a_stop_ends_it_and_the_command_never_begins) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(stage, HOSTILE("ignore"));
     spec.grace = 50;
@@ -177,7 +172,7 @@ static void a_stop_ends_it_and_the_command_never_begins(void **state) {
     stage_free(stage);
 }
 
-static void what_it_leaves_is_killed(void **state) {
+BOTH_WAYS(what_it_leaves_is_killed) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = prepared_spec(stage, HOSTILE("leave", "3", "0"));
     spec.command.argv = ARGV("true");
@@ -187,7 +182,7 @@ static void what_it_leaves_is_killed(void **state) {
     stage_free(stage);
 }
 
-static void checks_still_follow_the_command(void **state) {
+ONE_WAY(checks_still_follow_the_command) {
     struct stage *stage = STAGE(state);
     static const char *const check[] = { "sh", "-c", "test -e began", NULL };
     static const struct run_command checks[] = { { check, 0 } };
@@ -198,22 +193,4 @@ static void checks_still_follow_the_command(void **state) {
     assert_int_equal(end->kind, RUN_END_EXIT);
     assert_true(stage->runs[1].validating);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(it_runs_before_the_command),
-        ONE_WAY(a_run_without_it_has_no_log_of_it),
-        ONE_WAY(it_has_the_environment_and_no_input),
-        ONE_WAY(it_has_a_folder_of_its_own),
-        ONE_WAY(a_failure_is_that_of_the_launch),
-        ONE_WAY(a_long_command_is_shortened),
-        ONE_WAY(one_that_cannot_be_run_is_named),
-        ONE_WAY(a_signal_is_a_failure),
-        BOTH_WAYS(it_has_its_own_time_out),
-        BOTH_WAYS(a_stop_ends_it_and_the_command_never_begins),
-        BOTH_WAYS(what_it_leaves_is_killed),
-        ONE_WAY(checks_still_follow_the_command),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

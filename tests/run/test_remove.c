@@ -2,19 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "rundir/remove.h"
 
 static char root[SCRATCH_PATH];
@@ -45,8 +40,9 @@ static void remove_whole(const char *name) {
     assert_int_equal(access(name, F_OK), -1);
 }
 
-static void what_is_not_there_is_gone(void **state) {
-    (void)state;
+TEST_GROUP(set_up, tear_down)
+
+TEST(what_is_not_there_is_gone) {
     remove_whole("nothing");
     make_file("file");
     remove_whole("file");
@@ -54,8 +50,7 @@ static void what_is_not_there_is_gone(void **state) {
     remove_whole("empty");
 }
 
-static void links_are_not_followed(void **state) {
-    (void)state;
+TEST(links_are_not_followed) {
     assert_int_equal(mkdir("outside", 0700), 0);
     make_file("outside/kept");
     assert_int_equal(mkdir("tree", 0700), 0);
@@ -68,8 +63,7 @@ static void links_are_not_followed(void **state) {
     remove_whole("outside");
 }
 
-static void depth_needs_no_stack(void **state) {
-    (void)state;
+TEST(depth_needs_no_stack) {
     assert_int_equal(mkdir("tree", 0700), 0);
     int fd = open("tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int i = 0; i < 3000; i++) { /* far deeper than PATH_MAX can name */
@@ -84,8 +78,7 @@ static void depth_needs_no_stack(void **state) {
     remove_whole("tree");
 }
 
-static void width_needs_no_memory(void **state) {
-    (void)state;
+TEST(width_needs_no_memory) {
     char path[64];
     assert_int_equal(mkdir("tree", 0700), 0);
     for (int i = 0; i < 3000; i++) {
@@ -98,8 +91,7 @@ static void width_needs_no_memory(void **state) {
     remove_whole("tree");
 }
 
-static void folders_without_rights_are_opened(void **state) {
-    (void)state;
+TEST(folders_without_rights_are_opened) {
     assert_int_equal(mkdir("tree", 0700), 0);
     assert_int_equal(mkdir("tree/shut", 0700), 0);
     assert_int_equal(mkdir("tree/shut/inner", 0700), 0);
@@ -110,8 +102,7 @@ static void folders_without_rights_are_opened(void **state) {
     remove_whole("tree");
 }
 
-static void a_budget_is_kept(void **state) {
-    (void)state;
+TEST(a_budget_is_kept) {
     char path[64];
     assert_int_equal(mkdir("tree", 0700), 0);
     for (int i = 0; i < 100; i++) {
@@ -131,16 +122,4 @@ static void a_budget_is_kept(void **state) {
     assert_int_equal(mkdir("tree", 0700), 0);
     assert_int_equal(remove_tree_at(top, "tree", &none), 1);
     remove_whole("tree");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_there_is_gone),
-        cmocka_unit_test(links_are_not_followed),
-        cmocka_unit_test(depth_needs_no_stack),
-        cmocka_unit_test(width_needs_no_memory),
-        cmocka_unit_test(folders_without_rights_are_opened),
-        cmocka_unit_test(a_budget_is_kept),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,23 +2,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "rundir/rundir.h"
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -124,8 +119,9 @@ static int parse(const struct strbuf *text, struct run_spec *ret, struct error *
     return run_spec_parse(text->text, text->length, NULL, &words, ret, err);
 }
 
-static void a_spec_survives_the_way(void **state) {
-    (void)state;
+TEST_GROUP(set_up, tear_down)
+
+TEST(a_spec_survives_the_way) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct run_spec spec = full_spec(), got = { 0 };
@@ -135,8 +131,7 @@ static void a_spec_survives_the_way(void **state) {
     expect_same(&got, &spec);
 }
 
-static void what_is_absent_has_its_default(void **state) {
-    (void)state;
+TEST(what_is_absent_has_its_default) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct run_spec spec = { .run = "a-1.1", .command = { WORDS("true"), 0 }, .cwd = "/" }, got;
@@ -170,8 +165,7 @@ static void begin(struct strbuf *text) {
     add(text, "arg", "true");
 }
 
-static void a_newer_daemon_may_add_records(void **state) {
-    (void)state;
+TEST(a_newer_daemon_may_add_records) {
     struct error err = { 0 };
     struct run_spec got;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -190,8 +184,7 @@ static void expect_refused(const struct strbuf *text, int code, const char *why)
         fail_msg("'%s' is not in: %s", why, err.text);
 }
 
-static void a_spec_is_understood_whole_or_refused(void **state) {
-    (void)state;
+TEST(a_spec_is_understood_whole_or_refused) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     static const char *const bad[][2] = { { "timeout", "soon" },
                                           { "timeout", "-1" },
@@ -224,8 +217,7 @@ static void a_spec_is_understood_whole_or_refused(void **state) {
     expect_refused(&text, -EPROTO, "stops");
 }
 
-static void limits_are_the_same_on_both_sides(void **state) {
-    (void)state;
+TEST(limits_are_the_same_on_both_sides) {
     struct error err = { 0 };
     struct run_spec got;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -264,8 +256,7 @@ static void limits_are_the_same_on_both_sides(void **state) {
 }
 
 /* Every place that could read behind the end of the text does so here, under the sanitizers. */
-static void junk_never_breaks_the_reader(void **state) {
-    (void)state;
+TEST(junk_never_breaks_the_reader) {
     struct rng rng = { 17 };
     struct run_spec spec = full_spec(), got;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -295,8 +286,7 @@ static void write_text(const char *folder, const char *name, const char *bytes, 
     close(fd);
 }
 
-static void who_lives_there_survives_the_way(void **state) {
-    (void)state;
+TEST(who_lives_there_survives_the_way) {
     struct error err = { 0 };
     char text[RUN_RECORD_MAX];
     const struct run_started wrote = { .version = 1,
@@ -349,8 +339,7 @@ static struct run_end full_end(enum run_end_kind kind) {
                              .message = "a \"quoted\" \\ line\nwith \x01 and ü and \xff" };
 }
 
-static void an_end_survives_the_way(void **state) {
-    (void)state;
+TEST(an_end_survives_the_way) {
     struct error err = { 0 };
     char text[RUN_RECORD_MAX];
     for (int kind = 0; kind < RUN_END_LOST; kind++) {
@@ -372,8 +361,7 @@ static void an_end_survives_the_way(void **state) {
     }
 }
 
-static void the_longest_end_fits(void **state) {
-    (void)state;
+TEST(the_longest_end_fits) {
     struct error err = { 0 };
     char text[RUN_RECORD_MAX];
     struct run_end end = full_end(RUN_END_EXIT), got = { 0 };
@@ -392,8 +380,7 @@ static void the_longest_end_fits(void **state) {
     }
 }
 
-static void an_end_that_is_none_is_refused(void **state) {
-    (void)state;
+TEST(an_end_that_is_none_is_refused) {
     struct rng rng = { 3 };
     char text[RUN_RECORD_MAX];
     struct run_end end = full_end(RUN_END_EXIT);
@@ -418,8 +405,7 @@ static void an_end_that_is_none_is_refused(void **state) {
 }
 
 /* A pipe in the place of a file would hang the daemon; a link would lead it elsewhere. */
-static void only_regular_files_are_read(void **state) {
-    (void)state;
+TEST(only_regular_files_are_read) {
     struct error err = { 0 };
     struct run_end end;
     char path[256];
@@ -432,8 +418,7 @@ static void only_regular_files_are_read(void **state) {
     assert_int_equal(rundir_read_end(root, "odd", NULL, &end, &err), -ELOOP);
 }
 
-static void every_kind_has_its_own_name(void **state) {
-    (void)state;
+TEST(every_kind_has_its_own_name) {
     for (int a = 0; a < RUN_END_KIND_MAX; a++) {
         assert_non_null(run_end_kind_name((enum run_end_kind)a));
         for (int b = 0; b < a; b++)
@@ -444,8 +429,7 @@ static void every_kind_has_its_own_name(void **state) {
 
 /* --- folders --------------------------------------------------------------------------------- */
 
-static void a_folder_has_one_inhabitant(void **state) {
-    (void)state;
+TEST(a_folder_has_one_inhabitant) {
     struct error err = { 0 };
     struct run_spec spec = full_spec();
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
@@ -468,8 +452,7 @@ static void a_folder_has_one_inhabitant(void **state) {
 
 /* Shims of every version since RUNDIR_OLDEST may be alive during an upgrade. */
 /* A shim on a node and a daemon that gives it up cannot ask each other; the folder tells who was first. */
-static void a_run_is_begun_once(void **state) {
-    (void)state;
+TEST(a_run_is_begun_once) {
     char path[128], who[RUN_BEGIN_MAX] = "";
     (void)snprintf(path, sizeof(path), "%s/begin-once", root);
     assert_int_equal(mkdir(path, 0700), 0);
@@ -490,8 +473,7 @@ static void a_run_is_begun_once(void **state) {
     close(dir);
 }
 
-static void every_version_can_be_read(void **state) {
-    (void)state;
+TEST(every_version_can_be_read) {
     for (int version = RUNDIR_OLDEST; version <= RUNDIR_VERSION; version++) {
         struct error err = { 0 };
         struct run_end end;
@@ -515,25 +497,4 @@ static void every_version_can_be_read(void **state) {
             fail_msg("version %d: %s", version, err.text);
         assert_string_equal(read->spec.cgroup, "/sys/fs/cgroup/sluice-1/7");
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spec_survives_the_way),
-        cmocka_unit_test(what_is_absent_has_its_default),
-        cmocka_unit_test(a_newer_daemon_may_add_records),
-        cmocka_unit_test(a_spec_is_understood_whole_or_refused),
-        cmocka_unit_test(limits_are_the_same_on_both_sides),
-        cmocka_unit_test(junk_never_breaks_the_reader),
-        cmocka_unit_test(who_lives_there_survives_the_way),
-        cmocka_unit_test(an_end_survives_the_way),
-        cmocka_unit_test(the_longest_end_fits),
-        cmocka_unit_test(an_end_that_is_none_is_refused),
-        cmocka_unit_test(only_regular_files_are_read),
-        cmocka_unit_test(every_kind_has_its_own_name),
-        cmocka_unit_test(a_folder_has_one_inhabitant),
-        cmocka_unit_test(a_run_is_begun_once),
-        cmocka_unit_test(every_version_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,11 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/stage.h"
 
 #define BWRAP  "/usr/bin/bwrap"
@@ -78,7 +73,7 @@ static void finish(struct stage *stage) {
 
 /* --- a start ----------------------------------------------------------------------------------- */
 
-static void a_command_runs_inside(void **state) {
+BOTH_WAYS(a_command_runs_inside) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, ARGV("sh", "-c", "echo pid $$; exit 7"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -91,7 +86,7 @@ static void a_command_runs_inside(void **state) {
     finish(stage);
 }
 
-static void it_gets_what_a_command_gets(void **state) {
+ONE_WAY(it_gets_what_a_command_gets) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("fds"));
     assert_int_equal(stage_run(stage, 1, &spec)->code, 0);
@@ -120,7 +115,7 @@ static void it_gets_what_a_command_gets(void **state) {
     finish(stage);
 }
 
-static void checks_are_inside_too(void **state) {
+ONE_WAY(checks_are_inside_too) {
     struct stage *stage = STAGE(state);
     static const char *const inside[] = { "sh", "-c", "test $$ = 2", NULL };
     static const char *const fails[] = { "sh", "-c", "echo $$; exit 5", NULL };
@@ -137,7 +132,7 @@ static void checks_are_inside_too(void **state) {
 }
 
 /* The line of the sandbox names the folder of the command. */
-static void what_prepares_has_its_own_folder_inside(void **state) {
+ONE_WAY(what_prepares_has_its_own_folder_inside) {
     struct stage *stage = STAGE(state);
     char sub[STAGE_PATH + 8], seen[STAGE_PATH + 16];
     (void)snprintf(sub, sizeof(sub), "%s/sub", stage->home);
@@ -160,7 +155,7 @@ static void what_prepares_has_its_own_folder_inside(void **state) {
     finish(stage);
 }
 
-static void secrets_reach_it(void **state) {
+ONE_WAY(secrets_reach_it) {
     struct stage *stage = STAGE(state);
     static const char *const secrets[] = { "KEY=a secret of the run", NULL };
     static const char *const check[] = { "sh", "-c", "test \"$KEY\" = 'a secret of the run'",
@@ -179,7 +174,7 @@ static void secrets_reach_it(void **state) {
     finish(stage);
 }
 
-static void a_program_without_descriptors_of_ours_gets_the_command(void **state) {
+ONE_WAY(a_program_without_descriptors_of_ours_gets_the_command) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo $WRAPPED $WHO"));
     spec.wrap = ARGV("env", "WRAPPED=yes");
@@ -200,7 +195,7 @@ static void expect_refused(struct stage *stage, task_id task, const struct run_s
         fail_msg("no '%s' in: %s", words, end->message);
 }
 
-static void a_sandbox_that_cannot_be_made_is_a_failed_launch(void **state) {
+BOTH_WAYS(a_sandbox_that_cannot_be_made_is_a_failed_launch) {
     struct stage *stage = STAGE(state);
     char mark[STAGE_PATH + 16];
     (void)snprintf(mark, sizeof(mark), "touch %.200s/ran", stage->home);
@@ -220,7 +215,7 @@ static void a_sandbox_that_cannot_be_made_is_a_failed_launch(void **state) {
     finish(stage);
 }
 
-static void what_is_missing_inside_is_named(void **state) {
+ONE_WAY(what_is_missing_inside_is_named) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, ARGV("no-such-program"));
     expect_refused(stage, 1, &spec, "cannot run 'no-such-program': No such file");
@@ -233,7 +228,7 @@ static void what_is_missing_inside_is_named(void **state) {
 
 /* --- ends -------------------------------------------------------------------------------------- */
 
-static void signals_reach_the_command_and_not_the_sandbox(void **state) {
+BOTH_WAYS(signals_reach_the_command_and_not_the_sandbox) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("polite"));
     stage_start(stage, 1, &spec);
@@ -257,7 +252,7 @@ static void signals_reach_the_command_and_not_the_sandbox(void **state) {
     finish(stage);
 }
 
-static void who_ignores_the_stop_is_killed(void **state) {
+BOTH_WAYS(who_ignores_the_stop_is_killed) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("tree", "3", "3"));
     spec.grace = 100;
@@ -271,7 +266,7 @@ static void who_ignores_the_stop_is_killed(void **state) {
     finish(stage);
 }
 
-static void a_stop_may_come_at_any_moment_of_the_start(void **state) {
+BOTH_WAYS(a_stop_may_come_at_any_moment_of_the_start) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("ignore"));
     spec.grace = 0;
@@ -286,7 +281,7 @@ static void a_stop_may_come_at_any_moment_of_the_start(void **state) {
     finish(stage);
 }
 
-static void what_it_leaves_behind_ends_with_it(void **state) {
+BOTH_WAYS(what_it_leaves_behind_ends_with_it) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("leave", "3", "4"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -296,7 +291,7 @@ static void what_it_leaves_behind_ends_with_it(void **state) {
 }
 
 /* bubblewrap ends with 128 and the number of the signal, as shells do. */
-static void a_signal_becomes_an_exit_code(void **state) {
+ONE_WAY(a_signal_becomes_an_exit_code) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("signal", "11"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -305,7 +300,7 @@ static void a_signal_becomes_an_exit_code(void **state) {
     finish(stage);
 }
 
-static void it_dies_with_its_shim(void **state) {
+BOTH_WAYS(it_dies_with_its_shim) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("leave", "2", "stay"));
     stage_start(stage, 1, &spec);
@@ -315,7 +310,7 @@ static void it_dies_with_its_shim(void **state) {
     finish(stage);
 }
 
-static void limits_are_about_the_command(void **state) {
+BOTH_WAYS(limits_are_about_the_command) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = boxed(stage, HOSTILE("drip", "1", "1200"));
     spec.processes_max = 1;
@@ -329,7 +324,7 @@ static void limits_are_about_the_command(void **state) {
 
 /* Each first succeeds where nothing is in its way. */
 
-static void an_environment_reaches_the_command_alone(void **state) {
+ONE_WAY(an_environment_reaches_the_command_alone) {
     struct stage *stage = STAGE(state);
     char loot[STAGE_PATH + 16];
     (void)snprintf(loot, sizeof(loot), "LOOT=%.200s/loot", stage->home);
@@ -344,7 +339,7 @@ static void an_environment_reaches_the_command_alone(void **state) {
     finish(stage);
 }
 
-static void standard_input_is_opened_inside(void **state) {
+ONE_WAY(standard_input_is_opened_inside) {
     struct stage *stage = STAGE(state);
     char folder[STAGE_PATH], secret[STAGE_PATH + 16];
     (void)snprintf(folder, sizeof(folder), "%.200s/private", stage->home);
@@ -372,7 +367,7 @@ static int listen_abstract(char name[64]) {
     return fd;
 }
 
-static void abstract_sockets_are_out_of_reach(void **state) {
+ONE_WAY(abstract_sockets_are_out_of_reach) {
     struct stage *stage = STAGE(state);
     char name[64];
     int server = listen_abstract(name);
@@ -395,25 +390,5 @@ int main(void) {
         (void)fprintf(stderr, "%s is not there; run: scripts/setup --test\n", BWRAP);
         return 1;
     }
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(a_command_runs_inside),
-        ONE_WAY(it_gets_what_a_command_gets),
-        ONE_WAY(checks_are_inside_too),
-        ONE_WAY(what_prepares_has_its_own_folder_inside),
-        ONE_WAY(secrets_reach_it),
-        ONE_WAY(a_program_without_descriptors_of_ours_gets_the_command),
-        BOTH_WAYS(a_sandbox_that_cannot_be_made_is_a_failed_launch),
-        ONE_WAY(what_is_missing_inside_is_named),
-        BOTH_WAYS(signals_reach_the_command_and_not_the_sandbox),
-        BOTH_WAYS(who_ignores_the_stop_is_killed),
-        BOTH_WAYS(a_stop_may_come_at_any_moment_of_the_start),
-        BOTH_WAYS(what_it_leaves_behind_ends_with_it),
-        ONE_WAY(a_signal_becomes_an_exit_code),
-        BOTH_WAYS(it_dies_with_its_shim),
-        BOTH_WAYS(limits_are_about_the_command),
-        ONE_WAY(an_environment_reaches_the_command_alone),
-        ONE_WAY(standard_input_is_opened_inside),
-        ONE_WAY(abstract_sockets_are_out_of_reach),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

@@ -4,21 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "run/stage.h"
 
@@ -67,7 +62,7 @@ static const char *const check_key[] = {
 };
 static const char *const print_key[] = { "sh", "-c", "echo \"<$API_KEY>\"", NULL };
 
-static void the_command_and_its_checks_have_them(void **state) {
+BOTH_WAYS(the_command_and_its_checks_have_them) {
     struct stage *stage = STAGE(state);
     struct run_spec spec =
         stage_spec(stage, ARGV("sh", "-c", "[ \"$API_KEY\" = " KEY " ] && echo \"$WHO$MORE\""));
@@ -83,7 +78,7 @@ static void the_command_and_its_checks_have_them(void **state) {
     stage_free(stage);
 }
 
-static void they_are_stronger_than_other_variables(void **state) {
+ONE_WAY(they_are_stronger_than_other_variables) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "env | grep WHO"));
     spec.secrets = SECRETS("WHO=me");
@@ -93,7 +88,7 @@ static void they_are_stronger_than_other_variables(void **state) {
 }
 
 /* While the run lives. */
-static void no_file_and_no_command_line_has_them(void **state) {
+ONE_WAY(no_file_and_no_command_line_has_them) {
     struct stage *stage = STAGE(state);
     struct run_spec spec =
         stage_spec(stage, ARGV("sh", "-c", "echo ready; exec tail -f /dev/null"));
@@ -118,7 +113,7 @@ static void no_file_and_no_command_line_has_them(void **state) {
     stage_free(stage);
 }
 
-static void the_command_has_no_descriptor_of_them(void **state) {
+ONE_WAY(the_command_has_no_descriptor_of_them) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "ls -l /proc/self/fd"));
     spec.secrets = SECRETS(PAIR);
@@ -129,7 +124,7 @@ static void the_command_has_no_descriptor_of_them(void **state) {
 }
 
 /* In the form of JSON, too. */
-static void what_was_printed_is_replaced_at_the_end(void **state) {
+ONE_WAY(what_was_printed_is_replaced_at_the_end) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(
         stage, ARGV("sh", "-c",
@@ -159,7 +154,7 @@ static void what_was_printed_is_replaced_at_the_end(void **state) {
 }
 
 /* A file of the user that has the value is not the log of the run, whatever it is linked to. */
-static void other_files_are_left_alone(void **state) {
+ONE_WAY(other_files_are_left_alone) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(
         stage, ARGV("sh", "-c",
@@ -177,7 +172,7 @@ static void other_files_are_left_alone(void **state) {
     stage_free(stage);
 }
 
-static void without_them_nothing_runs(void **state) {
+ONE_WAY(without_them_nothing_runs) {
     char home[SCRATCH_PATH], path[SCRATCH_PATH + 16];
     scratch_make(home, "run");
     (void)snprintf(path, sizeof(path), "%s/shim", home);
@@ -210,7 +205,7 @@ static void refused(const struct stage *stage, const char *const *secrets, const
     assert_null(strstr(err.text, "vvvv"));
 }
 
-static void there_are_limits(void **state) {
+ONE_WAY(there_are_limits) {
     struct stage *stage = STAGE(state);
     static char large[RUN_SECRET_BYTES + 1], small[64], half[RUN_SECRET_BYTES - 8];
     const char *many[RUN_SECRETS_MAX + 2] = { NULL };
@@ -229,7 +224,7 @@ static void there_are_limits(void **state) {
 }
 
 /* The largest that may be, with all descriptors and the log of a check. */
-static void the_largest_arrive(void **state) {
+ONE_WAY(the_largest_arrive) {
     struct stage *stage = STAGE(state);
     static char large[RUN_SECRET_BYTES];
     memset(large, 'v', sizeof(large) - 1);
@@ -244,19 +239,4 @@ static void the_largest_arrive(void **state) {
     assert_non_null(strstr(log, "\n[redacted LARGE]****"));
     assert_null(strstr(log, "vv"));
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(the_command_and_its_checks_have_them),
-        ONE_WAY(they_are_stronger_than_other_variables),
-        ONE_WAY(no_file_and_no_command_line_has_them),
-        ONE_WAY(the_command_has_no_descriptor_of_them),
-        ONE_WAY(what_was_printed_is_replaced_at_the_end),
-        ONE_WAY(other_files_are_left_alone),
-        ONE_WAY(without_them_nothing_runs),
-        ONE_WAY(there_are_limits),
-        ONE_WAY(the_largest_arrive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_slurm_fault.c: what goes wrong between Sluice and Slurm costs no run and runs none twice. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/fake.h"
 
 #define FOREVER ARGV("tail", "-f", "/dev/null")
@@ -34,7 +29,10 @@ static unsigned times_run(const struct fake *fake) {
 
 /* --- submitting ------------------------------------------------------------------------------ */
 
-static void a_submission_whose_answer_was_lost_is_found_by_its_token(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, fake_open, fake_close)
+#define ACCOUNTED(name_)    TEST_WITH(name_, fake_open_accounting, fake_close)
+
+FIXTURE_TEST(a_submission_whose_answer_was_lost_is_found_by_its_token) {
     struct fake *fake = *state;
     fake_set(fake, "lose", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -45,7 +43,7 @@ static void a_submission_whose_answer_was_lost_is_found_by_its_token(void **stat
     assert_int_equal(times_run(fake), 1);
 }
 
-static void a_submission_that_was_not_made_is_made_again(void **state) {
+FIXTURE_TEST(a_submission_that_was_not_made_is_made_again) {
     struct fake *fake = *state;
     fake_set(fake, "fall", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -56,7 +54,7 @@ static void a_submission_that_was_not_made_is_made_again(void **state) {
 }
 
 /* It may have been accepted: only lists that came can tell, and those do not come. */
-static void in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked(void **state) {
+FIXTURE_TEST(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked) {
     struct fake *fake = *state;
     fake_set(fake, "deaf", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -70,7 +68,7 @@ static void in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked(void **sta
     assert_int_equal(times_run(fake), 1);
 }
 
-static void a_run_that_ends_before_sbatch_answers_has_ended(void **state) {
+FIXTURE_TEST(a_run_that_ends_before_sbatch_answers_has_ended) {
     struct fake *fake = *state;
     fake_set(fake, "slow", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -85,7 +83,7 @@ static void a_run_that_ends_before_sbatch_answers_has_ended(void **state) {
     (void)stage_await_end(fake->stage, 2);
 }
 
-static void a_controller_that_is_away_is_waited_for(void **state) {
+FIXTURE_TEST(a_controller_that_is_away_is_waited_for) {
     struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -99,7 +97,7 @@ static void a_controller_that_is_away_is_waited_for(void **state) {
     assert_int_equal(times_run(fake), 2);
 }
 
-static void a_refusal_is_a_launch_failure_in_slurms_words(void **state) {
+FIXTURE_TEST(a_refusal_is_a_launch_failure_in_slurms_words) {
     struct fake *fake = *state;
     fake_set(fake, "refuse", "Invalid partition name specified");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -108,8 +106,7 @@ static void a_refusal_is_a_launch_failure_in_slurms_words(void **state) {
     assert_string_equal(end->message, "sbatch refused it: Invalid partition name specified");
 }
 
-static void without_sbatch_the_sentence_says_what_to_do(void **state) {
-    (void)state;
+TEST(without_sbatch_the_sentence_says_what_to_do) {
     struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
                                               .squeue = "/nonexistent/squeue",
                                               .scontrol = "/nonexistent/scontrol" };
@@ -125,7 +122,7 @@ static void without_sbatch_the_sentence_says_what_to_do(void **state) {
 
 /* --- begun once ------------------------------------------------------------------------------ */
 
-static void a_job_that_slurm_starts_again_does_nothing(void **state) {
+FIXTURE_TEST(a_job_that_slurm_starts_again_does_nothing) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
     assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
@@ -136,7 +133,7 @@ static void a_job_that_slurm_starts_again_does_nothing(void **state) {
     assert_int_equal(times_run(fake), 1);
 }
 
-static void a_job_that_comes_after_its_run_was_given_up_does_nothing(void **state) {
+FIXTURE_TEST(a_job_that_comes_after_its_run_was_given_up_does_nothing) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
     fake_start_pending(fake, 1, &spec);
@@ -148,7 +145,7 @@ static void a_job_that_comes_after_its_run_was_given_up_does_nothing(void **stat
     assert_int_equal(times_run(fake), 0);
 }
 
-static void of_two_jobs_of_one_run_one_begins_and_the_other_goes(void **state) {
+FIXTURE_TEST(of_two_jobs_of_one_run_one_begins_and_the_other_goes) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     fake_start_pending(fake, 1, &spec);
@@ -165,7 +162,7 @@ static void of_two_jobs_of_one_run_one_begins_and_the_other_goes(void **state) {
 }
 
 /* A controller that was killed forgets a job that it had accepted, and its number is another one's. */
-static void a_number_that_slurm_gives_out_twice_belongs_to_the_later_run(void **state) {
+FIXTURE_TEST(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run) {
     struct fake *fake = *state;
     char forget[2 * STAGE_PATH];
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
@@ -187,7 +184,7 @@ static void a_number_that_slurm_gives_out_twice_belongs_to_the_later_run(void **
 }
 
 /* A site's own rules may put something else there (job_submit.lua), or a person (scontrol update). */
-static void a_job_whose_comment_is_another_one_is_known_by_its_number_and_name(void **state) {
+FIXTURE_TEST(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name) {
     struct fake *fake = *state;
     fake_set(fake, "hold", "");
     fake_set(fake, "rewrite", "charged to physics");
@@ -208,7 +205,7 @@ static void a_job_whose_comment_is_another_one_is_known_by_its_number_and_name(v
 }
 
 /* The job of another Sluice, which may call its tasks the same, is not ours because it has our old number. */
-static void a_job_with_the_token_of_another_run_is_not_ours(void **state) {
+FIXTURE_TEST(a_job_with_the_token_of_another_run_is_not_ours) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -229,7 +226,7 @@ struct ending {
 };
 
 /* The shim is killed with its job, so there is no record. */
-static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **state) {
+FIXTURE_TEST(the_state_of_a_job_tells_how_a_run_without_a_record_ended) {
     static const struct ending endings[] = {
         { "NODE_FAIL", RUN_END_LOST, "node 'n1' failed" },
         { "BOOT_FAIL", RUN_END_LOST, "node 'n1' failed" },
@@ -261,7 +258,7 @@ static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **sta
 
 /* A controller that comes back may end what it does not remember to have started, and start it again; the second shim
  * begins nothing. */
-static void a_job_that_slurm_ended_and_started_again_is_told_as_that(void **state) {
+FIXTURE_TEST(a_job_that_slurm_ended_and_started_again_is_told_as_that) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -279,7 +276,7 @@ static void a_job_that_slurm_ended_and_started_again_is_told_as_that(void **stat
 }
 
 /* Slurm says TERM to everybody in the job; the shim records that it was stopped, but not by us. */
-static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
+FIXTURE_TEST(a_run_that_slurm_ended_is_not_called_stopped) {
     static const struct ending endings[] = {
         { "PREEMPTED", RUN_END_LOST, "preempted" },
         { "TIMEOUT", RUN_END_TIMEOUT, "time limit" },
@@ -301,7 +298,7 @@ static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
 }
 
 /* The kernel kills without a word; Slurm knows for what. */
-static void a_command_that_was_killed_for_memory_says_so(void **state) {
+FIXTURE_TEST(a_command_that_was_killed_for_memory_says_so) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     static const char *const states[] = { "OUT_OF_MEMORY", "COMPLETED" };
@@ -317,7 +314,7 @@ static void a_command_that_was_killed_for_memory_says_so(void **state) {
     }
 }
 
-static void an_end_is_told_although_nobody_says_why_it_came(void **state) {
+FIXTURE_TEST(an_end_is_told_although_nobody_says_why_it_came) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -334,7 +331,7 @@ static void an_end_is_told_although_nobody_says_why_it_came(void **state) {
 }
 
 /* Each process of the job gets the signal, in no order. What a command makes of it is not its end. */
-static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void **state) {
+FIXTURE_TEST(a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
     stage_start(fake->stage, 1, &spec);
@@ -351,7 +348,7 @@ static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void *
 }
 
 /* Slurm kills after a while of its own: what ignores TERM must be over before, whatever its grace. */
-static void slurms_hurry_is_the_runs_hurry(void **state) {
+FIXTURE_TEST(slurms_hurry_is_the_runs_hurry) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("ignore"));
     spec.grace = HOURS(1);
@@ -364,7 +361,7 @@ static void slurms_hurry_is_the_runs_hurry(void **state) {
     assert_non_null(strstr(end->applied, "slurm.term"));
 }
 
-static void a_node_without_the_shim_is_named(void **state) {
+FIXTURE_TEST(a_node_without_the_shim_is_named) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
     fake_start_pending(fake, 1, &spec);
@@ -376,7 +373,7 @@ static void a_node_without_the_shim_is_named(void **state) {
     assert_non_null(strstr(end->message, "on node 'n1'"));
 }
 
-static void a_node_that_does_not_see_the_folder_is_named(void **state) {
+FIXTURE_TEST(a_node_that_does_not_see_the_folder_is_named) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
     fake_start_pending(fake, 1, &spec);
@@ -387,7 +384,7 @@ static void a_node_that_does_not_see_the_folder_is_named(void **state) {
     assert_non_null(strstr(end->message, "shared file system"));
 }
 
-static void a_running_run_outlives_a_controller_that_is_away(void **state) {
+FIXTURE_TEST(a_running_run_outlives_a_controller_that_is_away) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "read x <fifo; exit 8"));
     char fifo[2 * STAGE_PATH];
@@ -403,7 +400,7 @@ static void a_running_run_outlives_a_controller_that_is_away(void **state) {
 }
 
 /* A list that does not have it: once is nothing, and no list is nothing at all. */
-static void a_job_that_slurm_forgot_is_lost_after_some_time(void **state) {
+FIXTURE_TEST(a_job_that_slurm_forgot_is_lost_after_some_time) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -418,7 +415,7 @@ static void a_job_that_slurm_forgot_is_lost_after_some_time(void **state) {
     assert_int_equal(end->kind, RUN_END_LOST);
 }
 
-static void accounting_knows_what_the_controller_forgot(void **state) {
+ACCOUNTED(accounting_knows_what_the_controller_forgot) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     fake_start_pending(fake, 1, &spec);
@@ -432,7 +429,7 @@ static void accounting_knows_what_the_controller_forgot(void **state) {
 }
 
 /* A stop that nobody hears is repeated when somebody listens again. */
-static void a_stop_while_the_controller_is_away_comes_later(void **state) {
+FIXTURE_TEST(a_stop_while_the_controller_is_away_comes_later) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -442,38 +439,4 @@ static void a_stop_while_the_controller_is_away_comes_later(void **state) {
     fake_await_calls(fake, "scancel", 1);
     fake_clear(fake, "away");
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
-}
-
-int main(void) {
-#define TEST(name)      cmocka_unit_test_setup_teardown(name, fake_open, fake_close)
-#define ACCOUNTED(name) cmocka_unit_test_setup_teardown(name, fake_open_accounting, fake_close)
-    const struct CMUnitTest tests[] = {
-        TEST(a_submission_whose_answer_was_lost_is_found_by_its_token),
-        TEST(a_submission_that_was_not_made_is_made_again),
-        TEST(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked),
-        TEST(a_run_that_ends_before_sbatch_answers_has_ended),
-        TEST(a_controller_that_is_away_is_waited_for),
-        TEST(a_refusal_is_a_launch_failure_in_slurms_words),
-        cmocka_unit_test(without_sbatch_the_sentence_says_what_to_do),
-        TEST(a_job_that_slurm_starts_again_does_nothing),
-        TEST(a_job_that_comes_after_its_run_was_given_up_does_nothing),
-        TEST(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
-        TEST(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run),
-        TEST(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name),
-        TEST(a_job_with_the_token_of_another_run_is_not_ours),
-        TEST(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
-        TEST(a_job_that_slurm_ended_and_started_again_is_told_as_that),
-        TEST(a_run_that_slurm_ended_is_not_called_stopped),
-        TEST(a_command_that_was_killed_for_memory_says_so),
-        TEST(an_end_is_told_although_nobody_says_why_it_came),
-        TEST(a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault),
-        TEST(slurms_hurry_is_the_runs_hurry),
-        TEST(a_node_without_the_shim_is_named),
-        TEST(a_node_that_does_not_see_the_folder_is_named),
-        TEST(a_running_run_outlives_a_controller_that_is_away),
-        TEST(a_job_that_slurm_forgot_is_lost_after_some_time),
-        ACCOUNTED(accounting_knows_what_the_controller_forgot),
-        TEST(a_stop_while_the_controller_is_away_comes_later),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_slurm_folder.c: a folder that cannot be read or closed keeps no run of Slurm for ever. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/fake.h"
 
 #define MARK ARGV("sh", "-c", "echo ran; exit 9")
@@ -63,8 +58,7 @@ static void expect_lost_for_its_folder(struct fake *fake) {
     assert_int_equal(fake_jobs(fake), 0);
 }
 
-static void a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost(void **state) {
-    (void)state;
+TEST(a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost) {
     struct fake *fake = fake_new();
     start_unsubmitted(fake);
     stage_restart(fake->stage);
@@ -75,8 +69,7 @@ static void a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost(voi
     fake_free(fake);
 }
 
-static void a_run_whose_order_cannot_be_read_is_lost_once_slurm_has_no_job_of_it(void **state) {
-    (void)state;
+TEST(a_run_whose_order_cannot_be_read_is_lost_once_slurm_has_no_job_of_it) {
     struct fake *fake = fake_new();
     start_unsubmitted(fake);
     stage_restart(fake->stage);
@@ -92,8 +85,7 @@ static void a_run_whose_order_cannot_be_read_is_lost_once_slurm_has_no_job_of_it
     fake_free(fake);
 }
 
-static void an_order_that_can_be_read_again_is_submitted(void **state) {
-    (void)state;
+TEST(an_order_that_can_be_read_again_is_submitted) {
     struct fake *fake = fake_new();
     char path[STAGE_PATH], kept[2 * STAGE_PATH];
     start_unsubmitted(fake);
@@ -113,8 +105,7 @@ static void an_order_that_can_be_read_again_is_submitted(void **state) {
 }
 
 /* Its token is that of every run of this store: it need not be read. */
-static void a_job_is_found_although_the_folder_does_not_name_it(void **state) {
-    (void)state;
+TEST(a_job_is_found_although_the_folder_does_not_name_it) {
     struct fake *fake = fake_new();
     start_pending(fake);
     stage_restart(fake->stage);
@@ -128,8 +119,7 @@ static void a_job_is_found_although_the_folder_does_not_name_it(void **state) {
     fake_free(fake);
 }
 
-static void a_stop_ends_a_run_whose_folder_cannot_be_closed(void **state) {
-    (void)state;
+TEST(a_stop_ends_a_run_whose_folder_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_unsubmitted(fake);
     stage_restart(fake->stage);
@@ -144,8 +134,7 @@ static void a_stop_ends_a_run_whose_folder_cannot_be_closed(void **state) {
 
 /* --- refused, stopped, cancelled ------------------------------------------------------------- */
 
-static void a_refused_run_has_failed_although_its_folder_cannot_be_closed(void **state) {
-    (void)state;
+TEST(a_refused_run_has_failed_although_its_folder_cannot_be_closed) {
     struct fake *fake = fake_new();
     struct run_spec spec = stage_spec(fake->stage, MARK);
     fake_set(fake, "refuse", "Invalid account");
@@ -158,8 +147,7 @@ static void a_refused_run_has_failed_although_its_folder_cannot_be_closed(void *
     fake_free(fake);
 }
 
-static void a_refused_run_has_failed_although_its_folder_cannot_be_made_again(void **state) {
-    (void)state;
+TEST(a_refused_run_has_failed_although_its_folder_cannot_be_made_again) {
     struct fake *fake = fake_new();
     char command[2 * STAGE_PATH];
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -175,8 +163,7 @@ static void a_refused_run_has_failed_although_its_folder_cannot_be_made_again(vo
     fake_free(fake);
 }
 
-static void without_sbatch_a_folder_that_cannot_be_closed_changes_nothing(void **state) {
-    (void)state;
+TEST(without_sbatch_a_folder_that_cannot_be_closed_changes_nothing) {
     struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
                                               .squeue = "/nonexistent/squeue",
                                               .scontrol = "/nonexistent/scontrol" };
@@ -190,8 +177,7 @@ static void without_sbatch_a_folder_that_cannot_be_closed_changes_nothing(void *
     stage_free(fake.stage);
 }
 
-static void a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed(void **state) {
-    (void)state;
+TEST(a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_pending(fake);
     spoil(fake, 1, "begin");
@@ -202,8 +188,7 @@ static void a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed(v
     fake_free(fake);
 }
 
-static void a_stop_takes_the_job_of_a_folder_that_cannot_be_closed(void **state) {
-    (void)state;
+TEST(a_stop_takes_the_job_of_a_folder_that_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_pending(fake);
     spoil(fake, 1, "begin");
@@ -213,8 +198,7 @@ static void a_stop_takes_the_job_of_a_folder_that_cannot_be_closed(void **state)
     fake_free(fake);
 }
 
-static void a_stop_submits_nothing_where_the_folder_cannot_be_closed(void **state) {
-    (void)state;
+TEST(a_stop_submits_nothing_where_the_folder_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_unsubmitted(fake);
     spoil(fake, 1, "begin");
@@ -223,21 +207,4 @@ static void a_stop_submits_nothing_where_the_folder_cannot_be_closed(void **stat
     fake_clear(fake, "away");
     assert_int_equal(fake_jobs(fake), 0);
     fake_free(fake);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost),
-        cmocka_unit_test(a_run_whose_order_cannot_be_read_is_lost_once_slurm_has_no_job_of_it),
-        cmocka_unit_test(an_order_that_can_be_read_again_is_submitted),
-        cmocka_unit_test(a_job_is_found_although_the_folder_does_not_name_it),
-        cmocka_unit_test(a_stop_ends_a_run_whose_folder_cannot_be_closed),
-        cmocka_unit_test(a_refused_run_has_failed_although_its_folder_cannot_be_closed),
-        cmocka_unit_test(a_refused_run_has_failed_although_its_folder_cannot_be_made_again),
-        cmocka_unit_test(without_sbatch_a_folder_that_cannot_be_closed_changes_nothing),
-        cmocka_unit_test(a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed),
-        cmocka_unit_test(a_stop_takes_the_job_of_a_folder_that_cannot_be_closed),
-        cmocka_unit_test(a_stop_submits_nothing_where_the_folder_cannot_be_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

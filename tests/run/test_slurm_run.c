@@ -1,10 +1,6 @@
 /* test_slurm_run.c: a run that is handed over to Slurm ends like one on this host, and is found again. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/fake.h"
 
 #define FOREVER ARGV("tail", "-f", "/dev/null")
 
 /* --- to its end ------------------------------------------------------------------------------ */
 
-static void a_run_ends_with_its_code_and_its_output(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, fake_open, fake_close)
+
+FIXTURE_TEST(a_run_ends_with_its_code_and_its_output) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo $WHO; exit 3"));
     const struct run_end *end = stage_run(fake->stage, 1, &spec);
@@ -33,7 +30,7 @@ static void a_run_ends_with_its_code_and_its_output(void **state) {
     assert_int_equal(fake_jobs(fake), 1);
 }
 
-static void what_slurm_tells_its_jobs_the_command_hears(void **state) {
+FIXTURE_TEST(what_slurm_tells_its_jobs_the_command_hears) {
     struct fake *fake = *state;
     static const char *const env[] = { "PATH=/usr/bin:/bin", "SLURMD_NODENAME=mine", NULL };
     struct run_spec spec =
@@ -43,7 +40,7 @@ static void what_slurm_tells_its_jobs_the_command_hears(void **state) {
     assert_string_equal(stage_file(fake->stage, 1, "out.log"), "1 mine .\n"); /* its own wins */
 }
 
-static void a_prompt_and_checks_work_as_at_home(void **state) {
+FIXTURE_TEST(a_prompt_and_checks_work_as_at_home) {
     struct fake *fake = *state;
     const struct run_command checks[] = { { ARGV("true"), 0 }, { ARGV("sh", "-c", "exit 4"), 0 } };
     struct run_spec spec = stage_spec(fake->stage, ARGV("cat"));
@@ -58,7 +55,7 @@ static void a_prompt_and_checks_work_as_at_home(void **state) {
     assert_string_equal(stage_file(fake->stage, 1, "out.log"), "do it");
 }
 
-static void the_shim_keeps_the_time_out(void **state) {
+FIXTURE_TEST(the_shim_keeps_the_time_out) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     spec.command.timeout = 50;
@@ -73,7 +70,7 @@ static bool all_have_ended(struct stage *stage, void *ctx) {
     return true;
 }
 
-static void many_are_submitted_side_by_side_and_each_once(void **state) {
+FIXTURE_TEST(many_are_submitted_side_by_side_and_each_once) {
     struct fake *fake = *state;
     unsigned count = 20;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
@@ -87,7 +84,7 @@ static void many_are_submitted_side_by_side_and_each_once(void **state) {
     assert_int_equal(fake_jobs(fake), count);
 }
 
-static void what_the_run_needs_is_what_sbatch_is_told(void **state) {
+FIXTURE_TEST(what_the_run_needs_is_what_sbatch_is_told) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     spec.place.partition = "gpu";
@@ -105,7 +102,7 @@ static void what_the_run_needs_is_what_sbatch_is_told(void **state) {
 
 /* --- stopped --------------------------------------------------------------------------------- */
 
-static void a_polite_stop_reaches_the_shim_alone(void **state) {
+FIXTURE_TEST(a_polite_stop_reaches_the_shim_alone) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
     stage_start(fake->stage, 1, &spec);
@@ -118,7 +115,7 @@ static void a_polite_stop_reaches_the_shim_alone(void **state) {
     assert_int_equal(fake_calls(fake, "scancel --quiet --batch --signal=USR2 1"), 1);
 }
 
-static void at_once_is_not_polite(void **state) {
+FIXTURE_TEST(at_once_is_not_polite) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("ignore"));
     spec.grace = HOURS(1);
@@ -131,7 +128,7 @@ static void at_once_is_not_polite(void **state) {
     assert_int_equal(end->signal, SIGKILL);
 }
 
-static void a_pending_run_is_stopped_before_it_begins(void **state) {
+FIXTURE_TEST(a_pending_run_is_stopped_before_it_begins) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo ran"));
     fake_start_pending(fake, 1, &spec);
@@ -142,7 +139,7 @@ static void a_pending_run_is_stopped_before_it_begins(void **state) {
     fake_await_job(fake, 1, "state", "CANCELLED"); /* and its job goes, too */
 }
 
-static void a_run_that_was_not_submitted_yet_is_stopped_without_slurm(void **state) {
+FIXTURE_TEST(a_run_that_was_not_submitted_yet_is_stopped_without_slurm) {
     struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
@@ -153,7 +150,7 @@ static void a_run_that_was_not_submitted_yet_is_stopped_without_slurm(void **sta
     assert_int_equal(fake_jobs(fake), 0);
 }
 
-static void a_stop_while_sbatch_is_at_work_takes_its_job_back(void **state) {
+FIXTURE_TEST(a_stop_while_sbatch_is_at_work_takes_its_job_back) {
     struct fake *fake = *state;
     fake_set(fake, "hold", "");
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
@@ -164,7 +161,7 @@ static void a_stop_while_sbatch_is_at_work_takes_its_job_back(void **state) {
     fake_await_job(fake, 1, "state", "CANCELLED");
 }
 
-static void a_run_that_is_over_cannot_be_stopped(void **state) {
+FIXTURE_TEST(a_run_that_is_over_cannot_be_stopped) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     (void)stage_run(fake->stage, 1, &spec);
@@ -174,7 +171,7 @@ static void a_run_that_is_over_cannot_be_stopped(void **state) {
 
 /* --- found again ----------------------------------------------------------------------------- */
 
-static void a_living_run_is_found_again(void **state) {
+FIXTURE_TEST(a_living_run_is_found_again) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -187,7 +184,7 @@ static void a_living_run_is_found_again(void **state) {
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
 }
 
-static void an_end_that_nobody_heard_is_told(void **state) {
+FIXTURE_TEST(an_end_that_nobody_heard_is_told) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 5"));
     (void)stage_run(fake->stage, 1, &spec);
@@ -197,7 +194,7 @@ static void an_end_that_nobody_heard_is_told(void **state) {
     assert_true(fake->stage->runs[1].started);
 }
 
-static void what_an_earlier_daemon_could_not_submit_is_submitted(void **state) {
+FIXTURE_TEST(what_an_earlier_daemon_could_not_submit_is_submitted) {
     struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 6"));
@@ -213,7 +210,7 @@ static void what_an_earlier_daemon_could_not_submit_is_submitted(void **state) {
 }
 
 /* sbatch goes on without the daemon that called it. */
-static void a_run_whose_daemon_ended_during_sbatch_has_one_job(void **state) {
+FIXTURE_TEST(a_run_whose_daemon_ended_during_sbatch_has_one_job) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 7"));
     stage_start(fake->stage, 1, &spec);
@@ -224,7 +221,7 @@ static void a_run_whose_daemon_ended_during_sbatch_has_one_job(void **state) {
     assert_int_equal(fake_jobs(fake), 1);
 }
 
-static void a_run_without_its_folder_is_lost(void **state) {
+FIXTURE_TEST(a_run_without_its_folder_is_lost) {
     struct fake *fake = *state;
     assert_int_equal(fake_adopt(fake, 1), ADOPTED_LOST);
     const struct run_end *end = stage_await_end(fake->stage, 1);
@@ -233,7 +230,7 @@ static void a_run_without_its_folder_is_lost(void **state) {
 }
 
 /* The daemon that ordered it may still be there, without the store, and about to start it. */
-static void a_run_that_was_called_lost_is_started_by_nobody(void **state) {
+FIXTURE_TEST(a_run_that_was_called_lost_is_started_by_nobody) {
     struct fake *fake = *state;
     struct error err = { 0 };
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
@@ -277,7 +274,7 @@ static bool external_has_ended(struct stage *stage, void *ctx) {
     return stage->externals_ended == 1;
 }
 
-static void a_living_run_that_nobody_knows_keeps_its_place(void **state) {
+FIXTURE_TEST(a_living_run_that_nobody_knows_keeps_its_place) {
     struct fake *fake = *state;
     struct stage *stage = fake->stage;
     struct executor_sweep sweep = { knows_nothing, count_external, count_external_end, stage, 0 };
@@ -296,7 +293,7 @@ static void a_living_run_that_nobody_knows_keeps_its_place(void **state) {
 }
 
 /* No lock tells that a run on a node lives: who looks for locks must not take its folder. */
-static void the_sweep_of_this_host_leaves_runs_of_slurm_alone(void **state) {
+FIXTURE_TEST(the_sweep_of_this_host_leaves_runs_of_slurm_alone) {
     struct fake *fake = *state;
     struct stage *stage = fake->stage;
     struct executor *local = NULL;
@@ -316,37 +313,9 @@ static void the_sweep_of_this_host_leaves_runs_of_slurm_alone(void **state) {
 }
 
 /* The rows of runs in Slurm name the daemon's host, too. */
-static void the_host_is_called_as_in_the_rows_of_other_runs(void **state) {
+FIXTURE_TEST(the_host_is_called_as_in_the_rows_of_other_runs) {
     struct fake *fake = *state;
     fake->stage->options.host = "head";
     stage_restart(fake->stage);
     assert_string_equal(executor_host(fake->stage->ex), "head");
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_open, fake_close)
-    const struct CMUnitTest tests[] = {
-        TEST(a_run_ends_with_its_code_and_its_output),
-        TEST(what_slurm_tells_its_jobs_the_command_hears),
-        TEST(a_prompt_and_checks_work_as_at_home),
-        TEST(the_shim_keeps_the_time_out),
-        TEST(many_are_submitted_side_by_side_and_each_once),
-        TEST(what_the_run_needs_is_what_sbatch_is_told),
-        TEST(a_polite_stop_reaches_the_shim_alone),
-        TEST(at_once_is_not_polite),
-        TEST(a_pending_run_is_stopped_before_it_begins),
-        TEST(a_run_that_was_not_submitted_yet_is_stopped_without_slurm),
-        TEST(a_stop_while_sbatch_is_at_work_takes_its_job_back),
-        TEST(a_run_that_is_over_cannot_be_stopped),
-        TEST(a_living_run_is_found_again),
-        TEST(an_end_that_nobody_heard_is_told),
-        TEST(what_an_earlier_daemon_could_not_submit_is_submitted),
-        TEST(a_run_whose_daemon_ended_during_sbatch_has_one_job),
-        TEST(a_run_without_its_folder_is_lost),
-        TEST(a_run_that_was_called_lost_is_started_by_nobody),
-        TEST(a_living_run_that_nobody_knows_keeps_its_place),
-        TEST(the_sweep_of_this_host_leaves_runs_of_slurm_alone),
-        TEST(the_host_is_called_as_in_the_rows_of_other_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

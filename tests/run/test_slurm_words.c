@@ -1,17 +1,12 @@
 /* test_slurm_words.c: what Slurm's programs are told, and what their words mean. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "executor/slurm_words.h"
+#include "harness/test.h"
 
 static const char *const argv[] = { "true", NULL };
 
@@ -38,14 +33,12 @@ static const char *words_of(const struct run_spec *spec) {
 
 /* --- to submit ------------------------------------------------------------------------------- */
 
-static void a_run_is_named_and_marked(void **state) {
-    (void)state;
+TEST(a_run_is_named_and_marked) {
     struct run_spec spec = plain_spec();
     assert_string_equal(words_of(&spec), "--job-name=web-17 --comment=sluice:s:17:2 ");
 }
 
-static void everything_a_task_asks_for_is_asked_of_slurm(void **state) {
-    (void)state;
+TEST(everything_a_task_asks_for_is_asked_of_slurm) {
     struct run_spec spec = plain_spec();
     spec.place = (struct run_place){ .partition = "gpu",
                                      .account = "lab",
@@ -63,8 +56,7 @@ static void everything_a_task_asks_for_is_asked_of_slurm(void **state) {
 }
 
 /* The shim keeps the time-outs; Slurm must not be earlier. */
-static void the_time_limit_is_longer_than_all_time_outs(void **state) {
-    (void)state;
+TEST(the_time_limit_is_longer_than_all_time_outs) {
     struct run_spec spec = plain_spec();
     struct run_command checks[] = { { argv, MINUTES(5) }, { argv, MINUTES(1) } };
     spec.command.timeout = MINUTES(10);
@@ -75,8 +67,7 @@ static void the_time_limit_is_longer_than_all_time_outs(void **state) {
     assert_null(strstr(words_of(&spec), "--time")); /* nobody knows how long that takes */
 }
 
-static void a_name_with_a_new_line_is_refused(void **state) {
-    (void)state;
+TEST(a_name_with_a_new_line_is_refused) {
     struct run_spec spec = plain_spec();
     struct slurm_order order = { 0 };
     struct error err = { 0 };
@@ -86,8 +77,7 @@ static void a_name_with_a_new_line_is_refused(void **state) {
     assert_null(order.words);
 }
 
-static void too_many_words_are_refused(void **state) {
-    (void)state;
+TEST(too_many_words_are_refused) {
     struct run_spec spec = plain_spec();
     struct slurm_order order = { 0 };
     struct error err = { 0 };
@@ -100,8 +90,7 @@ static void too_many_words_are_refused(void **state) {
     assert_int_equal(slurm_order_make(&spec, "t", &order, &err), -E2BIG);
 }
 
-static void an_order_is_read_as_it_was_written_or_not_at_all(void **state) {
-    (void)state;
+TEST(an_order_is_read_as_it_was_written_or_not_at_all) {
     struct run_spec spec = plain_spec();
     _cleanup_(slurm_order_finish) struct slurm_order order = { 0 }, read = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -119,8 +108,7 @@ static void an_order_is_read_as_it_was_written_or_not_at_all(void **state) {
     }
 }
 
-static void a_script_survives_any_folder_name(void **state) {
-    (void)state;
+TEST(a_script_survives_any_folder_name) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     slurm_script(&text, "/opt/a b/sluice-shim", "/runs/it's $(here)/1", SECONDS(30));
     assert_string_equal(text.text,
@@ -128,8 +116,7 @@ static void a_script_survives_any_folder_name(void **state) {
 }
 
 /* A shim that is told to end must be done before Slurm kills it. */
-static void some_of_a_short_kill_wait_is_left_for_the_record(void **state) {
-    (void)state;
+TEST(some_of_a_short_kill_wait_is_left_for_the_record) {
     const struct {
         time_ms kill_wait;
         const char *end;
@@ -145,8 +132,7 @@ static void some_of_a_short_kill_wait_is_left_for_the_record(void **state) {
 
 /* --- what sbatch answers --------------------------------------------------------------------- */
 
-static void what_an_sbatch_has_said_is_understood(void **state) {
-    (void)state;
+TEST(what_an_sbatch_has_said_is_understood) {
 #define FAILED_WITH "sbatch: error: Batch job submission failed: "
     static const struct {
         const char *output;
@@ -185,8 +171,7 @@ static void what_an_sbatch_has_said_is_understood(void **state) {
     }
 }
 
-static void the_sentence_of_sbatch_is_told_without_its_head(void **state) {
-    (void)state;
+TEST(the_sentence_of_sbatch_is_told_without_its_head) {
     uint64_t job;
     char why[160], small[8];
     (void)slurm_answer_read("sbatch: error: x\n" FAILED_WITH "Invalid qos specification\n", false,
@@ -203,8 +188,7 @@ static void the_sentence_of_sbatch_is_told_without_its_head(void **state) {
 
 /* --- what is listed -------------------------------------------------------------------------- */
 
-static void jobs_are_read_from_both_lists(void **state) {
-    (void)state;
+TEST(jobs_are_read_from_both_lists) {
     char text[] = "17|RUNNING|0|n3|None|sluice:s:1:1|web-1|\n"
                   "slurm_load_jobs error: junk\n"
                   "18|PENDING|0||Resources|sluice:s:2:1|\n"
@@ -239,8 +223,7 @@ static void jobs_are_read_from_both_lists(void **state) {
     assert_false(slurm_job_read(&list, &job, &token));
 }
 
-static void every_word_of_slurm_is_a_state(void **state) {
-    (void)state;
+TEST(every_word_of_slurm_is_a_state) {
     static const char *const over[] = { "BOOT_FAIL", "CANCELLED", "COMPLETED",     "DEADLINE",
                                         "FAILED",    "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
                                         "REVOKED",   "TIMEOUT",   "CANCELLED+" };
@@ -255,8 +238,7 @@ static void every_word_of_slurm_is_a_state(void **state) {
     }
 }
 
-static void the_configuration_is_read(void **state) {
-    (void)state;
+TEST(the_configuration_is_read) {
     struct slurm_config config = { .kill_wait = SECONDS(30) };
     slurm_config_read("Configuration data as of 2030-01-01\nKillWaits = 3\n", &config);
     assert_int_equal(config.kill_wait, SECONDS(30)); /* what is not said stays */
@@ -268,23 +250,4 @@ static void the_configuration_is_read(void **state) {
     assert_true(config.accounting);
     slurm_config_read("AccountingStorageType   = accounting_storage/none\n", &config);
     assert_false(config.accounting);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_named_and_marked),
-        cmocka_unit_test(everything_a_task_asks_for_is_asked_of_slurm),
-        cmocka_unit_test(the_time_limit_is_longer_than_all_time_outs),
-        cmocka_unit_test(a_name_with_a_new_line_is_refused),
-        cmocka_unit_test(too_many_words_are_refused),
-        cmocka_unit_test(an_order_is_read_as_it_was_written_or_not_at_all),
-        cmocka_unit_test(a_script_survives_any_folder_name),
-        cmocka_unit_test(some_of_a_short_kill_wait_is_left_for_the_record),
-        cmocka_unit_test(what_an_sbatch_has_said_is_understood),
-        cmocka_unit_test(the_sentence_of_sbatch_is_told_without_its_head),
-        cmocka_unit_test(jobs_are_read_from_both_lists),
-        cmocka_unit_test(every_word_of_slurm_is_a_state),
-        cmocka_unit_test(the_configuration_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* test_spare.c: folders are made ahead, and a TMPDIR is used again only when it is as good as new. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "executor/spare.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
 static void spare_path(const struct stage *stage, const char *name, char out[STAGE_PATH]) {
@@ -33,7 +28,7 @@ static ino_t inode_of(const char *path) {
 }
 
 /* The way of the loop and of the thread must not depend on each other. */
-static void a_run_gets_a_folder_that_was_there_before(void **state) {
+ONE_WAY(a_run_gets_a_folder_that_was_there_before) {
     struct stage *stage = STAGE(state);
     stage_await(stage, is_full, NULL, "32 folders made ahead");
     char path[STAGE_PATH];
@@ -56,7 +51,7 @@ static void a_run_gets_a_folder_that_was_there_before(void **state) {
 }
 
 /* One rename must not hide what is there: an attempt is started at most once. */
-static void a_place_that_is_taken_is_refused(void **state) {
+ONE_WAY(a_place_that_is_taken_is_refused) {
     struct stage *stage = STAGE(state);
     stage_await(stage, is_full, NULL, "32 folders made ahead");
     char path[STAGE_PATH];
@@ -93,7 +88,7 @@ static bool is_kept(struct stage *stage, void *ctx) {
     return false;
 }
 
-static void an_emptied_tmp_is_kept(void **state) {
+ONE_WAY(an_emptied_tmp_is_kept) {
     struct stage *stage = STAGE(state);
     char tmp[STAGE_PATH], variable[STAGE_PATH + 8];
     stage_await(stage, is_full, NULL, "32 folders made ahead");
@@ -110,7 +105,7 @@ static void an_emptied_tmp_is_kept(void **state) {
 }
 
 /* A link in the place of TMPDIR would lead the next run, and its cleaning, somewhere else. */
-static void what_is_no_folder_any_more_is_left_where_it_is(void **state) {
+ONE_WAY(what_is_no_folder_any_more_is_left_where_it_is) {
     struct stage *stage = STAGE(state);
     char tmp[STAGE_PATH], left[STAGE_PATH], kept[STAGE_PATH];
     stage_path(stage, 1, "tmp", tmp);
@@ -125,14 +120,4 @@ static void what_is_no_folder_any_more_is_left_where_it_is(void **state) {
     assert_int_not_equal(inode_of(left), 0);
     assert_int_equal(access(kept, F_OK), 0);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        ONE_WAY(a_run_gets_a_folder_that_was_there_before),
-        ONE_WAY(a_place_that_is_taken_is_refused),
-        ONE_WAY(an_emptied_tmp_is_kept),
-        ONE_WAY(what_is_no_folder_any_more_is_left_where_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

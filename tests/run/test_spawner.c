@@ -1,19 +1,14 @@
 /* test_spawner.c: processes are started beside the loop, in order, with what they were given and nothing else. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "executor/spawner.h"
+#include "harness/test.h"
 #include "os/loop.h"
 
 #define ORDERS 20
@@ -90,8 +85,9 @@ static void read_all(int fd, char text[256]) {
     text[size] = '\0';
 }
 
-static void a_process_has_what_was_ordered(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(a_process_has_what_was_ordered) {
     int ends[2];
     char text[256];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -107,8 +103,7 @@ static void a_process_has_what_was_ordered(void **state) {
     close(kept);
 }
 
-static void a_program_that_is_not_there_is_told_with_its_errno(void **state) {
-    (void)state;
+FIXTURE_TEST(a_program_that_is_not_there_is_told_with_its_errno) {
     order("/no/such/program", "", SPAWN_NULL, SPAWN_NULL);
     order("/dev/null", "", SPAWN_NULL, SPAWN_NULL);
     order("/bin/sh", "exit 7", SPAWN_NULL, SPAWN_NULL);
@@ -119,8 +114,7 @@ static void a_program_that_is_not_there_is_told_with_its_errno(void **state) {
     assert_int_equal(code_of(pids[2]), 7);
 }
 
-static void all_are_told_in_their_order(void **state) {
-    (void)state;
+FIXTURE_TEST(all_are_told_in_their_order) {
     for (int i = 0; i < ORDERS; i++)
         order("/bin/sh", "exit 0", SPAWN_NULL, SPAWN_NULL);
     assert_int_equal(spawner_pending(spawner), ORDERS);
@@ -130,8 +124,7 @@ static void all_are_told_in_their_order(void **state) {
 }
 
 /* A daemon that ends: its runs begin all the same. */
-static void what_was_ordered_is_started_before_the_end(void **state) {
-    (void)state;
+FIXTURE_TEST(what_was_ordered_is_started_before_the_end) {
     int ends[2];
     char text[256];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -145,15 +138,4 @@ static void what_was_ordered_is_started_before_the_end(void **state) {
     close(ends[0]);
     while (wait(NULL) > 0) /* all of them are ours */
         ;
-}
-
-int main(void) {
-#define TEST(rule) cmocka_unit_test_setup_teardown(rule, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_process_has_what_was_ordered),
-        TEST(a_program_that_is_not_there_is_told_with_its_errno),
-        TEST(all_are_told_in_their_order),
-        TEST(what_was_ordered_is_started_before_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* test_stop.c: a run ends when it must: asked, at once, or when its time is over. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "os/clock.h"
 #include "run/stage.h"
 
-static void a_polite_command_ends_itself(void **state) {
+BOTH_WAYS(a_polite_command_ends_itself) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
     stage_start(stage, 1, &spec);
@@ -28,7 +23,7 @@ static void a_polite_command_ends_itself(void **state) {
     stage_free(stage);
 }
 
-static void the_stop_signal_of_the_spec_is_used(void **state) {
+ONE_WAY(the_stop_signal_of_the_spec_is_used) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
     spec.stop_signal = SIGINT;
@@ -40,7 +35,7 @@ static void the_stop_signal_of_the_spec_is_used(void **state) {
     stage_free(stage);
 }
 
-static void who_ignores_the_stop_is_killed_after_the_grace(void **state) {
+BOTH_WAYS(who_ignores_the_stop_is_killed_after_the_grace) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.grace = 200;
@@ -55,7 +50,7 @@ static void who_ignores_the_stop_is_killed_after_the_grace(void **state) {
     stage_free(stage);
 }
 
-static void at_once_does_not_wait_for_the_grace(void **state) {
+BOTH_WAYS(at_once_does_not_wait_for_the_grace) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.grace = HOURS(1);
@@ -70,7 +65,7 @@ static void at_once_does_not_wait_for_the_grace(void **state) {
 }
 
 /* The shim has not even read its spec then; the signal must wait for it. */
-static void a_stop_right_after_the_start_is_kept(void **state) {
+BOTH_WAYS(a_stop_right_after_the_start_is_kept) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.grace = 0;
@@ -83,7 +78,7 @@ static void a_stop_right_after_the_start_is_kept(void **state) {
     stage_free(stage);
 }
 
-static void other_signals_do_not_end_a_shim(void **state) {
+ONE_WAY(other_signals_do_not_end_a_shim) {
     struct stage *stage = STAGE(state);
     static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR2, SIGTSTP };
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
@@ -99,7 +94,7 @@ static void other_signals_do_not_end_a_shim(void **state) {
     stage_free(stage);
 }
 
-static void a_stopped_process_is_woken_to_end(void **state) {
+ONE_WAY(a_stopped_process_is_woken_to_end) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("stopped"));
     stage_start(stage, 1, &spec);
@@ -109,7 +104,7 @@ static void a_stopped_process_is_woken_to_end(void **state) {
     stage_free(stage);
 }
 
-static void nobody_can_be_stopped_twice_or_after_the_end(void **state) {
+ONE_WAY(nobody_can_be_stopped_twice_or_after_the_end) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     assert_int_equal(stage_run(stage, 1, &spec)->code, 0);
@@ -119,7 +114,7 @@ static void nobody_can_be_stopped_twice_or_after_the_end(void **state) {
 }
 
 /* Opening a pipe that nobody writes to waits for ever, like a dead network disk. */
-static void a_program_that_does_not_come_can_be_stopped(void **state) {
+ONE_WAY(a_program_that_does_not_come_can_be_stopped) {
     struct stage *stage = STAGE(state);
     char path[STAGE_PATH];
     (void)snprintf(path, sizeof(path), "%.200s/pipe", stage->home);
@@ -137,7 +132,7 @@ static void a_program_that_does_not_come_can_be_stopped(void **state) {
     stage_free(stage);
 }
 
-static void the_deadline_is_kept_by_the_shim(void **state) {
+ONE_WAY(the_deadline_is_kept_by_the_shim) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
     spec.command.timeout = 300;
@@ -152,7 +147,7 @@ static void the_deadline_is_kept_by_the_shim(void **state) {
     stage_free(stage);
 }
 
-static void a_deadline_shorter_than_the_first_look_is_kept(void **state) {
+BOTH_WAYS(a_deadline_shorter_than_the_first_look_is_kept) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.command.timeout = 5;
@@ -163,7 +158,7 @@ static void a_deadline_shorter_than_the_first_look_is_kept(void **state) {
     stage_free(stage);
 }
 
-static void silence_ends_a_run(void **state) {
+ONE_WAY(silence_ends_a_run) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("drip", "5", "100"));
     spec.idle_timeout = 1000;
@@ -178,7 +173,7 @@ static void silence_ends_a_run(void **state) {
     stage_free(stage);
 }
 
-static void closed_output_counts_as_silence(void **state) {
+ONE_WAY(closed_output_counts_as_silence) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("close"));
     spec.idle_timeout = 200;
@@ -189,7 +184,7 @@ static void closed_output_counts_as_silence(void **state) {
     stage_free(stage);
 }
 
-static void memory_beyond_the_limit_ends_a_run(void **state) {
+BOTH_WAYS(memory_beyond_the_limit_ends_a_run) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("eat", "200"));
     spec.memory_max = 50 << 20;
@@ -211,7 +206,7 @@ static bool has_feature(const struct stage *stage, const char *name) {
     return false;
 }
 
-static void processes_beyond_the_limit_end_or_fail(void **state) {
+BOTH_WAYS(processes_beyond_the_limit_end_or_fail) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "20", "1"));
     spec.processes_max = 8;
@@ -227,25 +222,4 @@ static void processes_beyond_the_limit_end_or_fail(void **state) {
         assert_non_null(strstr(end->applied, "pids.watch"));
     }
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(a_polite_command_ends_itself),
-        ONE_WAY(the_stop_signal_of_the_spec_is_used),
-        BOTH_WAYS(who_ignores_the_stop_is_killed_after_the_grace),
-        BOTH_WAYS(at_once_does_not_wait_for_the_grace),
-        BOTH_WAYS(a_stop_right_after_the_start_is_kept),
-        ONE_WAY(other_signals_do_not_end_a_shim),
-        ONE_WAY(a_stopped_process_is_woken_to_end),
-        ONE_WAY(nobody_can_be_stopped_twice_or_after_the_end),
-        ONE_WAY(a_program_that_does_not_come_can_be_stopped),
-        ONE_WAY(the_deadline_is_kept_by_the_shim),
-        BOTH_WAYS(a_deadline_shorter_than_the_first_look_is_kept),
-        ONE_WAY(silence_ends_a_run),
-        ONE_WAY(closed_output_counts_as_silence),
-        BOTH_WAYS(memory_beyond_the_limit_ends_a_run),
-        BOTH_WAYS(processes_beyond_the_limit_end_or_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

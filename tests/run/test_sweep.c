@@ -3,11 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/stage.h"
 
 static bool knows_first(void *ctx, const char *task, uint32_t attempt) {
@@ -72,7 +67,7 @@ static bool is_trash_empty(struct stage *stage, void *ctx) {
     return count == 2; /* "." and ".." */
 }
 
-static void the_sweep_removes_the_dead_and_finds_the_living(void **state) {
+BOTH_WAYS(the_sweep_removes_the_dead_and_finds_the_living) {
     struct stage *stage = STAGE(state);
     struct run_spec quick = stage_spec(stage, HOSTILE("exit", "0"));
     struct run_spec slow = stage_spec(stage, HOSTILE("ignore"));
@@ -103,7 +98,7 @@ static void the_sweep_removes_the_dead_and_finds_the_living(void **state) {
     stage_free(stage);
 }
 
-static void a_second_sweep_finds_nothing_new(void **state) {
+ONE_WAY(a_second_sweep_finds_nothing_new) {
     struct stage *stage = STAGE(state);
     struct run_spec slow = stage_spec(stage, HOSTILE("ignore"));
     stage_start(stage, 3, &slow);
@@ -125,7 +120,7 @@ static void a_second_sweep_finds_nothing_new(void **state) {
     stage_free(stage);
 }
 
-static void a_forgotten_task_goes_little_by_little(void **state) {
+ONE_WAY(a_forgotten_task_goes_little_by_little) {
     struct stage *stage = STAGE(state);
     char path[STAGE_PATH + 64];
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
@@ -145,7 +140,7 @@ static void a_forgotten_task_goes_little_by_little(void **state) {
     stage_free(stage);
 }
 
-static void a_deletion_goes_on_after_a_restart(void **state) {
+ONE_WAY(a_deletion_goes_on_after_a_restart) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     assert_int_equal(stage_run(stage, 1, &spec)->code, 0);
@@ -156,7 +151,7 @@ static void a_deletion_goes_on_after_a_restart(void **state) {
     stage_free(stage);
 }
 
-static void who_lives_is_not_forgotten(void **state) {
+ONE_WAY(who_lives_is_not_forgotten) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     stage_start(stage, 1, &spec);
@@ -167,7 +162,7 @@ static void who_lives_is_not_forgotten(void **state) {
     stage_free(stage);
 }
 
-static void cgroups_of_a_killed_daemon_go(void **state) {
+ONE_WAY(cgroups_of_a_killed_daemon_go) {
     struct stage *stage = STAGE(state);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -191,7 +186,7 @@ static void cgroups_of_a_killed_daemon_go(void **state) {
     stage_free(stage); /* asks whether a cgroup is left */
 }
 
-static void what_is_missing_has_something_instead(void **state) {
+BOTH_WAYS(what_is_missing_has_something_instead) {
     struct stage *stage = STAGE(state);
     const struct executor_feature *features = NULL;
     size_t count = executor_features(stage->ex, &features);
@@ -211,17 +206,4 @@ static void what_is_missing_has_something_instead(void **state) {
     assert_int_equal(strlen(executor_boot_id(stage->ex)), 36);
     assert_true(strlen(executor_host(stage->ex)) > 0);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(the_sweep_removes_the_dead_and_finds_the_living),
-        ONE_WAY(a_second_sweep_finds_nothing_new),
-        ONE_WAY(a_forgotten_task_goes_little_by_little),
-        ONE_WAY(a_deletion_goes_on_after_a_restart),
-        ONE_WAY(who_lives_is_not_forgotten),
-        ONE_WAY(cgroups_of_a_killed_daemon_go),
-        BOTH_WAYS(what_is_missing_has_something_instead),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_tags.c: a record that was not written with the key of its run is no record. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
+#include "harness/test.h"
 #include "rundir/rundir.h"
 
 /* That of the folder v3 in the fixtures. */
@@ -29,8 +24,7 @@ static struct tag_key other_key(void) {
     return key;
 }
 
-static void a_tag_is_an_hmac_of_kind_and_text(void **state) {
-    (void)state;
+TEST(a_tag_is_an_hmac_of_kind_and_text) {
     const struct tag_key key = right_key();
     char tag[SHA256_HEX_SIZE];
     /* printf 'end\0abc' | openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f */
@@ -57,8 +51,7 @@ static int read_all(const char *folder, const struct tag_key *key) {
     return results[0];
 }
 
-static void a_folder_is_read_with_its_key_or_without_any(void **state) {
-    (void)state;
+TEST(a_folder_is_read_with_its_key_or_without_any) {
     const struct tag_key right = right_key(), other = other_key();
     assert_int_equal(read_all("v3", &right), 0);
     assert_int_equal(read_all("v3", &other), -EPROTO);
@@ -118,22 +111,19 @@ static void check_changes(const struct text *right, size_t ends,
     }
 }
 
-static void no_byte_of_an_end_can_be_changed(void **state) {
-    (void)state;
+TEST(no_byte_of_an_end_can_be_changed) {
     struct text text = read_text(FIXTURES "/v3/end.json", 0, 4096);
     check_changes(&text, 1, parse_end);
     text.size--; /* without its newline, as it comes by the pipe */
     check_changes(&text, 0, parse_end);
 }
 
-static void nor_one_of_a_spec(void **state) {
-    (void)state;
+TEST(nor_one_of_a_spec) {
     struct text text = read_text(FIXTURES "/v3/lock", RUN_LOCK_SPEC, 4096);
     check_changes(&text, 0, parse_spec);
 }
 
-static void nothing_can_be_put_behind_the_tag_of_a_spec(void **state) {
-    (void)state;
+TEST(nothing_can_be_put_behind_the_tag_of_a_spec) {
     static const char more[] = "cwd\0/elsewhere", done[] = "done\0";
     const struct tag_key key = right_key();
     struct text text = read_text(FIXTURES "/v3/lock", RUN_LOCK_SPEC, 4096);
@@ -147,8 +137,7 @@ static void nothing_can_be_put_behind_the_tag_of_a_spec(void **state) {
     assert_int_equal(parse_spec(&text, &key), -EPROTO);
 }
 
-static void nor_a_record_of_one_kind_be_shown_as_another(void **state) {
-    (void)state;
+TEST(nor_a_record_of_one_kind_be_shown_as_another) {
     const struct tag_key key = right_key();
     struct run_started started = { .version = RUNDIR_VERSION, .boot_id = "b", .shim = 17 };
     char text[RUN_RECORD_MAX], tag[SHA256_HEX_SIZE];
@@ -158,16 +147,4 @@ static void nor_a_record_of_one_kind_be_shown_as_another(void **state) {
     assert_string_equal(text + before + sizeof("tag"), tag);
     assert_false(tag_is_right(&key, TAG_SPEC, text, before, tag));
     assert_false(tag_is_right(&key, TAG_END, text, before, tag));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tag_is_an_hmac_of_kind_and_text),
-        cmocka_unit_test(a_folder_is_read_with_its_key_or_without_any),
-        cmocka_unit_test(no_byte_of_an_end_can_be_changed),
-        cmocka_unit_test(nor_one_of_a_spec),
-        cmocka_unit_test(nothing_can_be_put_behind_the_tag_of_a_spec),
-        cmocka_unit_test(nor_a_record_of_one_kind_be_shown_as_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

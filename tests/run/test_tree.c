@@ -1,20 +1,15 @@
 /* test_tree.c: nothing that a command has started outlives its run, and what was left is counted. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "run/stage.h"
 
 /* stage_free asks in each of these whether a registered process lives. */
 
-static void what_is_left_behind_is_killed_and_counted(void **state) {
+BOTH_WAYS(what_is_left_behind_is_killed_and_counted) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("leave", "5", "7"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -26,7 +21,7 @@ static void what_is_left_behind_is_killed_and_counted(void **state) {
     stage_free(stage);
 }
 
-static void the_end_of_a_killed_command_is_the_end_of_its_tree(void **state) {
+BOTH_WAYS(the_end_of_a_killed_command_is_the_end_of_its_tree) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("leave", "3", "die"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -36,7 +31,7 @@ static void the_end_of_a_killed_command_is_the_end_of_its_tree(void **state) {
     stage_free(stage);
 }
 
-static void a_stop_reaches_those_with_their_own_session(void **state) {
+BOTH_WAYS(a_stop_reaches_those_with_their_own_session) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("leave", "20", "stay"));
     spec.grace = 100;
@@ -49,7 +44,7 @@ static void a_stop_reaches_those_with_their_own_session(void **state) {
     stage_free(stage);
 }
 
-static void a_large_tree_is_killed_whole(void **state) {
+BOTH_WAYS(a_large_tree_is_killed_whole) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "5", "3"));
     stage_start(stage, 1, &spec);
@@ -60,7 +55,7 @@ static void a_large_tree_is_killed_whole(void **state) {
     stage_free(stage);
 }
 
-static void a_chain_deeper_than_any_walk_is_killed(void **state) {
+BOTH_WAYS(a_chain_deeper_than_any_walk_is_killed) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "1", "60"));
     stage_start(stage, 1, &spec);
@@ -71,7 +66,7 @@ static void a_chain_deeper_than_any_walk_is_killed(void **state) {
     stage_free(stage);
 }
 
-static void children_of_other_threads_are_found(void **state) {
+BOTH_WAYS(children_of_other_threads_are_found) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("threads"));
     stage_start(stage, 1, &spec);
@@ -83,7 +78,7 @@ static void children_of_other_threads_are_found(void **state) {
 
 /* Processes that live for a fraction of a millisecond and always have a child: only a kill of the whole
  * cgroup is sure to catch them. */
-static void processes_that_run_away_are_caught(void **state) {
+BOTH_WAYS(processes_that_run_away_are_caught) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("runaway"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -95,7 +90,7 @@ static void processes_that_run_away_are_caught(void **state) {
 }
 
 /* Slots are used again; one that was killed must not hurt the next run. */
-static void a_kill_does_not_reach_the_next_run(void **state) {
+BOTH_WAYS(a_kill_does_not_reach_the_next_run) {
     struct stage *stage = STAGE(state);
     struct run_spec leave = stage_spec(stage, HOSTILE("leave", "1", "0"));
     struct run_spec good = stage_spec(stage, HOSTILE("exit", "8"));
@@ -108,7 +103,7 @@ static void a_kill_does_not_reach_the_next_run(void **state) {
     stage_free(stage);
 }
 
-static void the_way_of_killing_is_told(void **state) {
+BOTH_WAYS(the_way_of_killing_is_told) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("leave", "1", "0"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -121,19 +116,4 @@ static void the_way_of_killing_is_told(void **state) {
     if (!strstr(end->applied, by_cgroup ? "cgroup.kill" : "subreaper.kill"))
         fail_msg("applied does not say how it was killed: '%s'", end->applied);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(what_is_left_behind_is_killed_and_counted),
-        BOTH_WAYS(the_end_of_a_killed_command_is_the_end_of_its_tree),
-        BOTH_WAYS(a_stop_reaches_those_with_their_own_session),
-        BOTH_WAYS(a_large_tree_is_killed_whole),
-        BOTH_WAYS(a_chain_deeper_than_any_walk_is_killed),
-        BOTH_WAYS(children_of_other_threads_are_found),
-        BOTH_WAYS(processes_that_run_away_are_caught),
-        BOTH_WAYS(a_kill_does_not_reach_the_next_run),
-        BOTH_WAYS(the_way_of_killing_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

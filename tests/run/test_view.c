@@ -1,11 +1,7 @@
 /* test_view.c: what a command sees, and that it sees nothing else. */
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "run/stage.h"
 
-static void it_has_three_descriptors(void **state) {
+BOTH_WAYS(it_has_three_descriptors) {
     struct stage *stage = STAGE(state);
     /* Of the test: neither may reach the command. */
     int open_one = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -32,7 +27,7 @@ static void it_has_three_descriptors(void **state) {
     stage_free(stage);
 }
 
-static void its_environment_is_exactly_the_spec(void **state) {
+ONE_WAY(its_environment_is_exactly_the_spec) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("env"));
     spec.env = ARGV("B=2", "A=1", "EMPTY=", "ODD= a=b\"'\\ \xff");
@@ -57,7 +52,7 @@ static int own_oom_score(void) {
     return score;
 }
 
-static void it_is_its_own_group_with_default_signals(void **state) {
+ONE_WAY(it_is_its_own_group_with_default_signals) {
     struct stage *stage = STAGE(state);
     char line[STAGE_PATH + 16];
     sigset_t blocked, before;
@@ -97,7 +92,7 @@ static void it_is_its_own_group_with_default_signals(void **state) {
 }
 
 /* The score is the command's alone. When memory is short, the shim must live to tell it. */
-static void its_shim_keeps_its_own_oom_score(void **state) {
+ONE_WAY(its_shim_keeps_its_own_oom_score) {
     struct stage *stage = STAGE(state);
     char own[16];
     int oom = own_oom_score();
@@ -111,7 +106,7 @@ static void its_shim_keeps_its_own_oom_score(void **state) {
     stage_free(stage);
 }
 
-static void its_input_is_empty_or_the_prompt_or_a_file(void **state) {
+ONE_WAY(its_input_is_empty_or_the_prompt_or_a_file) {
     struct stage *stage = STAGE(state);
     static char prompt[300000]; /* more than fits into an argument */
     memset(prompt, 'p', sizeof(prompt));
@@ -132,7 +127,7 @@ static void its_input_is_empty_or_the_prompt_or_a_file(void **state) {
     stage_free(stage);
 }
 
-static void output_and_errors_are_apart(void **state) {
+ONE_WAY(output_and_errors_are_apart) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo out; echo err >&2; exit 4"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -145,7 +140,7 @@ static void output_and_errors_are_apart(void **state) {
 }
 
 /* TMPDIR goes, what a link in it points at stays. */
-static void its_temporary_folder_is_gone_afterwards(void **state) {
+ONE_WAY(its_temporary_folder_is_gone_afterwards) {
     struct stage *stage = STAGE(state);
     char outside[STAGE_PATH], kept[STAGE_PATH], variable[STAGE_PATH + 8], tmp[STAGE_PATH];
     (void)snprintf(outside, sizeof(outside), "%.200s/outside", stage->home);
@@ -164,7 +159,7 @@ static void its_temporary_folder_is_gone_afterwards(void **state) {
     stage_free(stage);
 }
 
-static void its_files_are_for_the_owner_only(void **state) {
+ONE_WAY(its_files_are_for_the_owner_only) {
     struct stage *stage = STAGE(state);
     static const char *const files[] = { "", "lock", "out.log", "err.log", "end.json", "prompt" };
     mode_t mask = umask(0);
@@ -196,7 +191,7 @@ static long shim_kilobytes(pid_t pid) {
     return kilobytes;
 }
 
-static void a_shim_needs_less_than_a_megabyte(void **state) {
+ONE_WAY(a_shim_needs_less_than_a_megabyte) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.log_head = spec.log_tail = 1 << 20;
@@ -209,19 +204,4 @@ static void a_shim_needs_less_than_a_megabyte(void **state) {
     stage_stop(stage, 1, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BOTH_WAYS(it_has_three_descriptors),
-        ONE_WAY(its_environment_is_exactly_the_spec),
-        ONE_WAY(it_is_its_own_group_with_default_signals),
-        ONE_WAY(its_shim_keeps_its_own_oom_score),
-        ONE_WAY(its_input_is_empty_or_the_prompt_or_a_file),
-        ONE_WAY(output_and_errors_are_apart),
-        ONE_WAY(its_temporary_folder_is_gone_afterwards),
-        ONE_WAY(its_files_are_for_the_owner_only),
-        ONE_WAY(a_shim_needs_less_than_a_megabyte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,20 +3,15 @@
  * A controller that is restarted keeps its jobs; one that is killed forgets those that it had accepted a moment before,
  * and starts others again. Commands say in a file that they have run. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "slurm/cluster.h"
 
 #define BATCH 40
@@ -57,8 +52,11 @@ static void let_go(int go) {
 
 /* --- the controller -------------------------------------------------------------------------- */
 
-static void without_a_controller_submits_wait_and_come_through(void **state) {
-    (void)state;
+#define FAULT(name_) TEST_WITH(name_, cluster_mend, NULL)
+
+TEST_GROUP(cluster_is_there, cluster_mend)
+
+FAULT(without_a_controller_submits_wait_and_come_through) {
     struct stage *stage = cluster_stage();
     cluster_part("kill", "ctld");
     for (task_id task = 1; task <= 5; task++)
@@ -73,8 +71,7 @@ static void without_a_controller_submits_wait_and_come_through(void **state) {
     stage_free(stage);
 }
 
-static void an_end_is_told_while_the_controller_is_away(void **state) {
-    (void)state;
+FAULT(an_end_is_told_while_the_controller_is_away) {
     int go = -1;
     struct stage *stage = stage_with_fifo(&go);
     cluster_start(stage, 1, SHELL(UNTIL_GO));
@@ -86,8 +83,7 @@ static void an_end_is_told_while_the_controller_is_away(void **state) {
     stage_free(stage);
 }
 
-static void a_restarted_controller_changes_nothing(void **state) {
-    (void)state;
+FAULT(a_restarted_controller_changes_nothing) {
     int go = -1;
     struct stage *stage = stage_with_fifo(&go);
     cluster_start(stage, 1, SHELL(UNTIL_GO));
@@ -104,8 +100,7 @@ static void a_restarted_controller_changes_nothing(void **state) {
 
 /* Killed while it takes jobs in and hands them out: it forgets some, and hands out others again. What a run was told to
  * do may be cut off then; it is never done twice, and a run that says that it has ended well has done it. */
-static void a_killed_controller_runs_nothing_twice(void **state) {
-    (void)state;
+FAULT(a_killed_controller_runs_nothing_twice) {
     struct stage *stage = cluster_stage();
     char file[24];
     for (task_id task = 1; task <= BATCH; task++) {
@@ -135,8 +130,7 @@ static void a_killed_controller_runs_nothing_twice(void **state) {
     stage_free(stage);
 }
 
-static void without_munge_everything_waits(void **state) {
-    (void)state;
+FAULT(without_munge_everything_waits) {
     int go = -1;
     struct stage *stage = stage_with_fifo(&go);
     cluster_start(stage, 1, SHELL(UNTIL_GO));
@@ -163,8 +157,7 @@ static struct run_spec on_node(struct stage *stage, task_id task, const char *no
     return spec;
 }
 
-static void a_drained_node_finishes_what_it_has_and_takes_nothing(void **state) {
-    (void)state;
+FAULT(a_drained_node_finishes_what_it_has_and_takes_nothing) {
     int go = -1;
     struct stage *stage = stage_with_fifo(&go);
     struct run_spec first = on_node(stage, 1, "n2", SHELL(UNTIL_GO));
@@ -184,8 +177,7 @@ static void a_drained_node_finishes_what_it_has_and_takes_nothing(void **state) 
     stage_free(stage);
 }
 
-static void a_node_that_is_declared_down_loses_its_runs(void **state) {
-    (void)state;
+FAULT(a_node_that_is_declared_down_loses_its_runs) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = on_node(stage, 1, "n2", HOSTILE("polite"));
     stage_start(stage, 1, &spec);
@@ -211,8 +203,7 @@ static void switch_off(pid_t shim) {
 
 /* Nobody on that node says anything any more; Slurm notices after SlurmdTimeout. The command may go on there: until then
  * the run counts as running, and keeps its place. */
-static void a_node_that_is_silent_loses_its_runs(void **state) {
-    (void)state;
+FAULT(a_node_that_is_silent_loses_its_runs) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = on_node(stage, 1, "n2", HOSTILE("polite"));
     stage_start(stage, 1, &spec);
@@ -225,8 +216,7 @@ static void a_node_that_is_silent_loses_its_runs(void **state) {
 
 /* --- behind our back ------------------------------------------------------------------------- */
 
-static void a_job_that_somebody_cancels_is_lost(void **state) {
-    (void)state;
+FAULT(a_job_that_somebody_cancels_is_lost) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, HOSTILE("polite"));
     stage_await_text(stage, 1, "out.log", "ready");
@@ -241,8 +231,7 @@ static void a_job_that_somebody_cancels_is_lost(void **state) {
     stage_free(stage);
 }
 
-static void a_job_that_is_killed_at_once_is_lost(void **state) {
-    (void)state;
+FAULT(a_job_that_is_killed_at_once_is_lost) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, HOSTILE("polite"));
     stage_await_text(stage, 1, "out.log", "ready");
@@ -252,8 +241,7 @@ static void a_job_that_is_killed_at_once_is_lost(void **state) {
 }
 
 /* An operator may insist, and make Slurm run it again: the shim does not. */
-static void a_job_that_is_requeued_does_not_run_twice(void **state) {
-    (void)state;
+FAULT(a_job_that_is_requeued_does_not_run_twice) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, SHELL("echo ran >>ran; echo ready; exec tail -f /dev/null"));
     stage_await_text(stage, 1, "out.log", "ready");
@@ -265,8 +253,7 @@ static void a_job_that_is_requeued_does_not_run_twice(void **state) {
     stage_free(stage);
 }
 
-static void a_preempted_run_is_lost(void **state) {
-    (void)state;
+FAULT(a_preempted_run_is_lost) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, HOSTILE("polite"));
     spec.place.partition = "small";
@@ -283,8 +270,7 @@ static void a_preempted_run_is_lost(void **state) {
 }
 
 /* The partition ends it after its minute; the task has no deadline. */
-static void the_time_limit_of_slurm_is_a_time_out(void **state) {
-    (void)state;
+FAULT(the_time_limit_of_slurm_is_a_time_out) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, HOSTILE("polite"));
     spec.place.partition = "short";
@@ -332,8 +318,7 @@ static unsigned bad_finish(struct bad *bad) {
     return calls;
 }
 
-static void a_lost_answer_makes_no_second_job(void **state) {
-    (void)state;
+FAULT(a_lost_answer_makes_no_second_job) {
     static const char *const ways[] = { "hangs", "dies", "breaks" };
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
         struct bad bad;
@@ -356,8 +341,7 @@ static void a_lost_answer_makes_no_second_job(void **state) {
 }
 
 /* The executor is gone before sbatch has answered; the next one finds the job by its token. */
-static void the_next_executor_finds_a_submission_without_answer(void **state) {
-    (void)state;
+FAULT(the_next_executor_finds_a_submission_without_answer) {
     struct bad bad;
     char folder[STAGE_PATH];
     bad_sbatch(&bad, "late");
@@ -381,8 +365,7 @@ static void the_next_executor_finds_a_submission_without_answer(void **state) {
 }
 
 /* The comment of a job is its owner's to change, and a site's rules may change it: its number and its name are left. */
-static void a_job_whose_comment_was_changed_is_still_followed(void **state) {
-    (void)state;
+FAULT(a_job_whose_comment_was_changed_is_still_followed) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, SHELL("echo ran >>ran"));
     spec.place.extra = "--hold";
@@ -399,28 +382,8 @@ static void a_job_whose_comment_was_changed_is_still_followed(void **state) {
     stage_free(stage);
 }
 
-#define FAULT(test) cmocka_unit_test_setup_teardown(test, cluster_mend, NULL)
-
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        FAULT(without_a_controller_submits_wait_and_come_through),
-        FAULT(an_end_is_told_while_the_controller_is_away),
-        FAULT(a_restarted_controller_changes_nothing),
-        FAULT(a_killed_controller_runs_nothing_twice),
-        FAULT(without_munge_everything_waits),
-        FAULT(a_drained_node_finishes_what_it_has_and_takes_nothing),
-        FAULT(a_node_that_is_declared_down_loses_its_runs),
-        FAULT(a_node_that_is_silent_loses_its_runs),
-        FAULT(a_job_that_somebody_cancels_is_lost),
-        FAULT(a_job_that_is_killed_at_once_is_lost),
-        FAULT(a_job_that_is_requeued_does_not_run_twice),
-        FAULT(a_preempted_run_is_lost),
-        FAULT(the_time_limit_of_slurm_is_a_time_out),
-        FAULT(a_lost_answer_makes_no_second_job),
-        FAULT(the_next_executor_finds_a_submission_without_answer),
-        FAULT(a_job_whose_comment_was_changed_is_still_followed),
-    };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, cluster_is_there, cluster_mend);
+    return tests_run();
 }

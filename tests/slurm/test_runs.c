@@ -1,21 +1,17 @@
 /* test_runs.c: a run on a node is like a run here: started, followed, stopped, found again, and its end is told once. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "slurm/cluster.h"
 
 #define MANY 200
 
-static void a_run_happens_on_a_node_and_its_end_comes_back(void **state) {
-    (void)state;
+TEST_GROUP(cluster_is_there, cluster_mend)
+
+TEST(a_run_happens_on_a_node_and_its_end_comes_back) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, SHELL("echo out on $SLURMD_NODENAME $WHO; echo err >&2; pwd; exit 7"));
     const struct run_end *end = stage_await_end(stage, 1);
@@ -32,8 +28,7 @@ static void a_run_happens_on_a_node_and_its_end_comes_back(void **state) {
     stage_free(stage);
 }
 
-static void a_signal_is_a_signal(void **state) {
-    (void)state;
+TEST(a_signal_is_a_signal) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, SHELL("kill -SEGV $$"));
     const struct run_end *end = stage_await_end(stage, 1);
@@ -42,8 +37,7 @@ static void a_signal_is_a_signal(void **state) {
     stage_free(stage);
 }
 
-static void a_command_that_is_not_there_is_a_launch_failure(void **state) {
-    (void)state;
+TEST(a_command_that_is_not_there_is_a_launch_failure) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, ARGV("/nowhere/at/all"));
     const struct run_end *end = stage_await_end(stage, 1);
@@ -53,8 +47,7 @@ static void a_command_that_is_not_there_is_a_launch_failure(void **state) {
     stage_free(stage);
 }
 
-static void the_prompt_is_read_and_the_checks_decide(void **state) {
-    (void)state;
+TEST(the_prompt_is_read_and_the_checks_decide) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, SHELL("cat"));
     const struct run_command checks[] = { { .argv = SHELL("echo first; exit 0") },
@@ -72,8 +65,7 @@ static void the_prompt_is_read_and_the_checks_decide(void **state) {
     stage_free(stage);
 }
 
-static void the_deadline_of_the_task_holds_on_the_node(void **state) {
-    (void)state;
+TEST(the_deadline_of_the_task_holds_on_the_node) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, HOSTILE("polite"));
     spec.command.timeout = 500;
@@ -85,8 +77,7 @@ static void the_deadline_of_the_task_holds_on_the_node(void **state) {
 
 /* --- stops ----------------------------------------------------------------------------------- */
 
-static void a_running_one_is_asked_to_stop(void **state) {
-    (void)state;
+TEST(a_running_one_is_asked_to_stop) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, HOSTILE("polite"));
     stage_await_text(stage, 1, "out.log", "ready");
@@ -99,8 +90,7 @@ static void a_running_one_is_asked_to_stop(void **state) {
     stage_free(stage);
 }
 
-static void who_ignores_the_stop_is_killed(void **state) {
-    (void)state;
+TEST(who_ignores_the_stop_is_killed) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, HOSTILE("ignore"));
     spec.grace = 300;
@@ -129,8 +119,7 @@ static struct run_spec on_s1(struct stage *stage, task_id task, int64_t cpus,
     return spec;
 }
 
-static void one_that_waits_in_slurm_is_stopped_and_never_begins(void **state) {
-    (void)state;
+TEST(one_that_waits_in_slurm_is_stopped_and_never_begins) {
     struct stage *stage = cluster_stage();
     struct run_spec first = on_s1(stage, 1, 1, HOSTILE("polite"));
     struct run_spec second = on_s1(stage, 2, 2, SHELL("echo ran >>ran"));
@@ -148,8 +137,7 @@ static void one_that_waits_in_slurm_is_stopped_and_never_begins(void **state) {
     stage_free(stage);
 }
 
-static void a_stop_right_after_the_start_is_kept(void **state) {
-    (void)state;
+TEST(a_stop_right_after_the_start_is_kept) {
     struct stage *stage = cluster_stage();
     for (task_id task = 1; task <= 10; task++) {
         cluster_start(stage, task, HOSTILE("ignore"));
@@ -162,8 +150,7 @@ static void a_stop_right_after_the_start_is_kept(void **state) {
 
 /* --- what Slurm is asked for ----------------------------------------------------------------- */
 
-static void a_job_is_what_the_run_asked_for(void **state) {
-    (void)state;
+TEST(a_job_is_what_the_run_asked_for) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = on_s1(stage, 1, 2, HOSTILE("polite"));
     spec.place.memory_bytes = 64 << 20;
@@ -185,8 +172,7 @@ static void a_job_is_what_the_run_asked_for(void **state) {
     stage_free(stage);
 }
 
-static void what_slurm_refuses_is_a_launch_failure_in_its_words(void **state) {
-    (void)state;
+TEST(what_slurm_refuses_is_a_launch_failure_in_its_words) {
     struct stage *stage = cluster_stage();
     struct run_spec spec = cluster_spec(stage, 1, SHELL("true"));
     spec.place.partition = "nowhere";
@@ -213,8 +199,7 @@ static bool all_have_ended(struct stage *stage, void *ctx) {
     return ended == MANY;
 }
 
-static void two_hundred_end_once_each_with_their_own_code(void **state) {
-    (void)state;
+TEST(two_hundred_end_once_each_with_their_own_code) {
     struct stage *stage = cluster_stage();
     unsigned ended = 0;
     for (task_id task = 1; task <= MANY; task++) {
@@ -241,8 +226,7 @@ static enum adopted adopt(struct stage *stage, task_id task) {
                           &(struct executor_known){ .boot_id = "slurm:sluicetest" });
 }
 
-static void the_next_executor_finds_all_runs_again(void **state) {
-    (void)state;
+TEST(the_next_executor_finds_all_runs_again) {
     struct stage *stage = cluster_stage();
     enum { OVER = 1, LIVES, WAITS, SUBMITTED };
     struct run_spec lives = on_s1(stage, LIVES, 1, HOSTILE("polite"));
@@ -270,22 +254,7 @@ static void the_next_executor_finds_all_runs_again(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_happens_on_a_node_and_its_end_comes_back),
-        cmocka_unit_test(a_signal_is_a_signal),
-        cmocka_unit_test(a_command_that_is_not_there_is_a_launch_failure),
-        cmocka_unit_test(the_prompt_is_read_and_the_checks_decide),
-        cmocka_unit_test(the_deadline_of_the_task_holds_on_the_node),
-        cmocka_unit_test(a_running_one_is_asked_to_stop),
-        cmocka_unit_test(who_ignores_the_stop_is_killed),
-        cmocka_unit_test(one_that_waits_in_slurm_is_stopped_and_never_begins),
-        cmocka_unit_test(a_stop_right_after_the_start_is_kept),
-        cmocka_unit_test(a_job_is_what_the_run_asked_for),
-        cmocka_unit_test(what_slurm_refuses_is_a_launch_failure_in_its_words),
-        cmocka_unit_test(two_hundred_end_once_each_with_their_own_code),
-        cmocka_unit_test(the_next_executor_finds_all_runs_again),
-    };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, cluster_is_there, cluster_mend);
+    return tests_run();
 }

@@ -15,14 +15,19 @@ struct suite {
 struct suite_rule {
     const char *name;
     void (*check)(struct suite *suite);
+    struct suite_rule *next;
 };
 
-#define SUITE_RULE(function)                                                                       \
-    { #function, function }
+void suite_register(struct suite_rule *rule);
 
-/* Each list ends with a rule without a name. */
-extern const struct suite_rule suite_tasks[], suite_rest[], suite_questions[], suite_whole[],
-    suite_history[];
+/* A rule registers itself, as TEST does. */
+#define SUITE_RULE(name_)                                                                          \
+    static void name_(struct suite *suite);                                                        \
+    __attribute__((constructor)) static void register_##name_(void) {                              \
+        static struct suite_rule self = { .name = #name_, .check = name_ };                        \
+        suite_register(&self);                                                                     \
+    }                                                                                              \
+    static void name_(__attribute__((unused)) struct suite *suite)
 
 void suite_reopen(struct suite *suite);
 /* The text of the store equals `expected`. */

@@ -50,7 +50,7 @@ static void play(struct suite *suite, uint64_t seed, bool ahead) {
 }
 
 #define HISTORY(seed)                                                                              \
-    static void history_##seed##_gives_what_the_reference_gives(struct suite *suite) {             \
+    SUITE_RULE(history_##seed##_gives_what_the_reference_gives) {                                  \
         play(suite, seed, seed > 4);                                                               \
     }                                                                                              \
     struct history_needs_a_semicolon_
@@ -60,13 +60,3 @@ HISTORY(3);
 HISTORY(4);
 HISTORY(5); /* from here on, parts are sent ahead */
 HISTORY(6);
-
-const struct suite_rule suite_history[] = {
-    SUITE_RULE(history_1_gives_what_the_reference_gives),
-    SUITE_RULE(history_2_gives_what_the_reference_gives),
-    SUITE_RULE(history_3_gives_what_the_reference_gives),
-    SUITE_RULE(history_4_gives_what_the_reference_gives),
-    SUITE_RULE(history_5_gives_what_the_reference_gives),
-    SUITE_RULE(history_6_gives_what_the_reference_gives),
-    { NULL, NULL },
-};

@@ -41,8 +41,7 @@ static const struct {
     { "postgresql with a loop", postgres_url, true, true },
 };
 
-static const struct suite_rule *const lists[] = { suite_tasks, suite_rest, suite_questions,
-                                                  suite_whole, suite_history };
+static struct suite_rule *rules;
 
 struct test {
     char name[128], url[256];
@@ -53,6 +52,11 @@ struct test {
 static struct test tests[TESTS_MOST];
 static struct CMUnitTest units[TESTS_MOST];
 static size_t count;
+
+void suite_register(struct suite_rule *rule) {
+    rule->next = rules;
+    rules = rule;
+}
 
 void suite_reopen(struct suite *suite) {
     suite->store = store_close(suite->store);
@@ -104,10 +108,9 @@ static void add_test(const char *folder, size_t backend, const struct suite_rule
 
 static void add_tests(const char *folder) {
     for (size_t b = 0; b < ARRAY_SIZE(backends); b++)
-        for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
-            for (const struct suite_rule *rule = lists[l]; rule->name; rule++)
-                if (!backends[b].needs_server || kit_postgres())
-                    add_test(folder, b, rule);
+        for (const struct suite_rule *rule = rules; rule; rule = rule->next)
+            if (!backends[b].needs_server || kit_postgres())
+                add_test(folder, b, rule);
 }
 
 int main(void) {

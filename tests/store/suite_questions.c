@@ -61,7 +61,7 @@ static void fill(struct suite *suite) {
     kit_commit(suite->store, suite->batch);
 }
 
-static void specs_come_in_the_order_asked_for(struct suite *suite) {
+SUITE_RULE(specs_come_in_the_order_asked_for) {
     fill(suite);
     static const task_id wanted[] = { 5, 99, 2, 5, UINT64_MAX, 1 };
     struct store_question question = { .kind = ASK_SPECS, .tasks = wanted, .task_count = 6 };
@@ -82,7 +82,7 @@ static void take_changes(void *ctx, const struct store_answer *answer, const str
     }
 }
 
-static void when_tasks_changed_comes_without_what_they_are(struct suite *suite) {
+SUITE_RULE(when_tasks_changed_comes_without_what_they_are) {
     static const task_id wanted[] = { 5, 99, 2, UINT64_MAX };
     struct store_question question = { .kind = ASK_CHANGED, .tasks = wanted, .task_count = 4 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -105,7 +105,7 @@ static void take_titles(void *ctx, const struct store_answer *answer, const stru
     }
 }
 
-static void titles_come_without_the_rest(struct suite *suite) {
+SUITE_RULE(titles_come_without_the_rest) {
     static const task_id wanted[] = { 5, 99, 2, UINT64_MAX };
     struct store_question question = { .kind = ASK_TITLES, .tasks = wanted, .task_count = 4 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -144,7 +144,7 @@ static void expect_ended(struct suite *suite, struct store_question question, co
     assert_string_equal(strbuf_text(&out), runs);
 }
 
-static void runs_that_ended_come_latest_first(struct suite *suite) {
+SUITE_RULE(runs_that_ended_come_latest_first) {
     put_end(suite, 1, 1, 100);
     put_end(suite, 1, 2, 300);
     put_end(suite, 2, 1, 300);
@@ -199,7 +199,7 @@ static void spend(struct suite *suite, const char *project, const char *agent, t
     store_add_spent(suite->batch, &row);
 }
 
-static void what_was_used_is_summed_by_hour_and_by_day(struct suite *suite) {
+SUITE_RULE(what_was_used_is_summed_by_hour_and_by_day) {
     spend(suite, "web", "claude", HOURS(30));
     spend(suite, "web", "claude", HOURS(30) + 1);
     spend(suite, "web", NULL, HOURS(31) - 1);
@@ -220,7 +220,7 @@ static void what_was_used_is_summed_by_hour_and_by_day(struct suite *suite) {
                  "24 -/- 1,0,10 3,2,1 7 0,1\n");
 }
 
-static void sums_outlive_their_tasks_and_are_pruned_by_themselves(struct suite *suite) {
+SUITE_RULE(sums_outlive_their_tasks_and_are_pruned_by_themselves) {
     struct task_row task = kit_task(1);
     store_add_task(suite->batch, &task);
     put_end(suite, 1, 1, HOURS(1));
@@ -245,7 +245,7 @@ static void changed_at(void *ctx, const struct store_answer *answer, const struc
     *(time_ms *)ctx = answer->specs[0].changed_at;
 }
 
-static void a_spec_says_when_its_task_changed(struct suite *suite) {
+SUITE_RULE(a_spec_says_when_its_task_changed) {
     fill(suite);
     static const task_id wanted = 4;
     time_ms at = 0;
@@ -261,7 +261,7 @@ static void a_spec_says_when_its_task_changed(struct suite *suite) {
     assert_int_equal(at, 1234);
 }
 
-static void the_newest_runs_come_first(struct suite *suite) {
+SUITE_RULE(the_newest_runs_come_first) {
     fill(suite);
     expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2 }, "5 4 3 2 1");
     expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2, .before = 4, .limit = 2 },
@@ -285,7 +285,7 @@ static void expect_all_runs(struct suite *suite, struct store_place behind, size
     assert_string_equal(strbuf_text(&out), places);
 }
 
-static void all_runs_come_by_task_and_attempt(struct suite *suite) {
+SUITE_RULE(all_runs_come_by_task_and_attempt) {
     for (task_id task = 3; task >= 1; task--)
         for (uint32_t attempt = 2; attempt >= 1; attempt--) {
             struct run_row run = kit_run(task, attempt); /* ended or not */
@@ -298,7 +298,7 @@ static void all_runs_come_by_task_and_attempt(struct suite *suite) {
     expect_all_runs(suite, (struct store_place){ .task = 3, .attempt = 2 }, 0, "");
 }
 
-static void events_come_forward_and_back(struct suite *suite) {
+SUITE_RULE(events_come_forward_and_back) {
     fill(suite);
     expect(suite, (struct store_question){ .kind = ASK_EVENTS }, "1 2 3 4 5 6 7 8 9");
     expect(suite, (struct store_question){ .kind = ASK_EVENTS, .after = 7 }, "8 9");
@@ -315,7 +315,7 @@ static void events_come_forward_and_back(struct suite *suite) {
     expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 77 }, "");
 }
 
-static void an_external_id_is_found_in_its_project(struct suite *suite) {
+SUITE_RULE(an_external_id_is_found_in_its_project) {
     fill(suite); /* odd numbers: web */
     struct store_question question = { .kind = ASK_EXTERNAL, .key = "card-3", .project = "web" };
     expect(suite, question, "3");
@@ -330,7 +330,7 @@ static void an_external_id_is_found_in_its_project(struct suite *suite) {
     expect(suite, question, "");
 }
 
-static void final_tasks_expire_oldest_first(struct suite *suite) {
+SUITE_RULE(final_tasks_expire_oldest_first) {
     fill(suite); /* 4, 5, 6 are final and changed at 996, 995, 994 */
     struct store_question question = { .kind = ASK_EXPIRED, .before_time = 996 };
     expect(suite, question, "6 5");
@@ -355,7 +355,7 @@ static void final_tasks_expire_oldest_first(struct suite *suite) {
     expect(suite, question, "4");
 }
 
-static void an_answer_has_a_most(struct suite *suite) {
+SUITE_RULE(an_answer_has_a_most) {
     for (uint64_t seq = 1; seq <= STORE_ANSWER_MAX + 5; seq++) {
         struct event_row event = kit_event(seq, 0);
         store_add_event(suite->batch, &event);
@@ -369,7 +369,7 @@ static void an_answer_has_a_most(struct suite *suite) {
     assert_string_equal(found.text + found.length - strlen(last), last);
 }
 
-static void texts_of_any_length_come_back(struct suite *suite) {
+SUITE_RULE(texts_of_any_length_come_back) {
     size_t size = (size_t)200 * 1024;
     _cleanup_(freep) char *json = xmalloc(size + 1);
     memset(json, 'j', size);
@@ -402,28 +402,9 @@ static void delete_and_read_on(void *ctx, const struct store_answer *answer,
     assert_string_equal(answer->specs[0].external_id, "card-2");
 }
 
-static void an_answer_outlives_a_commit_in_its_callback(struct suite *suite) {
+SUITE_RULE(an_answer_outlives_a_commit_in_its_callback) {
     fill(suite);
     task_id task = 2;
     struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
     kit_ask(suite->store, &question, delete_and_read_on, suite);
 }
-
-const struct suite_rule suite_questions[] = {
-    SUITE_RULE(specs_come_in_the_order_asked_for),
-    SUITE_RULE(when_tasks_changed_comes_without_what_they_are),
-    SUITE_RULE(titles_come_without_the_rest),
-    SUITE_RULE(runs_that_ended_come_latest_first),
-    SUITE_RULE(what_was_used_is_summed_by_hour_and_by_day),
-    SUITE_RULE(sums_outlive_their_tasks_and_are_pruned_by_themselves),
-    SUITE_RULE(a_spec_says_when_its_task_changed),
-    SUITE_RULE(the_newest_runs_come_first),
-    SUITE_RULE(all_runs_come_by_task_and_attempt),
-    SUITE_RULE(events_come_forward_and_back),
-    SUITE_RULE(an_external_id_is_found_in_its_project),
-    SUITE_RULE(final_tasks_expire_oldest_first),
-    SUITE_RULE(an_answer_has_a_most),
-    SUITE_RULE(texts_of_any_length_come_back),
-    SUITE_RULE(an_answer_outlives_a_commit_in_its_callback),
-    { NULL, NULL },
-};

@@ -22,7 +22,7 @@ static void expect_part(struct suite *suite, const char *begin, const char *expe
     assert_string_equal(strbuf_text(&part), expected);
 }
 
-static void every_field_of_a_run_comes_back(struct suite *suite) {
+SUITE_RULE(every_field_of_a_run_comes_back) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     struct task_row task = kit_task(4);
     store_add_task(suite->batch, &task);
@@ -39,7 +39,7 @@ static void every_field_of_a_run_comes_back(struct suite *suite) {
     expect_part(suite, "run ", strbuf_text(&expected));
 }
 
-static void only_runs_that_have_not_ended_are_loaded(struct suite *suite) {
+SUITE_RULE(only_runs_that_have_not_ended_are_loaded) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     for (task_id id = 1; id <= 3; id++)
         for (uint32_t attempt = 1; attempt <= 2; attempt++) {
@@ -70,7 +70,7 @@ static int note_external(void *ctx, const struct external_row *row, struct error
     return 0;
 }
 
-static void external_ids_are_loaded(struct suite *suite) {
+SUITE_RULE(external_ids_are_loaded) {
     static const char *const ids[] = { NULL, "bd-1", NULL, "card 3", "bd-4" };
     char seen[5][16] = { "" };
     for (task_id id = 1; id < ARRAY_SIZE(ids); id++) {
@@ -91,7 +91,7 @@ static void external_ids_are_loaded(struct suite *suite) {
     assert_string_equal(seen[4], "");
 }
 
-static void a_run_that_ended_can_be_opened_again(struct suite *suite) {
+SUITE_RULE(a_run_that_ended_can_be_opened_again) {
     struct task_row task = kit_task(1);
     struct run_row run = kit_run(1, 1); /* ended */
     store_add_task(suite->batch, &task);
@@ -107,7 +107,7 @@ static void a_run_that_ended_can_be_opened_again(struct suite *suite) {
     expect_part(suite, "open ", strbuf_text(&expected));
 }
 
-static void events_are_pruned_from_the_front(struct suite *suite) {
+SUITE_RULE(events_are_pruned_from_the_front) {
     for (uint64_t seq = 1; seq <= 10; seq++) {
         struct event_row row = kit_event(seq, seq % 3);
         store_add_event(suite->batch, &row);
@@ -122,7 +122,7 @@ static void events_are_pruned_from_the_front(struct suite *suite) {
                 "event 10 at=1700000006010 kind=task.state task=1/1 data=(none)\n");
 }
 
-static void the_last_event_number_outlives_its_event(struct suite *suite) {
+SUITE_RULE(the_last_event_number_outlives_its_event) {
     struct event_row row = kit_event(7, 0);
     store_add_event(suite->batch, &row);
     store_prune_events(suite->batch, 100);
@@ -131,7 +131,7 @@ static void the_last_event_number_outlives_its_event(struct suite *suite) {
     expect_part(suite, "totals", "totals last_task=0 events=0..7 tasks=0 paused=0\n");
 }
 
-static void a_project_keeps_its_prefix(struct suite *suite) {
+SUITE_RULE(a_project_keeps_its_prefix) {
     struct project_row web = { .name = "web", .prefix = "w", .created_at = 10 };
     struct project_row api = { .name = "api", .prefix = "a", .paused = true, .created_at = 20 };
     store_put_project(suite->batch, &web);
@@ -151,7 +151,7 @@ static void a_project_keeps_its_prefix(struct suite *suite) {
                 "project api prefix=a paused=1 created=20\n");
 }
 
-static void groups_limiters_and_agents_are_put_over_the_old_ones(struct suite *suite) {
+SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones) {
     struct group_row group = { .id = 3, .name = "night", .owned = true, .created_at = 10 };
     struct limiter_row limiter = { .name = "anthropic",
                                    .told = { .backoff_until = 1,
@@ -191,7 +191,7 @@ static void groups_limiters_and_agents_are_put_over_the_old_ones(struct suite *s
     expect_part(suite, "agent", "agent claude idle=0 launch_failures=0 openings=9 closed=0\n");
 }
 
-static void a_group_that_is_deleted_leaves_its_number_to_another(struct suite *suite) {
+SUITE_RULE(a_group_that_is_deleted_leaves_its_number_to_another) {
     struct group_row night = { .id = 3, .name = "night" }, day = { .id = 4, .name = "day" };
     store_put_group(suite->batch, &night);
     store_put_group(suite->batch, &day);
@@ -208,7 +208,7 @@ static void a_group_that_is_deleted_leaves_its_number_to_another(struct suite *s
     expect_part(suite, "group", "group 4 night owned=0 closed=0 times=0,0\n");
 }
 
-static void usage_adds_up_in_its_bucket(struct suite *suite) {
+SUITE_RULE(usage_adds_up_in_its_bucket) {
     struct usage_row row = { .project = "web",
                              .bucket = 300000,
                              .tokens = 100,
@@ -242,7 +242,7 @@ static void usage_adds_up_in_its_bucket(struct suite *suite) {
         "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3 money=1250000 of=4,5\n");
 }
 
-static void waits_are_put_over_the_old_ones(struct suite *suite) {
+SUITE_RULE(waits_are_put_over_the_old_ones) {
     struct wait_row row = { .project = "web", .lost = 10, .closed_since = 20 };
     struct wait_row limited = { .project = "web", .limiter = "anthropic", .lost = 30 };
     struct wait_row chosen = {
@@ -263,7 +263,7 @@ static void waits_are_put_over_the_old_ones(struct suite *suite) {
                 "wait web/anthropic/claude lost=40 closed=0\n");
 }
 
-static void a_note_is_put_over_the_old_one_and_goes_with_its_text(struct suite *suite) {
+SUITE_RULE(a_note_is_put_over_the_old_one_and_goes_with_its_text) {
     struct note_row row = { .name = "alert:disk", .text = "first" };
     struct note_row other = { .name = "alert:other", .text = "" };
     store_put_note(suite->batch, &row);
@@ -282,7 +282,7 @@ static void a_note_is_put_over_the_old_one_and_goes_with_its_text(struct suite *
     expect_part(suite, "note", "note alert:other: \n");
 }
 
-static void a_key_is_used_once(struct suite *suite) {
+SUITE_RULE(a_key_is_used_once) {
     struct key_row row = { .key = "key-1", .at = 1000, .status = 200, .answer = "{\"id\":1}" };
     struct key_row later = { .key = "key-2", .at = 2000, .status = 409 };
     store_add_key(suite->batch, &row);
@@ -298,7 +298,7 @@ static void a_key_is_used_once(struct suite *suite) {
     kit_commit(suite->store, suite->batch);
 }
 
-static void a_pause_is_kept_with_who_and_when(struct suite *suite) {
+SUITE_RULE(a_pause_is_kept_with_who_and_when) {
     store_put_pause(suite->batch, &(struct pause_row){ true, "ann", 4711 });
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
@@ -315,7 +315,7 @@ static void a_pause_is_kept_with_who_and_when(struct suite *suite) {
     assert_int_equal(totals.pause.at, 0);
 }
 
-static void a_second_open_is_refused(struct suite *suite) {
+SUITE_RULE(a_second_open_is_refused) {
     struct store_options options = { .url = suite->url, .reserve_bytes = -1 };
     struct store *second = NULL;
     struct error err = { 0 };
@@ -324,7 +324,7 @@ static void a_second_open_is_refused(struct suite *suite) {
     assert_non_null(strstr(err.text, "store '"));
 }
 
-static void the_epoch_rises_with_every_open(struct suite *suite) {
+SUITE_RULE(the_epoch_rises_with_every_open) {
     assert_int_equal(suite->report.epoch, 1);
     suite_reopen(suite);
     assert_int_equal(suite->report.epoch, 2);
@@ -338,7 +338,7 @@ static int refuse_task(void *ctx, const struct task_row *row, struct error *err)
     return row->id == 2 ? error_set(err, -ECANCELED, "the reader has enough") : 0;
 }
 
-static void a_reader_can_end_the_loading(struct suite *suite) {
+SUITE_RULE(a_reader_can_end_the_loading) {
     for (task_id id = 1; id <= 3; id++) {
         struct task_row row = kit_task(id);
         store_add_task(suite->batch, &row);
@@ -358,7 +358,7 @@ static void a_reader_can_end_the_loading(struct suite *suite) {
 
 /* --- a batch of which a part is sent ahead ------------------------------------------------------- */
 
-static void ahead_is_one_with_the_rest(struct suite *suite) {
+SUITE_RULE(ahead_is_one_with_the_rest) {
     struct task_row row = kit_task(1), other = kit_task(2);
     struct spec_row spec = kit_spec(1), second = kit_spec(2);
     store_add_event(suite->batch, &(struct event_row){ .seq = 1, .kind = "task.added", .task = 1 });
@@ -383,7 +383,7 @@ static void ahead_is_one_with_the_rest(struct suite *suite) {
     expect_part(suite, "event 2 ", "event 2 at=0 kind=task.added task=0/0 data=(none)\n");
 }
 
-static void a_mistake_that_was_sent_ahead_fails_all_of_it(struct suite *suite) {
+SUITE_RULE(a_mistake_that_was_sent_ahead_fails_all_of_it) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     struct error err = { 0 };
     struct key_row key = { .key = "k", .at = 1, .status = 200, .answer = "{}" };
@@ -401,26 +401,3 @@ static void a_mistake_that_was_sent_ahead_fails_all_of_it(struct suite *suite) {
     store_add_event(suite->batch, &(struct event_row){ .seq = 1, .kind = "daemon.started" });
     kit_commit(suite->store, suite->batch);
 }
-
-const struct suite_rule suite_rest[] = {
-    SUITE_RULE(every_field_of_a_run_comes_back),
-    SUITE_RULE(only_runs_that_have_not_ended_are_loaded),
-    SUITE_RULE(external_ids_are_loaded),
-    SUITE_RULE(a_run_that_ended_can_be_opened_again),
-    SUITE_RULE(events_are_pruned_from_the_front),
-    SUITE_RULE(the_last_event_number_outlives_its_event),
-    SUITE_RULE(a_project_keeps_its_prefix),
-    SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones),
-    SUITE_RULE(a_group_that_is_deleted_leaves_its_number_to_another),
-    SUITE_RULE(usage_adds_up_in_its_bucket),
-    SUITE_RULE(waits_are_put_over_the_old_ones),
-    SUITE_RULE(a_note_is_put_over_the_old_one_and_goes_with_its_text),
-    SUITE_RULE(a_key_is_used_once),
-    SUITE_RULE(a_pause_is_kept_with_who_and_when),
-    SUITE_RULE(a_second_open_is_refused),
-    SUITE_RULE(the_epoch_rises_with_every_open),
-    SUITE_RULE(a_reader_can_end_the_loading),
-    SUITE_RULE(ahead_is_one_with_the_rest),
-    SUITE_RULE(a_mistake_that_was_sent_ahead_fails_all_of_it),
-    { NULL, NULL },
-};

@@ -13,7 +13,7 @@
 #include "store/store_internal.h"
 #include "suite.h"
 
-static void a_new_store_is_empty(struct suite *suite) {
+SUITE_RULE(a_new_store_is_empty) {
     assert_true(suite->report.created);
     assert_false(suite->report.was_unclean);
     assert_int_equal(suite->report.epoch, 1);
@@ -33,7 +33,7 @@ static void expect_tasks(struct suite *suite, const char *expected) {
 }
 
 /* 128 rows: every value of every enum, in different company. */
-static void every_field_of_a_task_comes_back(struct suite *suite) {
+SUITE_RULE(every_field_of_a_task_comes_back) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     for (task_id id = 1; id <= 128; id++) {
         struct task_row row = kit_task(id);
@@ -46,7 +46,7 @@ static void every_field_of_a_task_comes_back(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void extreme_values_come_back(struct suite *suite) {
+SUITE_RULE(extreme_values_come_back) {
     struct task_row row = kit_task(3);
     row.told.priority = INT32_MIN;
     row.told.not_before = INT64_MAX;
@@ -63,7 +63,7 @@ static void extreme_values_come_back(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void an_empty_name_is_none(struct suite *suite) {
+SUITE_RULE(an_empty_name_is_none) {
     struct task_row row = kit_task(1);
     row.kind = row.agent = row.limiter = row.workspace = row.serial = row.resources = "";
     row.run_agent = row.run_limiter = "";
@@ -76,7 +76,7 @@ static void an_empty_name_is_none(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void tasks_come_in_the_order_of_their_numbers(struct suite *suite) {
+SUITE_RULE(tasks_come_in_the_order_of_their_numbers) {
     static const task_id added[] = { 5, 2, 9, 1000000000000, 3 };
     static const task_id sorted[] = { 2, 3, 5, 9, 1000000000000 };
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
@@ -90,7 +90,7 @@ static void tasks_come_in_the_order_of_their_numbers(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void a_change_leaves_what_scheduling_does_not_change(struct suite *suite) {
+SUITE_RULE(a_change_leaves_what_scheduling_does_not_change) {
     struct task_row row = kit_task(15);
     store_add_task(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
@@ -113,7 +113,7 @@ static void a_change_leaves_what_scheduling_does_not_change(struct suite *suite)
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void changed_dependencies_take_the_place_of_the_old_ones(struct suite *suite) {
+SUITE_RULE(changed_dependencies_take_the_place_of_the_old_ones) {
     struct task_row row = kit_task(3);
     static const task_id needs[] = { 40, 2 };
     store_add_task(suite->batch, &row);
@@ -134,7 +134,7 @@ static void changed_dependencies_take_the_place_of_the_old_ones(struct suite *su
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void a_number_is_given_once(struct suite *suite) {
+SUITE_RULE(a_number_is_given_once) {
     struct task_row row = kit_task(1);
     store_add_task(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
@@ -144,7 +144,7 @@ static void a_number_is_given_once(struct suite *suite) {
     suite_expect_failed(suite, -EEXIST);
 }
 
-static void a_task_that_is_not_there_is_not_changed(struct suite *suite) {
+SUITE_RULE(a_task_that_is_not_there_is_not_changed) {
     struct task_row row = kit_task(1);
     store_change_task(suite->batch, &row, STORE_CHANGE_NEEDS);
     suite_expect_failed(suite, -ENOENT);
@@ -178,7 +178,7 @@ static size_t expired_before(struct suite *suite, time_ms before) {
 }
 
 /* Whether users see a change is the engine's to say: rows_look. */
-static void changed_at_moves_when_users_see_a_change(struct suite *suite) {
+SUITE_RULE(changed_at_moves_when_users_see_a_change) {
     struct task_row row = kit_task(1);
     row.told.state = TASK_HELD;
     row.told.hold = HOLD_PERSON;
@@ -198,7 +198,7 @@ static void changed_at_moves_when_users_see_a_change(struct suite *suite) {
     assert_int_equal(expired_before(suite, 105), 1);
 }
 
-static void a_spec_may_come_before_its_task(struct suite *suite) {
+SUITE_RULE(a_spec_may_come_before_its_task) {
     struct task_row row = kit_task(1);
     struct spec_row spec = kit_spec(1);
     spec.external_id = "key-1";
@@ -225,7 +225,7 @@ static void suite_expect_context(struct suite *suite, task_id task, const char *
     kit_ask(suite->store, &question, compare_context, (void *)expected);
 }
 
-static void a_context_stands_beside_the_spec(struct suite *suite) {
+SUITE_RULE(a_context_stands_beside_the_spec) {
     struct task_row row = kit_task(1);
     struct spec_row spec = kit_spec(1);
     store_put_context(suite->batch, 1, "{\"merge\":\"direct\"}"); /* the task of this batch */
@@ -243,7 +243,7 @@ static void a_context_stands_beside_the_spec(struct suite *suite) {
 }
 
 /* Added and deleted in one turn: its maker need not know. */
-static void a_spec_without_its_task_is_left_out(struct suite *suite) {
+SUITE_RULE(a_spec_without_its_task_is_left_out) {
     struct task_row row = kit_task(1);
     struct spec_row spec = kit_spec(1), alone = kit_spec(2);
     store_add_task(suite->batch, &row);
@@ -255,7 +255,7 @@ static void a_spec_without_its_task_is_left_out(struct suite *suite) {
 }
 
 /* Its counters are gone with its progress, and so it is after the next start. */
-static void progress_can_be_taken_back(struct suite *suite) {
+SUITE_RULE(progress_can_be_taken_back) {
     struct task_row row = kit_task(13);
     store_add_task(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
@@ -274,7 +274,7 @@ static void progress_can_be_taken_back(struct suite *suite) {
 }
 
 /* Each value alone makes a difference. */
-static void every_part_of_the_progress_counts(struct suite *suite) {
+SUITE_RULE(every_part_of_the_progress_counts) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     for (task_id id = 1; id <= 16; id++) {
         struct task_row row = { .id = id,
@@ -305,7 +305,7 @@ static void every_part_of_the_progress_counts(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void a_task_has_one_spec(struct suite *suite) {
+SUITE_RULE(a_task_has_one_spec) {
     struct task_row row = kit_task(1);
     struct spec_row spec = kit_spec(1);
     store_add_task(suite->batch, &row);
@@ -323,7 +323,7 @@ static void add_with_external(struct suite *suite, task_id id, const char *exter
     store_add_spec(suite->batch, &spec);
 }
 
-static void an_external_id_is_unique_in_its_project(struct suite *suite) {
+SUITE_RULE(an_external_id_is_unique_in_its_project) {
     add_with_external(suite, 1, "key-1");
     add_with_external(suite, 2, "key-1"); /* another project */
     add_with_external(suite, 3, NULL);
@@ -333,7 +333,7 @@ static void an_external_id_is_unique_in_its_project(struct suite *suite) {
     suite_expect_failed(suite, -EEXIST);
 }
 
-static void a_deleted_task_leaves_only_its_events(struct suite *suite) {
+SUITE_RULE(a_deleted_task_leaves_only_its_events) {
     struct task_row row = kit_task(3);
     struct run_row run = kit_run(3, 1);
     struct event_row of_task = kit_event(1, 3), of_none = kit_event(2, 0);
@@ -365,7 +365,7 @@ static void a_deleted_task_leaves_only_its_events(struct suite *suite) {
     kit_commit(suite->store, suite->batch);
 }
 
-static void the_highest_number_outlives_its_task(struct suite *suite) {
+SUITE_RULE(the_highest_number_outlives_its_task) {
     struct task_row row = kit_task(41);
     store_add_task(suite->batch, &row);
     row = kit_task(42);
@@ -382,7 +382,7 @@ static void the_highest_number_outlives_its_task(struct suite *suite) {
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 42);
 }
 
-static void numbers_can_be_taken_without_a_task(struct suite *suite) {
+SUITE_RULE(numbers_can_be_taken_without_a_task) {
     store_take_numbers(suite->batch, 40);
     store_take_numbers(suite->batch, 17); /* those are among them */
     kit_commit(suite->store, suite->batch);
@@ -397,7 +397,7 @@ static void numbers_can_be_taken_without_a_task(struct suite *suite) {
 }
 
 /* One of each kind of write, and then one that cannot be. */
-static void a_batch_is_written_whole_or_not_at_all(struct suite *suite) {
+SUITE_RULE(a_batch_is_written_whole_or_not_at_all) {
     struct task_row row = kit_task(1);
     struct event_row event = kit_event(1, 1);
     struct key_row key = { .key = "key-1", .at = 5, .status = 200, .answer = "{}" };
@@ -445,7 +445,7 @@ static void a_batch_is_written_whole_or_not_at_all(struct suite *suite) {
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 2);
 }
 
-static void writes_of_a_batch_happen_in_their_order(struct suite *suite) {
+SUITE_RULE(writes_of_a_batch_happen_in_their_order) {
     struct task_row row = kit_task(1);
     store_add_task(suite->batch, &row);
     store_delete_task(suite->batch, 1);
@@ -459,7 +459,7 @@ static void writes_of_a_batch_happen_in_their_order(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void a_batch_owns_its_texts(struct suite *suite) {
+SUITE_RULE(a_batch_owns_its_texts) {
     char title[] = "the title", json[] = "{\"a\":1}", kind[] = "kind";
     task_id needs[] = { 8, 9 };
     struct task_row row = kit_task(1);
@@ -479,7 +479,7 @@ static void a_batch_owns_its_texts(struct suite *suite) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-static void large_batches_are_one_batch(struct suite *suite) {
+SUITE_RULE(large_batches_are_one_batch) {
     for (task_id id = 1; id <= 3000; id++) {
         struct task_row row = kit_task(id);
         store_add_task(suite->batch, &row);
@@ -590,7 +590,7 @@ static void check_columns(struct suite *suite, struct columns_check *check, task
 }
 
 /* From the lists of columns alone: so a new one is tried without a word here. */
-static void every_column_comes_back(struct suite *suite) {
+SUITE_RULE(every_column_comes_back) {
     struct columns_check check = { 0 };
     task_id spec = 0;
     for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++) {
@@ -611,32 +611,3 @@ static void every_column_comes_back(struct suite *suite) {
     suite_reopen(suite);
     check_columns(suite, &check, spec);
 }
-
-const struct suite_rule suite_tasks[] = {
-    SUITE_RULE(every_column_comes_back),
-    SUITE_RULE(a_new_store_is_empty),
-    SUITE_RULE(every_field_of_a_task_comes_back),
-    SUITE_RULE(extreme_values_come_back),
-    SUITE_RULE(an_empty_name_is_none),
-    SUITE_RULE(tasks_come_in_the_order_of_their_numbers),
-    SUITE_RULE(a_change_leaves_what_scheduling_does_not_change),
-    SUITE_RULE(changed_dependencies_take_the_place_of_the_old_ones),
-    SUITE_RULE(a_number_is_given_once),
-    SUITE_RULE(a_task_that_is_not_there_is_not_changed),
-    SUITE_RULE(changed_at_moves_when_users_see_a_change),
-    SUITE_RULE(a_task_has_one_spec),
-    SUITE_RULE(a_spec_may_come_before_its_task),
-    SUITE_RULE(a_spec_without_its_task_is_left_out),
-    SUITE_RULE(a_context_stands_beside_the_spec),
-    SUITE_RULE(progress_can_be_taken_back),
-    SUITE_RULE(every_part_of_the_progress_counts),
-    SUITE_RULE(an_external_id_is_unique_in_its_project),
-    SUITE_RULE(a_deleted_task_leaves_only_its_events),
-    SUITE_RULE(the_highest_number_outlives_its_task),
-    SUITE_RULE(numbers_can_be_taken_without_a_task),
-    SUITE_RULE(a_batch_is_written_whole_or_not_at_all),
-    SUITE_RULE(writes_of_a_batch_happen_in_their_order),
-    SUITE_RULE(a_batch_owns_its_texts),
-    SUITE_RULE(large_batches_are_one_batch),
-    { NULL, NULL },
-};

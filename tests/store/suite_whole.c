@@ -39,7 +39,7 @@ static void expect_keys(struct suite *suite, const char *behind, size_t limit,
 }
 
 /* Bytes have one order; letters have as many as there are languages. */
-static void keys_come_in_the_order_of_their_bytes(struct suite *suite) {
+SUITE_RULE(keys_come_in_the_order_of_their_bytes) {
     static const char *const names[] = { "b", "\xc3\xa4", "B", "a-1", "a", "_", "a 1" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         store_add_key(suite->batch, &(struct key_row){ .key = names[i],
@@ -55,7 +55,7 @@ static void keys_come_in_the_order_of_their_bytes(struct suite *suite) {
     expect_keys(suite, "\xc3\xa4", 0, "");
 }
 
-static void keys_come_page_by_page(struct suite *suite) {
+SUITE_RULE(keys_come_page_by_page) {
     for (unsigned i = 0; i < 2500; i++) {
         char key[32];
         (void)snprintf(key, sizeof(key), "k%u", i * 7919 % 2500);
@@ -107,7 +107,7 @@ static void spend(struct suite *suite, enum spent_span span, const char *agent, 
         &(struct spent_row){ .span = span, .project = "web", .agent = agent, .at = at, .runs = 1 });
 }
 
-static void what_was_used_can_be_had_apart(struct suite *suite) {
+SUITE_RULE(what_was_used_can_be_had_apart) {
     spend(suite, SPENT_BOTH, "claude", HOURS(30));
     kit_commit(suite->store, suite->batch);
     spend(suite, SPENT_BOTH, "codex", HOURS(30));
@@ -119,7 +119,7 @@ static void what_was_used_can_be_had_apart(struct suite *suite) {
     expect_sums(suite, false, 2, "hour 31 web/- 1\n");
 }
 
-static void a_sum_can_be_of_the_hour_or_of_the_day_alone(struct suite *suite) {
+SUITE_RULE(a_sum_can_be_of_the_hour_or_of_the_day_alone) {
     spend(suite, SPENT_HOUR, "claude", HOURS(30));
     spend(suite, SPENT_DAY, "claude", HOURS(49));
     kit_commit(suite->store, suite->batch);
@@ -147,7 +147,7 @@ static struct store *open_as(struct suite *suite, enum store_use use, uint64_t e
     return store;
 }
 
-static void who_reads_is_not_counted(struct suite *suite) {
+SUITE_RULE(who_reads_is_not_counted) {
     struct task_row task = kit_task(1);
     store_add_task(suite->batch, &task);
     kit_commit(suite->store, suite->batch);
@@ -168,7 +168,7 @@ static void who_reads_is_not_counted(struct suite *suite) {
     assert_false(suite->report.was_unclean);
 }
 
-static void an_epoch_can_be_put_above_that_of_another_store(struct suite *suite) {
+SUITE_RULE(an_epoch_can_be_put_above_that_of_another_store) {
     store_close(suite->store);
     suite->store = open_as(suite, STORE_USE_WORK, 41, &suite->report);
     assert_int_equal(suite->report.epoch, 42);
@@ -185,7 +185,7 @@ static void expect_unfinished(struct suite *suite, bool unfinished) {
     assert_true(!look.there || look.unfinished == unfinished);
 }
 
-static void nobody_works_with_an_unfinished_copy(struct suite *suite) {
+SUITE_RULE(nobody_works_with_an_unfinished_copy) {
     store_close(suite->store);
     suite->store = open_as(suite, STORE_USE_COPY, 0, NULL);
     store_put_note(suite->batch, &(struct note_row){ .name = "store.copy", .text = "not yet" });
@@ -219,7 +219,7 @@ static int count_row(void *ctx, enum store_table table, const void *row, struct 
 }
 
 /* More than one answer brings of everything that is asked for. */
-static void a_scan_brings_every_row_once(struct suite *suite) {
+SUITE_RULE(a_scan_brings_every_row_once) {
     for (task_id id = 1; id <= 1200; id++) {
         struct task_row task = kit_task(id);
         struct spec_row spec = kit_spec(id);
@@ -250,15 +250,3 @@ static void a_scan_brings_every_row_once(struct suite *suite) {
     assert_int_equal(digest.rows[STORE_TOTALS], 1);
     assert_int_equal(digest.rows[STORE_NOTES], 0);
 }
-
-const struct suite_rule suite_whole[] = {
-    SUITE_RULE(keys_come_in_the_order_of_their_bytes),
-    SUITE_RULE(keys_come_page_by_page),
-    SUITE_RULE(what_was_used_can_be_had_apart),
-    SUITE_RULE(a_sum_can_be_of_the_hour_or_of_the_day_alone),
-    SUITE_RULE(who_reads_is_not_counted),
-    SUITE_RULE(an_epoch_can_be_put_above_that_of_another_store),
-    SUITE_RULE(nobody_works_with_an_unfinished_copy),
-    SUITE_RULE(a_scan_brings_every_row_once),
-    { NULL, NULL },
-};

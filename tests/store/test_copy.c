@@ -1,16 +1,13 @@
 /* test_copy.c: a history in another store is the same history, whatever interrupts its way there. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/alloc.h"
 #include "copy_kit.h"
+#include "harness/test.h"
 #include "history.h"
 
 /* Whose openings and commits take their time. */
@@ -25,7 +22,7 @@ static uint64_t all_rows(const struct store_digest *digest) {
     return rows;
 }
 
-static void every_table_comes_over_as_it_was(void **state) {
+TEST_WITH(every_table_comes_over_as_it_was, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -75,7 +72,7 @@ static void count_tables(const char *path, struct strbuf *out) {
     sqlite3_close(db);
 }
 
-static void no_table_of_the_file_is_left_out(void **state) {
+TEST_WITH(no_table_of_the_file_is_left_out, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
@@ -106,7 +103,7 @@ static void spent_text(struct store *store, struct strbuf *out) {
     }
 }
 
-static void hours_and_days_are_copied_each_for_itself(void **state) {
+TEST_WITH(hours_and_days_are_copied_each_for_itself, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -124,7 +121,7 @@ static void hours_and_days_are_copied_each_for_itself(void **state) {
 }
 
 /* A file keeps any bytes, PostgreSQL keeps characters (U+FFFD for what is none): the same history all the same. */
-static void what_is_no_text_hinders_no_copy(void **state) {
+TEST_WITH(what_is_no_text_hinders_no_copy, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -140,7 +137,7 @@ static void what_is_no_text_hinders_no_copy(void **state) {
     }
 }
 
-static void numbers_that_were_given_are_not_given_again(void **state) {
+TEST_WITH(numbers_that_were_given_are_not_given_again, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -161,7 +158,7 @@ static void numbers_that_were_given_are_not_given_again(void **state) {
     }
 }
 
-static void the_epoch_goes_on(void **state) {
+TEST_WITH(the_epoch_goes_on, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -195,7 +192,7 @@ static void go_on(struct copy_kit *f, const char *a, const char *b, struct histo
     copy_kit_expect_same(a, b);
 }
 
-static void any_history_goes_on_in_its_copy(void **state) {
+TEST_WITH(any_history_goes_on_in_its_copy, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         for (uint64_t seed = 1; seed <= (has_server(from, to) ? 2 : 6); seed++) {
@@ -217,7 +214,7 @@ static void any_history_goes_on_in_its_copy(void **state) {
 
 /* --- interrupted ----------------------------------------------------------------------------------- */
 
-static void a_copy_that_ends_after_any_commit_is_gone_on_with(void **state) {
+TEST_WITH(a_copy_that_ends_after_any_commit_is_gone_on_with, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     static const size_t sizes[] = { 1, 7, 1000 };
     FOR_PAIRS(from, to) {
@@ -250,7 +247,7 @@ static void a_copy_that_ends_after_any_commit_is_gone_on_with(void **state) {
     }
 }
 
-static void a_copy_can_be_interrupted_again_and_again(void **state) {
+TEST_WITH(a_copy_can_be_interrupted_again_and_again, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
     copy_kit_make_rich(f, a);
@@ -267,7 +264,7 @@ static void a_copy_can_be_interrupted_again_and_again(void **state) {
     copy_kit_expect_same(a, b);
 }
 
-static void a_copy_that_ends_before_it_was_compared_is_compared(void **state) {
+TEST_WITH(a_copy_that_ends_before_it_was_compared_is_compared, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
     copy_kit_make_rich(f, a);
@@ -281,29 +278,4 @@ static void a_copy_that_ends_before_it_was_compared_is_compared(void **state) {
     assert_int_equal(report.written, 0);
     assert_true(all_rows(&report.digest) > 100);
     copy_kit_expect_same(a, b);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_table_comes_over_as_it_was, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(no_table_of_the_file_is_left_out, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(hours_and_days_are_copied_each_for_itself, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(what_is_no_text_hinders_no_copy, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(numbers_that_were_given_are_not_given_again, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(the_epoch_goes_on, copy_kit_begin, copy_kit_end),
-        cmocka_unit_test_setup_teardown(any_history_goes_on_in_its_copy, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_copy_that_ends_after_any_commit_is_gone_on_with,
-                                        copy_kit_begin, copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_copy_can_be_interrupted_again_and_again, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_copy_that_ends_before_it_was_compared_is_compared,
-                                        copy_kit_begin, copy_kit_end),
-    };
-    return cmocka_run_group_tests_name("store copy", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* test_copy_refused.c: what is not copied, and that to read is not to change. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "copy_kit.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static struct store *open_for(struct copy_kit *f, const char *url, enum store_use use) {
@@ -40,7 +36,7 @@ static void interrupt(struct copy_kit *f, const char *from, const char *to) {
     assert_int_equal(copy_kit_try(f, from, to, 10, &stopping, &report), -ECANCELED);
 }
 
-static void a_copy_is_not_gone_on_with_when_from_has_changed(void **state) {
+TEST_WITH(a_copy_is_not_gone_on_with_when_from_has_changed, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -56,7 +52,7 @@ static void a_copy_is_not_gone_on_with_when_from_has_changed(void **state) {
     }
 }
 
-static void a_place_that_is_not_empty_is_refused(void **state) {
+TEST_WITH(a_place_that_is_not_empty_is_refused, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -73,7 +69,7 @@ static void a_place_that_is_not_empty_is_refused(void **state) {
     }
 }
 
-static void a_copy_that_is_finished_is_a_store_like_any_other(void **state) {
+TEST_WITH(a_copy_that_is_finished_is_a_store_like_any_other, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
     copy_kit_make_rich(f, a);
@@ -82,7 +78,7 @@ static void a_copy_that_is_finished_is_a_store_like_any_other(void **state) {
     copy_kit_expect_same(a, b);
 }
 
-static void a_store_in_use_is_neither_read_nor_written(void **state) {
+TEST_WITH(a_store_in_use_is_neither_read_nor_written, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -98,7 +94,7 @@ static void a_store_in_use_is_neither_read_nor_written(void **state) {
     }
 }
 
-static void nothing_is_made_when_there_is_nothing_to_copy(void **state) {
+TEST_WITH(nothing_is_made_when_there_is_nothing_to_copy, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     for (enum kind kind = 0; kind < copy_kit_kinds(); kind++) {
         f->url_count = 0;
@@ -108,14 +104,14 @@ static void nothing_is_made_when_there_is_nothing_to_copy(void **state) {
     }
 }
 
-static void a_store_is_not_copied_into_itself(void **state) {
+TEST_WITH(a_store_is_not_copied_into_itself, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE);
     copy_kit_make_rich(f, a);
     expect_refused(f, a, a, -EINVAL, "into itself");
 }
 
-static void an_unfinished_copy_is_not_copied(void **state) {
+TEST_WITH(an_unfinished_copy_is_not_copied, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
     copy_kit_make_rich(f, a);
@@ -131,7 +127,7 @@ static void put_into_copy(struct copy_kit *f, const char *url, const struct note
     store_close(store);
 }
 
-static void a_copy_that_differs_stays_unfinished(void **state) {
+TEST_WITH(a_copy_that_differs_stays_unfinished, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -150,7 +146,7 @@ static void a_copy_that_differs_stays_unfinished(void **state) {
     }
 }
 
-static void a_mark_that_says_nothing_is_refused(void **state) {
+TEST_WITH(a_mark_that_says_nothing_is_refused, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     static const char *const texts[] = { "", "2 1 1 1 tasks 5 x", "1 1 1 1 nonsense 5 x",
                                          "1 1 1 tasks 5 x", "1 1 1 1 tasks 5" };
@@ -178,7 +174,7 @@ static char *sub_folder(struct copy_kit *f, const char *name) {
 }
 
 /* Also when its last user did not close it: then most of it is in the log. */
-static void reading_leaves_every_byte_as_it_was(void **state) {
+TEST_WITH(reading_leaves_every_byte_as_it_was, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     _cleanup_(freep) char *home = sub_folder(f, "home");
     _cleanup_(freep) char *crashed = sub_folder(f, "crashed");
@@ -202,7 +198,7 @@ static void reading_leaves_every_byte_as_it_was(void **state) {
     expect_same_bytes(home, kept);
 }
 
-static void what_is_no_store_is_not_read(void **state) {
+TEST_WITH(what_is_no_store_is_not_read, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE);
     static const char text[] = "a text that is long enough to be no database of anybody's";
@@ -210,31 +206,4 @@ static void what_is_no_store_is_not_read(void **state) {
     expect_refused(f, a, copy_kit_place(f, MEMORY), -EUCLEAN, "is no store");
     assert_int_equal(file_write(a, text, strlen(text), &f->err), 0);
     expect_refused(f, a, copy_kit_place(f, MEMORY), -EUCLEAN, "is damaged");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_copy_is_not_gone_on_with_when_from_has_changed,
-                                        copy_kit_begin, copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_place_that_is_not_empty_is_refused, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_copy_that_is_finished_is_a_store_like_any_other,
-                                        copy_kit_begin, copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_store_in_use_is_neither_read_nor_written, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(nothing_is_made_when_there_is_nothing_to_copy,
-                                        copy_kit_begin, copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_store_is_not_copied_into_itself, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(an_unfinished_copy_is_not_copied, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_copy_that_differs_stays_unfinished, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(a_mark_that_says_nothing_is_refused, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(reading_leaves_every_byte_as_it_was, copy_kit_begin,
-                                        copy_kit_end),
-        cmocka_unit_test_setup_teardown(what_is_no_store_is_not_read, copy_kit_begin, copy_kit_end),
-    };
-    return cmocka_run_group_tests_name("store copy refused", tests, NULL, NULL);
 }

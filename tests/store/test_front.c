@@ -2,10 +2,7 @@
  *
  * The backend here answers when the test says so, as a database on the network would. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "store/store_internal.h"
 
@@ -126,7 +122,7 @@ static void commit(struct fixture *f) {
     store_commit(f->store, f->batch, committed, f);
 }
 
-static void an_answer_may_come_later(void **state) {
+TEST_WITH(an_answer_may_come_later, set_up, tear_down) {
     struct fixture *f = *state;
     commit(f);
     assert_int_equal(seen.commits, 1);
@@ -189,7 +185,7 @@ static void add_task_without_number(struct fixture *f) {
     store_add_task(f->batch, &row);
 }
 
-static void mistakes_of_the_caller_do_not_pass(void **state) {
+TEST_WITH(mistakes_of_the_caller_do_not_pass, set_up, tear_down) {
     struct fixture *f = *state;
     expect_abort(commit_twice, f);
     expect_abort(change_in_flight, f);
@@ -197,7 +193,7 @@ static void mistakes_of_the_caller_do_not_pass(void **state) {
     expect_abort(add_task_without_number, f);
 }
 
-static void an_empty_batch_is_ok_at_once(void **state) {
+TEST_WITH(an_empty_batch_is_ok_at_once, set_up, tear_down) {
     struct fixture *f = *state;
     store_commit(f->store, f->batch, committed, f);
     assert_int_equal(f->answers, 1);
@@ -205,7 +201,7 @@ static void an_empty_batch_is_ok_at_once(void **state) {
     assert_int_equal(seen.commits, 0);
 }
 
-static void a_failed_commit_is_not_the_end(void **state) {
+TEST_WITH(a_failed_commit_is_not_the_end, set_up, tear_down) {
     struct fixture *f = *state;
     struct error err = { 0 };
     error_set(&err, -ENOSPC, "the disk is full");
@@ -227,7 +223,7 @@ static void copied(void *ctx, const struct error *err) {
     *(struct error *)ctx = *err;
 }
 
-static void after_an_unknown_outcome_nothing_is_answered(void **state) {
+TEST_WITH(after_an_unknown_outcome_nothing_is_answered, set_up, tear_down) {
     struct fixture *f = *state;
     struct error err = { 0 };
     error_set(&err, -EIO, "the disk is broken");
@@ -263,7 +259,7 @@ static void commit_again(void *ctx, enum store_outcome outcome, const struct err
     commit(ctx);
 }
 
-static void the_next_commit_may_come_from_the_answer(void **state) {
+TEST_WITH(the_next_commit_may_come_from_the_answer, set_up, tear_down) {
     struct fixture *f = *state;
     store_put_pause(f->batch, &(struct pause_row){ .paused = true });
     store_commit(f->store, f->batch, commit_again, f);
@@ -274,7 +270,7 @@ static void the_next_commit_may_come_from_the_answer(void **state) {
     assert_int_equal(f->answers, 2);
 }
 
-static void a_question_has_a_limit(void **state) {
+TEST_WITH(a_question_has_a_limit, set_up, tear_down) {
     struct fixture *f = *state;
     struct store_question question = { .kind = ASK_EVENTS };
     store_ask(f->store, &question, answered, f);
@@ -287,7 +283,7 @@ static void a_question_has_a_limit(void **state) {
     assert_int_equal(seen.last_limit, STORE_ANSWER_MAX);
 }
 
-static void outputs_are_untouched_on_failure(void **state) {
+TEST_WITH(outputs_are_untouched_on_failure, set_up, tear_down) {
     struct fixture *f = *state;
     struct error err = { 0 };
     struct store_totals totals = { .tasks = 99 };
@@ -304,7 +300,7 @@ static void outputs_are_untouched_on_failure(void **state) {
     assert_null(store);
 }
 
-static void what_a_backend_cannot_do_is_said(void **state) {
+TEST_WITH(what_a_backend_cannot_do_is_said, set_up, tear_down) {
     struct fixture *f = *state;
     struct error err = { 0 };
     char kept[512];
@@ -314,26 +310,7 @@ static void what_a_backend_cannot_do_is_said(void **state) {
     assert_int_equal(store_restore("memory:", "copy", kept, &err), -ENOTSUP);
 }
 
-static void every_outcome_has_a_name(void **state) {
-    (void)state;
+TEST_WITH(every_outcome_has_a_name, set_up, tear_down) {
     for (unsigned i = 0; i < STORE_OUTCOME_MAX; i++)
         assert_true(strlen(store_outcome_name((enum store_outcome)i)) > 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_answer_may_come_later, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(mistakes_of_the_caller_do_not_pass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_batch_is_ok_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_failed_commit_is_not_the_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(after_an_unknown_outcome_nothing_is_answered, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_next_commit_may_come_from_the_answer, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_question_has_a_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(outputs_are_untouched_on_failure, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_backend_cannot_do_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_outcome_has_a_name, set_up, tear_down),
-    };
-    return cmocka_run_group_tests_name("store_front", tests, NULL, NULL);
 }

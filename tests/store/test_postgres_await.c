@@ -1,18 +1,14 @@
 /* test_postgres_await.c: who finds the store in use may wait for it, and knows who has it. Needs
  * SLUICE_TEST_POSTGRES. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "os/clock.h"
 #include "store/await.h"
@@ -110,8 +106,9 @@ static void take_over(uint64_t epoch, bool was_unclean) {
     store_close(mine);
 }
 
-static void who_waits_has_it_when_it_is_closed(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(who_waits_has_it_when_it_is_closed) {
     hold("");
     wait_for_it();
     soon(let_go);
@@ -120,8 +117,7 @@ static void who_waits_has_it_when_it_is_closed(void **state) {
     take_over(2, false);
 }
 
-static void who_waits_has_it_when_the_holder_is_lost(void **state) {
-    (void)state;
+FIXTURE_TEST(who_waits_has_it_when_the_holder_is_lost) {
     hold("");
     wait_for_it();
     soon(break_off);
@@ -130,8 +126,7 @@ static void who_waits_has_it_when_the_holder_is_lost(void **state) {
     take_over(2, true);
 }
 
-static void a_store_that_nobody_has_is_free(void **state) {
-    (void)state;
+FIXTURE_TEST(a_store_that_nobody_has_is_free) {
     wait_for_it();
     run_loop();
     assert_int_equal(result, 0);
@@ -144,15 +139,13 @@ static void take_at_once(void *ctx, int r, const struct error *err) {
     take_over(1, false);
 }
 
-static void it_can_be_opened_where_it_is_told(void **state) {
-    (void)state;
+FIXTURE_TEST(it_can_be_opened_where_it_is_told) {
     struct error err = { 0 };
     assert_int_equal(store_await(loop, url, take_at_once, NULL, &await, &err), 0);
     run_loop();
 }
 
-static void who_gives_up_is_told_nothing(void **state) {
-    (void)state;
+FIXTURE_TEST(who_gives_up_is_told_nothing) {
     hold("");
     wait_for_it();
     await = store_await_cancel(await);
@@ -162,8 +155,7 @@ static void who_gives_up_is_told_nothing(void **state) {
     assert_int_equal(result, 0);
 }
 
-static void a_server_that_is_away_is_told(void **state) {
-    (void)state;
+FIXTURE_TEST(a_server_that_is_away_is_told) {
     struct error err = { 0 };
     int r = store_await(loop, "postgresql://me@127.0.0.1:1/x", is_free, NULL, &await, &err);
     if (r == 0) {
@@ -183,8 +175,7 @@ static void tick(void *ctx) {
 
 /* It takes connections, and says nothing. Whoever waits goes on with the next host, and everybody else goes on
  * meanwhile. */
-static void a_frozen_host_is_left_for_the_next_one(void **state) {
-    (void)state;
+FIXTURE_TEST(a_frozen_host_is_left_for_the_next_one) {
     char frozen[32];
     int fd = kit_postgres_frozen(frozen);
     kit_postgres_second(schema, frozen, url);
@@ -201,8 +192,7 @@ static void a_frozen_host_is_left_for_the_next_one(void **state) {
 }
 
 /* The first refuses at once, the second by its silence. */
-static void when_no_host_can_be_used_the_last_one_is_told(void **state) {
-    (void)state;
+FIXTURE_TEST(when_no_host_can_be_used_the_last_one_is_told) {
     char frozen[32], words[128];
     int fd = kit_postgres_frozen(frozen);
     (void)snprintf(url, sizeof(url), "postgresql://me:s3cret@127.0.0.1:1,%s/x?connect_timeout=2",
@@ -216,8 +206,7 @@ static void when_no_host_can_be_used_the_last_one_is_told(void **state) {
     assert_null(strstr(told.text, "s3cret"));
 }
 
-static void a_frozen_host_does_not_hide_who_has_it(void **state) {
-    (void)state;
+FIXTURE_TEST(a_frozen_host_does_not_hide_who_has_it) {
     char frozen[32], who[STORE_WHO_MAX] = "";
     struct error err = { 0 };
     hold("here/17");
@@ -241,8 +230,7 @@ int epoll_ctl(int set, int operation, int fd, struct epoll_event *event) {
 }
 
 /* Whoever calls has no handle yet: it would be told of one that it cannot cancel. */
-static void a_wait_that_cannot_begin_is_told_by_its_result_alone(void **state) {
-    (void)state;
+FIXTURE_TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone) {
     struct error err = { 0 };
     no_watches = true;
     int r = store_await(loop, url, is_free, NULL, &await, &err);
@@ -259,8 +247,7 @@ static void forbid_watches(void *ctx) {
 }
 
 /* The connection is watched anew when it is up. */
-static void a_wait_that_cannot_go_on_is_told_once(void **state) {
-    (void)state;
+FIXTURE_TEST(a_wait_that_cannot_go_on_is_told_once) {
     wait_for_it();
     timer = loop_timer_new(loop, forbid_watches, NULL);
     loop_timer_set(loop, timer, clock_read_steady());
@@ -289,8 +276,7 @@ static void run_until_heard(const char *name) {
 }
 
 /* Over the connection that waits: nobody is kept waiting for it. */
-static void who_waits_hears_who_has_it(void **state) {
-    (void)state;
+FIXTURE_TEST(who_waits_hears_who_has_it) {
     char who[STORE_WHO_MAX] = "x";
     hold("here/17 unix:/run/sluice.sock");
     wait_for_it();
@@ -303,8 +289,7 @@ static void who_waits_hears_who_has_it(void **state) {
     assert_int_equal(result, 0);
 }
 
-static void a_holder_without_a_table_has_no_name(void **state) {
-    (void)state;
+FIXTURE_TEST(a_holder_without_a_table_has_no_name) {
     hold("here/17");
     kit_postgres_run(schema, "ALTER TABLE store RENAME TO hidden", value);
     wait_for_it();
@@ -315,8 +300,7 @@ static void a_holder_without_a_table_has_no_name(void **state) {
     assert_int_equal(result, 0);
 }
 
-static void who_has_it_says_so(void **state) {
-    (void)state;
+FIXTURE_TEST(who_has_it_says_so) {
     char who[STORE_WHO_MAX] = "x";
     struct error err = { 0 };
     assert_int_equal(store_holder(url, who, &err), 0);
@@ -333,8 +317,7 @@ static void who_has_it_says_so(void **state) {
 }
 
 /* The row of a holder that died is nobody's. */
-static void who_is_gone_has_it_no_more(void **state) {
-    (void)state;
+FIXTURE_TEST(who_is_gone_has_it_no_more) {
     char who[STORE_WHO_MAX] = "x";
     struct error err = { 0 };
     hold("here/17");
@@ -348,29 +331,10 @@ static void who_is_gone_has_it_no_more(void **state) {
     assert_string_equal(who, "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     if (!kit_postgres())
         return 77; /* skipped: there is no server */
-    const struct CMUnitTest tests[] = {
-        TEST(who_waits_has_it_when_it_is_closed),
-        TEST(who_waits_has_it_when_the_holder_is_lost),
-        TEST(a_store_that_nobody_has_is_free),
-        TEST(it_can_be_opened_where_it_is_told),
-        TEST(who_gives_up_is_told_nothing),
-        TEST(a_server_that_is_away_is_told),
-        TEST(a_frozen_host_is_left_for_the_next_one),
-        TEST(when_no_host_can_be_used_the_last_one_is_told),
-        TEST(a_frozen_host_does_not_hide_who_has_it),
-        TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone),
-        TEST(a_wait_that_cannot_go_on_is_told_once),
-        TEST(who_waits_hears_who_has_it),
-        TEST(a_holder_without_a_table_has_no_name),
-        TEST(who_has_it_says_so),
-        TEST(who_is_gone_has_it_no_more),
-    };
-    int failed = cmocka_run_group_tests_name("store_postgres_await", tests, NULL, NULL);
+    int failed = tests_run();
     kit_postgres_finish();
     return failed;
 }

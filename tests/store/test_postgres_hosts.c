@@ -2,18 +2,14 @@
  * Needs SLUICE_TEST_POSTGRES. */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "harness/patience.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "store/postgres_internal.h"
 
@@ -31,8 +27,7 @@ static void expect_refused(const char *where, int code, const char *words) {
 /* --- the URL ------------------------------------------------------------------------------------------- */
 
 /* Of several hosts the one that takes writes is looked for, however they are named. */
-static void several_hosts_are_several_by_name_and_by_address(void **state) {
-    (void)state;
+TEST(several_hosts_are_several_by_name_and_by_address) {
     static const struct {
         const char *url;
         bool many;
@@ -66,8 +61,7 @@ static void expect_option(const struct pg_host *host, const char *keyword, const
 }
 
 /* As libpq takes the lists apart; everything else is for each of them. */
-static void each_host_has_its_part_of_the_lists(void **state) {
-    (void)state;
+TEST(each_host_has_its_part_of_the_lists) {
     struct pg_place place = { 0 };
     const char *where =
         "postgresql://me:s3%27cr%5Cet@a:7,b,[::1]:9/x?hostaddr=,10.0.0.2,&sslmode=require";
@@ -94,8 +88,7 @@ static void each_host_has_its_part_of_the_lists(void **state) {
     pg_place_finish(&place);
 }
 
-static void lists_that_do_not_fit_are_said(void **state) {
-    (void)state;
+TEST(lists_that_do_not_fit_are_said) {
     expect_refused("postgresql://me:s3cret@a,b/x?port=1,2,3", -ECONNREFUSED,
                    "3 port numbers to 2 hosts");
     expect_refused("postgresql://me:s3cret@a,b/x?hostaddr=127.0.0.1", -ECONNREFUSED,
@@ -106,8 +99,7 @@ static void lists_that_do_not_fit_are_said(void **state) {
 
 /* It takes connections, and says nothing: each host has a time of its own. Where the second connection goes is
  * known by then, and it does not wait for the first host once more. */
-static void a_frozen_host_is_left_for_the_next_one(void **state) {
-    (void)state;
+TEST(a_frozen_host_is_left_for_the_next_one) {
     char frozen[32], where[256];
     int fd = kit_postgres_frozen(frozen);
     kit_postgres_second(0, frozen, where);
@@ -119,8 +111,7 @@ static void a_frozen_host_is_left_for_the_next_one(void **state) {
     assert_int_equal(tried, 1);
 }
 
-static void when_no_host_can_be_used_the_last_one_is_told(void **state) {
-    (void)state;
+TEST(when_no_host_can_be_used_the_last_one_is_told) {
     char frozen[32], where[256], words[128];
     int fd = kit_postgres_frozen(frozen);
     (void)snprintf(where, sizeof(where),
@@ -150,8 +141,7 @@ static int answer_as_standby(int frozen) {
 }
 
 /* Perhaps not for long: the primary comes back, or this one takes its place. Whoever can wait shall wait. */
-static void hosts_without_a_primary_are_as_good_as_away(void **state) {
-    (void)state;
+TEST(hosts_without_a_primary_are_as_good_as_away) {
     char host[32], where[256];
     struct pg_place place = { 0 };
     struct pg_link link = { 0 };
@@ -186,15 +176,7 @@ static void hosts_without_a_primary_are_as_good_as_away(void **state) {
 int main(void) {
     if (!kit_postgres())
         return 77; /* skipped: there is no server */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_hosts_are_several_by_name_and_by_address),
-        cmocka_unit_test(each_host_has_its_part_of_the_lists),
-        cmocka_unit_test(lists_that_do_not_fit_are_said),
-        cmocka_unit_test(a_frozen_host_is_left_for_the_next_one),
-        cmocka_unit_test(when_no_host_can_be_used_the_last_one_is_told),
-        cmocka_unit_test(hosts_without_a_primary_are_as_good_as_away),
-    };
-    int failed = cmocka_run_group_tests_name("store_postgres_hosts", tests, NULL, NULL);
+    int failed = tests_run();
     kit_postgres_finish();
     return failed;
 }

@@ -1,15 +1,11 @@
 /* test_postgres_lost.c: what a commit or a question becomes when the server refuses it, is silent, or is lost. Needs
  * SLUICE_TEST_POSTGRES. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "store/postgres_internal.h"
 
@@ -89,8 +85,9 @@ static void wait_until_broken(void) {
 
 /* --- lost ------------------------------------------------------------------------------------------ */
 
-static void a_connection_that_ends_is_known_at_once(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(a_connection_that_ends_is_known_at_once) {
     open_store("");
     assert_null(store_why_broken(store));
     end_writer();
@@ -99,8 +96,7 @@ static void a_connection_that_ends_is_known_at_once(void **state) {
     expect(STORE_UNKNOWN, -ECONNRESET, "the store has stopped");
 }
 
-static void the_connection_for_questions_counts_too(void **state) {
-    (void)state;
+FIXTURE_TEST(the_connection_for_questions_counts_too) {
     open_store("");
     end_reader();
     wait_until_broken();
@@ -112,8 +108,7 @@ static void take_error(void *ctx, const struct store_answer *answer, const struc
     *(struct error *)ctx = err ? *err : (struct error){ 0 };
 }
 
-static void a_question_is_answered_when_its_connection_is_lost(void **state) {
-    (void)state;
+FIXTURE_TEST(a_question_is_answered_when_its_connection_is_lost) {
     struct error err = { 0 };
     open_store("");
     end_reader();
@@ -121,8 +116,7 @@ static void a_question_is_answered_when_its_connection_is_lost(void **state) {
     assert_int_equal(err.code, -ECONNRESET);
 }
 
-static void a_commit_whose_connection_is_lost_is_unknown(void **state) {
-    (void)state;
+FIXTURE_TEST(a_commit_whose_connection_is_lost_is_unknown) {
     open_store("");
     end_writer();
     expect(STORE_UNKNOWN, -ECONNRESET, "may be done or not");
@@ -130,8 +124,7 @@ static void a_commit_whose_connection_is_lost_is_unknown(void **state) {
 }
 
 /* Nobody sees it before its COMMIT, and without that it never was. */
-static void what_was_sent_ahead_goes_with_its_connection(void **state) {
-    (void)state;
+FIXTURE_TEST(what_was_sent_ahead_goes_with_its_connection) {
     open_store("");
     add_note("ahead");
     store_send_ahead(store, batch);
@@ -191,8 +184,7 @@ static void hear_answer_of(struct pg_link *link) {
     loop_timer_free(kit_loop, timer);
 }
 
-static void a_commit_is_told_once_when_the_other_connection_is_lost(void **state) {
-    (void)state;
+FIXTURE_TEST(a_commit_is_told_once_when_the_other_connection_is_lost) {
     int told = 0;
     open_store("");
     PGconn *other = lock_tables();
@@ -212,8 +204,7 @@ static void count_answer(void *ctx, const struct store_answer *answer, const str
     ++*(int *)ctx;
 }
 
-static void a_question_is_told_once_when_the_other_connection_is_lost(void **state) {
-    (void)state;
+FIXTURE_TEST(a_question_is_told_once_when_the_other_connection_is_lost) {
     int told = 0;
     open_store("");
     PGconn *other = lock_tables();
@@ -227,8 +218,7 @@ static void a_question_is_told_once_when_the_other_connection_is_lost(void **sta
 }
 
 /* As a pooler could do it, or somebody who takes the lock away. */
-static void who_was_taken_over_writes_nothing_more(void **state) {
-    (void)state;
+FIXTURE_TEST(who_was_taken_over_writes_nothing_more) {
     open_store("");
     add_note("mine");
     kit_commit(store, batch);
@@ -239,8 +229,7 @@ static void who_was_taken_over_writes_nothing_more(void **state) {
     expect(STORE_UNKNOWN, -ESTALE, "the store has stopped");
 }
 
-static void a_server_that_is_silent_is_not_waited_for(void **state) {
-    (void)state;
+FIXTURE_TEST(a_server_that_is_silent_is_not_waited_for) {
     open_store("&answer_timeout=1");
     PGconn *other = lock_tables();
     expect(STORE_UNKNOWN, -ETIMEDOUT, "it has not answered in time");
@@ -262,8 +251,7 @@ static void refuse_with(const char *sqlstate) {
         run("CREATE TRIGGER refuse BEFORE INSERT ON note EXECUTE FUNCTION refuse()");
 }
 
-static void what_the_server_refuses_has_failed_and_the_store_goes_on(void **state) {
-    (void)state;
+FIXTURE_TEST(what_the_server_refuses_has_failed_and_the_store_goes_on) {
     static const struct {
         const char *sqlstate;
         int code;
@@ -288,8 +276,7 @@ static void what_the_server_refuses_has_failed_and_the_store_goes_on(void **stat
     kit_commit(store, batch);
 }
 
-static void what_cannot_be_trusted_any_more_is_unknown(void **state) {
-    (void)state;
+FIXTURE_TEST(what_cannot_be_trusted_any_more_is_unknown) {
     static const char *const states[] = { "XX001", "25006", "58030" };
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
         open_store("");
@@ -304,8 +291,7 @@ static void what_cannot_be_trusted_any_more_is_unknown(void **state) {
 }
 
 /* A deadlock with somebody's maintenance goes by. */
-static void what_is_only_in_the_way_is_tried_again(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_only_in_the_way_is_tried_again) {
     open_store("");
     run("CREATE SEQUENCE tries");
     run("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
@@ -335,8 +321,7 @@ static void load_again(void *ctx, enum store_outcome outcome, const struct error
 }
 
 /* The engine does so: it builds its core again from what is there. */
-static void everything_can_be_loaded_as_soon_as_a_commit_has_failed(void **state) {
-    (void)state;
+FIXTURE_TEST(everything_can_be_loaded_as_soon_as_a_commit_has_failed) {
     open_store("");
     struct task_row task = kit_task(1);
     store_add_task(batch, &task);
@@ -367,8 +352,7 @@ static void keep_outcome(void *ctx, enum store_outcome outcome, const struct err
     *(enum store_outcome *)ctx = outcome;
 }
 
-static void what_is_given_up_is_told_before_that_returns(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_given_up_is_told_before_that_returns) {
     enum store_outcome outcome = STORE_OK;
     struct error why = { 0 }, told = { 0 };
     open_store("");
@@ -390,8 +374,7 @@ static void close_when_lost(void *ctx, const struct store_answer *answer, const 
 }
 
 /* The second one is told nothing: there is no store any more that could answer. */
-static void a_store_can_be_closed_where_its_loss_is_told(void **state) {
-    (void)state;
+FIXTURE_TEST(a_store_can_be_closed_where_its_loss_is_told) {
     int told = 0;
     struct error err = { 0 };
     open_store("");
@@ -403,8 +386,7 @@ static void a_store_can_be_closed_where_its_loss_is_told(void **state) {
     assert_int_equal(told, 1);
 }
 
-static void a_store_can_be_closed_where_its_commit_is_told(void **state) {
-    (void)state;
+FIXTURE_TEST(a_store_can_be_closed_where_its_commit_is_told) {
     bool came = false;
     struct error err = { 0 };
     open_store("");
@@ -417,8 +399,7 @@ static void a_store_can_be_closed_where_its_commit_is_told(void **state) {
 /* --- what is written -------------------------------------------------------------------------------- */
 
 /* What an agent prints may be anything; the end of its run is kept all the same. */
-static void what_is_no_text_is_kept_as_text(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_no_text_is_kept_as_text) {
     struct run_row ended = kit_run(1, 1);
     ended.message = "half \xc3( a \xff character";
     open_store("");
@@ -429,8 +410,7 @@ static void what_is_no_text_is_kept_as_text(void **state) {
 }
 
 /* An agent may say that it has used anything. The end of its run must be kept all the same. */
-static void a_sum_without_room_stays_at_its_end(void **state) {
-    (void)state;
+FIXTURE_TEST(a_sum_without_room_stays_at_its_end) {
     open_store("");
     for (int i = 0; i < 2; i++) {
         for (int rows = 0; rows < 2; rows++) {
@@ -450,8 +430,7 @@ static void a_sum_without_room_stays_at_its_end(void **state) {
     assert_string_equal(value, "9223372036854775807 9223372036854775807");
 }
 
-static void a_batch_of_any_size_is_one_commit(void **state) {
-    (void)state;
+FIXTURE_TEST(a_batch_of_any_size_is_one_commit) {
     size_t size = (size_t)1 << 17;
     _cleanup_(freep) char *json = xmalloc(size);
     memset(json, 'x', size);
@@ -517,8 +496,7 @@ static void explain(struct pg_link *link, enum statement s, enum sql_form form) 
 }
 
 /* With a plan that looks at every row a statement would get slower with every task that was ever done. */
-static void every_statement_has_its_index(void **state) {
-    (void)state;
+FIXTURE_TEST(every_statement_has_its_index) {
     struct error err = { 0 };
     kit_loop = loop_free(kit_loop);
     open_store("");
@@ -531,34 +509,10 @@ static void every_statement_has_its_index(void **state) {
     assert_int_equal(pg_link_pipeline(link, &err), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     if (!kit_postgres())
         return 77; /* skipped: there is no server */
-    const struct CMUnitTest tests[] = {
-        TEST(a_connection_that_ends_is_known_at_once),
-        TEST(the_connection_for_questions_counts_too),
-        TEST(a_question_is_answered_when_its_connection_is_lost),
-        TEST(a_commit_whose_connection_is_lost_is_unknown),
-        TEST(what_was_sent_ahead_goes_with_its_connection),
-        TEST(a_commit_is_told_once_when_the_other_connection_is_lost),
-        TEST(a_question_is_told_once_when_the_other_connection_is_lost),
-        TEST(who_was_taken_over_writes_nothing_more),
-        TEST(a_server_that_is_silent_is_not_waited_for),
-        TEST(what_the_server_refuses_has_failed_and_the_store_goes_on),
-        TEST(what_cannot_be_trusted_any_more_is_unknown),
-        TEST(what_is_only_in_the_way_is_tried_again),
-        TEST(everything_can_be_loaded_as_soon_as_a_commit_has_failed),
-        TEST(a_store_can_be_closed_where_its_commit_is_told),
-        TEST(a_store_can_be_closed_where_its_loss_is_told),
-        TEST(what_is_given_up_is_told_before_that_returns),
-        TEST(what_is_no_text_is_kept_as_text),
-        TEST(a_sum_without_room_stays_at_its_end),
-        TEST(a_batch_of_any_size_is_one_commit),
-        TEST(every_statement_has_its_index),
-    };
-    int failed = cmocka_run_group_tests_name("store_postgres_lost", tests, NULL, NULL);
+    int failed = tests_run();
     kit_postgres_finish();
     return failed;
 }

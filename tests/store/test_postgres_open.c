@@ -1,17 +1,13 @@
 /* test_postgres_open.c: what is wrong with a server, a schema or a role is said, with what mends it. Needs
  * SLUICE_TEST_POSTGRES, whose role may make roles, databases and schemas. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "os/files.h"
 #include "store/postgres_internal.h"
@@ -78,8 +74,9 @@ static void run(const char *sql) {
 
 /* --- the URL ---------------------------------------------------------------------------------------- */
 
-static void what_is_no_url_is_said(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, NULL)
+
+FIXTURE_TEST(what_is_no_url_is_said) {
     expect_refused("postgresql://me:s3cret@[::1/x", -EINVAL,
                    "postgresql://USER@HOST:PORT/DATABASE");
     expect_refused("postgresql://me:s3cret%zz@here/x", -EINVAL, "'postgresql://me@here/x'");
@@ -91,8 +88,7 @@ static void what_is_no_url_is_said(void **state) {
     expect_refused("postgresql://here/x?answer_timeout=0", -EINVAL, "1 to 600 seconds");
 }
 
-static void a_password_is_never_shown(void **state) {
-    (void)state;
+FIXTURE_TEST(a_password_is_never_shown) {
     static const char *const urls[] = {
         "postgresql://me:s3cret@here/x?schema=a&sslmode=require",
         "postgresql://me:s3:@cret@here/x?schema=a&sslmode=require",
@@ -113,8 +109,7 @@ static void a_password_is_never_shown(void **state) {
     }
 }
 
-static void each_schema_has_a_lock_of_its_own(void **state) {
-    (void)state;
+FIXTURE_TEST(each_schema_has_a_lock_of_its_own) {
     struct pg_place a = { 0 }, b = { 0 }, c = { 0 };
     assert_int_equal(pg_place_parse("postgresql://here/x", &a, NULL), 0);
     assert_int_equal(pg_place_parse("postgres://me@there/x?schema=sluice", &b, NULL), 0);
@@ -129,8 +124,7 @@ static void each_schema_has_a_lock_of_its_own(void **state) {
 
 /* --- the server ------------------------------------------------------------------------------------- */
 
-static void who_does_not_answer_is_named(void **state) {
-    (void)state;
+FIXTURE_TEST(who_does_not_answer_is_named) {
     char where[256];
     struct error err = { 0 };
     other_url(NULL, "s3cret", "1", NULL, where);
@@ -140,15 +134,13 @@ static void who_does_not_answer_is_named(void **state) {
     assert_null(strstr(err.text, "  "));
 }
 
-static void a_wrong_password_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_wrong_password_is_refused) {
     char where[256];
     other_url(NULL, "s3cret", NULL, NULL, where);
     expect_refused(where, -EACCES, "check the role, its password and the database");
 }
 
-static void a_database_that_is_not_there_is_named(void **state) {
-    (void)state;
+FIXTURE_TEST(a_database_that_is_not_there_is_named) {
     char where[256];
     struct error err = { 0 };
     other_url(NULL, NULL, NULL, "nowhere_at_all", where);
@@ -156,8 +148,7 @@ static void a_database_that_is_not_there_is_named(void **state) {
     assert_non_null(strstr(err.text, "\"nowhere_at_all\" does not exist"));
 }
 
-static void a_database_of_another_encoding_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_database_of_another_encoding_is_refused) {
     char name[48], sql[200], where[256];
     (void)snprintf(name, sizeof(name), "latin_%d", (int)getpid());
     (void)snprintf(sql, sizeof(sql),
@@ -190,23 +181,20 @@ static void check_session(const char *encoding, const char *fsync, const char *s
     pg_place_finish(&place);
 }
 
-static void a_server_that_syncs_nothing_is_warned_of(void **state) {
-    (void)state;
+FIXTURE_TEST(a_server_that_syncs_nothing_is_warned_of) {
     check_session("UTF8", "on", "f", 0);
     assert_string_equal(strbuf_text(&heard), "");
     check_session("UTF8", "off", "f", 0);
     assert_non_null(strstr(strbuf_text(&heard), "a power cut may lose"));
 }
 
-static void a_standby_server_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_standby_server_is_refused) {
     check_session("UTF8", "on", "t", -EROFS);
 }
 
 /* --- the schema ------------------------------------------------------------------------------------- */
 
-static void tables_of_another_program_are_left_alone(void **state) {
-    (void)state;
+FIXTURE_TEST(tables_of_another_program_are_left_alone) {
     char sql[128];
     (void)snprintf(sql, sizeof(sql),
                    "CREATE SCHEMA test_%d_%zu; CREATE TABLE test_%d_%zu.accounts (id int)",
@@ -217,8 +205,7 @@ static void tables_of_another_program_are_left_alone(void **state) {
     assert_string_equal(value, "0");
 }
 
-static void a_newer_version_is_refused_and_stays(void **state) {
-    (void)state;
+FIXTURE_TEST(a_newer_version_is_refused_and_stays) {
     struct error err = { 0 };
     assert_int_equal(try_open(url, &err), 0);
     run("UPDATE store SET version = version + 1");
@@ -227,8 +214,7 @@ static void a_newer_version_is_refused_and_stays(void **state) {
     assert_string_equal(value, "1");
 }
 
-static void who_did_not_close_it_is_told(void **state) {
-    (void)state;
+FIXTURE_TEST(who_did_not_close_it_is_told) {
     struct store_report report;
     store_close(kit_open(url, &report));
     assert_true(report.created);
@@ -242,8 +228,7 @@ static void who_did_not_close_it_is_told(void **state) {
 }
 
 /* The name of a daemon has the path of its socket in it, and a path may be any bytes. */
-static void a_daemon_whose_name_is_no_text_can_have_it(void **state) {
-    (void)state;
+FIXTURE_TEST(a_daemon_whose_name_is_no_text_can_have_it) {
     struct store_options options = { .url = url, .who = "box/17 unix:/home/J\xfcrgen/sock" };
     struct store *store = NULL;
     struct error err = { 0 };
@@ -287,8 +272,7 @@ static void put_note(void) {
     store_close(store);
 }
 
-static void an_older_version_is_migrated_in_one_step_each(void **state) {
-    (void)state;
+FIXTURE_TEST(an_older_version_is_migrated_in_one_step_each) {
     struct store_report report = { 0 };
     struct error err = { 0 };
     put_note();
@@ -318,8 +302,7 @@ static void make_first_version(void) {
         " -1, -1, NULL, NULL, 0, false, NULL, -1, NULL, false, 0, 0)");
 }
 
-static void the_first_version_keeps_its_runs(void **state) {
-    (void)state;
+FIXTURE_TEST(the_first_version_keeps_its_runs) {
     struct error err = { 0 };
     make_first_version();
     if (try_open(url, &err) < 0)
@@ -340,8 +323,7 @@ static void the_first_version_keeps_its_runs(void **state) {
     " WHERE relnamespace = '%1$s'::regnamespace)"
 
 /* Tables that are made from columns.h are those that the steps lead to. */
-static void a_new_schema_is_as_a_migrated_one(void **state) {
-    (void)state;
+FIXTURE_TEST(a_new_schema_is_as_a_migrated_one) {
     struct error err = { 0 };
     char name[48], sql[2048];
     make_first_version();
@@ -367,8 +349,7 @@ static void a_new_schema_is_as_a_migrated_one(void **state) {
     assert_string_equal(value, "t");
 }
 
-static void new_columns_are_added_by_a_migration(void **state) {
-    (void)state;
+FIXTURE_TEST(new_columns_are_added_by_a_migration) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     sql_add_columns(SQL_POSTGRES, 8, &sql);
     assert_string_equal(strbuf_text(&sql),
@@ -379,8 +360,7 @@ static void new_columns_are_added_by_a_migration(void **state) {
                         "ALTER TABLE run ADD COLUMN cgroup text;");
 }
 
-static void a_migration_that_fails_leaves_the_old_version(void **state) {
-    (void)state;
+FIXTURE_TEST(a_migration_that_fails_leaves_the_old_version) {
     struct store_report report = { 0 };
     struct error err = { 0 };
     put_note();
@@ -391,8 +371,7 @@ static void a_migration_that_fails_leaves_the_old_version(void **state) {
     assert_int_equal(try_open(url, &err), 0);
 }
 
-static void looking_changes_nothing(void **state) {
-    (void)state;
+FIXTURE_TEST(looking_changes_nothing) {
     struct store_look look = { 0 };
     struct error err = { 0 };
     assert_int_equal(store_look(url, &look, &err), 0);
@@ -436,8 +415,7 @@ static void grant(const char *what, const char *role) {
 }
 
 /* Who makes the tables and who works with them may be two. */
-static void a_daemon_needs_no_more_than_rows(void **state) {
-    (void)state;
+FIXTURE_TEST(a_daemon_needs_no_more_than_rows) {
     char role[32], where[256];
     struct error err = { 0 };
     make_role(role, where);
@@ -462,8 +440,7 @@ static void a_daemon_needs_no_more_than_rows(void **state) {
     drop_role(role);
 }
 
-static void a_role_that_only_reads_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_role_that_only_reads_is_refused) {
     char role[32], where[256], sql[128];
     struct error err = { 0 };
     assert_int_equal(try_open(url, &err), 0);
@@ -496,8 +473,7 @@ static void expect_session(const char *where, const char *settings) {
 }
 
 /* Whatever the role was given: a commit is on disk when it is answered, and nothing ends the session. */
-static void the_settings_of_a_role_do_not_weaken_it(void **state) {
-    (void)state;
+FIXTURE_TEST(the_settings_of_a_role_do_not_weaken_it) {
     char role[32], where[256], sql[300];
     struct error err = { 0 };
     assert_int_equal(try_open(url, &err), 0);
@@ -526,36 +502,10 @@ static void the_settings_of_a_role_do_not_weaken_it(void **state) {
     drop_role(role);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-
 int main(void) {
     if (!kit_postgres())
         return 77; /* skipped: there is no server */
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_no_url_is_said),
-        TEST(a_password_is_never_shown),
-        TEST(each_schema_has_a_lock_of_its_own),
-        TEST(who_does_not_answer_is_named),
-        TEST(a_wrong_password_is_refused),
-        TEST(a_database_that_is_not_there_is_named),
-        TEST(a_database_of_another_encoding_is_refused),
-        TEST(a_server_that_syncs_nothing_is_warned_of),
-        TEST(a_standby_server_is_refused),
-        TEST(tables_of_another_program_are_left_alone),
-        TEST(a_newer_version_is_refused_and_stays),
-        TEST(who_did_not_close_it_is_told),
-        TEST(a_daemon_whose_name_is_no_text_can_have_it),
-        TEST(an_older_version_is_migrated_in_one_step_each),
-        TEST(the_first_version_keeps_its_runs),
-        TEST(a_new_schema_is_as_a_migrated_one),
-        TEST(new_columns_are_added_by_a_migration),
-        TEST(a_migration_that_fails_leaves_the_old_version),
-        TEST(looking_changes_nothing),
-        TEST(a_daemon_needs_no_more_than_rows),
-        TEST(a_role_that_only_reads_is_refused),
-        TEST(the_settings_of_a_role_do_not_weaken_it),
-    };
-    int failed = cmocka_run_group_tests_name("store_postgres_open", tests, NULL, NULL);
+    int failed = tests_run();
     kit_postgres_finish();
     strbuf_finish(&heard);
     return failed;

@@ -1,16 +1,12 @@
 /* test_sqlite_await.c: who finds a file in use may wait for it, and has it the moment it is free. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "os/loop.h"
 #include "store/await.h"
@@ -71,7 +67,9 @@ static void hold(struct fixture *f, const char *who) {
     assert_int_equal(open_as(f, who, NULL, &f->holder), 0);
 }
 
-static void test_who_waits_gets_it_when_it_is_free(void **state) {
+#define CASE(name_) TEST_WITH(name_, set_up, tear_down)
+
+CASE(test_who_waits_gets_it_when_it_is_free) {
     struct fixture *f = *state;
     struct store_await *await = NULL;
     struct store *store = NULL;
@@ -87,7 +85,7 @@ static void test_who_waits_gets_it_when_it_is_free(void **state) {
     store_close(store);
 }
 
-static void test_who_gives_up_waiting_holds_nothing(void **state) {
+CASE(test_who_gives_up_waiting_holds_nothing) {
     struct fixture *f = *state;
     struct store_await *await = NULL;
     hold(f, "a/1");
@@ -98,7 +96,7 @@ static void test_who_gives_up_waiting_holds_nothing(void **state) {
     assert_int_equal(f->told, 0);
 }
 
-static void test_whoever_finds_it_in_use_is_told_by_whom(void **state) {
+CASE(test_whoever_finds_it_in_use_is_told_by_whom) {
     struct fixture *f = *state;
     struct store *store = NULL;
     char who[STORE_WHO_MAX] = "?";
@@ -121,7 +119,7 @@ static void test_whoever_finds_it_in_use_is_told_by_whom(void **state) {
 }
 
 /* Whatever was said, a process that has died holds nothing. */
-static void test_a_dead_holder_is_none(void **state) {
+CASE(test_a_dead_holder_is_none) {
     struct fixture *f = *state;
     char who[STORE_WHO_MAX] = "?";
     pid_t child = fork();
@@ -141,22 +139,10 @@ static void test_a_dead_holder_is_none(void **state) {
     assert_int_equal(open_as(f, "b/2", await, &f->holder), 0);
 }
 
-static void test_a_store_in_memory_cannot_be_waited_for(void **state) {
+CASE(test_a_store_in_memory_cannot_be_waited_for) {
     struct fixture *f = *state;
     struct store_await *await = NULL;
     char who[STORE_WHO_MAX];
     assert_int_equal(store_await(f->loop, "memory:", is_free, f, &await, &f->err), -ENOTSUP);
     assert_int_equal(store_holder("memory:", who, &f->err), -ENOTSUP);
-}
-
-int main(void) {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(test_who_waits_gets_it_when_it_is_free),
-        CASE(test_who_gives_up_waiting_holds_nothing),
-        CASE(test_whoever_finds_it_in_use_is_told_by_whom),
-        CASE(test_a_dead_holder_is_none),
-        CASE(test_a_store_in_memory_cannot_be_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* test_sqlite_care.c: the log stays short, the disk may be full, and indexes are used. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "harness/small_disk.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "store/sqlite_internal.h"
 
@@ -45,7 +41,9 @@ static enum store_outcome add_bytes(struct store *store, task_id first, size_t b
     return outcome;
 }
 
-static void the_log_is_cut_off_when_nothing_happens(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, kit_file_open, tear_down)
+
+FIXTURE_TEST(the_log_is_cut_off_when_nothing_happens) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     assert_int_equal(add_bytes(store, 1, 10000, &f->err), STORE_OK);
@@ -60,7 +58,7 @@ static void the_log_is_cut_off_when_nothing_happens(void **state) {
     store_close(store);
 }
 
-static void a_long_log_is_copied_and_used_again(void **state) {
+FIXTURE_TEST(a_long_log_is_copied_and_used_again) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     assert_int_equal(add_bytes(store, 1, 6 << 20, &f->err), STORE_OK); /* > 1,000 pages */
@@ -74,7 +72,7 @@ static void a_long_log_is_copied_and_used_again(void **state) {
 }
 
 /* Nobody is ever idle: the log stays short all the same. */
-static void the_log_is_bounded_without_any_care(void **state) {
+FIXTURE_TEST(the_log_is_bounded_without_any_care) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     for (task_id i = 0; i < 24; i++)
@@ -154,7 +152,7 @@ static void fill_a_real_disk(struct kit_file *f) {
     store_close(store);
 }
 
-static void a_really_full_disk_loses_nothing(void **state) {
+FIXTURE_TEST(a_really_full_disk_loses_nothing) {
     struct kit_file *f = *state;
     if (!small_disk_mount(f->folder, DISK_MB)) {
         print_message("no right to mount a small disk here: not tested\n");
@@ -163,7 +161,7 @@ static void a_really_full_disk_loses_nothing(void **state) {
     fill_a_real_disk(f);
 }
 
-static void the_reserve_comes_back_with_the_space(void **state) {
+FIXTURE_TEST(the_reserve_comes_back_with_the_space) {
     struct kit_file *f = *state;
     struct store *store = open_with_reserve(f);
     struct sqlite_store *sqlite = (struct sqlite_store *)store;
@@ -196,7 +194,7 @@ static void expect_plan(struct store *store, struct strbuf *sql, const char *pla
     assert_string_equal(strbuf_text(&text), plan);
 }
 
-static void questions_use_their_index(void **state) {
+FIXTURE_TEST(questions_use_their_index) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     static const struct {
@@ -241,7 +239,7 @@ static void questions_use_their_index(void **state) {
 }
 
 /* The settings that durability stands on, as another look at the open connection finds them. */
-static void the_settings_are_those_of_the_design(void **state) {
+FIXTURE_TEST(the_settings_are_those_of_the_design) {
     struct kit_file *f = *state;
     static const struct {
         const char *pragma;
@@ -269,19 +267,4 @@ static void the_settings_are_those_of_the_design(void **state) {
     _cleanup_(freep) char *shared = kit_path(f->folder, "store.db-shm");
     assert_int_equal(access(shared, F_OK), -1); /* EXCLUSIVE: nobody else may come */
     store_close(store);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(the_log_is_cut_off_when_nothing_happens),
-        TEST(a_long_log_is_copied_and_used_again),
-        TEST(the_log_is_bounded_without_any_care),
-        TEST(the_reserve_comes_back_with_the_space),
-        TEST(questions_use_their_index),
-        TEST(the_settings_are_those_of_the_design),
-        TEST(a_really_full_disk_loses_nothing), /* last: it leaves the common file systems */
-    };
-    return cmocka_run_group_tests_name("sqlite_care", tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* test_sqlite_copy.c: a copy holds what the store held, and the way back works. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "harness/test.h"
 #include "history.h"
 #include "os/files.h"
 #include "store/sqlite_internal.h"
@@ -91,7 +87,9 @@ static void go_on(struct fixture *f) {
     go_on_with(f, 1000);
 }
 
-static void a_copy_can_be_opened(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(a_copy_can_be_opened) {
     struct fixture *f = *state;
     struct store_report report;
     struct stat st;
@@ -106,7 +104,7 @@ static void a_copy_can_be_opened(void **state) {
     assert_false(report.created);
 }
 
-static void a_copy_takes_the_place_of_an_older_one(void **state) {
+FIXTURE_TEST(a_copy_takes_the_place_of_an_older_one) {
     struct fixture *f = *state;
     assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     go_on(f);
@@ -123,7 +121,7 @@ static void copied(void *ctx, const struct error *err) {
 }
 
 /* Pages that were copied change again before the copy is whole. */
-static void a_copy_is_made_while_the_store_goes_on(void **state) {
+FIXTURE_TEST(a_copy_is_made_while_the_store_goes_on) {
     struct fixture *f = *state;
     ((struct sqlite_store *)f->store)->backup_pages = 1;
     store_backup(f->store, f->copy, copied, f);
@@ -143,7 +141,7 @@ static void a_copy_is_made_while_the_store_goes_on(void **state) {
     expect_held(f, f->copy, NULL);
 }
 
-static void one_copy_at_a_time(void **state) {
+FIXTURE_TEST(one_copy_at_a_time) {
     struct fixture *f = *state;
     _cleanup_(freep) char *other = kit_path(f->folder, "other");
     store_backup(f->store, f->copy, copied, f);
@@ -156,7 +154,7 @@ static void one_copy_at_a_time(void **state) {
 }
 
 /* After any number of steps: while it is copied, and while it is checked. */
-static void an_interrupted_copy_leaves_nothing(void **state) {
+FIXTURE_TEST(an_interrupted_copy_leaves_nothing) {
     struct fixture *f = *state;
     ((struct sqlite_store *)f->store)->backup_pages = 7;
     _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
@@ -178,7 +176,7 @@ static void an_interrupted_copy_leaves_nothing(void **state) {
     go_on(f);
 }
 
-static void a_close_ends_a_copy(void **state) {
+FIXTURE_TEST(a_close_ends_a_copy) {
     struct fixture *f = *state;
     _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
     store_backup(f->store, f->copy, copied, f);
@@ -190,7 +188,7 @@ static void a_close_ends_a_copy(void **state) {
 }
 
 /* Left by a copy that was interrupted. */
-static void half_a_copy_is_in_nobodys_way(void **state) {
+FIXTURE_TEST(half_a_copy_is_in_nobodys_way) {
     struct fixture *f = *state;
     _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
     int fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -200,7 +198,7 @@ static void half_a_copy_is_in_nobodys_way(void **state) {
     expect_held(f, f->copy, NULL);
 }
 
-static void a_copy_is_not_made_in_wrong_places(void **state) {
+FIXTURE_TEST(a_copy_is_not_made_in_wrong_places) {
     struct fixture *f = *state;
     assert_int_equal(kit_backup(f->store, f->path, &f->err), -EINVAL);
     expect_text(f, "is the store itself");
@@ -212,7 +210,7 @@ static void a_copy_is_not_made_in_wrong_places(void **state) {
     go_on(f); /* and the store is none the worse for it */
 }
 
-static void restore_brings_the_copy_back(void **state) {
+FIXTURE_TEST(restore_brings_the_copy_back) {
     struct fixture *f = *state;
     struct store_report report;
     char kept[512] = "";
@@ -234,7 +232,7 @@ static void restore_brings_the_copy_back(void **state) {
 }
 
 /* The old store died: what it wrote last is in its log, which must go with it and nowhere else. */
-static void restore_takes_the_old_log_away(void **state) {
+FIXTURE_TEST(restore_takes_the_old_log_away) {
     struct fixture *f = *state;
     char kept[512] = "";
     _cleanup_(freep) char *log = kit_path(f->folder, "store.db-wal");
@@ -260,7 +258,7 @@ static void restore_takes_the_old_log_away(void **state) {
 }
 
 /* Somebody has copied the file and its log by hand, after the daemon had died. */
-static void a_copy_with_its_log_is_read_and_left_alone(void **state) {
+FIXTURE_TEST(a_copy_with_its_log_is_read_and_left_alone) {
     struct fixture *f = *state;
     char kept[512];
     _cleanup_(freep) char *by_hand = kit_folder();
@@ -288,7 +286,7 @@ static void spoil(const char *path, off_t offset) {
 }
 
 /* Of a daemon that died: what its log has is counted, and the next start finds it as it was. */
-static void a_look_reads_the_log_and_leaves_it(void **state) {
+FIXTURE_TEST(a_look_reads_the_log_and_leaves_it) {
     struct fixture *f = *state;
     _cleanup_(freep) char *dead = kit_folder();
     _cleanup_(freep) char *path = kit_path(dead, "store.db");
@@ -312,7 +310,7 @@ static void a_look_reads_the_log_and_leaves_it(void **state) {
     kit_remove_folder(dead);
 }
 
-static void restore_works_where_nothing_is(void **state) {
+FIXTURE_TEST(restore_works_where_nothing_is) {
     struct fixture *f = *state;
     char kept[512] = "x";
     assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
@@ -322,7 +320,7 @@ static void restore_works_where_nothing_is(void **state) {
     expect_held(f, other, NULL);
 }
 
-static void restore_heals_a_damaged_store(void **state) {
+FIXTURE_TEST(restore_heals_a_damaged_store) {
     struct fixture *f = *state;
     struct store_report report;
     char kept[512];
@@ -336,7 +334,7 @@ static void restore_heals_a_damaged_store(void **state) {
     assert_true(report.epoch > 1000); /* nobody knows which ones the damaged store had given */
 }
 
-static void restore_refuses_what_is_no_good_copy(void **state) {
+FIXTURE_TEST(restore_refuses_what_is_no_good_copy) {
     struct fixture *f = *state;
     char kept[512] = "as before";
     assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
@@ -376,7 +374,7 @@ static void interrupt(struct fixture *f) {
     f->store = store_close(f->store);
 }
 
-static void a_restore_is_finished_by_the_next_start(void **state) {
+FIXTURE_TEST(a_restore_is_finished_by_the_next_start) {
     struct fixture *f = *state;
     interrupt(f);
     expect_held(f, f->path, NULL);
@@ -388,7 +386,7 @@ static void a_restore_is_finished_by_the_next_start(void **state) {
 
 /* The log had moved already, the database had not. A log of the old store must not meet the new
  * one, and both must meet again. */
-static void old_files_stay_together(void **state) {
+FIXTURE_TEST(old_files_stay_together) {
     struct fixture *f = *state;
     interrupt(f);
     _cleanup_(freep) char *log = kit_path(f->folder, "store.db-wal");
@@ -403,7 +401,7 @@ static void old_files_stay_together(void **state) {
 }
 
 /* Everything old had moved: there is no database at all. It must not be taken for a new store. */
-static void a_store_that_is_between_two_files_is_not_empty(void **state) {
+FIXTURE_TEST(a_store_that_is_between_two_files_is_not_empty) {
     struct fixture *f = *state;
     interrupt(f);
     _cleanup_(freep) char *kept = kit_path(f->folder, "store.db.before-restore.1");
@@ -414,38 +412,11 @@ static void a_store_that_is_between_two_files_is_not_empty(void **state) {
 }
 
 /* The copy was not whole: it does not count. */
-static void half_a_restore_does_not_count(void **state) {
+FIXTURE_TEST(half_a_restore_does_not_count) {
     struct fixture *f = *state;
     _cleanup_(freep) char *partial = kit_path(f->folder, "store.db-restored.partial");
     f->store = store_close(f->store);
     kit_copy_file(f->path, partial);
     spoil(partial, 4096);
     expect_held(f, f->path, NULL);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_copy_can_be_opened),
-        TEST(a_copy_takes_the_place_of_an_older_one),
-        TEST(a_copy_is_made_while_the_store_goes_on),
-        TEST(one_copy_at_a_time),
-        TEST(an_interrupted_copy_leaves_nothing),
-        TEST(a_close_ends_a_copy),
-        TEST(half_a_copy_is_in_nobodys_way),
-        TEST(a_copy_is_not_made_in_wrong_places),
-        TEST(restore_brings_the_copy_back),
-        TEST(restore_takes_the_old_log_away),
-        TEST(a_copy_with_its_log_is_read_and_left_alone),
-        TEST(a_look_reads_the_log_and_leaves_it),
-        TEST(restore_works_where_nothing_is),
-        TEST(restore_heals_a_damaged_store),
-        TEST(restore_refuses_what_is_no_good_copy),
-        TEST(a_restore_is_finished_by_the_next_start),
-        TEST(old_files_stay_together),
-        TEST(a_store_that_is_between_two_files_is_not_empty),
-        TEST(half_a_restore_does_not_count),
-    };
-    return cmocka_run_group_tests_name("sqlite_copy", tests, NULL, NULL);
 }

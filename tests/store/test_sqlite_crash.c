@@ -4,18 +4,14 @@
  * The history is played once for every operation that changes the disk, and dies there.
  *   test_sqlite_crash [HISTORY [CUTS]]   another history; so many power cuts per operation */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/number.h"
 #include "crash.h"
+#include "harness/test.h"
 
 #define SECOND_SAMPLE 37 /* every so many crash points, all points of the recovery */
 
@@ -38,8 +34,9 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void a_history_without_a_fault_is_all_there(void **state) {
-    (void)state;
+TEST_GROUP(set_up, tear_down)
+
+TEST(a_history_without_a_fault_is_all_there) {
     assert_true(crash.report->finished);
     assert_int_equal(crash.report->steps, CRASH_STEPS);
     assert_true(operations > 300); /* else the tests below look at too few moments */
@@ -66,25 +63,21 @@ static void die_everywhere(enum fault_plan plan, uint64_t seed) {
     assert_int_equal(deaths.died, deaths.points);
 }
 
-static void a_kill_at_any_moment_loses_nothing(void **state) {
-    (void)state;
+TEST(a_kill_at_any_moment_loses_nothing) {
     die_everywhere(FAULT_KILL, 0);
 }
 
-static void a_kill_inside_any_write_loses_nothing(void **state) {
-    (void)state;
+TEST(a_kill_inside_any_write_loses_nothing) {
     die_everywhere(FAULT_KILL_TORN, 0);
 }
 
-static void a_power_cut_at_any_moment_loses_nothing(void **state) {
-    (void)state;
+TEST(a_power_cut_at_any_moment_loses_nothing) {
     for (int64_t seed = 1; seed <= cuts; seed++)
         die_everywhere(FAULT_POWER, (uint64_t)seed * 1000000);
 }
 
 /* The store as it is after a crash, with a second crash at every moment of the next start. */
-static void a_crash_of_the_recovery_loses_nothing(void **state) {
-    (void)state;
+TEST(a_crash_of_the_recovery_loses_nothing) {
     _cleanup_(freep) char *folder = kit_folder();
     _cleanup_(freep) char *path = kit_path(folder, "store.db");
     unsigned points = 0;
@@ -110,12 +103,5 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "%s\n", err.text);
         return 2;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_history_without_a_fault_is_all_there),
-        cmocka_unit_test(a_kill_at_any_moment_loses_nothing),
-        cmocka_unit_test(a_kill_inside_any_write_loses_nothing),
-        cmocka_unit_test(a_power_cut_at_any_moment_loses_nothing),
-        cmocka_unit_test(a_crash_of_the_recovery_loses_nothing),
-    };
-    return cmocka_run_group_tests_name("sqlite_crash", tests, set_up, tear_down);
+    return tests_run();
 }

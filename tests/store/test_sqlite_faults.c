@@ -1,15 +1,11 @@
 /* test_sqlite_faults.c: a disk that fails is told apart from one that is full.
  *
  * The history is played once for every operation that changes the disk, and fails there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "crash.h"
+#include "harness/test.h"
 
 #define HISTORY_SEED 4711
 
@@ -60,9 +56,10 @@ static struct tally fail_everywhere(enum fault_plan plan, unsigned stride) {
     return tally;
 }
 
+TEST_GROUP(set_up, tear_down)
+
 /* Of a batch whose write or sync has failed nobody may say that it is there, or that it is not. */
-static void a_failing_disk_makes_the_outcome_unknown(void **state) {
-    (void)state;
+TEST(a_failing_disk_makes_the_outcome_unknown) {
     struct tally once = fail_everywhere(FAULT_EIO, 1);
     assert_true(once.unknown > opened(&once) / 2);
     assert_int_equal(once.refused, 0);
@@ -73,8 +70,7 @@ static void a_failing_disk_makes_the_outcome_unknown(void **state) {
 }
 
 /* A full disk refuses the batch and nothing else: the store goes on when there is room again. */
-static void a_full_disk_refuses_and_the_store_goes_on(void **state) {
-    (void)state;
+TEST(a_full_disk_refuses_and_the_store_goes_on) {
     struct tally once = fail_everywhere(FAULT_FULL, 1);
     assert_int_equal(once.unknown, 0);
     assert_true(once.refused > opened(&once) / 2);
@@ -82,12 +78,4 @@ static void a_full_disk_refuses_and_the_store_goes_on(void **state) {
     struct tally always = fail_everywhere(FAULT_FULL_ALWAYS, 5);
     assert_int_equal(always.unknown, 0);
     assert_true(always.refused > opened(&always) / 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failing_disk_makes_the_outcome_unknown),
-        cmocka_unit_test(a_full_disk_refuses_and_the_store_goes_on),
-    };
-    return cmocka_run_group_tests_name("sqlite_faults", tests, set_up, tear_down);
 }

@@ -1,15 +1,11 @@
 /* test_sqlite_lock.c: a store that a living process has is refused at once; what a dead one has left is waited for. */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "kit.h"
 #include "store/await.h"
 #include "store/place.h"
@@ -52,28 +48,19 @@ static int lock_beside(struct kit_file *f, long pid) {
     return r;
 }
 
-static void a_living_holder_is_not_waited_for(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, kit_file_open, kit_file_close)
+
+FIXTURE_TEST(a_living_holder_is_not_waited_for) {
     assert_int_equal(lock_beside(*state, getpid()), -EBUSY);
     assert_int_equal(waits, 0);
 }
 
-static void what_a_dead_one_has_left_is_waited_for(void **state) {
+FIXTURE_TEST(what_a_dead_one_has_left_is_waited_for) {
     assert_int_equal(lock_beside(*state, ended_process()), 0);
     assert_int_equal(waits, 1);
 }
 
-static void a_holder_without_a_name_is_waited_for(void **state) {
+FIXTURE_TEST(a_holder_without_a_name_is_waited_for) {
     assert_int_equal(lock_beside(*state, 0), 0);
     assert_int_equal(waits, 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, kit_file_close)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_living_holder_is_not_waited_for),
-        TEST(what_a_dead_one_has_left_is_waited_for),
-        TEST(a_holder_without_a_name_is_waited_for),
-    };
-    return cmocka_run_group_tests_name("sqlite_lock", tests, NULL, NULL);
 }

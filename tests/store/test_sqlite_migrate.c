@@ -4,19 +4,15 @@
  * made once, when the version is released, and never again:
  *   test_sqlite_migrate --make FOLDER   writes both for the version of today. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "crash.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "store/sqlite_internal.h"
 
@@ -48,7 +44,9 @@ static void dump_file(const char *path, struct strbuf *out) {
     store_close(store);
 }
 
-static void every_version_holds_what_it_held(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, kit_file_open, kit_file_close)
+
+FIXTURE_TEST(every_version_holds_what_it_held) {
     struct kit_file *f = *state;
     for (unsigned version = 1; version <= STORE_VERSION; version++) {
         _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, then = STRBUF_INIT;
@@ -78,7 +76,7 @@ static int64_t number_in(const char *path, const char *sql) {
 }
 
 /* Version 7 brought the sums: those of a file that had none are made from its runs. */
-static void an_older_file_gets_the_sums_of_its_runs(void **state) {
+FIXTURE_TEST(an_older_file_gets_the_sums_of_its_runs) {
     struct kit_file *f = *state;
     build_fixture(f->path, 6);
     store_close(kit_open(f->path, NULL));
@@ -98,7 +96,7 @@ static void an_older_file_gets_the_sums_of_its_runs(void **state) {
 }
 
 /* A doctor looks at a store without being the one who migrates it. */
-static void a_look_migrates_nothing(void **state) {
+FIXTURE_TEST(a_look_migrates_nothing) {
     struct kit_file *f = *state;
     struct store_look look = { 0 };
     assert_int_equal(store_look(f->path, &look, &f->err), 0);
@@ -125,7 +123,7 @@ static void a_look_migrates_nothing(void **state) {
 }
 
 /* Nor does whoever copies it. */
-static void a_reader_migrates_nothing(void **state) {
+FIXTURE_TEST(a_reader_migrates_nothing) {
     struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .use = STORE_USE_READ };
     for (unsigned version = 1; version < STORE_VERSION; version++) {
@@ -168,7 +166,7 @@ static void schema_of(const char *path, struct strbuf *out) {
 }
 
 /* Tables that are made from columns.h are those that the steps of every version lead to. */
-static void a_new_file_is_as_a_migrated_one(void **state) {
+FIXTURE_TEST(a_new_file_is_as_a_migrated_one) {
     struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     struct store *store = kit_open(f->path, NULL);
@@ -186,7 +184,7 @@ static void a_new_file_is_as_a_migrated_one(void **state) {
 }
 
 /* `since` of every column, compared with what files of each version have. */
-static void every_version_has_the_columns_of_its_time(void **state) {
+FIXTURE_TEST(every_version_has_the_columns_of_its_time) {
     struct kit_file *f = *state;
     for (unsigned version = 1; version <= STORE_VERSION; version++) {
         kit_remove_files(f->folder);
@@ -204,8 +202,7 @@ static void every_version_has_the_columns_of_its_time(void **state) {
 }
 
 /* The step to version 8 was written by hand; those behind it are made like this. */
-static void new_columns_are_added_by_a_migration(void **state) {
-    (void)state;
+FIXTURE_TEST(new_columns_are_added_by_a_migration) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     sql_add_columns(SQL_SQLITE, 8, &sql);
     assert_string_equal(strbuf_text(&sql), sqlite_schema.steps[7]);
@@ -252,7 +249,7 @@ static void expect_dump(struct store *store, const struct strbuf *expected) {
     assert_string_equal(strbuf_text(&now), strbuf_text(expected));
 }
 
-static void a_migration_keeps_everything_and_a_copy(void **state) {
+FIXTURE_TEST(a_migration_keeps_everything_and_a_copy) {
     struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     make_old_file(f, &before);
@@ -284,7 +281,7 @@ static void a_migration_keeps_everything_and_a_copy(void **state) {
     store_close(store);
 }
 
-static void a_new_file_needs_no_copy(void **state) {
+FIXTURE_TEST(a_new_file_needs_no_copy) {
     struct kit_file *f = *state;
     struct store *store = NULL;
     assert_int_equal(open_next(f, good_step, &store), 0);
@@ -294,7 +291,7 @@ static void a_new_file_needs_no_copy(void **state) {
     store_close(store);
 }
 
-static void a_failed_migration_changes_nothing(void **state) {
+FIXTURE_TEST(a_failed_migration_changes_nothing) {
     struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     make_old_file(f, &before);
@@ -371,7 +368,7 @@ static void die_in_migration(struct kit_file *f, enum fault_plan plan) {
     kit_remove_folder(old_file);
 }
 
-static void a_crash_in_a_migration_loses_nothing(void **state) {
+FIXTURE_TEST(a_crash_in_a_migration_loses_nothing) {
     struct kit_file *f = *state;
     die_in_migration(f, FAULT_KILL);
     die_in_migration(f, FAULT_POWER);
@@ -412,24 +409,9 @@ static int make_fixtures(const char *folder) {
     return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, kit_file_close)
-
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        TEST(every_version_holds_what_it_held),
-        TEST(a_new_file_is_as_a_migrated_one),
-        TEST(every_version_has_the_columns_of_its_time),
-        TEST(new_columns_are_added_by_a_migration),
-        TEST(a_look_migrates_nothing),
-        TEST(a_reader_migrates_nothing),
-        TEST(an_older_file_gets_the_sums_of_its_runs),
-        TEST(a_migration_keeps_everything_and_a_copy),
-        TEST(a_new_file_needs_no_copy),
-        TEST(a_failed_migration_changes_nothing),
-        TEST(a_crash_in_a_migration_loses_nothing),
-    };
     if (argc == 3 && strcmp(argv[1], "--make") == 0)
         return make_fixtures(argv[2]);
     fault_install();
-    return cmocka_run_group_tests_name("sqlite_migrate", tests, NULL, NULL);
+    return tests_run();
 }

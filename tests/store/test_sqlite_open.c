@@ -2,9 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "harness/test.h"
 #include "kit.h"
 #include "os/files.h"
 #include "store/place.h"
@@ -75,7 +71,9 @@ static void expect_text(const struct kit_file *f, const char *part) {
         fail_msg("the sentence '%s' does not say '%s'", f->err.text, part);
 }
 
-static void the_folder_is_made_and_the_files_are_private(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, kit_file_open, kit_file_close)
+
+FIXTURE_TEST(the_folder_is_made_and_the_files_are_private) {
     struct kit_file *f = *state;
     _cleanup_(freep) char *folder = kit_path(f->folder, "data");
     _cleanup_(freep) char *path = kit_path(folder, "store.db");
@@ -98,7 +96,7 @@ static void the_folder_is_made_and_the_files_are_private(void **state) {
     assert_int_equal(stat(log, &st), -1); /* a clean close leaves no log */
 }
 
-static void a_missing_folder_of_the_folder_is_an_error(void **state) {
+FIXTURE_TEST(a_missing_folder_of_the_folder_is_an_error) {
     struct kit_file *f = *state;
     free(f->path);
     f->path = kit_path(f->folder, "a/b/store.db");
@@ -106,14 +104,14 @@ static void a_missing_folder_of_the_folder_is_an_error(void **state) {
     expect_text(f, "cannot make folder '");
 }
 
-static void a_folder_is_no_store(void **state) {
+FIXTURE_TEST(a_folder_is_no_store) {
     struct kit_file *f = *state;
     assert_int_equal(mkdir(f->path, 0700), 0);
     assert_true(try_open(f) < 0);
     expect_text(f, f->path);
 }
 
-static void a_symbolic_link_is_no_store(void **state) {
+FIXTURE_TEST(a_symbolic_link_is_no_store) {
     struct kit_file *f = *state;
     make_store(f);
     _cleanup_(freep) char *link = kit_path(f->folder, "link.db");
@@ -125,7 +123,7 @@ static void a_symbolic_link_is_no_store(void **state) {
 }
 
 /* A folder that is a link is resolved: /home may be one. */
-static void a_link_to_the_folder_is_followed(void **state) {
+FIXTURE_TEST(a_link_to_the_folder_is_followed) {
     struct kit_file *f = *state;
     make_store(f);
     _cleanup_(freep) char *link = kit_path(f->folder, "link");
@@ -136,7 +134,7 @@ static void a_link_to_the_folder_is_followed(void **state) {
     assert_false(f->report.created);
 }
 
-static void another_process_is_refused(void **state) {
+FIXTURE_TEST(another_process_is_refused) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     pid_t pid = fork();
@@ -154,7 +152,7 @@ static void another_process_is_refused(void **state) {
 }
 
 /* Somebody looks into the file with another program. */
-static void a_foreign_program_excludes_the_store(void **state) {
+FIXTURE_TEST(a_foreign_program_excludes_the_store) {
     struct kit_file *f = *state;
     make_store(f);
     int ready[2], done[2];
@@ -184,7 +182,7 @@ static void a_foreign_program_excludes_the_store(void **state) {
     assert_int_equal(try_open(f), 0);
 }
 
-static void and_the_store_excludes_a_foreign_program(void **state) {
+FIXTURE_TEST(and_the_store_excludes_a_foreign_program) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     pid_t pid = fork();
@@ -203,7 +201,7 @@ static void and_the_store_excludes_a_foreign_program(void **state) {
     store_close(store);
 }
 
-static void a_newer_version_is_refused(void **state) {
+FIXTURE_TEST(a_newer_version_is_refused) {
     struct kit_file *f = *state;
     make_store(f);
     char newer[40];
@@ -220,14 +218,14 @@ static void a_newer_version_is_refused(void **state) {
     assert_int_equal(try_open(f), 0);
 }
 
-static void a_database_of_another_program_is_refused(void **state) {
+FIXTURE_TEST(a_database_of_another_program_is_refused) {
     struct kit_file *f = *state;
     run_sql(f->path, "CREATE TABLE recipe (name TEXT)");
     expect_untouched(f, -EUCLEAN);
     expect_text(f, "is a database of another program: give the store another place");
 }
 
-static void a_file_that_is_no_database_is_refused(void **state) {
+FIXTURE_TEST(a_file_that_is_no_database_is_refused) {
     struct kit_file *f = *state;
     int fd = open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
@@ -248,7 +246,7 @@ static void spoil(const char *path, off_t offset, size_t size) {
 }
 
 /* Each page of the file in turn: none makes it crash, and damage of the structure is found. */
-static void a_damaged_file_is_refused(void **state) {
+FIXTURE_TEST(a_damaged_file_is_refused) {
     struct kit_file *f = *state;
     make_store(f);
     struct stat st;
@@ -289,7 +287,7 @@ static void read_answer(void *ctx, const struct store_answer *answer, const stru
 }
 
 /* Bytes turned anywhere: it is refused, or it is read, and nothing worse. */
-static void random_damage_does_no_harm(void **state) {
+FIXTURE_TEST(random_damage_does_no_harm) {
     struct kit_file *f = *state;
     struct rng rng = { 99 };
     struct stat st;
@@ -319,7 +317,7 @@ static void random_damage_does_no_harm(void **state) {
 }
 
 /* What a check of the structure cannot see is seen when it is read. */
-static void a_value_that_cannot_be_is_damage(void **state) {
+FIXTURE_TEST(a_value_that_cannot_be_is_damage) {
     static const char *const spoilers[] = {
         "UPDATE task SET state = 100000 WHERE number = 7",
         "UPDATE task SET state = (SELECT id FROM name WHERE text = 'ralph') WHERE number = 7",
@@ -350,7 +348,7 @@ static void a_value_that_cannot_be_is_damage(void **state) {
     }
 }
 
-static void a_gap_in_the_names_is_damage(void **state) {
+FIXTURE_TEST(a_gap_in_the_names_is_damage) {
     struct kit_file *f = *state;
     make_store(f);
     run_sql(f->path, "DELETE FROM name WHERE id = 3");
@@ -360,7 +358,7 @@ static void a_gap_in_the_names_is_damage(void **state) {
 
 /* An enum gets a new value in its middle: rows of older versions keep their meaning, because
  * words are stored, not positions. */
-static void words_keep_their_meaning(void **state) {
+FIXTURE_TEST(words_keep_their_meaning) {
     struct kit_file *f = *state;
     make_store(f);
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
@@ -407,7 +405,7 @@ static void words_keep_their_meaning(void **state) {
     assert_string_equal(strbuf_text(&after), strbuf_text(&before));
 }
 
-static void a_start_without_a_close_is_noticed(void **state) {
+FIXTURE_TEST(a_start_without_a_close_is_noticed) {
     struct kit_file *f = *state;
     make_store(f);
     pid_t pid = fork();
@@ -429,8 +427,7 @@ static void a_start_without_a_close_is_noticed(void **state) {
     assert_false(f->report.was_unclean);
 }
 
-static void network_file_systems_are_not_trusted(void **state) {
-    (void)state;
+FIXTURE_TEST(network_file_systems_are_not_trusted) {
     static const unsigned long refused[] = { NFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, V9FS_MAGIC,
                                              FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, 0xff534d42 };
     static const unsigned long fine[] = { EXT4_SUPER_MAGIC,      XFS_SUPER_MAGIC,
@@ -443,7 +440,7 @@ static void network_file_systems_are_not_trusted(void **state) {
 }
 
 /* /proc is not a place for files either, and the kernel says so. */
-static void a_place_without_room_for_files_is_an_error(void **state) {
+FIXTURE_TEST(a_place_without_room_for_files_is_an_error) {
     struct kit_file *f = *state;
     free(f->path);
     f->path = xstrdup("/proc/store.db");
@@ -459,7 +456,7 @@ static void keep_last_word(void *ctx, const char *text) {
 }
 
 /* First of all tests: SQLite takes the function only before it is used. */
-static void what_the_database_says_is_passed_on(void **state) {
+FIXTURE_TEST(what_the_database_says_is_passed_on) {
     struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .reserve_bytes = -1, .log = keep_last_word };
     pid_t pid = fork();
@@ -485,7 +482,7 @@ static void count_progress(void *ctx, const char *what, unsigned percent) {
     progress_calls++;
 }
 
-static void a_long_start_tells_how_far_it_is(void **state) {
+FIXTURE_TEST(a_long_start_tells_how_far_it_is) {
     struct kit_file *f = *state;
     make_store(f);
     struct store_options options = { .url = f->path,
@@ -496,33 +493,4 @@ static void a_long_start_tells_how_far_it_is(void **state) {
     kit_load(store, &(struct store_reader){ 0 });
     assert_true(progress_calls >= 2); /* the check and the load */
     store_close(store);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, kit_file_close)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(what_the_database_says_is_passed_on),
-        TEST(the_folder_is_made_and_the_files_are_private),
-        TEST(a_missing_folder_of_the_folder_is_an_error),
-        TEST(a_folder_is_no_store),
-        TEST(a_symbolic_link_is_no_store),
-        TEST(a_link_to_the_folder_is_followed),
-        TEST(another_process_is_refused),
-        TEST(a_foreign_program_excludes_the_store),
-        TEST(and_the_store_excludes_a_foreign_program),
-        TEST(a_newer_version_is_refused),
-        TEST(a_database_of_another_program_is_refused),
-        TEST(a_file_that_is_no_database_is_refused),
-        TEST(a_damaged_file_is_refused),
-        TEST(random_damage_does_no_harm),
-        TEST(a_value_that_cannot_be_is_damage),
-        TEST(a_gap_in_the_names_is_damage),
-        TEST(words_keep_their_meaning),
-        TEST(a_start_without_a_close_is_noticed),
-        TEST(network_file_systems_are_not_trusted),
-        TEST(a_place_without_room_for_files_is_an_error),
-        TEST(a_long_start_tells_how_far_it_is),
-    };
-    return cmocka_run_group_tests_name("sqlite_open", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* test_sqlite_thread.c: a slow commit is made beside the loop, and nothing that it writes is seen before it is on disk. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "fault_vfs.h"
+#include "harness/test.h"
 #include "kit.h"
 
 struct scene {
@@ -52,6 +48,14 @@ static int set_up(void **state) {
     open_store(s, true);
     *state = s;
     return 0;
+}
+
+static int set_up_faulty(void **state) {
+    static bool is_installed;
+    if (!is_installed)
+        fault_install();
+    is_installed = true;
+    return set_up(state);
 }
 
 static int tear_down(void **state) {
@@ -123,44 +127,10 @@ static void run(struct scene *s) {
         assert_int_equal(loop_run(kit_loop, &err), 0);
 }
 
-static void a_question_waits_for_the_commit_before_it(void **state) {
-    struct scene *s = *state;
-    commit(s, 1);
-    assert_false(s->committed);
-    ask(s, 1);
-    assert_false(s->answered); /* whatever is written already */
-    run(s);
-    assert_int_equal(s->outcome, STORE_OK);
-    assert_int_equal(s->ask_error, 0);
-    assert_int_equal(s->answers, 1);
-    ask(s, 1); /* now it is answered at once */
-    assert_true(s->answered);
-}
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up_faulty, tear_down)
 
-static void a_quick_commit_is_made_in_the_loop(void **state) {
-    struct scene *s = *state;
-    s->store = store_close(s->store);
-    open_store(s, false);
-    commit(s, 1);
-    assert_true(s->committed);
-}
-
-static void a_large_batch_is_not(void **state) {
-    struct scene *s = *state;
-    s->store = store_close(s->store);
-    open_store(s, false);
-    for (uint64_t seq = 1; seq <= 1000; seq++) {
-        struct event_row event = kit_event(seq, 0);
-        store_add_event(s->batch, &event);
-    }
-    store_commit(s->store, s->batch, has_committed, s);
-    assert_false(s->committed);
-    s->answered = true;
-    run(s);
-    assert_int_equal(s->outcome, STORE_OK);
-}
-
-static void a_broken_rule_is_told_and_the_store_goes_on(void **state) {
+/* The first: SQLite takes a log only before another disk is installed. */
+TEST_WITH(a_broken_rule_is_told_and_the_store_goes_on, set_up, tear_down) {
     struct scene *s = *state;
     commit(s, 1);
     s->answered = true;
@@ -178,8 +148,45 @@ static void a_broken_rule_is_told_and_the_store_goes_on(void **state) {
     assert_int_equal(s->outcome, STORE_OK);
 }
 
+FIXTURE_TEST(a_question_waits_for_the_commit_before_it) {
+    struct scene *s = *state;
+    commit(s, 1);
+    assert_false(s->committed);
+    ask(s, 1);
+    assert_false(s->answered); /* whatever is written already */
+    run(s);
+    assert_int_equal(s->outcome, STORE_OK);
+    assert_int_equal(s->ask_error, 0);
+    assert_int_equal(s->answers, 1);
+    ask(s, 1); /* now it is answered at once */
+    assert_true(s->answered);
+}
+
+FIXTURE_TEST(a_quick_commit_is_made_in_the_loop) {
+    struct scene *s = *state;
+    s->store = store_close(s->store);
+    open_store(s, false);
+    commit(s, 1);
+    assert_true(s->committed);
+}
+
+FIXTURE_TEST(a_large_batch_is_not) {
+    struct scene *s = *state;
+    s->store = store_close(s->store);
+    open_store(s, false);
+    for (uint64_t seq = 1; seq <= 1000; seq++) {
+        struct event_row event = kit_event(seq, 0);
+        store_add_event(s->batch, &event);
+    }
+    store_commit(s->store, s->batch, has_committed, s);
+    assert_false(s->committed);
+    s->answered = true;
+    run(s);
+    assert_int_equal(s->outcome, STORE_OK);
+}
+
 /* At each operation of the disk that a commit has. */
-static void what_the_disk_refuses_there_stops_the_store(void **state) {
+FIXTURE_TEST(what_the_disk_refuses_there_stops_the_store) {
     struct scene *s = *state;
     task_id id = 0;
     unsigned stopped = 0;
@@ -203,7 +210,7 @@ static void what_the_disk_refuses_there_stops_the_store(void **state) {
     assert_int_equal(s->outcome, STORE_OK);
 }
 
-static void a_backup_that_is_ordered_meanwhile_has_what_is_committed(void **state) {
+FIXTURE_TEST(a_backup_that_is_ordered_meanwhile_has_what_is_committed) {
     struct scene *s = *state;
     _cleanup_(freep) char *copy = kit_path(s->file->folder, "copy.db");
     commit(s, 1);
@@ -219,7 +226,7 @@ static void a_backup_that_is_ordered_meanwhile_has_what_is_committed(void **stat
     store_close(other);
 }
 
-static void one_that_is_called_off_before_it_began_makes_no_copy(void **state) {
+FIXTURE_TEST(one_that_is_called_off_before_it_began_makes_no_copy) {
     struct scene *s = *state;
     _cleanup_(freep) char *copy = kit_path(s->file->folder, "copy.db");
     commit(s, 1);
@@ -235,7 +242,7 @@ static void one_that_is_called_off_before_it_began_makes_no_copy(void **state) {
     assert_false(found.there);
 }
 
-static void a_store_that_is_given_up_has_nothing_on_its_way(void **state) {
+FIXTURE_TEST(a_store_that_is_given_up_has_nothing_on_its_way) {
     struct scene *s = *state;
     struct error why = { 0 };
     (void)error_set(&why, -EIO, "the daemon ends");
@@ -249,22 +256,4 @@ static void a_store_that_is_given_up_has_nothing_on_its_way(void **state) {
     s->answered = false;
     ask(s, 1);
     assert_int_equal(s->answers, 1); /* the commit was made all the same */
-}
-
-int main(void) {
-#define TEST(rule) cmocka_unit_test_setup_teardown(rule, set_up, tear_down)
-    /* SQLite's own disk: it takes a log only before another one is installed. */
-    const struct CMUnitTest heard[] = { TEST(a_broken_rule_is_told_and_the_store_goes_on) };
-    const struct CMUnitTest tests[] = {
-        TEST(a_question_waits_for_the_commit_before_it),
-        TEST(a_quick_commit_is_made_in_the_loop),
-        TEST(a_large_batch_is_not),
-        TEST(what_the_disk_refuses_there_stops_the_store),
-        TEST(a_backup_that_is_ordered_meanwhile_has_what_is_committed),
-        TEST(one_that_is_called_off_before_it_began_makes_no_copy),
-        TEST(a_store_that_is_given_up_has_nothing_on_its_way),
-    };
-    int failed = cmocka_run_group_tests(heard, NULL, NULL);
-    fault_install();
-    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

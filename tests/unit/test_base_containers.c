@@ -3,16 +3,10 @@
  * Each random test keeps a naive double (a sorted array, a plain table) and compares after every
  * step. Seeds are fixed, so a failure repeats.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -20,6 +14,7 @@
 #include "base/slab.h"
 #include "base/symbol_table.h"
 #include "base/timer_heap.h"
+#include "harness/test.h"
 
 /* ---- slab ---- */
 
@@ -28,8 +23,7 @@ struct record {
     uint32_t b;
 };
 
-static void slab_never_hands_out_none_or_a_record_in_use(void **state) {
-    (void)state;
+TEST(slab_never_hands_out_none_or_a_record_in_use) {
     struct slab slab;
     slab_init(&slab, sizeof(struct record));
     for (uint32_t i = 1; i <= 5000; i++) {
@@ -43,8 +37,7 @@ static void slab_never_hands_out_none_or_a_record_in_use(void **state) {
     slab_finish(&slab);
 }
 
-static void slab_reuses_the_most_recently_freed_record_first(void **state) {
-    (void)state;
+TEST(slab_reuses_the_most_recently_freed_record_first) {
     struct slab slab;
     slab_init(&slab, sizeof(uint32_t));
     uint32_t a = slab_alloc(&slab), b = slab_alloc(&slab), c = slab_alloc(&slab);
@@ -57,8 +50,7 @@ static void slab_reuses_the_most_recently_freed_record_first(void **state) {
     slab_finish(&slab);
 }
 
-static void slab_zeroes_a_record_that_is_used_again(void **state) {
-    (void)state;
+TEST(slab_zeroes_a_record_that_is_used_again) {
     static const struct record zero;
     struct slab slab;
     slab_init(&slab, sizeof(struct record));
@@ -70,8 +62,7 @@ static void slab_zeroes_a_record_that_is_used_again(void **state) {
     slab_finish(&slab);
 }
 
-static void slab_records_do_not_move_when_it_grows(void **state) {
-    (void)state;
+TEST(slab_records_do_not_move_when_it_grows) {
     struct slab slab;
     slab_init(&slab, sizeof(struct record));
     uint32_t first = slab_alloc(&slab);
@@ -115,8 +106,7 @@ static void timer_test_check(const struct timer_test *t) {
     }
 }
 
-static void timer_heap_fires_in_order_and_knows_every_position(void **state) {
-    (void)state;
+TEST(timer_heap_fires_in_order_and_knows_every_position) {
     struct timer_test t = { 0 };
     struct rng rng = { 5 };
     timer_heap_init(&t.heap, timer_test_moved, &t);
@@ -143,8 +133,7 @@ static void timer_heap_fires_in_order_and_knows_every_position(void **state) {
     timer_heap_finish(&t.heap);
 }
 
-static void timer_heap_gives_ties_to_the_lower_rank_then_handle(void **state) {
-    (void)state;
+TEST(timer_heap_gives_ties_to_the_lower_rank_then_handle) {
     struct timer_heap heap = { 0 };
     timer_heap_add(&heap, 10, 7, 3);
     timer_heap_add(&heap, 10, 7, 1);
@@ -159,8 +148,7 @@ static void timer_heap_gives_ties_to_the_lower_rank_then_handle(void **state) {
     timer_heap_finish(&heap);
 }
 
-static void timer_heap_that_is_zeroed_is_empty(void **state) {
-    (void)state;
+TEST(timer_heap_that_is_zeroed_is_empty) {
     struct timer_heap heap = { 0 };
     assert_true(timer_heap_next(&heap) == TIME_NEVER);
     assert_int_equal(timer_heap_pop(&heap, TIME_NEVER), 0);
@@ -224,18 +212,15 @@ static void map_test_run(bool weak, uint32_t ids, int steps) {
     free(t);
 }
 
-static void id_map_finds_what_is_in_it_and_nothing_else(void **state) {
-    (void)state;
+TEST(id_map_finds_what_is_in_it_and_nothing_else) {
     map_test_run(false, IDS, 100000);
 }
 
-static void id_map_removal_loses_no_other_entry_of_its_cluster(void **state) {
-    (void)state;
+TEST(id_map_removal_loses_no_other_entry_of_its_cluster) {
     map_test_run(true, 40, 20000);
 }
 
-static void id_map_that_is_zeroed_is_empty(void **state) {
-    (void)state;
+TEST(id_map_that_is_zeroed_is_empty) {
     struct id_map map = { 0 };
     uint64_t key = 1;
     assert_int_equal(id_map_find(&map, 1, &key), 0);
@@ -244,8 +229,7 @@ static void id_map_that_is_zeroed_is_empty(void **state) {
     id_map_finish(&map);
 }
 
-static void id_map_removal_of_an_unknown_key_changes_nothing(void **state) {
-    (void)state;
+TEST(id_map_removal_of_an_unknown_key_changes_nothing) {
     struct map_test *t = xcalloc(1, sizeof(*t));
     id_map_init(&t->map, map_test_same, t);
     t->keys[1] = 5;
@@ -260,8 +244,7 @@ static void id_map_removal_of_an_unknown_key_changes_nothing(void **state) {
 
 /* ---- symbol_table ---- */
 
-static void symbol_table_gives_each_name_one_number_in_order_of_first_use(void **state) {
-    (void)state;
+TEST(symbol_table_gives_each_name_one_number_in_order_of_first_use) {
     struct symbol_table table;
     symbol_table_init(&table);
     for (int round = 0; round < 2; round++) {
@@ -279,8 +262,7 @@ static void symbol_table_gives_each_name_one_number_in_order_of_first_use(void *
     symbol_table_finish(&table);
 }
 
-static void symbol_table_compares_whole_names(void **state) {
-    (void)state;
+TEST(symbol_table_compares_whole_names) {
     struct symbol_table table;
     symbol_table_init(&table);
     sym longer = symbol_intern(&table, "review", 6);
@@ -292,8 +274,7 @@ static void symbol_table_compares_whole_names(void **state) {
     symbol_table_finish(&table);
 }
 
-static void symbol_table_keeps_zero_for_no_name(void **state) {
-    (void)state;
+TEST(symbol_table_keeps_zero_for_no_name) {
     struct symbol_table table;
     symbol_table_init(&table);
     assert_string_equal(symbol_name(&table, 0), "");
@@ -303,8 +284,7 @@ static void symbol_table_keeps_zero_for_no_name(void **state) {
     symbol_table_finish(&table);
 }
 
-static void symbol_table_ends_a_name_at_its_first_nul(void **state) {
-    (void)state;
+TEST(symbol_table_ends_a_name_at_its_first_nul) {
     struct symbol_table table;
     symbol_table_init(&table);
     sym symbol = symbol_intern(&table, "a\0b", 3);
@@ -315,8 +295,7 @@ static void symbol_table_ends_a_name_at_its_first_nul(void **state) {
 
 /* ---- hash ---- */
 
-static void hash_bytes_depends_on_every_byte_and_on_the_size(void **state) {
-    (void)state;
+TEST(hash_bytes_depends_on_every_byte_and_on_the_size) {
     unsigned char bytes[24] = { 0 };
     for (size_t size = 0; size < sizeof(bytes); size++) {
         uint64_t hash = hash_bytes(bytes, size);
@@ -329,8 +308,7 @@ static void hash_bytes_depends_on_every_byte_and_on_the_size(void **state) {
     }
 }
 
-static void hash_bytes_gives_the_same_number_on_every_machine(void **state) {
-    (void)state;
+TEST(hash_bytes_gives_the_same_number_on_every_machine) {
     assert_true(hash_bytes("", 0) == 0xe220a8397b1dcdafu);
     assert_true(hash_bytes("sluice", 6) == 0x3019d727e0e9491u);
     assert_true(hash_bytes("write the parser", 16) == 0x92c85a90ce1fff07u);
@@ -338,8 +316,7 @@ static void hash_bytes_gives_the_same_number_on_every_machine(void **state) {
     assert_true(hash_bytes(&"xwrite the parser"[1], 16) == 0x92c85a90ce1fff07u);
 }
 
-static void rng_stays_inside_its_bounds_and_repeats_from_its_seed(void **state) {
-    (void)state;
+TEST(rng_stays_inside_its_bounds_and_repeats_from_its_seed) {
     struct rng a = { 3 }, b = { 3 };
     bool low = false, high = false;
     for (int i = 0; i < 1000; i++) {
@@ -350,28 +327,4 @@ static void rng_stays_inside_its_bounds_and_repeats_from_its_seed(void **state) 
         high |= value == 2;
     }
     assert_true(low && high);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slab_never_hands_out_none_or_a_record_in_use),
-        cmocka_unit_test(slab_reuses_the_most_recently_freed_record_first),
-        cmocka_unit_test(slab_zeroes_a_record_that_is_used_again),
-        cmocka_unit_test(slab_records_do_not_move_when_it_grows),
-        cmocka_unit_test(timer_heap_fires_in_order_and_knows_every_position),
-        cmocka_unit_test(timer_heap_gives_ties_to_the_lower_rank_then_handle),
-        cmocka_unit_test(timer_heap_that_is_zeroed_is_empty),
-        cmocka_unit_test(id_map_finds_what_is_in_it_and_nothing_else),
-        cmocka_unit_test(id_map_removal_loses_no_other_entry_of_its_cluster),
-        cmocka_unit_test(id_map_that_is_zeroed_is_empty),
-        cmocka_unit_test(id_map_removal_of_an_unknown_key_changes_nothing),
-        cmocka_unit_test(symbol_table_gives_each_name_one_number_in_order_of_first_use),
-        cmocka_unit_test(symbol_table_compares_whole_names),
-        cmocka_unit_test(symbol_table_keeps_zero_for_no_name),
-        cmocka_unit_test(symbol_table_ends_a_name_at_its_first_nul),
-        cmocka_unit_test(hash_bytes_depends_on_every_byte_and_on_the_size),
-        cmocka_unit_test(hash_bytes_gives_the_same_number_on_every_machine),
-        cmocka_unit_test(rng_stays_inside_its_bounds_and_repeats_from_its_seed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_base_copy.c: copies that share nothing with what they were made from, and ranks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/order_list.h"
 #include "base/slab.h"
 #include "base/symbol_table.h"
 #include "base/timer_heap.h"
+#include "harness/test.h"
 
 static bool lower_first(const void *ctx, uint32_t a, uint32_t b) {
     (void)ctx;
@@ -23,8 +18,7 @@ static bool below(const void *ctx, uint32_t item) {
     return item < *(const uint32_t *)ctx;
 }
 
-static void rank_counts_the_items_before_at_any_length(void **state) {
-    (void)state;
+TEST(rank_counts_the_items_before_at_any_length) {
     static const uint32_t lengths[] = { 0, 1, 7, 8, 9, 256, 257, 700, 3000 };
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         struct order_list list = { 0 };
@@ -43,8 +37,7 @@ static void rank_counts_the_items_before_at_any_length(void **state) {
     }
 }
 
-static void a_copied_order_list_goes_on_by_itself(void **state) {
-    (void)state;
+TEST(a_copied_order_list_goes_on_by_itself) {
     struct order_list list = { 0 }, copy;
     for (uint32_t n = 1; n <= 1000; n++)
         order_list_insert(&list, n, lower_first, NULL);
@@ -62,8 +55,7 @@ static void a_copied_order_list_goes_on_by_itself(void **state) {
     order_list_finish(&copy);
 }
 
-static void a_copied_slab_gives_the_same_handles(void **state) {
-    (void)state;
+TEST(a_copied_slab_gives_the_same_handles) {
     struct slab slab, copy;
     slab_init(&slab, sizeof(uint64_t));
     for (uint64_t n = 1; n <= 2000; n++)
@@ -85,8 +77,7 @@ static void note_position(void *ctx, uint32_t handle, uint32_t position) {
     ((uint32_t *)ctx)[handle] = position;
 }
 
-static void a_copied_heap_tells_its_own_owner(void **state) {
-    (void)state;
+TEST(a_copied_heap_tells_its_own_owner) {
     uint32_t first[8] = { 0 }, second[8] = { 0 };
     struct timer_heap heap, copy;
     timer_heap_init(&heap, note_position, first);
@@ -104,8 +95,7 @@ static void a_copied_heap_tells_its_own_owner(void **state) {
     timer_heap_finish(&copy);
 }
 
-static void copied_symbols_keep_their_numbers(void **state) {
-    (void)state;
+TEST(copied_symbols_keep_their_numbers) {
     struct symbol_table table, copy;
     char name[16];
     symbol_table_init(&table);
@@ -117,15 +107,4 @@ static void copied_symbols_keep_their_numbers(void **state) {
     assert_string_equal(symbol_name(&copy, 500), "name-500");
     assert_int_equal(symbol_intern(&copy, "another", 7), 501);
     symbol_table_finish(&copy);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rank_counts_the_items_before_at_any_length),
-        cmocka_unit_test(a_copied_order_list_goes_on_by_itself),
-        cmocka_unit_test(a_copied_slab_gives_the_same_handles),
-        cmocka_unit_test(a_copied_heap_tells_its_own_owner),
-        cmocka_unit_test(copied_symbols_keep_their_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

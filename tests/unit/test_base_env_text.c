@@ -1,15 +1,10 @@
 /* test_base_env_text.c: variables as files and commands give them. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/env_text.h"
 #include "base/macros.h"
+#include "harness/test.h"
 
 /* With '|' in the place of each NUL. Static memory, until the next call. */
 static const char *parsed(const char *text) {
@@ -21,34 +16,29 @@ static const char *parsed(const char *text) {
     return strbuf_text(&out);
 }
 
-static void plain_values_go_to_the_end_of_their_line(void **state) {
-    (void)state;
+TEST(plain_values_go_to_the_end_of_their_line) {
     assert_string_equal(parsed(""), "");
     assert_string_equal(parsed("A=1\nB=two words # and this\n"), "A=1|B=two words # and this|");
     assert_string_equal(parsed("A=1  \t\r\nB=\nC==="), "A=1|B=|C===|");
     assert_string_equal(parsed("_a1=x"), "_a1=x|");
 }
 
-static void comments_and_empty_lines_are_skipped(void **state) {
-    (void)state;
+TEST(comments_and_empty_lines_are_skipped) {
     assert_string_equal(parsed("\n# A=1\n  \n\t# B\nC=3\n#"), "C=3|");
 }
 
-static void export_may_stand_before_a_name(void **state) {
-    (void)state;
+TEST(export_may_stand_before_a_name) {
     assert_string_equal(parsed("export A=1\n  export\tB=2\nexport=3"), "A=1|B=2|export=3|");
 }
 
-static void quotes_keep_what_is_inside(void **state) {
-    (void)state;
+TEST(quotes_keep_what_is_inside) {
     assert_string_equal(parsed("A='a \"b\" \\n '\nB=\"x\\ty\\\"\\\\\\$z\\q\"  \nC=''"),
                         "A=a \"b\" \\n |B=x\ty\"\\$z\\q|C=|");
     assert_string_equal(parsed("A=\"one\ntwo\"\nB='\n'\n"), "A=one\ntwo|B=\n|");
 }
 
 /* The message names the line, and nothing of what stands there. */
-static void errors_never_show_the_text(void **state) {
-    (void)state;
+TEST(errors_never_show_the_text) {
     const struct {
         const char *text, *message;
     } cases[] = {
@@ -72,15 +62,4 @@ static void errors_never_show_the_text(void **state) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     assert_int_equal(env_text_parse("A=1\0B", 5, &out, &err), -EINVAL);
     assert_string_equal(err.text, "there is a NUL in it");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_values_go_to_the_end_of_their_line),
-        cmocka_unit_test(comments_and_empty_lines_are_skipped),
-        cmocka_unit_test(export_may_stand_before_a_name),
-        cmocka_unit_test(quotes_keep_what_is_inside),
-        cmocka_unit_test(errors_never_show_the_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* test_base_money.c: dollars are read and written exactly. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/money.h"
+#include "harness/test.h"
 
-static void what_people_write_is_kept_in_millionths(void **state) {
-    (void)state;
+TEST(what_people_write_is_kept_in_millionths) {
     static const struct {
         const char *text;
         int64_t micro;
@@ -32,8 +26,7 @@ static void what_people_write_is_kept_in_millionths(void **state) {
     }
 }
 
-static void what_is_no_amount_is_refused_and_changes_nothing(void **state) {
-    (void)state;
+TEST(what_is_no_amount_is_refused_and_changes_nothing) {
     static const char *const bad[] = { "",
                                        ".",
                                        ".5",
@@ -57,8 +50,7 @@ static void what_is_no_amount_is_refused_and_changes_nothing(void **state) {
     }
 }
 
-static void amounts_are_written_with_cents_or_as_many_places_as_it_takes(void **state) {
-    (void)state;
+TEST(amounts_are_written_with_cents_or_as_many_places_as_it_takes) {
     static const struct {
         int64_t micro;
         const char *text, *number;
@@ -77,13 +69,4 @@ static void amounts_are_written_with_cents_or_as_many_places_as_it_takes(void **
         assert_string_equal(strbuf_text(&text), cases[i].text);
         assert_string_equal(strbuf_text(&number), cases[i].number);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_people_write_is_kept_in_millionths),
-        cmocka_unit_test(what_is_no_amount_is_refused_and_changes_nothing),
-        cmocka_unit_test(amounts_are_written_with_cents_or_as_many_places_as_it_takes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

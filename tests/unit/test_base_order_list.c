@@ -2,20 +2,15 @@
  *
  * Seeds are fixed, so a failure repeats.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/order_list.h"
+#include "harness/test.h"
 
 #define ITEMS_MAX 120001u
 
@@ -120,8 +115,7 @@ static void order_test_step(struct order_test *t, struct rng *rng, unsigned grow
     }
 }
 
-static void order_list_keeps_order_under_random_inserts_and_removals(void **state) {
-    (void)state;
+TEST(order_list_keeps_order_under_random_inserts_and_removals) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct order_test *t = order_test_new();
         struct rng rng = { seed };
@@ -140,8 +134,7 @@ static void order_list_keeps_order_under_random_inserts_and_removals(void **stat
     }
 }
 
-static void order_list_keeps_order_when_the_length_stays_small(void **state) {
-    (void)state;
+TEST(order_list_keeps_order_when_the_length_stays_small) {
     struct order_test *t = order_test_new();
     struct rng rng = { 7 };
     for (unsigned step = 0; step < 100000; step++) {
@@ -153,8 +146,7 @@ static void order_list_keeps_order_when_the_length_stays_small(void **state) {
     order_test_free(t);
 }
 
-static void order_list_keeps_order_when_all_arrive_in_reverse(void **state) {
-    (void)state;
+TEST(order_list_keeps_order_when_all_arrive_in_reverse) {
     struct order_test *t = order_test_new();
     for (uint64_t i = 0; i < 10000; i++) {
         order_test_insert(t, 10000 - i);
@@ -165,8 +157,7 @@ static void order_list_keeps_order_when_all_arrive_in_reverse(void **state) {
     order_test_free(t);
 }
 
-static void order_list_appends_with_one_comparison_and_pops_with_none(void **state) {
-    (void)state;
+TEST(order_list_appends_with_one_comparison_and_pops_with_none) {
     struct order_test *t = order_test_new();
     for (uint32_t item = 1; item <= 100000; item++) {
         t->key[item] = item;
@@ -180,8 +171,7 @@ static void order_list_appends_with_one_comparison_and_pops_with_none(void **sta
     order_test_free(t);
 }
 
-static void order_list_costs_about_four_bytes_per_item_in_order(void **state) {
-    (void)state;
+TEST(order_list_costs_about_four_bytes_per_item_in_order) {
     struct order_test *t = order_test_new();
     for (uint32_t item = 1; item <= 100000; item++) {
         t->key[item] = item;
@@ -191,16 +181,14 @@ static void order_list_costs_about_four_bytes_per_item_in_order(void **state) {
     order_test_free(t);
 }
 
-static void order_list_with_one_item_is_small(void **state) {
-    (void)state;
+TEST(order_list_with_one_item_is_small) {
     struct order_test *t = order_test_new();
     order_test_insert(t, 1);
     assert_true(order_list_bytes(&t->list) <= 64);
     order_test_free(t);
 }
 
-static void order_list_that_becomes_empty_gives_its_memory_back(void **state) {
-    (void)state;
+TEST(order_list_that_becomes_empty_gives_its_memory_back) {
     struct order_test *t = order_test_new();
     for (uint64_t i = 0; i < 5000; i++)
         order_test_insert(t, i);
@@ -210,8 +198,7 @@ static void order_list_that_becomes_empty_gives_its_memory_back(void **state) {
     order_test_free(t);
 }
 
-static void order_list_between_none_and_one_item_keeps_its_chunk(void **state) {
-    (void)state;
+TEST(order_list_between_none_and_one_item_keeps_its_chunk) {
     struct order_test *t = order_test_new();
     order_test_insert(t, 1);
     struct order_chunk *chunk = t->list.chunks[0];
@@ -224,8 +211,7 @@ static void order_list_between_none_and_one_item_keeps_its_chunk(void **state) {
     order_test_free(t);
 }
 
-static void order_list_queue_of_steady_length_does_not_grow(void **state) {
-    (void)state;
+TEST(order_list_queue_of_steady_length_does_not_grow) {
     struct order_test *t = order_test_new();
     for (uint64_t i = 0; i < 100; i++)
         order_test_insert(t, i);
@@ -238,8 +224,7 @@ static void order_list_queue_of_steady_length_does_not_grow(void **state) {
     order_test_free(t);
 }
 
-static void order_list_thinned_out_in_the_middle_does_not_stay_large(void **state) {
-    (void)state;
+TEST(order_list_thinned_out_in_the_middle_does_not_stay_large) {
     struct order_test *t = order_test_new();
     struct rng rng = { 11 };
     for (uint64_t i = 0; i < 50000; i++)
@@ -251,8 +236,7 @@ static void order_list_thinned_out_in_the_middle_does_not_stay_large(void **stat
     order_test_free(t);
 }
 
-static void order_list_loses_a_chunk_whose_only_item_is_removed(void **state) {
-    (void)state;
+TEST(order_list_loses_a_chunk_whose_only_item_is_removed) {
     struct order_test *t = order_test_new();
     for (uint64_t i = 0; i <= 2 * ORDER_LIST_CHUNK; i++)
         order_test_insert(t, i);
@@ -265,8 +249,7 @@ static void order_list_loses_a_chunk_whose_only_item_is_removed(void **state) {
     order_test_free(t);
 }
 
-static void order_list_that_is_zeroed_is_empty(void **state) {
-    (void)state;
+TEST(order_list_that_is_zeroed_is_empty) {
     struct order_list list = { 0 };
     struct order_cursor cursor = { 0 };
     assert_int_equal(order_list_first(&list), ORDER_LIST_NONE);
@@ -274,22 +257,4 @@ static void order_list_that_is_zeroed_is_empty(void **state) {
     assert_int_equal(order_list_next(&list, &cursor), ORDER_LIST_NONE);
     assert_int_equal(order_list_bytes(&list), 0);
     order_list_finish(&list);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_list_keeps_order_under_random_inserts_and_removals),
-        cmocka_unit_test(order_list_keeps_order_when_the_length_stays_small),
-        cmocka_unit_test(order_list_keeps_order_when_all_arrive_in_reverse),
-        cmocka_unit_test(order_list_appends_with_one_comparison_and_pops_with_none),
-        cmocka_unit_test(order_list_costs_about_four_bytes_per_item_in_order),
-        cmocka_unit_test(order_list_with_one_item_is_small),
-        cmocka_unit_test(order_list_that_becomes_empty_gives_its_memory_back),
-        cmocka_unit_test(order_list_between_none_and_one_item_keeps_its_chunk),
-        cmocka_unit_test(order_list_queue_of_steady_length_does_not_grow),
-        cmocka_unit_test(order_list_thinned_out_in_the_middle_does_not_stay_large),
-        cmocka_unit_test(order_list_loses_a_chunk_whose_only_item_is_removed),
-        cmocka_unit_test(order_list_that_is_zeroed_is_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_base_redact.c: which bytes of a text belong to a value that must not be shown?
  *
  * The search is compared with the plain way on random texts of two digits, where values overlap all the time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "base/redact.h"
+#include "harness/test.h"
 
 #define VALUE(name, text)                                                                          \
     { name, sizeof(name) - 1, text, sizeof(text) - 1 }
@@ -41,38 +36,33 @@ static const char *covered(struct redact_value *values, size_t count, const char
     return out;
 }
 
-static void a_value_is_replaced_by_its_name(void **state) {
-    (void)state;
+TEST(a_value_is_replaced_by_its_name) {
     assert_string_equal(redacted(two, 2, "a hunter2-hunter2 b"), "a [redacted KEY] b");
     assert_string_equal(redacted(two, 2, "hunter2-hunter2"), "[redacted KEY]");
     assert_string_equal(redacted(two, 2, "correct horsecorrect horse"),
                         "[redacted OTHER_KEY][redacted OTHER_KEY]");
 }
 
-static void other_texts_stay_as_they_are(void **state) {
-    (void)state;
+TEST(other_texts_stay_as_they_are) {
     assert_string_equal(redacted(two, 2, ""), "");
     assert_string_equal(redacted(two, 2, "hunter2-hunter"), "hunter2-hunter");
     assert_string_equal(redacted(two, 2, "Hunter2-hunter2"), "Hunter2-hunter2");
     assert_string_equal(redacted(NULL, 0, "hunter2-hunter2"), "hunter2-hunter2");
 }
 
-static void short_values_are_ignored(void **state) {
-    (void)state;
+TEST(short_values_are_ignored) {
     struct redact_value values[] = { VALUE("A", "1234567"), VALUE("B", "12345678") };
     assert_string_equal(redacted(values, 1, "01234567"), "01234567");
     assert_string_equal(redacted(values, 2, "0123456789"), "0[redacted B]9");
 }
 
-static void of_values_that_begin_alike_the_longest_counts(void **state) {
-    (void)state;
+TEST(of_values_that_begin_alike_the_longest_counts) {
     struct redact_value values[] = { VALUE("SHORT", "abcdefgh"), VALUE("LONG", "abcdefghijkl") };
     assert_string_equal(redacted(values, 2, "xabcdefghijkly"), "x[redacted LONG]y");
     assert_string_equal(redacted(values, 2, "xabcdefghijk"), "x[redacted SHORT]ijk");
 }
 
-static void nothing_is_left_of_values_that_overlap(void **state) {
-    (void)state;
+TEST(nothing_is_left_of_values_that_overlap) {
     struct redact_value values[] = { VALUE("A", "abcdefgh"), VALUE("B", "efghijkl"),
                                      VALUE("C", "ijklmnop") };
     assert_string_equal(redacted(values, 3, "-abcdefghijklmnop-"), "-[redacted A]-");
@@ -82,16 +72,14 @@ static void nothing_is_left_of_values_that_overlap(void **state) {
     assert_string_equal(redacted(inside, 2, "0123456789abcdef"), "[redacted OUTER]");
 }
 
-static void what_looks_like_a_token_is_replaced(void **state) {
-    (void)state;
+TEST(what_looks_like_a_token_is_replaced) {
     assert_string_equal(redacted(NULL, 0, "Bearer sl_0123_abcd."), "Bearer [redacted token].");
     assert_string_equal(redacted(NULL, 0, "sl_0123_abc."), "sl_0123_abc.");
     assert_string_equal(redacted(NULL, 0, "sl_0123_abcz"), "sl_0123_abcz");
     assert_string_equal(redacted(NULL, 0, "sl_"), "sl_");
 }
 
-static void a_cover_has_the_size_of_the_value(void **state) {
-    (void)state;
+TEST(a_cover_has_the_size_of_the_value) {
     assert_string_equal(covered(two, 2, "a hunter2-hunter2 b"), "a [redacted KEY]* b");
     assert_string_equal(covered(two, 2, "a correct horse b"), "a ************* b");
     struct redact_value exact[] = { VALUE("K", "123456789012") };
@@ -99,8 +87,7 @@ static void a_cover_has_the_size_of_the_value(void **state) {
 }
 
 /* The beginning of a value at the end of a text that grows. */
-static void an_incomplete_value_is_open(void **state) {
-    (void)state;
+TEST(an_incomplete_value_is_open) {
     struct redact_index index;
     redact_index_init(&index, two, 2, &shape);
     const struct {
@@ -123,8 +110,7 @@ static void an_incomplete_value_is_open(void **state) {
         assert_int_equal(redact_open(&index, cases[i].text, strlen(cases[i].text)), cases[i].open);
 }
 
-static void a_value_is_known_inside_json(void **state) {
-    (void)state;
+TEST(a_value_is_known_inside_json) {
     char out[64];
     assert_int_equal(redact_json_form("plain/ü", 8, out, sizeof(out)), 0);
     size_t size = redact_json_form("a\"b\\c\n\x01", 7, out, sizeof(out));
@@ -160,8 +146,7 @@ static void mark_plainly(const struct redact_value *values, size_t count, const 
                 memset(ret_marked + at, 1, values[i].size);
 }
 
-static void a_search_finds_what_the_plain_way_finds(void **state) {
-    (void)state;
+TEST(a_search_finds_what_the_plain_way_finds) {
     for (unsigned round = 0; round < 2000; round++) {
         char bytes[3][16], text[TEXT_SIZE], shown[TEXT_SIZE];
         struct redact_value values[3];
@@ -181,20 +166,4 @@ static void a_search_finds_what_the_plain_way_finds(void **state) {
         for (size_t i = 0; i < sizeof(text); i++)
             assert_int_equal(shown[i] != '0' && shown[i] != '1', marked[i]);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_is_replaced_by_its_name),
-        cmocka_unit_test(other_texts_stay_as_they_are),
-        cmocka_unit_test(short_values_are_ignored),
-        cmocka_unit_test(of_values_that_begin_alike_the_longest_counts),
-        cmocka_unit_test(nothing_is_left_of_values_that_overlap),
-        cmocka_unit_test(what_looks_like_a_token_is_replaced),
-        cmocka_unit_test(a_cover_has_the_size_of_the_value),
-        cmocka_unit_test(an_incomplete_value_is_open),
-        cmocka_unit_test(a_value_is_known_inside_json),
-        cmocka_unit_test(a_search_finds_what_the_plain_way_finds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

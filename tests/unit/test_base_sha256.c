@@ -1,14 +1,9 @@
 /* test_base_sha256.c: the published vectors of FIPS 180-4, NIST's long message and RFC 4231. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/sha256.h"
+#include "harness/test.h"
 
 static void expect_hash(const struct sha256 *hash, const char *want) {
     struct sha256 copy = *hash;
@@ -19,7 +14,7 @@ static void expect_hash(const struct sha256 *hash, const char *want) {
     assert_string_equal(hex, want);
 }
 
-static void the_hash_of_known_messages_is_the_published_one(void **state) {
+TEST(the_hash_of_known_messages_is_the_published_one) {
     static const struct {
         const char *message, *hash;
     } vectors[] = {
@@ -40,8 +35,7 @@ static void the_hash_of_known_messages_is_the_published_one(void **state) {
     }
 }
 
-static void a_million_letters_hash_as_published(void **state) {
-    (void)state;
+TEST(a_million_letters_hash_as_published) {
     char letters[1000];
     struct sha256 hash;
     memset(letters, 'a', sizeof(letters));
@@ -51,8 +45,7 @@ static void a_million_letters_hash_as_published(void **state) {
     expect_hash(&hash, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-static void where_a_message_is_cut_does_not_matter(void **state) {
-    (void)state;
+TEST(where_a_message_is_cut_does_not_matter) {
     char text[200];
     memset(text, 'x', sizeof(text));
     for (size_t size = 0; size <= sizeof(text); size++) {
@@ -82,7 +75,7 @@ static void expect_hmac(const void *key, size_t key_size, const void *data, size
     assert_string_equal(hex, want);
 }
 
-static void the_hmacs_of_rfc_4231_are_made(void **state) {
+TEST(the_hmacs_of_rfc_4231_are_made) {
     static const char large[] = "Test Using Larger Than Block-Size Key - Hash Key First";
     static const char both[] =
         "This is a test using a larger than block-size key and a larger than block-size data. The "
@@ -102,14 +95,4 @@ static void the_hmacs_of_rfc_4231_are_made(void **state) {
                 "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
     expect_hmac(key, sizeof(key), both, strlen(both),
                 "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_hash_of_known_messages_is_the_published_one),
-        cmocka_unit_test(a_million_letters_hash_as_published),
-        cmocka_unit_test(where_a_message_is_cut_does_not_matter),
-        cmocka_unit_test(the_hmacs_of_rfc_4231_are_made),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 /* test_base_utf8.c: what is text, and what is made of the rest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "base/json_write.h"
 #include "base/macros.h"
 #include "base/utf8.h"
+#include "harness/test.h"
 
 /* Wherever it stands among letters that are read eight at a time. */
-static void what_is_no_text_is_found_and_made_one(void **state) {
-    (void)state;
+TEST(what_is_no_text_is_found_and_made_one) {
     static const struct {
         const char *bytes;
         size_t size;
@@ -46,8 +40,7 @@ static void what_is_no_text_is_found_and_made_one(void **state) {
         }
 }
 
-static void controls_are_no_part_of_a_line(void **state) {
-    (void)state;
+TEST(controls_are_no_part_of_a_line) {
     static const char *const controls[] = {
         "\x01",         "\t",           "\n",           "\x1b",
         "\x7f",         "\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",
@@ -81,8 +74,7 @@ static void controls_are_no_part_of_a_line(void **state) {
     assert_false(utf8_is_line("a\0b", 3));
 }
 
-static void json_has_no_control_in_it(void **state) {
-    (void)state;
+TEST(json_has_no_control_in_it) {
     static const char text[] = "a\x7f\xc2\x9b\xe2\x80\xae\xc3\xa4\x1b";
     static const char want[] = "\"a\\u007f\\u009b\\u202e\xc3\xa4\\u001b\"";
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, escaped = STRBUF_INIT;
@@ -94,13 +86,4 @@ static void json_has_no_control_in_it(void **state) {
     json_escape_controls(printed, strlen(printed), &escaped);
     assert_string_equal(strbuf_text(&escaped),
                         "{\"a\":\"\\u007f\\u009b\\u202e\xc3\xa4\xf0\x9f\x9a\x80\"}");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_text_is_found_and_made_one),
-        cmocka_unit_test(controls_are_no_part_of_a_line),
-        cmocka_unit_test(json_has_no_control_in_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* Appending: one lock, one write, and what happens when the lock does not come. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "bus/bus.h"
 #include "bus/reader.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 
 static char home[SCRATCH_PATH], root[80], web[96];
 
@@ -109,8 +105,9 @@ static int hold_lock(void) {
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static void messages_go_to_the_file_of_their_project_or_task(void **state) {
-    (void)state;
+#define APPEND_TEST(name_) TEST_WITH(name_, open_home, close_home)
+
+APPEND_TEST(messages_go_to_the_file_of_their_project_or_task) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     struct bus_message message = { .type = "FACT", .project = "web", .body = "x" };
     char id[BUS_ID_MAX], path[128];
@@ -127,8 +124,7 @@ static void messages_go_to_the_file_of_their_project_or_task(void **state) {
     assert_null(bus_find_project(&bus, "web-18"));
 }
 
-static void no_name_leads_out_of_the_folder(void **state) {
-    (void)state;
+APPEND_TEST(no_name_leads_out_of_the_folder) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct bus_place place = { "..", "../../x" };
@@ -145,8 +141,7 @@ static void no_name_leads_out_of_the_folder(void **state) {
     assert_int_equal(bus_path(&bus, &place, &path, NULL), -EINVAL);
 }
 
-static void a_link_or_a_pipe_in_the_place_of_a_file_is_refused(void **state) {
-    (void)state;
+APPEND_TEST(a_link_or_a_pipe_in_the_place_of_a_file_is_refused) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     char folder[80];
     snprintf(folder, sizeof(folder), "%s/bus", home);
@@ -160,8 +155,7 @@ static void a_link_or_a_pipe_in_the_place_of_a_file_is_refused(void **state) {
 
 /* --- the lock -------------------------------------------------------------------------------- */
 
-static void f117_the_lock_is_tried_every_10_ms_and_then_appended_once(void **state) {
-    (void)state;
+APPEND_TEST(f117_the_lock_is_tried_every_10_ms_and_then_appended_once) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     assert_int_equal(fake.count, 0);
@@ -178,8 +172,7 @@ static void f117_the_lock_is_tried_every_10_ms_and_then_appended_once(void **sta
     close(hold_lock());
 }
 
-static void f117_f118_after_10_s_it_times_out_and_is_tried_three_times(void **state) {
-    (void)state;
+APPEND_TEST(f117_f118_after_10_s_it_times_out_and_is_tried_three_times) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     struct error err = { 0 };
     assert_int_equal(post(&bus, "one", NULL), 0);
@@ -200,8 +193,7 @@ static void f117_f118_after_10_s_it_times_out_and_is_tried_three_times(void **st
     assert_string_equal(bodies(), "one");
 }
 
-static void f118_other_errors_are_told_at_once(void **state) {
-    (void)state;
+APPEND_TEST(f118_other_errors_are_told_at_once) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     int file = open(bus.root, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(file >= 0); /* a file where the folder should be */
@@ -212,8 +204,7 @@ static void f118_other_errors_are_told_at_once(void **state) {
     assert_int_equal(bus.counts.retries, 0);
 }
 
-static void f133_attempts_and_retries_are_counted_over_all_processes(void **state) {
-    (void)state;
+APPEND_TEST(f133_attempts_and_retries_are_counted_over_all_processes) {
     struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     int held = hold_lock();
@@ -235,8 +226,7 @@ static void f133_attempts_and_retries_are_counted_over_all_processes(void **stat
     assert_int_equal(counts.waits, 4);
 }
 
-static void f119_the_lock_is_advisory_readers_never_wait_for_it(void **state) {
-    (void)state;
+APPEND_TEST(f119_the_lock_is_advisory_readers_never_wait_for_it) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     int held = hold_lock();
@@ -244,8 +234,7 @@ static void f119_the_lock_is_advisory_readers_never_wait_for_it(void **state) {
     close(held);
 }
 
-static void whoever_is_told_to_end_does_not_wait_on(void **state) {
-    (void)state;
+APPEND_TEST(whoever_is_told_to_end_does_not_wait_on) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     int held = hold_lock();
@@ -255,8 +244,7 @@ static void whoever_is_told_to_end_does_not_wait_on(void **state) {
     close(held);
 }
 
-static void a_file_that_was_moved_away_while_waiting_is_not_written(void **state) {
-    (void)state;
+APPEND_TEST(a_file_that_was_moved_away_while_waiting_is_not_written) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     char old[96];
     snprintf(old, sizeof(old), "%s/old.md", home);
@@ -277,8 +265,7 @@ static void a_file_that_was_moved_away_while_waiting_is_not_written(void **state
 
 /* --- once ------------------------------------------------------------------------------------ */
 
-static void a_message_that_is_there_is_not_posted_again(void **state) {
-    (void)state;
+APPEND_TEST(a_message_that_is_there_is_not_posted_again) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post_as(&bus, "E1", "one", NULL), 0);
     assert_int_equal(post_as(&bus, "E2", "two", NULL), 0);
@@ -298,8 +285,7 @@ static void put(const char *text) {
     close(fd);
 }
 
-static void what_a_dead_writer_left_swallows_nothing(void **state) {
-    (void)state;
+APPEND_TEST(what_a_dead_writer_left_swallows_nothing) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     put("---\nmsg_id: T1\nty");
@@ -312,8 +298,7 @@ static void what_a_dead_writer_left_swallows_nothing(void **state) {
 }
 
 /* As a full disk does it: part of the write is done. */
-static void a_write_that_was_cut_short_is_taken_back(void **state) {
-    (void)state;
+APPEND_TEST(a_write_that_was_cut_short_is_taken_back) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     struct error err = { 0 };
     struct stat before, after;
@@ -357,8 +342,7 @@ static void write_many(unsigned writer) {
     _exit(0);
 }
 
-static void f117_fifty_writers_lose_nothing_and_mix_nothing(void **state) {
-    (void)state;
+APPEND_TEST(f117_fifty_writers_lose_nothing_and_mix_nothing) {
     pid_t pids[WRITERS];
     for (unsigned w = 0; w < WRITERS; w++)
         if ((pids[w] = fork()) == 0)
@@ -390,8 +374,7 @@ static void f117_fifty_writers_lose_nothing_and_mix_nothing(void **state) {
     assert_int_equal(counts.messages, WRITERS * EACH);
 }
 
-static void writers_that_are_killed_tear_nothing_of_others(void **state) {
-    (void)state;
+APPEND_TEST(writers_that_are_killed_tear_nothing_of_others) {
     for (unsigned round = 0; round < 10; round++) {
         pid_t victims[3];
         for (unsigned w = 0; w < 3; w++)
@@ -423,27 +406,4 @@ static void writers_that_are_killed_tear_nothing_of_others(void **state) {
         ours += w == 9;
     }
     assert_int_equal(ours, 10);
-}
-
-#define APPEND_TEST(name) cmocka_unit_test_setup_teardown(name, open_home, close_home)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        APPEND_TEST(messages_go_to_the_file_of_their_project_or_task),
-        APPEND_TEST(no_name_leads_out_of_the_folder),
-        APPEND_TEST(a_link_or_a_pipe_in_the_place_of_a_file_is_refused),
-        APPEND_TEST(f117_the_lock_is_tried_every_10_ms_and_then_appended_once),
-        APPEND_TEST(f117_f118_after_10_s_it_times_out_and_is_tried_three_times),
-        APPEND_TEST(f118_other_errors_are_told_at_once),
-        APPEND_TEST(f133_attempts_and_retries_are_counted_over_all_processes),
-        APPEND_TEST(f119_the_lock_is_advisory_readers_never_wait_for_it),
-        APPEND_TEST(whoever_is_told_to_end_does_not_wait_on),
-        APPEND_TEST(a_file_that_was_moved_away_while_waiting_is_not_written),
-        APPEND_TEST(a_message_that_is_there_is_not_posted_again),
-        APPEND_TEST(what_a_dead_writer_left_swallows_nothing),
-        APPEND_TEST(a_write_that_was_cut_short_is_taken_back),
-        APPEND_TEST(f117_fifty_writers_lose_nothing_and_mix_nothing),
-        APPEND_TEST(writers_that_are_killed_tear_nothing_of_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

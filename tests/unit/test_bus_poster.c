@@ -1,21 +1,17 @@
 /* Posting beside the loop: in order, each answered once, and an end that waits for no lock. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "bus/poster.h"
 #include "bus/reader.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/loop.h"
 
 #define MANY 500
@@ -83,8 +79,9 @@ static unsigned read_in_order(void) {
     return count;
 }
 
-static void messages_are_appended_in_order_and_answered_once(void **state) {
-    (void)state;
+#define POSTER_TEST(name_) TEST_WITH(name_, open_home, close_home)
+
+POSTER_TEST(messages_are_appended_in_order_and_answered_once) {
     char body[16];
     assert_true(bus_poster_is_idle(poster));
     for (unsigned i = 0; i < MANY; i++) {
@@ -99,8 +96,7 @@ static void messages_are_appended_in_order_and_answered_once(void **state) {
     assert_int_equal(read_in_order(), MANY);
 }
 
-static void one_that_is_there_is_told_as_such(void **state) {
-    (void)state;
+POSTER_TEST(one_that_is_there_is_told_as_such) {
     post("E1", "0");
     post("E1", "0");
     wait_answers(2);
@@ -109,8 +105,7 @@ static void one_that_is_there_is_told_as_such(void **state) {
     assert_int_equal(read_in_order(), 1);
 }
 
-static void an_error_is_the_answer_of_its_message_alone(void **state) {
-    (void)state;
+POSTER_TEST(an_error_is_the_answer_of_its_message_alone) {
     struct bus_message message = { .type = "FACT", .project = "", .body = "x" };
     bus_post(poster, &message, false, answered, &answers);
     post(NULL, "0");
@@ -119,8 +114,7 @@ static void an_error_is_the_answer_of_its_message_alone(void **state) {
     assert_int_equal(answers.results[1], 0);
 }
 
-static void an_end_answers_everything_and_waits_for_no_lock(void **state) {
-    (void)state;
+POSTER_TEST(an_end_answers_everything_and_waits_for_no_lock) {
     post(NULL, "0");
     wait_answers(1);
     int held = open(web, O_RDWR | O_CLOEXEC);
@@ -142,8 +136,7 @@ static void post_to_task(const char *task, const char *body) {
     bus_post(poster, &message, false, answered, &answers);
 }
 
-static void who_waits_for_a_lock_holds_back_no_answer_of_others(void **state) {
-    (void)state;
+POSTER_TEST(who_waits_for_a_lock_holds_back_no_answer_of_others) {
     post_to_task("web-1", "0");
     wait_answers(1);
     char path[128];
@@ -159,8 +152,7 @@ static void who_waits_for_a_lock_holds_back_no_answer_of_others(void **state) {
     assert_int_equal(answers.results[2], 0);
 }
 
-static void the_file_of_a_task_goes_behind_what_was_posted_to_it(void **state) {
-    (void)state;
+POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it) {
     char path[128];
     snprintf(path, sizeof(path), "%s/bus/web/web-1.md", home);
     post_to_task("web-1", "0");
@@ -172,15 +164,13 @@ static void the_file_of_a_task_goes_behind_what_was_posted_to_it(void **state) {
     assert_int_equal(read_in_order(), 1);
 }
 
-static void nobody_is_woken_for_files_that_are_not_there(void **state) {
-    (void)state;
+POSTER_TEST(nobody_is_woken_for_files_that_are_not_there) {
     bus_forget(poster, "web", "web-1");
     bus_retire_later(poster, "web", 1731667252000);
     assert_true(bus_poster_is_idle(poster));
 }
 
-static void an_old_file_is_moved_aside_in_its_turn(void **state) {
-    (void)state;
+POSTER_TEST(an_old_file_is_moved_aside_in_its_turn) {
     post("E1", "0"); /* at 1731667252000 */
     bus_retire_later(poster, "web", 1731667252001);
     post(NULL, "0");
@@ -188,20 +178,4 @@ static void an_old_file_is_moved_aside_in_its_turn(void **state) {
     assert_int_equal(read_in_order(), 1);
     snprintf(web, sizeof(web), "%s/bus/.old/web.md", home);
     assert_int_equal(read_in_order(), 1);
-}
-
-#define POSTER_TEST(name) cmocka_unit_test_setup_teardown(name, open_home, close_home)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        POSTER_TEST(messages_are_appended_in_order_and_answered_once),
-        POSTER_TEST(one_that_is_there_is_told_as_such),
-        POSTER_TEST(an_error_is_the_answer_of_its_message_alone),
-        POSTER_TEST(an_end_answers_everything_and_waits_for_no_lock),
-        POSTER_TEST(who_waits_for_a_lock_holds_back_no_answer_of_others),
-        POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it),
-        POSTER_TEST(nobody_is_woken_for_files_that_are_not_there),
-        POSTER_TEST(an_old_file_is_moved_aside_in_its_turn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* The form of messages: what goes in comes out, nothing forges, and what is torn is not shown. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "bus/reader.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 
 static char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
 static int file;
@@ -76,8 +72,9 @@ static const char *all(void) {
 
 /* --- form ------------------------------------------------------------------------------------ */
 
-static void every_member_comes_back(void **state) {
-    (void)state;
+#define READER_TEST(name_) TEST_WITH(name_, open_file, close_file)
+
+READER_TEST(every_member_comes_back) {
     struct bus_message in = {
         .id = "MSG-1",
         .at = 1731667252123,
@@ -112,8 +109,7 @@ static void every_member_comes_back(void **state) {
     assert_string_equal(out->body, in.body);
 }
 
-static void the_file_is_yaml_front_matter_and_a_body(void **state) {
-    (void)state;
+READER_TEST(the_file_is_yaml_front_matter_and_a_body) {
     struct bus_message in = { .id = "MSG-1", .at = 1731667252123, .type = "FACT" };
     in.project = "web";
     in.body = "found it";
@@ -124,8 +120,7 @@ static void the_file_is_yaml_front_matter_and_a_body(void **state) {
     strbuf_finish(&bytes);
 }
 
-static void a_body_never_becomes_two_messages(void **state) {
-    (void)state;
+READER_TEST(a_body_never_becomes_two_messages) {
     const char *const bodies[] = {
         "---",
         "...",
@@ -145,8 +140,7 @@ static void a_body_never_becomes_two_messages(void **state) {
     assert_string_equal(all(), want);
 }
 
-static void ordinary_lines_stand_in_the_file_as_they_are(void **state) {
-    (void)state;
+READER_TEST(ordinary_lines_stand_in_the_file_as_they_are) {
     struct bus_message in = { .id = "M", .at = 1, .type = "FACT", .project = "web" };
     in.body = "...and then\n----\n# a";
     struct strbuf bytes = STRBUF_INIT;
@@ -155,8 +149,7 @@ static void ordinary_lines_stand_in_the_file_as_they_are(void **state) {
     strbuf_finish(&bytes);
 }
 
-static void bad_messages_cannot_be_posted(void **state) {
-    (void)state;
+READER_TEST(bad_messages_cannot_be_posted) {
     struct error err = { 0 };
     struct bus_message m = { .type = "FACT", .body = "x" };
     assert_int_equal(bus_message_check(&m, &err), 0);
@@ -185,8 +178,7 @@ static void bad_messages_cannot_be_posted(void **state) {
 
 /* --- torn ------------------------------------------------------------------------------------ */
 
-static void f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole(void **state) {
-    (void)state;
+READER_TEST(f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post("M1", "FACT", "one");
     put("---\nmsg_id: M2\ntype: FA");
@@ -202,8 +194,7 @@ static void f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole(void **s
     assert_int_equal(reader.damaged, 0);
 }
 
-static void every_place_where_a_message_can_be_torn(void **state) {
-    (void)state;
+READER_TEST(every_place_where_a_message_can_be_torn) {
     struct bus_message in = {
         .id = "M1", .at = 1, .type = "FACT", .project = "web", .body = "a\nb"
     };
@@ -224,8 +215,7 @@ static void every_place_where_a_message_can_be_torn(void **state) {
     strbuf_finish(&whole);
 }
 
-static void what_a_full_disk_cut_off_and_took_back_is_forgotten(void **state) {
-    (void)state;
+READER_TEST(what_a_full_disk_cut_off_and_took_back_is_forgotten) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post("M1", "FACT", "one");
     off_t size = lseek(file, 0, SEEK_CUR);
@@ -238,8 +228,7 @@ static void what_a_full_disk_cut_off_and_took_back_is_forgotten(void **state) {
     assert_string_equal(rest(&reader), "M3=three|");
 }
 
-static void junk_between_messages_hides_none(void **state) {
-    (void)state;
+READER_TEST(junk_between_messages_hides_none) {
     put("what a person wrote\n\n");
     post("M1", "FACT", "one");
     put("more\n");
@@ -249,8 +238,7 @@ static void junk_between_messages_hides_none(void **state) {
     assert_string_equal(all(), "M1=one|M2=two|M3=three|");
 }
 
-static void a_message_that_is_too_long_is_left_out_and_counted(void **state) {
-    (void)state;
+READER_TEST(a_message_that_is_too_long_is_left_out_and_counted) {
     post("M1", "FACT", "one");
     put("---\nmsg_id: BIG\n---\n");
     char line[1024];
@@ -269,8 +257,7 @@ static void a_message_that_is_too_long_is_left_out_and_counted(void **state) {
     assert_int_equal(reader.damaged, 1);
 }
 
-static void foreign_front_matter_is_read_as_far_as_it_is_known(void **state) {
-    (void)state;
+READER_TEST(foreign_front_matter_is_read_as_far_as_it_is_known) {
     put("---\nmsg_id: 'M1'\nts: 2024-11-15T10:40:52Z\ntype: FACT\nparents:\n  - msg_id: M0\n"
         "colour: red\n---\nbody\n...\n");
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
@@ -308,8 +295,7 @@ static void expect_next(struct bus_reader *reader, const char *id) {
     assert_string_equal(message->id, id);
 }
 
-static void the_last_ones_are_found_from_the_end(void **state) {
-    (void)state;
+READER_TEST(the_last_ones_are_found_from_the_end) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post_many(3000);
     open_reader(&reader);
@@ -327,8 +313,7 @@ static void the_last_ones_are_found_from_the_end(void **state) {
     assert_string_equal(rest(&reader), "LAST=x|");
 }
 
-static void a_look_back_can_be_bounded(void **state) {
-    (void)state;
+READER_TEST(a_look_back_can_be_bounded) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post_many(3000);
     open_reader(&reader);
@@ -340,8 +325,7 @@ static void a_look_back_can_be_bounded(void **state) {
     assert_true(count > 10 && count < 100);
 }
 
-static void the_place_behind_a_message_is_found(void **state) {
-    (void)state;
+READER_TEST(the_place_behind_a_message_is_found) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post_many(3000);
     open_reader(&reader);
@@ -358,34 +342,10 @@ static void the_place_behind_a_message_is_found(void **state) {
     assert_int_equal(bus_reader_seek_to(&reader, 1u << 30, NULL), -EINVAL);
 }
 
-static void a_file_that_is_not_there_has_no_messages(void **state) {
-    (void)state;
+READER_TEST(a_file_that_is_not_there_has_no_messages) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     assert_int_equal(bus_reader_open(&reader, "/nowhere/web.md", NULL), 0);
     assert_string_equal(rest(&reader), "");
     assert_int_equal(bus_reader_seek_tail(&reader, 5, 0, NULL, NULL, NULL), 0);
     assert_int_equal(bus_reader_seek_behind(&reader, "M1", 0, NULL), 0);
-}
-
-#define READER_TEST(name) cmocka_unit_test_setup_teardown(name, open_file, close_file)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        READER_TEST(every_member_comes_back),
-        READER_TEST(the_file_is_yaml_front_matter_and_a_body),
-        READER_TEST(a_body_never_becomes_two_messages),
-        READER_TEST(ordinary_lines_stand_in_the_file_as_they_are),
-        READER_TEST(bad_messages_cannot_be_posted),
-        READER_TEST(f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole),
-        READER_TEST(every_place_where_a_message_can_be_torn),
-        READER_TEST(what_a_full_disk_cut_off_and_took_back_is_forgotten),
-        READER_TEST(junk_between_messages_hides_none),
-        READER_TEST(a_message_that_is_too_long_is_left_out_and_counted),
-        READER_TEST(foreign_front_matter_is_read_as_far_as_it_is_known),
-        READER_TEST(the_last_ones_are_found_from_the_end),
-        READER_TEST(a_look_back_can_be_bounded),
-        READER_TEST(the_place_behind_a_message_is_found),
-        READER_TEST(a_file_that_is_not_there_has_no_messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

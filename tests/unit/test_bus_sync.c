@@ -1,9 +1,6 @@
 /* What survives a power cut, at what cost; and what does not stay for ever. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "bus/bus.h"
 #include "bus/reader.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 
 #define DAY_ONE ((time_ms)1731667252000)
 
@@ -97,8 +93,9 @@ static void expect_synced(unsigned files, unsigned folders) {
 
 /* --- a power cut ----------------------------------------------------------------------------- */
 
-static void many_messages_cost_one_sync_of_each_file(void **state) {
-    (void)state;
+#define BUS_TEST(name_) TEST_WITH(name_, open_home, close_home)
+
+BUS_TEST(many_messages_cost_one_sync_of_each_file) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     for (unsigned i = 0; i < 20; i++)
         assert_int_equal(post(&bus, i % 2 ? "web-1" : NULL, NULL, 0), 0);
@@ -109,8 +106,7 @@ static void many_messages_cost_one_sync_of_each_file(void **state) {
     expect_synced(0, 0);
 }
 
-static void a_folder_is_synced_again_only_for_a_file_that_is_new(void **state) {
-    (void)state;
+BUS_TEST(a_folder_is_synced_again_only_for_a_file_that_is_new) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     assert_int_equal(post(&bus, "web-1", NULL, 0), 0);
     assert_int_equal(bus_sync(&bus, NULL), 0);
@@ -124,8 +120,7 @@ static void a_folder_is_synced_again_only_for_a_file_that_is_new(void **state) {
 }
 
 /* Whoever made the file may have died before its folder was safe. */
-static void everybody_syncs_the_folders_once(void **state) {
-    (void)state;
+BUS_TEST(everybody_syncs_the_folders_once) {
     for (unsigned i = 0; i < 2; i++) {
         _cleanup_(bus_finish) struct bus bus = counted_bus();
         assert_int_equal(post(&bus, NULL, NULL, 0), 0);
@@ -134,8 +129,7 @@ static void everybody_syncs_the_folders_once(void **state) {
     }
 }
 
-static void one_that_was_there_is_made_safe_as_well(void **state) {
-    (void)state;
+BUS_TEST(one_that_was_there_is_made_safe_as_well) {
     _cleanup_(bus_finish) struct bus killed = counted_bus(), bus = counted_bus();
     assert_int_equal(post(&killed, NULL, "E1", DAY_ONE), 0);
     assert_int_equal(post(&bus, NULL, "E1", DAY_ONE), 1);
@@ -143,8 +137,7 @@ static void one_that_was_there_is_made_safe_as_well(void **state) {
     expect_synced(1, 2);
 }
 
-static void nobody_waits_for_a_sync(void **state) {
-    (void)state;
+BUS_TEST(nobody_waits_for_a_sync) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     assert_int_equal(post(&bus, NULL, NULL, 0), 0);
     char path[128];
@@ -153,8 +146,7 @@ static void nobody_waits_for_a_sync(void **state) {
     assert_int_equal(bus_sync(&bus, NULL), 0);
 }
 
-static void a_sync_that_failed_is_told_and_the_next_is_a_new_one(void **state) {
-    (void)state;
+BUS_TEST(a_sync_that_failed_is_told_and_the_next_is_a_new_one) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     struct error err = { 0 };
     assert_int_equal(post(&bus, NULL, NULL, 0), 0);
@@ -171,8 +163,7 @@ static void a_sync_that_failed_is_told_and_the_next_is_a_new_one(void **state) {
 
 /* --- retention ------------------------------------------------------------------------------- */
 
-static void the_bus_of_a_task_is_removed_alone(void **state) {
-    (void)state;
+BUS_TEST(the_bus_of_a_task_is_removed_alone) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     const struct bus_place task = { "web", "web-1" };
     assert_int_equal(post(&bus, NULL, NULL, 0), 0);
@@ -185,8 +176,7 @@ static void the_bus_of_a_task_is_removed_alone(void **state) {
     assert_false(is_there("web/web-1.md"));
 }
 
-static void a_file_is_not_removed_from_under_a_writer(void **state) {
-    (void)state;
+BUS_TEST(a_file_is_not_removed_from_under_a_writer) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     bus.limits.lock_timeout = 1;
     assert_int_equal(post(&bus, "web-1", NULL, 0), 0);
@@ -197,8 +187,7 @@ static void a_file_is_not_removed_from_under_a_writer(void **state) {
     close(writer);
 }
 
-static void every_message_of_a_project_is_kept_so_long_and_none_for_ever(void **state) {
-    (void)state;
+BUS_TEST(every_message_of_a_project_is_kept_so_long_and_none_for_ever) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     const time_ms keep = DAYS(30);
     assert_int_equal(post(&bus, NULL, NULL, DAY_ONE), 0);
@@ -215,8 +204,7 @@ static void every_message_of_a_project_is_kept_so_long_and_none_for_ever(void **
     assert_int_equal(count_in(".old/web.md"), 1); /* it has taken the place of the older ones */
 }
 
-static void what_was_moved_aside_goes_when_nobody_posts_any_more(void **state) {
-    (void)state;
+BUS_TEST(what_was_moved_aside_goes_when_nobody_posts_any_more) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     assert_int_equal(post(&bus, NULL, NULL, DAY_ONE), 0);
     assert_int_equal(bus_retire(&bus, "web", DAY_ONE + 1, NULL), 1);
@@ -227,22 +215,4 @@ static void what_was_moved_aside_goes_when_nobody_posts_any_more(void **state) {
     assert_true(is_there(".old/web.md"));
     assert_int_equal(bus_retire(&bus, "web", DAY_ONE + SECONDS(1), NULL), 0);
     assert_false(is_there(".old/web.md"));
-}
-
-#define BUS_TEST(name) cmocka_unit_test_setup_teardown(name, open_home, close_home)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        BUS_TEST(many_messages_cost_one_sync_of_each_file),
-        BUS_TEST(a_folder_is_synced_again_only_for_a_file_that_is_new),
-        BUS_TEST(everybody_syncs_the_folders_once),
-        BUS_TEST(one_that_was_there_is_made_safe_as_well),
-        BUS_TEST(nobody_waits_for_a_sync),
-        BUS_TEST(a_sync_that_failed_is_told_and_the_next_is_a_new_one),
-        BUS_TEST(the_bus_of_a_task_is_removed_alone),
-        BUS_TEST(a_file_is_not_removed_from_under_a_writer),
-        BUS_TEST(every_message_of_a_project_is_kept_so_long_and_none_for_ever),
-        BUS_TEST(what_was_moved_aside_goes_when_nobody_posts_any_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* test_card.c: cards are read as they are written, and two places of them are changed. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "card/card.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 #define LINE "2027-01-31: agent queued (web-1 #4)"
@@ -41,8 +36,7 @@ static void expect_refused(const char *text, const char *sentence) {
     assert_string_equal(err.text, sentence);
 }
 
-static void the_status_is_replaced_where_it_stands(void **state) {
-    (void)state;
+TEST(the_status_is_replaced_where_it_stands) {
     expect_edit("---\nagent_status: idle # now\nx: 1\n---\nbody\n", CARD_RUNNING, NULL,
                 "---\nagent_status: running # now\nx: 1\n---\nbody\n");
     expect_edit("---\nagent_status: \"idle\"\n---\n", CARD_FAILED, NULL,
@@ -56,8 +50,7 @@ static void the_status_is_replaced_where_it_stands(void **state) {
                 "\xEF\xBB\xBF---\nagent_status: queued\n---\n");
 }
 
-static void what_looks_like_it_elsewhere_is_left_alone(void **state) {
-    (void)state;
+TEST(what_looks_like_it_elsewhere_is_left_alone) {
     expect_edit("---\nx: {agent_status: idle}\nagent_status: idle\n---\nagent_status: idle\n",
                 CARD_CANCELED, NULL,
                 "---\nx: {agent_status: idle}\nagent_status: canceled\n---\nagent_status: idle\n");
@@ -65,8 +58,7 @@ static void what_looks_like_it_elsewhere_is_left_alone(void **state) {
                 "---\nHistory: x\nagent_status: queued\n---\nbody\n\nHistory:\n- " LINE "\n");
 }
 
-static void line_ends_stay_as_they_are(void **state) {
-    (void)state;
+TEST(line_ends_stay_as_they_are) {
     expect_edit("---\r\nagent_status: idle\r\n---\r\n# A\r\nHistory:\r\n- old\r\n", CARD_QUEUED,
                 LINE,
                 "---\r\nagent_status: queued\r\n---\r\n# A\r\nHistory:\r\n- old\r\n- " LINE "\r\n");
@@ -75,8 +67,7 @@ static void line_ends_stay_as_they_are(void **state) {
                 "\r\n");
 }
 
-static void history_goes_to_the_end_of_its_section(void **state) {
-    (void)state;
+TEST(history_goes_to_the_end_of_its_section) {
     expect_edit("---\nagent_status: queued\n---\nHistory:\n- a\n- b\n\nNotes:\n- c\n", CARD_QUEUED,
                 LINE,
                 "---\nagent_status: queued\n---\nHistory:\n- a\n- b\n- " LINE "\n\nNotes:\n- c\n");
@@ -88,8 +79,7 @@ static void history_goes_to_the_end_of_its_section(void **state) {
                 "---\nagent_status: queued\n---\n\nHistory:\n- " LINE "\n");
 }
 
-static void f004_a_card_says_what_it_is(void **state) {
-    (void)state;
+TEST(f004_a_card_says_what_it_is) {
     static const char text[] = "---\nagent_flow: implement\nbranch: feature/x\nother: [1, 2]\n"
                                "parallelizable: false\nagent_status: failed\n---\n\n## 1.1 Title \n"
                                "body\n";
@@ -104,8 +94,7 @@ static void f004_a_card_says_what_it_is(void **state) {
     assert_string_equal(text + card.body, "\n## 1.1 Title \nbody\n");
 }
 
-static void a_card_may_say_nothing(void **state) {
-    (void)state;
+TEST(a_card_may_say_nothing) {
     _cleanup_(card_finish) struct card card = { 0 };
     struct error err = { 0 };
     assert_int_equal(card_parse("a.md", "---\n---\nx", 9, &card, &err), 0);
@@ -115,8 +104,7 @@ static void a_card_may_say_nothing(void **state) {
     assert_int_equal(card.status, CARD_IDLE);
 }
 
-static void impossible_front_matter_is_refused_with_its_line(void **state) {
-    (void)state;
+TEST(impossible_front_matter_is_refused_with_its_line) {
     expect_refused("body\n", "a.md:1: there is no front matter: a card begins with a line ---");
     expect_refused("", "a.md:1: there is no front matter: a card begins with a line ---");
     expect_refused("---\nx: 1\n", "a.md:1: the front matter has no end: a second line ---");
@@ -132,8 +120,7 @@ static void impossible_front_matter_is_refused_with_its_line(void **state) {
                    "a.md:3: 'agent_flow' is said twice, first in line 2");
 }
 
-static void front_matter_that_cannot_take_it_is_left_alone(void **state) {
-    (void)state;
+TEST(front_matter_that_cannot_take_it_is_left_alone) {
     _cleanup_(strbuf_finish) struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
     struct error err = { 0 };
     strbuf_puts(&in, "---\nx:x[ :\n-0-\n [1\n---\n");
@@ -145,8 +132,7 @@ static void front_matter_that_cannot_take_it_is_left_alone(void **state) {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static void a_file_is_replaced_whole_with_its_mode(void **state) {
-    (void)state;
+TEST(a_file_is_replaced_whole_with_its_mode) {
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], link[SCRATCH_PATH + 16];
     scratch_make(folder, "card");
     (void)snprintf(path, sizeof(path), "%s/a.md", folder);
@@ -176,19 +162,4 @@ static void a_file_is_replaced_whole_with_its_mode(void **state) {
     assert_int_equal(unlink(path), 0);
     assert_int_equal(card_write(path, CARD_QUEUED, LINE, &err), -ENOENT);
     assert_int_equal(rmdir(folder), 0); /* nothing else is left */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_status_is_replaced_where_it_stands),
-        cmocka_unit_test(what_looks_like_it_elsewhere_is_left_alone),
-        cmocka_unit_test(line_ends_stay_as_they_are),
-        cmocka_unit_test(history_goes_to_the_end_of_its_section),
-        cmocka_unit_test(f004_a_card_says_what_it_is),
-        cmocka_unit_test(a_card_may_say_nothing),
-        cmocka_unit_test(impossible_front_matter_is_refused_with_its_line),
-        cmocka_unit_test(front_matter_that_cannot_take_it_is_left_alone),
-        cmocka_unit_test(a_file_is_replaced_whole_with_its_mode),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_cli_event_list.c: an event on one line, whatever is in it; numbers as short texts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "cli/event_list.h"
 #include "cli/print_task.h"
+#include "harness/test.h"
 
 static int in_utc(void **state) {
     (void)state;
@@ -28,8 +23,9 @@ static void expect_line(const char *json, const char *line) {
     assert_string_equal(strbuf_text(&out), line);
 }
 
-static void an_event_is_one_line(void **state) {
-    (void)state;
+TEST_GROUP(in_utc, NULL)
+
+TEST(an_event_is_one_line) {
     expect_line("{\"seq\":1207,\"at\":1801506605000,\"kind\":\"task.state\",\"task\":\"web-17\","
                 "\"attempt\":2,\"data\":{\"from\":\"ready\",\"to\":\"starting\"}}",
                 "2027-02-01 18:30:05  1207    task.state        web-17.2  from=ready  "
@@ -41,24 +37,21 @@ static void an_event_is_one_line(void **state) {
                 "1970-01-01 00:00:00  2       task.added        web-1\n");
 }
 
-static void values_are_told_apart(void **state) {
-    (void)state;
+TEST(values_are_told_apart) {
     expect_line("{\"seq\":3,\"at\":0,\"kind\":\"x\",\"data\":{\"a\":\"two words\",\"b\":\"\","
                 "\"c\":null,\"d\":[1,\"x\"],\"e\":false,\"f\":1.5}}",
                 "1970-01-01 00:00:00  3       x                 a=\"two words\"  b=\"\"  "
                 "d=[1,\"x\"]  e=false  f=1.5\n");
 }
 
-static void nothing_reaches_the_terminal(void **state) {
-    (void)state;
+TEST(nothing_reaches_the_terminal) {
     expect_line(
         "{\"seq\":4,\"at\":0,\"kind\":\"x\\u001b[2J\",\"task\":\"t\\u001b]0;evil\\u0007\","
         "\"data\":{\"k\\u001b[31m\":\"red\\u001b[0m\",\"n\":\"a\\nb\",\"l\":[\"\\u009b1m\"]}}",
         "1970-01-01 00:00:00  4       x                 t  k=red  n=\"a b\"  l=[\"\\u009b1m\"]\n");
 }
 
-static void numbers_are_short(void **state) {
-    (void)state;
+TEST(numbers_are_short) {
     json_t *o = json_loads("{\"i\":42,\"r\":2.5,\"whole\":3.0,\"share\":0.256,\"none\":null,"
                            "\"text\":\"unlimited\",\"zero\":0}",
                            0, NULL);
@@ -75,14 +68,4 @@ static void numbers_are_short(void **state) {
     assert_string_equal(cell_cap(o, "text").text, "unlimited");
     assert_string_equal(cell_span(o, "none", 0).text, "-");
     json_decref(o);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_is_one_line),
-        cmocka_unit_test(values_are_told_apart),
-        cmocka_unit_test(nothing_reaches_the_terminal),
-        cmocka_unit_test(numbers_are_short),
-    };
-    return cmocka_run_group_tests(tests, in_utc, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_cli_graph_text.c: any graph is drawn, however long, tangled or wrong, and each task once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "cli/graph_view.h"
+#include "harness/test.h"
 
 static void print(const json_t *answer, const struct graph_text *how, struct strbuf *out) {
     _cleanup_(graph_view_finish) struct graph_view view = { 0 };
@@ -27,8 +22,7 @@ static json_t *edge(const char *from, const char *to) {
     return json_pack("{s:s,s:s,s:s}", "from", from, "to", to, "type", "dependency");
 }
 
-static void lines_are_cut_to_the_width(void **state) {
-    (void)state;
+TEST(lines_are_cut_to_the_width) {
     json_t *answer = json_pack("{s:[o,o],s:[o],s:i}", "nodes", node("a", 0, true),
                                node("b", 1, true), "edges", edge("a", "b"), "critical_ms", 60000);
     static const struct {
@@ -64,8 +58,7 @@ static void expect_lines(const json_t *answer, size_t count) {
     assert_int_equal(lines, count);
 }
 
-static void a_chain_of_twenty_thousand_is_drawn(void **state) {
-    (void)state;
+TEST(a_chain_of_twenty_thousand_is_drawn) {
     json_t *nodes = json_array(), *edges = json_array();
     enum { LENGTH = 20000 };
     for (int i = 0; i < LENGTH; i++) {
@@ -87,8 +80,7 @@ static void a_chain_of_twenty_thousand_is_drawn(void **state) {
     json_decref(answer);
 }
 
-static void a_circle_and_lines_to_nowhere_do_no_harm(void **state) {
-    (void)state;
+TEST(a_circle_and_lines_to_nowhere_do_no_harm) {
     json_t *answer =
         json_pack("{s:[o,o,o,o],s:[o,o,o,o,o]}", "nodes", node("a", 0, false), node("b", 0, false),
                   node("b", 0, false), node("c", 1, false), "edges", edge("a", "b"), edge("b", "a"),
@@ -108,8 +100,7 @@ static void a_circle_and_lines_to_nowhere_do_no_harm(void **state) {
 }
 
 /* Every pair of a level crosses when it is drawn in the order of the numbers; sorted, none does. */
-static void boxes_stand_beside_their_neighbours(void **state) {
-    (void)state;
+TEST(boxes_stand_beside_their_neighbours) {
     json_t *answer = json_pack("{s:[o,o,o,o],s:[o,o]}", "nodes", node("a", 0, false),
                                node("b", 0, false), node("c", 1, false), node("d", 1, false),
                                "edges", edge("a", "d"), edge("b", "c"));
@@ -130,14 +121,4 @@ static void boxes_stand_beside_their_neighbours(void **state) {
     }
     assert_int_equal(lines, 2);
     json_decref(answer);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_cut_to_the_width),
-        cmocka_unit_test(a_chain_of_twenty_thousand_is_drawn),
-        cmocka_unit_test(a_circle_and_lines_to_nowhere_do_no_harm),
-        cmocka_unit_test(boxes_stand_beside_their_neighbours),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_cli_jsonc.c: one value changes, and no other byte. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "cli/jsonc.h"
+#include "harness/test.h"
 
 static json_t *value;
 
@@ -41,8 +36,9 @@ static void expect(const char *before, const char *after) {
     assert_string_equal(strbuf_text(&out), after);
 }
 
-static void a_file_of_nothing_gets_an_object(void **state) {
-    (void)state;
+TEST_GROUP(make_value, free_value)
+
+TEST(a_file_of_nothing_gets_an_object) {
     static const char whole[] =
         "{\n  \"mcp\": {\n    \"sluice\": {\n      \"c\": \"x\",\n      \"a\": [\n        "
         "\"mcp\"\n      ]\n    }\n  }\n}\n";
@@ -51,8 +47,7 @@ static void a_file_of_nothing_gets_an_object(void **state) {
     expect("{\n}\n", whole);
 }
 
-static void the_indentation_of_the_neighbours_is_kept(void **state) {
-    (void)state;
+TEST(the_indentation_of_the_neighbours_is_kept) {
     expect("{\n\t\"b\":1 ,\n\t\"mcp\" : {\n\t\t\"z\": [1,2 , 3]\n\t}\n}",
            "{\n\t\"b\":1 ,\n\t\"mcp\" : {\n\t\t\"z\": [1,2 , 3],\n\t\t\"sluice\": {\n\t\t\t\"c\": "
            "\"x\",\n\t\t\t\"a\": [\n\t\t\t\t\"mcp\"\n\t\t\t]\n\t\t}\n\t}\n}");
@@ -61,8 +56,7 @@ static void the_indentation_of_the_neighbours_is_kept(void **state) {
            "\"a\": [\n            \"mcp\"\n         ]\n      }\n   }\n}\n");
 }
 
-static void what_is_on_one_line_stays_on_one_line(void **state) {
-    (void)state;
+TEST(what_is_on_one_line_stays_on_one_line) {
     expect("{\"b\": 1}", "{\"b\": 1, \"mcp\": {\"sluice\": {\"c\": \"x\", \"a\": [\"mcp\"]}}}");
     expect("{\"mcp\":{\"z\":1},\"b\":2}\n",
            "{\"mcp\":{\"z\":1, \"sluice\": {\"c\": \"x\", \"a\": [\"mcp\"]}},\"b\":2}\n");
@@ -70,16 +64,14 @@ static void what_is_on_one_line_stays_on_one_line(void **state) {
            "{\"mcp\":{\"sluice\":{\"c\": \"x\", \"a\": [\"mcp\"]}}}");
 }
 
-static void newlines_of_windows_stay(void **state) {
-    (void)state;
+TEST(newlines_of_windows_stay) {
     expect(
         "{\r\n  \"mcp\": {\r\n    \"z\": 1\r\n  }\r\n}\r\n",
         "{\r\n  \"mcp\": {\r\n    \"z\": 1,\r\n    \"sluice\": {\r\n      \"c\": \"x\",\r\n      "
         "\"a\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n");
 }
 
-static void comments_and_commas_at_the_end_stay_where_they_are(void **state) {
-    (void)state;
+TEST(comments_and_commas_at_the_end_stay_where_they_are) {
     expect(
         "// mine {\n{\n  /* \"mcp\": no */\n  \"mcp\": {\n    \"z\": 1 // note, with {\n    // "
         "last\n  "
@@ -97,8 +89,7 @@ static void comments_and_commas_at_the_end_stay_where_they_are(void **state) {
         "[\n        \"mcp\"\n      ]\n    }\n  }\n}");
 }
 
-static void an_entry_that_is_there_is_replaced_and_nothing_else(void **state) {
-    (void)state;
+TEST(an_entry_that_is_there_is_replaced_and_nothing_else) {
     expect(
         "{\n  \"mcp\": {\n    \"sluice\": {\n      // old\n      \"c\": \"y\"\n    }, // mine\n    "
         "\"z\": 1.50e3\n  }\n}\n",
@@ -111,13 +102,12 @@ static void an_entry_that_is_there_is_replaced_and_nothing_else(void **state) {
            "[\"mcp\"]}}}");
 }
 
-static void a_mark_before_everything_stays(void **state) {
-    (void)state;
+TEST(a_mark_before_everything_stays) {
     expect("\xEF\xBB\xBF{\"b\": 1}\n",
            "\xEF\xBB\xBF{\"b\": 1, \"mcp\": {\"sluice\": {\"c\": \"x\", \"a\": [\"mcp\"]}}}\n");
 }
 
-static void what_is_no_json_is_refused_with_its_line(void **state) {
+TEST(what_is_no_json_is_refused_with_its_line) {
     static const struct {
         const char *text, *line;
     } bad[] = { { "[]", "line 1: expected an object" },
@@ -145,7 +135,7 @@ static void what_is_no_json_is_refused_with_its_line(void **state) {
 }
 
 /* Every beginning of a good file, and a deep one: refused or changed, never read beyond its end. */
-static void a_cut_file_is_no_danger(void **state) {
+TEST(a_cut_file_is_no_danger) {
     static const char whole[] =
         "{ // a\n \"b\": [1, {\"c\": \"\\\"\"}], /* d */ \"mcp\": {\"e\": null,},}";
     (void)state;
@@ -160,19 +150,4 @@ static void a_cut_file_is_no_danger(void **state) {
     for (int i = 0; i < 100000; i++)
         strbuf_putc(&deep, '[');
     assert_int_equal(jsonc_set(&deep, "mcp", "sluice", value, &out, NULL), -EINVAL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_of_nothing_gets_an_object),
-        cmocka_unit_test(the_indentation_of_the_neighbours_is_kept),
-        cmocka_unit_test(what_is_on_one_line_stays_on_one_line),
-        cmocka_unit_test(newlines_of_windows_stay),
-        cmocka_unit_test(comments_and_commas_at_the_end_stay_where_they_are),
-        cmocka_unit_test(an_entry_that_is_there_is_replaced_and_nothing_else),
-        cmocka_unit_test(a_mark_before_everything_stays),
-        cmocka_unit_test(what_is_no_json_is_refused_with_its_line),
-        cmocka_unit_test(a_cut_file_is_no_danger),
-    };
-    return cmocka_run_group_tests(tests, make_value, free_value);
 }

@@ -1,23 +1,17 @@
 /* test_cli_page.c: a text in a page is only a text, and a moment that is over is read as people mean it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "cli/digest.h"
 #include "cli/page.h"
+#include "harness/test.h"
 
 static const char hostile[] =
     "# <img src=x onerror=\"a()\"> [x](javascript:b) `c` | *d* & \x1b[31me\n1. f";
 
-static void in_markdown_nothing_is_markup(void **state) {
-    (void)state;
+TEST(in_markdown_nothing_is_markup) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct page page = { .out = &out };
     page_begin(&page, "T");
@@ -36,8 +30,7 @@ static void in_markdown_nothing_is_markup(void **state) {
         "| x\\|y | z |\n|---|---|\n| \\- | 2.5 |\n\n");
 }
 
-static void in_html_nothing_is_markup(void **state) {
-    (void)state;
+TEST(in_html_nothing_is_markup) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct page page = { .html = true, .out = &out };
     page_begin(&page, "<T>'");
@@ -63,8 +56,7 @@ static void in_html_nothing_is_markup(void **state) {
         assert_true(strstr(text, pairs[i][0]) < strstr(text, pairs[i][1]));
 }
 
-static void a_moment_that_is_over(void **state) {
-    (void)state;
+TEST(a_moment_that_is_over) {
     (void)setenv("TZ", "UTC0", 1);
     tzset();
     const time_ms now = DAYS(20000) + HOURS(7);
@@ -91,13 +83,4 @@ static void a_moment_that_is_over(void **state) {
         if ((r == 0) != (rows[i].since != 0) || since != rows[i].since)
             fail_msg("'%s' was read as %lld (%s)", rows[i].text, (long long)since, err.text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_markdown_nothing_is_markup),
-        cmocka_unit_test(in_html_nothing_is_markup),
-        cmocka_unit_test(a_moment_that_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* test_cli_print.c: tasks, sizes and moments read as people expect. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "cli/print_task.h"
+#include "harness/test.h"
 
 #define NOW INT64_C(1800000000000)
 
-static void moments_are_told_from_now(void **state) {
-    (void)state;
+TEST(moments_are_told_from_now) {
     static const struct {
         time_ms from_now;
         const char *text;
@@ -34,8 +28,7 @@ static void moments_are_told_from_now(void **state) {
     assert_string_equal(print_span(-5).text, "0 s");
 }
 
-static void sizes_are_short(void **state) {
-    (void)state;
+TEST(sizes_are_short) {
     static const struct {
         int64_t count;
         const char *text;
@@ -75,8 +68,7 @@ static void check_state(const char *json, const char *text) {
     json_decref(task);
 }
 
-static void a_state_tells_its_hold_and_phase(void **state) {
-    (void)state;
+TEST(a_state_tells_its_hold_and_phase) {
     check_state("{\"state\":\"ready\",\"hold\":null,\"run\":null}", "ready");
     check_state("{\"state\":\"held\",\"hold\":\"review\"}", "held:review");
     check_state("{\"state\":\"running\",\"run\":{\"phase\":\"working\"}}", "running");
@@ -84,8 +76,7 @@ static void a_state_tells_its_hold_and_phase(void **state) {
     check_state("{}", "?");
 }
 
-static void lines_are_cut_and_safe(void **state) {
-    (void)state;
+TEST(lines_are_cut_and_safe) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     (void)setenv("LC_ALL", "C", 1);
     print_line(&out, "one\x1b[31m two\nthree", 0);
@@ -95,8 +86,7 @@ static void lines_are_cut_and_safe(void **state) {
     assert_string_equal(strbuf_text(&out), "one two~");
 }
 
-static void texts_are_wrapped_at_blanks(void **state) {
-    (void)state;
+TEST(texts_are_wrapped_at_blanks) {
     (void)setenv("LC_ALL", "C", 1);
     (void)setenv("COLUMNS", "30", 1);
     static const struct {
@@ -122,8 +112,7 @@ static void texts_are_wrapped_at_blanks(void **state) {
     assert_string_equal(strbuf_text(&out), "in a pipe everything stays on one line, however long");
 }
 
-static void a_list_is_printed_in_pieces_with_one_head(void **state) {
-    (void)state;
+TEST(a_list_is_printed_in_pieces_with_one_head) {
     (void)unsetenv("COLUMNS");
     struct print_tasks list = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -139,16 +128,4 @@ static void a_list_is_printed_in_pieces_with_one_head(void **state) {
     assert_string_equal(strbuf_text(&out), "  ID     STATE  PROJECT  AGENT  AGE  GATE  TITLE\n"
                                            "  web-1  ready  web      -      5 s  -     ab\n"
                                            "  web-1  ready  web      -      5 s  -     ab\n");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments_are_told_from_now),
-        cmocka_unit_test(sizes_are_short),
-        cmocka_unit_test(a_state_tells_its_hold_and_phase),
-        cmocka_unit_test(lines_are_cut_and_safe),
-        cmocka_unit_test(texts_are_wrapped_at_blanks),
-        cmocka_unit_test(a_list_is_printed_in_pieces_with_one_head),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_cli_sanitize.c: nothing that an agent writes reaches the terminal as a command. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/macros.h"
 #include "base/safe_text.h"
+#include "harness/test.h"
 
 struct row {
     const char *dirty, *clean;
@@ -31,8 +26,7 @@ static void check_rows(const struct row *rows, size_t count) {
     }
 }
 
-static void text_comes_through_unchanged(void **state) {
-    (void)state;
+TEST(text_comes_through_unchanged) {
     static const char *const texts[] = {
         "",
         "plain text, with ~ and \\",
@@ -47,8 +41,7 @@ static void text_comes_through_unchanged(void **state) {
     }
 }
 
-static void escape_sequences_go_with_what_belongs_to_them(void **state) {
-    (void)state;
+TEST(escape_sequences_go_with_what_belongs_to_them) {
     static const struct row rows[] = {
         { "a\x1b[31mred\x1b[0m b", "ared b" },
         { "\x1b[2J\x1b[1;1Hhome", "home" },
@@ -73,8 +66,7 @@ static void escape_sequences_go_with_what_belongs_to_them(void **state) {
     check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void a_newline_ends_every_sequence(void **state) {
-    (void)state;
+TEST(a_newline_ends_every_sequence) {
     static const struct row rows[] = {
         { "\x1b]0;never closed\nnext line", "\nnext line" },
         { "\x1bPnever closed\nnext", "\nnext" },
@@ -85,8 +77,7 @@ static void a_newline_ends_every_sequence(void **state) {
     check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void control_characters_are_taken_out(void **state) {
-    (void)state;
+TEST(control_characters_are_taken_out) {
     static const struct row rows[] = {
         { "a\rb\x08\x07\x0b\x0c\x7f"
           "c",
@@ -113,8 +104,7 @@ static void control_characters_are_taken_out(void **state) {
     check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void what_is_no_utf8_is_replaced(void **state) {
-    (void)state;
+TEST(what_is_no_utf8_is_replaced) {
     static const struct row rows[] = {
         { "a\xff"
           "b",
@@ -131,8 +121,7 @@ static void what_is_no_utf8_is_replaced(void **state) {
     check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void a_line_has_no_breaks(void **state) {
-    (void)state;
+TEST(a_line_has_no_breaks) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     strbuf_puts(&out, "kept\n");
     sanitize_line("one\ntwo\tthree\x1b[2J", &out);
@@ -167,8 +156,7 @@ static void check_clean(uint64_t seed, const struct strbuf *text) {
                      (unsigned char)text->text[i]);
 }
 
-static void random_bytes_never_leave_a_control(void **state) {
-    (void)state;
+TEST(random_bytes_never_leave_a_control) {
     for (uint64_t seed = 1; seed <= 20000; seed++) {
         struct rng rng = { seed };
         char bytes[64];
@@ -196,8 +184,7 @@ static void random_bytes_never_leave_a_control(void **state) {
     }
 }
 
-static void every_newline_comes_through(void **state) {
-    (void)state;
+TEST(every_newline_comes_through) {
     for (uint64_t seed = 1; seed <= 5000; seed++) {
         struct rng rng = { seed };
         char bytes[64];
@@ -211,18 +198,4 @@ static void every_newline_comes_through(void **state) {
         if (in != found)
             fail_msg("seed %llu: %zu lines became %zu", (unsigned long long)seed, in, found);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_comes_through_unchanged),
-        cmocka_unit_test(escape_sequences_go_with_what_belongs_to_them),
-        cmocka_unit_test(a_newline_ends_every_sequence),
-        cmocka_unit_test(control_characters_are_taken_out),
-        cmocka_unit_test(what_is_no_utf8_is_replaced),
-        cmocka_unit_test(a_line_has_no_breaks),
-        cmocka_unit_test(random_bytes_never_leave_a_control),
-        cmocka_unit_test(every_newline_comes_through),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

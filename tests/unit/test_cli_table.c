@@ -1,15 +1,10 @@
 /* test_cli_table.c: checks the recipe of CONTRIBUTING.md for a command, for every command there is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
 #include "cli/cmd.h"
+#include "harness/test.h"
 
 /* What its page in docs/cli must have; scripts/embed-commands refuses a page without them, too. */
 static const char *part_of(const struct cmd *cmd, enum cmd_part part, const char *what) {
@@ -44,8 +39,7 @@ static void check_entry(const struct cmd *cmd) {
 }
 
 /* Every command and subcommand has a section, and every section is of one. */
-static void every_entry_is_complete(void **state) {
-    (void)state;
+TEST(every_entry_is_complete) {
     size_t commands = 0, sections = 0;
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
         check_entry(*cmd);
@@ -63,8 +57,7 @@ static void every_entry_is_complete(void **state) {
 }
 
 /* Help and man pages name each other. */
-static void related_commands_exist(void **state) {
-    (void)state;
+TEST(related_commands_exist) {
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
         for (const char *at = cmd_part(*cmd, CMD_PART_SEE); *at;) {
             char name[32];
@@ -77,8 +70,7 @@ static void related_commands_exist(void **state) {
     }
 }
 
-static void commands_are_in_alphabetical_order(void **state) {
-    (void)state;
+TEST(commands_are_in_alphabetical_order) {
     for (const struct cmd *const *cmd = cmd_table; cmd[0] && cmd[1]; cmd++)
         if (strcmp(cmd[0]->words, cmd[1]->words) >= 0)
             fail_msg("'%s' stands before '%s' in src/cli/meson.build", cmd[0]->words,
@@ -92,16 +84,14 @@ static void check_file(const char *format_before, const char *name, const char *
         fail_msg("command '%s' needs the file %s", name, strbuf_text(&path));
 }
 
-static void every_command_has_its_page_and_test(void **state) {
-    (void)state;
+TEST(every_command_has_its_page_and_test) {
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
         check_file("docs/cli/", (*cmd)->words, ".md");
         check_file("tests/cli/test_", (*cmd)->words, ".sh");
     }
 }
 
-static void a_near_name_is_offered(void **state) {
-    (void)state;
+TEST(a_near_name_is_offered) {
     assert_ptr_equal(cmd_find(cmd_table, "pla"), NULL);
     assert_string_equal(cmd_nearest(cmd_table, "pla"), "plan");
     assert_string_equal(cmd_nearest(cmd_table, "plann"), "plan");
@@ -128,8 +118,7 @@ static int parse(struct cmd_call *call, struct error *err, const char *const *wo
     return options_parse(&test_cmd, count, (char **)(uintptr_t)words, call, err);
 }
 
-static void options_and_arguments_may_be_mixed(void **state) {
-    (void)state;
+TEST(options_and_arguments_may_be_mixed) {
     struct cmd_call call;
     const char *words[] = { "one",   "-ab", "--set=k=1", "two",   "-s", "k=2",
                             "-sk=3", "-",   "--",        "--all", "-x", NULL };
@@ -147,8 +136,7 @@ static void options_and_arguments_may_be_mixed(void **state) {
     options_finish(&call);
 }
 
-static void wrong_options_are_named(void **state) {
-    (void)state;
+TEST(wrong_options_are_named) {
     static const struct {
         const char *words[3];
         const char *sentence;
@@ -172,17 +160,4 @@ static void wrong_options_are_named(void **state) {
             assert_string_equal(err.text, rows[i].sentence);
         options_finish(&call);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_entry_is_complete),
-        cmocka_unit_test(related_commands_exist),
-        cmocka_unit_test(commands_are_in_alphabetical_order),
-        cmocka_unit_test(every_command_has_its_page_and_test),
-        cmocka_unit_test(a_near_name_is_offered),
-        cmocka_unit_test(options_and_arguments_may_be_mixed),
-        cmocka_unit_test(wrong_options_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

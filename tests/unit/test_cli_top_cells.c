@@ -1,15 +1,10 @@
 /* test_cli_top_cells.c: whatever a text has in it, it stays in its room and its columns. */
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/top_cells.h"
 #include "cli/top_text.h"
+#include "harness/test.h"
 
 /* One line of `width` columns that the text was put into, with a '|' behind it. */
 static void check_put(bool unicode, unsigned width, const char *text, const char *seen) {
@@ -24,8 +19,7 @@ static void check_put(bool unicode, unsigned width, const char *text, const char
     top_cells_finish(&cells);
 }
 
-static void a_text_is_cut_with_a_mark(void **state) {
-    (void)state;
+TEST(a_text_is_cut_with_a_mark) {
     check_put(true, 8, "short", "short   ");
     check_put(true, 5, "fives", "fives");
     check_put(true, 5, "longer", "long…");
@@ -33,8 +27,7 @@ static void a_text_is_cut_with_a_mark(void **state) {
     check_put(true, 1, "longer", "…");
 }
 
-static void wide_characters_have_two_columns_or_none(void **state) {
-    (void)state;
+TEST(wide_characters_have_two_columns_or_none) {
     check_put(true, 6, "日本", "日本  ");
     check_put(true, 4, "日本", "日本");
     check_put(true, 4, "日本語", "日… "); /* a half of one would push the line */
@@ -42,8 +35,7 @@ static void wide_characters_have_two_columns_or_none(void **state) {
     check_put(true, 6, "🚀 go", "🚀 go ");
 }
 
-static void combining_characters_stay_with_their_letter(void **state) {
-    (void)state;
+TEST(combining_characters_stay_with_their_letter) {
     check_put(true, 4, "e\u0301a", "e\u0301a  ");
     check_put(true, 3, "\u0301ab", "ab "); /* nothing before it */
     check_put(true, 4, "日\u0301x", "日\u0301x ");
@@ -51,24 +43,21 @@ static void combining_characters_stay_with_their_letter(void **state) {
     check_put(true, 3, "a\u0300\u0301\u0302\u0303\u0304b", "a\u0300\u0301b ");
 }
 
-static void what_terminals_disagree_about_is_left_out(void **state) {
-    (void)state;
+TEST(what_terminals_disagree_about_is_left_out) {
     check_put(true, 6, "a\u200db\u200fc", "abc   ");  /* a joiner, right to left */
     check_put(true, 4, "\u2600\ufe0fx", "\u2600x  "); /* a variation */
     check_put(true, 4, "a\U0001f3fbb", "ab  ");       /* a skin tone */
     check_put(true, 6, "a\u202eb\u2066c", "abc   ");
 }
 
-static void nothing_is_obeyed(void **state) {
-    (void)state;
+TEST(nothing_is_obeyed) {
     check_put(true, 8, "\x1b[31mr\x07", "?[31mr? ");
     check_put(true, 6, "a\tb\nc", "a b c ");
     check_put(true, 5, "a\xff\xc2\x9b", "a??  "); /* no UTF-8; the C1 control CSI */
     check_put(false, 6, "caf\u00e9 \u65e5", "caf? ?");
 }
 
-static void a_text_never_leaves_the_grid(void **state) {
-    (void)state;
+TEST(a_text_never_leaves_the_grid) {
     struct top_cells cells = { .unicode = true };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     top_cells_size(&cells, 3, 2);
@@ -83,8 +72,7 @@ static void a_text_never_leaves_the_grid(void **state) {
     top_cells_finish(&cells);
 }
 
-static void long_lines_are_broken_at_blanks(void **state) {
-    (void)state;
+TEST(long_lines_are_broken_at_blanks) {
     struct top_cells cells = { .unicode = true };
     struct top_text text = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -105,14 +93,5 @@ static void long_lines_are_broken_at_blanks(void **state) {
 int main(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         return 77; /* skipped: the widths are those of the C library */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_cut_with_a_mark),
-        cmocka_unit_test(wide_characters_have_two_columns_or_none),
-        cmocka_unit_test(combining_characters_stay_with_their_letter),
-        cmocka_unit_test(what_terminals_disagree_about_is_left_out),
-        cmocka_unit_test(nothing_is_obeyed),
-        cmocka_unit_test(a_text_never_leaves_the_grid),
-        cmocka_unit_test(long_lines_are_broken_at_blanks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,18 +1,13 @@
 /* test_cli_top_list.c: a list of any length costs what is seen of it, and the selection stays. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/number.h"
 #include "cli/top_list.h"
+#include "harness/test.h"
 
 #define PAGE 100
 
@@ -65,8 +60,7 @@ static void check_selected(const struct top_list *list, const char *id) {
     assert_string_equal(task->id, id);
 }
 
-static void only_what_is_seen_is_asked_for(void **state) {
-    (void)state;
+TEST(only_what_is_seen_is_asked_for) {
     struct world w = { .first = 1, .last = 100000 };
     struct top_list list = { 0 };
     top_list_height(&list, 20);
@@ -77,8 +71,7 @@ static void only_what_is_seen_is_asked_for(void **state) {
     top_list_finish(&list);
 }
 
-static void going_down_loads_the_next_pages_and_drops_the_first(void **state) {
-    (void)state;
+TEST(going_down_loads_the_next_pages_and_drops_the_first) {
     struct world w = { .first = 1, .last = 100000 };
     struct top_list list = { 0 };
     top_list_height(&list, 20);
@@ -98,8 +91,7 @@ static void going_down_loads_the_next_pages_and_drops_the_first(void **state) {
     top_list_finish(&list);
 }
 
-static void the_end_is_found_without_keeping_the_way(void **state) {
-    (void)state;
+TEST(the_end_is_found_without_keeping_the_way) {
     struct world w = { .first = 1, .last = 100000 };
     struct top_list list = { 0 };
     top_list_height(&list, 20);
@@ -115,8 +107,7 @@ static void the_end_is_found_without_keeping_the_way(void **state) {
     top_list_finish(&list);
 }
 
-static void a_key_ends_the_way_to_the_end(void **state) {
-    (void)state;
+TEST(a_key_ends_the_way_to_the_end) {
     struct world w = { .first = 1, .last = 100000 };
     struct top_list list = { 0 };
     top_list_height(&list, 20);
@@ -128,8 +119,7 @@ static void a_key_ends_the_way_to_the_end(void **state) {
     top_list_finish(&list);
 }
 
-static void the_selection_stays_with_its_task(void **state) {
-    (void)state;
+TEST(the_selection_stays_with_its_task) {
     struct world w = { .first = 10, .last = 60 };
     struct top_list list = { 0 };
     top_list_height(&list, 20);
@@ -153,8 +143,7 @@ static void the_selection_stays_with_its_task(void **state) {
     top_list_finish(&list);
 }
 
-static void news_ask_only_for_what_is_seen(void **state) {
-    (void)state;
+TEST(news_ask_only_for_what_is_seen) {
     struct world w = { .first = 1, .last = 100000 };
     struct top_list list = { 0 };
     top_list_height(&list, 20);
@@ -171,8 +160,7 @@ static void news_ask_only_for_what_is_seen(void **state) {
     top_list_finish(&list);
 }
 
-static void a_failure_keeps_the_rows_and_a_refusal_ends_the_asking(void **state) {
-    (void)state;
+TEST(a_failure_keeps_the_rows_and_a_refusal_ends_the_asking) {
     struct world w = { .first = 1, .last = 50 };
     struct top_list list = { 0 };
     struct error err = { 0 };
@@ -192,8 +180,7 @@ static void a_failure_keeps_the_rows_and_a_refusal_ends_the_asking(void **state)
     top_list_finish(&list);
 }
 
-static void a_smaller_screen_keeps_the_selection_on_it(void **state) {
-    (void)state;
+TEST(a_smaller_screen_keeps_the_selection_on_it) {
     struct world w = { .first = 1, .last = 50 };
     struct top_list list = { 0 };
     top_list_height(&list, 40);
@@ -204,18 +191,4 @@ static void a_smaller_screen_keeps_the_selection_on_it(void **state) {
     top_list_height(&list, 45); /* a larger one has no empty lines while there are rows */
     assert_int_equal(list.top, 5);
     top_list_finish(&list);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_seen_is_asked_for),
-        cmocka_unit_test(going_down_loads_the_next_pages_and_drops_the_first),
-        cmocka_unit_test(the_end_is_found_without_keeping_the_way),
-        cmocka_unit_test(a_key_ends_the_way_to_the_end),
-        cmocka_unit_test(the_selection_stays_with_its_task),
-        cmocka_unit_test(news_ask_only_for_what_is_seen),
-        cmocka_unit_test(a_failure_keeps_the_rows_and_a_refusal_ends_the_asking),
-        cmocka_unit_test(a_smaller_screen_keeps_the_selection_on_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_cli_top_log.c: a log on the screen: broken into rows, scrolled, searched, bounded. */
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "cli/top_log.h"
+#include "harness/test.h"
 
 static void feed(struct top_log *log, const char *text) {
     top_log_feed(log, text, strlen(text));
@@ -32,8 +27,7 @@ static void check_seen(const struct top_log *log, const char *seen) {
     top_cells_finish(&cells);
 }
 
-static void lines_are_broken_and_pieces_do_not_matter(void **state) {
-    (void)state;
+TEST(lines_are_broken_and_pieces_do_not_matter) {
     static const char text[] = "one\n\nabcdefghijkl\n日本語日本語\nend";
     static const char seen[] = "one\n\nabcdefgh\nijkl\n日本語日\n本語\nend\n";
     struct top_log log;
@@ -53,8 +47,7 @@ static void lines_are_broken_and_pieces_do_not_matter(void **state) {
     }
 }
 
-static void another_width_breaks_anew_and_keeps_the_place(void **state) {
-    (void)state;
+TEST(another_width_breaks_anew_and_keeps_the_place) {
     struct top_log log;
     log_begin(&log, 10, 2);
     feed(&log, "0123456789abcdef\nsecond\nthird\nfourth\n");
@@ -78,8 +71,7 @@ static void another_width_breaks_anew_and_keeps_the_place(void **state) {
     top_log_finish(&log);
 }
 
-static void tabs_go_to_the_next_eighth_column(void **state) {
-    (void)state;
+TEST(tabs_go_to_the_next_eighth_column) {
     struct top_log log;
     log_begin(&log, 20, 2);
     feed(&log, "a\tb\n\tc");
@@ -87,8 +79,7 @@ static void tabs_go_to_the_next_eighth_column(void **state) {
     top_log_finish(&log);
 }
 
-static void the_end_is_followed_until_somebody_goes_up(void **state) {
-    (void)state;
+TEST(the_end_is_followed_until_somebody_goes_up) {
     struct top_log log;
     log_begin(&log, 20, 2);
     feed(&log, "1\n2\n3\n");
@@ -104,8 +95,7 @@ static void the_end_is_followed_until_somebody_goes_up(void **state) {
     top_log_finish(&log);
 }
 
-static void a_line_of_ten_megabytes_costs_little_and_is_cut(void **state) {
-    (void)state;
+TEST(a_line_of_ten_megabytes_costs_little_and_is_cut) {
     struct top_log log;
     static char piece[16384];
     memset(piece, 'x', sizeof(piece));
@@ -120,8 +110,7 @@ static void a_line_of_ten_megabytes_costs_little_and_is_cut(void **state) {
     top_log_finish(&log);
 }
 
-static void a_search_goes_on_and_begins_anew(void **state) {
-    (void)state;
+TEST(a_search_goes_on_and_begins_anew) {
     struct top_log log;
     log_begin(&log, 10, 1);
     feed(&log, "an error\nfine\nanother Error here\nlast\n");
@@ -145,13 +134,5 @@ static void a_search_goes_on_and_begins_anew(void **state) {
 int main(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         return 77; /* skipped: the widths are those of the C library */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_broken_and_pieces_do_not_matter),
-        cmocka_unit_test(another_width_breaks_anew_and_keeps_the_place),
-        cmocka_unit_test(tabs_go_to_the_next_eighth_column),
-        cmocka_unit_test(the_end_is_followed_until_somebody_goes_up),
-        cmocka_unit_test(a_line_of_ten_megabytes_costs_little_and_is_cut),
-        cmocka_unit_test(a_search_goes_on_and_begins_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,17 +1,12 @@
 /* test_cli_top_view.c: what the daemon said, as it is drawn; and what the keys do. No terminal. */
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "cli/top.h"
 #include "cli/top_daemon.h"
+#include "harness/test.h"
 
 #define NOW INT64_C(1800000000000)
 
@@ -96,8 +91,7 @@ static void check_lacks(struct top *top, const char *text) {
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-static void a_screen_tells_what_runs_and_what_is_waited_for(void **state) {
-    (void)state;
+TEST(a_screen_tells_what_runs_and_what_is_waited_for) {
     struct top top;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     begin(&top, 80, 12);
@@ -117,8 +111,7 @@ static void a_screen_tells_what_runs_and_what_is_waited_for(void **state) {
     top_finish(&top);
 }
 
-static void without_utf8_there_are_ascii_marks(void **state) {
-    (void)state;
+TEST(without_utf8_there_are_ascii_marks) {
     struct top top;
     begin(&top, 80, 12);
     top.unicode = false;
@@ -128,8 +121,7 @@ static void without_utf8_there_are_ascii_marks(void **state) {
     top_finish(&top);
 }
 
-static void every_state_has_a_mark_of_its_own(void **state) {
-    (void)state;
+TEST(every_state_has_a_mark_of_its_own) {
     for (int unicode = 0; unicode < 2; unicode++)
         for (int a = TASK_ABSENT; a < TASK_STATE_MAX; a++) {
             const char *mark = top_state_mark((enum task_state)a, unicode);
@@ -140,8 +132,7 @@ static void every_state_has_a_mark_of_its_own(void **state) {
         }
 }
 
-static void a_wide_screen_has_more_columns(void **state) {
-    (void)state;
+TEST(a_wide_screen_has_more_columns) {
     struct top top;
     begin(&top, 200, 60);
     top.pane = TOP_PANE_READY;
@@ -153,8 +144,7 @@ static void a_wide_screen_has_more_columns(void **state) {
     top_finish(&top);
 }
 
-static void limits_come_by_urgency_with_a_bar(void **state) {
-    (void)state;
+TEST(limits_come_by_urgency_with_a_bar) {
     struct top top;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     begin(&top, 80, 14);
@@ -173,8 +163,7 @@ static void limits_come_by_urgency_with_a_bar(void **state) {
     top_finish(&top);
 }
 
-static void any_size_is_drawn(void **state) {
-    (void)state;
+TEST(any_size_is_drawn) {
     struct top top;
     begin(&top, 1, 1);
     fill(&top, RUNNING);
@@ -194,8 +183,7 @@ static void any_size_is_drawn(void **state) {
     top_finish(&top);
 }
 
-static void what_stops_everything_is_told_first(void **state) {
-    (void)state;
+TEST(what_stops_everything_is_told_first) {
     struct top top;
     begin(&top, 80, 24);
     read_status(&top, "{\"version\":\"1.0\",\"paused\":true,\"paused_by\":\"ann\",\"paused_at\":"
@@ -211,8 +199,7 @@ static void what_stops_everything_is_told_first(void **state) {
     top_finish(&top);
 }
 
-static void hostile_texts_are_harmless(void **state) {
-    (void)state;
+TEST(hostile_texts_are_harmless) {
     struct top top;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     begin(&top, 80, 12);
@@ -224,8 +211,7 @@ static void hostile_texts_are_harmless(void **state) {
     top_finish(&top);
 }
 
-static void times_on_the_screen_move_only_while_there_are_some(void **state) {
-    (void)state;
+TEST(times_on_the_screen_move_only_while_there_are_some) {
     struct top top;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     begin(&top, 80, 12);
@@ -242,8 +228,7 @@ static void times_on_the_screen_move_only_while_there_are_some(void **state) {
     top_finish(&top);
 }
 
-static void nothing_is_asked_while_nothing_happens(void **state) {
-    (void)state;
+TEST(nothing_is_asked_while_nothing_happens) {
     struct top top;
     struct top_daemon d = { .asked = SECONDS(100), .lasting = 10 };
     begin(&top, 80, 24);
@@ -271,8 +256,7 @@ static void type(struct top *top, const char *keys) {
         top_input(top, *keys == '\n' ? (int)TOP_KEY_ENTER : *keys);
 }
 
-static void canceling_asks_first_and_means_the_task_it_named(void **state) {
-    (void)state;
+TEST(canceling_asks_first_and_means_the_task_it_named) {
     struct top top;
     begin(&top, 80, 12);
     fill(&top, RUNNING);
@@ -291,8 +275,7 @@ static void canceling_asks_first_and_means_the_task_it_named(void **state) {
     top_finish(&top);
 }
 
-static void pausing_asks_and_a_paused_project_is_resumed(void **state) {
-    (void)state;
+TEST(pausing_asks_and_a_paused_project_is_resumed) {
     struct top top;
     begin(&top, 80, 12);
     fill(&top, RUNNING);
@@ -311,8 +294,7 @@ static void pausing_asks_and_a_paused_project_is_resumed(void **state) {
     top_finish(&top);
 }
 
-static void other_changes_are_made_at_once(void **state) {
-    (void)state;
+TEST(other_changes_are_made_at_once) {
     static const struct {
         char key;
         const char *path, *to;
@@ -338,8 +320,7 @@ static void other_changes_are_made_at_once(void **state) {
     top_finish(&top);
 }
 
-static void without_a_task_nothing_is_wished(void **state) {
-    (void)state;
+TEST(without_a_task_nothing_is_wished) {
     struct top top;
     begin(&top, 80, 12);
     for (const char *key = "crh+-lP"; *key; key++) {
@@ -351,8 +332,7 @@ static void without_a_task_nothing_is_wished(void **state) {
     top_finish(&top);
 }
 
-static void a_filter_is_typed_shown_and_removed(void **state) {
-    (void)state;
+TEST(a_filter_is_typed_shown_and_removed) {
     struct top top;
     begin(&top, 100, 12);
     type(&top, "/weq");
@@ -367,8 +347,7 @@ static void a_filter_is_typed_shown_and_removed(void **state) {
     top_finish(&top);
 }
 
-static void every_word_of_a_filter_must_occur(void **state) {
-    (void)state;
+TEST(every_word_of_a_filter_must_occur) {
     const struct top_task task = {
         .id = "web-17",
         .project = "web",
@@ -389,8 +368,7 @@ static void every_word_of_a_filter_must_occur(void **state) {
     assert_false(top_task_matches(&task, "gate:"));
 }
 
-static void panes_change_by_tab_and_number(void **state) {
-    (void)state;
+TEST(panes_change_by_tab_and_number) {
     struct top top;
     begin(&top, 80, 12);
     for (int i = 1; i <= TOP_PANE_MAX; i++) {
@@ -407,8 +385,7 @@ static void panes_change_by_tab_and_number(void **state) {
     top_finish(&top);
 }
 
-static void details_tell_every_gate(void **state) {
-    (void)state;
+TEST(details_tell_every_gate) {
     struct top top;
     begin(&top, 60, 20);
     json_t *task = json_loads("{\"id\":\"web-2\",\"state\":\"ready\",\"title\":\"t\",\"project\":"
@@ -436,8 +413,7 @@ static void details_tell_every_gate(void **state) {
     top_finish(&top);
 }
 
-static void a_log_is_opened_searched_and_left(void **state) {
-    (void)state;
+TEST(a_log_is_opened_searched_and_left) {
     struct top top;
     begin(&top, 60, 6);
     fill(&top, RUNNING);
@@ -464,8 +440,7 @@ static void a_log_is_opened_searched_and_left(void **state) {
     top_finish(&top);
 }
 
-static void help_names_every_key_and_mark(void **state) {
-    (void)state;
+TEST(help_names_every_key_and_mark) {
     struct top top;
     begin(&top, 100, 60);
     top_input(&top, '?');
@@ -480,27 +455,5 @@ static void help_names_every_key_and_mark(void **state) {
 int main(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         return 77; /* skipped: the widths are those of the C library */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_screen_tells_what_runs_and_what_is_waited_for),
-        cmocka_unit_test(without_utf8_there_are_ascii_marks),
-        cmocka_unit_test(every_state_has_a_mark_of_its_own),
-        cmocka_unit_test(a_wide_screen_has_more_columns),
-        cmocka_unit_test(limits_come_by_urgency_with_a_bar),
-        cmocka_unit_test(any_size_is_drawn),
-        cmocka_unit_test(what_stops_everything_is_told_first),
-        cmocka_unit_test(hostile_texts_are_harmless),
-        cmocka_unit_test(times_on_the_screen_move_only_while_there_are_some),
-        cmocka_unit_test(nothing_is_asked_while_nothing_happens),
-        cmocka_unit_test(canceling_asks_first_and_means_the_task_it_named),
-        cmocka_unit_test(pausing_asks_and_a_paused_project_is_resumed),
-        cmocka_unit_test(other_changes_are_made_at_once),
-        cmocka_unit_test(without_a_task_nothing_is_wished),
-        cmocka_unit_test(a_filter_is_typed_shown_and_removed),
-        cmocka_unit_test(every_word_of_a_filter_must_occur),
-        cmocka_unit_test(panes_change_by_tab_and_number),
-        cmocka_unit_test(details_tell_every_gate),
-        cmocka_unit_test(a_log_is_opened_searched_and_left),
-        cmocka_unit_test(help_names_every_key_and_mark),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

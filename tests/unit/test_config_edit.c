@@ -1,23 +1,18 @@
 /* test_config_edit.c: `config set` changes the value that was meant and no other byte. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "config/config_edit.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static int edit(const char *before, const struct config_change *changes, size_t count,
@@ -57,8 +52,7 @@ static void refused(const char *before, const char *key, const char *value, cons
 
 /* --- values that are there ------------------------------------------------------------------- */
 
-static void only_the_value_is_replaced(void **state) {
-    (void)state;
+TEST(only_the_value_is_replaced) {
     sets("# top\nlimits:\n  runs: 4   # four\n  roots: 2\n# end\n", "limits.runs", "12",
          "# top\nlimits:\n  runs: 12   # four\n  roots: 2\n# end\n");
     sets("limits.runs: 4\n", "limits.runs", "unlimited", "limits.runs: unlimited\n");
@@ -71,8 +65,7 @@ static void only_the_value_is_replaced(void **state) {
     sets("lost: fail\n", "lost", "fail", "lost: fail\n");
 }
 
-static void every_way_to_write_a_key_is_found(void **state) {
-    (void)state;
+TEST(every_way_to_write_a_key_is_found) {
     sets("retry.failed:\n  max: 3\n", "retry.failed.max", "4", "retry.failed:\n  max: 4\n");
     sets("retry:\n  failed.max: 3\n", "retry.failed.max", "4", "retry:\n  failed.max: 4\n");
     sets("retry: {failed: {max: 3}}", "retry.failed.max", "4", "retry: {failed: {max: 4}}");
@@ -86,8 +79,7 @@ static void every_way_to_write_a_key_is_found(void **state) {
     sets("? lost\n: fail\n", "lost", "requeue", "? lost\n: requeue\n");
 }
 
-static void line_ends_marks_and_anchors_stay(void **state) {
-    (void)state;
+TEST(line_ends_marks_and_anchors_stay) {
     sets("limits:\r\n  runs: 4 # c\r\nlost: fail\r\n", "limits.runs", "5",
          "limits:\r\n  runs: 5 # c\r\nlost: fail\r\n");
     sets("\xef\xbb\xbflimits: {runs: 4}", "limits.runs", "5", "\xef\xbb\xbflimits: {runs: 5}");
@@ -99,8 +91,7 @@ static void line_ends_marks_and_anchors_stay(void **state) {
          "projects: {\xc3\xa9: {weight: 1}} # \xc3\xa9\nlost: requeue\n");
 }
 
-static void values_are_quoted_when_they_must_be(void **state) {
-    (void)state;
+TEST(values_are_quoted_when_they_must_be) {
     sets("order: seq\n", "order", "score, seq", "order: \"score, seq\"\n");
     sets("agents: {a: {limiter: x}}\n", "agents.a.limiter", "a: b # c",
          "agents: {a: {limiter: \"a: b # c\"}}\n");
@@ -113,8 +104,7 @@ static void values_are_quoted_when_they_must_be(void **state) {
     sets("kinds: {plan: {base: 1}}\n", "kinds.plan.base", "-5", "kinds: {plan: {base: -5}}\n");
 }
 
-static void lists_are_written_in_brackets(void **state) {
-    (void)state;
+TEST(lists_are_written_in_brackets) {
     sets("agents:\n  a:\n    command: [x]\n", "agents.a.command",
          "claude -p 'two words' {prompt} --x=1",
          "agents:\n  a:\n    command: [claude, -p, \"two words\", \"{prompt}\", --x=1]\n");
@@ -127,16 +117,14 @@ static void lists_are_written_in_brackets(void **state) {
     sets("order:\n- score\n- seq", "order", "[\"priority\", \"seq\"]", "order: [priority, seq]\n");
 }
 
-static void block_texts_are_replaced_with_their_mark(void **state) {
-    (void)state;
+TEST(block_texts_are_replaced_with_their_mark) {
     sets("agents:\n  a:\n    command: | # |\n      sh -c 'x'\n      y\n\n    slots: 1\n",
          "agents.a.command", "true", "agents:\n  a:\n    command: [true]\n\n    slots: 1\n");
     sets("agents:\n  a:\n    command: >-\n      sh\n", "agents.a.command", "true",
          "agents:\n  a:\n    command: [true]\n");
 }
 
-static void keys_without_a_value_get_one(void **state) {
-    (void)state;
+TEST(keys_without_a_value_get_one) {
     sets("limits:\n  runs: # how many\n  roots: 2\n", "limits.runs", "5",
          "limits:\n  runs: 5 # how many\n  roots: 2\n");
     sets("limits: {runs: , roots: 2}\n", "limits.runs", "5", "limits: {runs: 5 , roots: 2}\n");
@@ -146,8 +134,7 @@ static void keys_without_a_value_get_one(void **state) {
     sets("limits:\n  runs: ~\n", "limits.runs", "5", "limits:\n  runs: 5\n");
 }
 
-static void json_stays_json(void **state) {
-    (void)state;
+TEST(json_stays_json) {
     sets("{\"lost\": \"fail\", \"limits\": {\"runs\": 4}}", "lost", "requeue",
          "{\"lost\": \"requeue\", \"limits\": {\"runs\": 4}}");
     sets("{\"limits\": {\"runs\": 4}}", "limits.runs", "unlimited",
@@ -161,8 +148,7 @@ static void json_stays_json(void **state) {
 
 /* --- values that are not --------------------------------------------------------------------- */
 
-static void a_new_key_goes_into_its_mapping(void **state) {
-    (void)state;
+TEST(a_new_key_goes_into_its_mapping) {
     sets("limits:\n  runs: 4 # c\n\n# next\nlost: fail\n", "limits.roots", "2",
          "limits:\n  runs: 4 # c\n  roots: 2\n\n# next\nlost: fail\n");
     sets("limits:\n    runs: 4", "limits.roots", "2", "limits:\n    runs: 4\n    roots: 2");
@@ -183,8 +169,7 @@ static void a_new_key_goes_into_its_mapping(void **state) {
          "agents:\n  a:\n    command: |\n      x\n      y\n    slots: 1\nlost: fail\n");
 }
 
-static void levels_that_are_missing_are_made(void **state) {
-    (void)state;
+TEST(levels_that_are_missing_are_made) {
     sets("", "limits.runs", "4", "limits:\n  runs: 4\n");
     sets("# mine\n", "limits.runs", "4", "# mine\nlimits:\n  runs: 4\n");
     sets("# mine", "limits.runs", "4", "# mine\nlimits:\n  runs: 4");
@@ -203,8 +188,7 @@ static void levels_that_are_missing_are_made(void **state) {
 
 /* --- removing -------------------------------------------------------------------------------- */
 
-static void a_removed_key_takes_its_line(void **state) {
-    (void)state;
+TEST(a_removed_key_takes_its_line) {
     removes("# a\nlimits:\n  runs: 4 # c\n  # b\n  roots: 2\n", "limits.runs",
             "# a\nlimits:\n  # b\n  roots: 2\n");
     removes("limits:\n  runs: 4\nlost: fail\n", "limits.runs", "limits:\nlost: fail\n");
@@ -222,8 +206,7 @@ static void a_removed_key_takes_its_line(void **state) {
 }
 
 /* Its keys first, then the name; what is beside it stays. */
-static void a_section_goes_with_its_name(void **state) {
-    (void)state;
+TEST(a_section_goes_with_its_name) {
     static const struct config_change changes[] = {
         { .key = "projects.web.weight" },
         { .key = "projects.web", .is_section = true },
@@ -248,8 +231,7 @@ static void a_section_goes_with_its_name(void **state) {
                      -EINVAL); /* it is not empty */
 }
 
-static void in_brackets_it_takes_its_comma(void **state) {
-    (void)state;
+TEST(in_brackets_it_takes_its_comma) {
     removes("limits: {runs: 4, roots: 2}\n", "limits.runs", "limits: {roots: 2}\n");
     removes("limits: {runs: 4, roots: 2}\n", "limits.roots", "limits: {runs: 4}\n");
     removes("limits: {runs: 4}\n", "limits.runs", "limits: {}\n");
@@ -264,8 +246,7 @@ static void in_brackets_it_takes_its_comma(void **state) {
 
 /* --- refusing -------------------------------------------------------------------------------- */
 
-static void what_is_no_setting_is_refused(void **state) {
-    (void)state;
+TEST(what_is_no_setting_is_refused) {
     refused("lost: fail\n", "limits.rnus", "4",
             "unknown key 'limits.rnus'; did you mean 'limits.runs'?");
     refused("lost: fail\n", "limits.rnus", NULL,
@@ -279,8 +260,7 @@ static void what_is_no_setting_is_refused(void **state) {
             "key 'agents.a.limiter': the key or its value is not UTF-8 text");
 }
 
-static void the_preset_of_the_file_decides_what_a_number_means(void **state) {
-    (void)state;
+TEST(the_preset_of_the_file_decides_what_a_number_means) {
     sets("preset: conductor\nlimits: {runs: 4}\n", "limits.runs", "-1",
          "preset: conductor\nlimits: {runs: -1}\n");
     refused("limits: {runs: 4}\n", "limits.runs", "-1",
@@ -291,8 +271,7 @@ static void the_preset_of_the_file_decides_what_a_number_means(void **state) {
             "unlimited, got '-1'");
 }
 
-static void files_that_are_wrong_elsewhere_are_refused(void **state) {
-    (void)state;
+TEST(files_that_are_wrong_elsewhere_are_refused) {
     refused("colour: red\n", "lost", "fail",
             "test.yaml:1: unknown key 'colour'; 'sluice config keys' lists them");
     refused("limits: {runs: 4\n", "lost", "fail",
@@ -304,14 +283,12 @@ static void files_that_are_wrong_elsewhere_are_refused(void **state) {
     refused("---\n...\n", "order", "seq", "test.yaml:3: expected one document, got a second one");
 }
 
-static void what_was_wrong_can_be_put_right(void **state) {
-    (void)state;
+TEST(what_was_wrong_can_be_put_right) {
     sets("lost: maybe # ?\n", "lost", "fail", "lost: fail # ?\n");
     removes("lost: maybe\norder: seq\n", "lost", "order: seq\n");
 }
 
-static void ways_of_writing_that_cannot_be_cut_are_refused(void **state) {
-    (void)state;
+TEST(ways_of_writing_that_cannot_be_cut_are_refused) {
     refused("? lost\n: fail\norder: seq\n", "lost", NULL,
             "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file by "
             "hand");
@@ -325,8 +302,7 @@ static void ways_of_writing_that_cannot_be_cut_are_refused(void **state) {
 
 /* --- several, and files ---------------------------------------------------------------------- */
 
-static void all_changes_or_none(void **state) {
-    (void)state;
+TEST(all_changes_or_none) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct error err = { 0 };
     const struct config_change changes[] = {
@@ -343,8 +319,7 @@ static void all_changes_or_none(void **state) {
     assert_string_equal(err.text, "key 'limits.runs' is changed twice");
 }
 
-static void f126_config_set_writes_the_file_whole_or_not_at_all(void **state) {
-    (void)state;
+TEST(f126_config_set_writes_the_file_whole_or_not_at_all) {
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], link[SCRATCH_PATH + 16];
     scratch_make(folder, "edit");
     (void)snprintf(path, sizeof(path), "%s/sluice.yaml", folder);
@@ -373,30 +348,4 @@ static void f126_config_set_writes_the_file_whole_or_not_at_all(void **state) {
     scratch_remove(folder);
     assert_int_equal(config_edit(path, &change, 1, &err), -ENOENT); /* no folder */
     assert_int_equal(config_edit("/", &change, 1, &err), -EISDIR);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_value_is_replaced),
-        cmocka_unit_test(every_way_to_write_a_key_is_found),
-        cmocka_unit_test(line_ends_marks_and_anchors_stay),
-        cmocka_unit_test(values_are_quoted_when_they_must_be),
-        cmocka_unit_test(lists_are_written_in_brackets),
-        cmocka_unit_test(block_texts_are_replaced_with_their_mark),
-        cmocka_unit_test(keys_without_a_value_get_one),
-        cmocka_unit_test(json_stays_json),
-        cmocka_unit_test(a_new_key_goes_into_its_mapping),
-        cmocka_unit_test(levels_that_are_missing_are_made),
-        cmocka_unit_test(a_removed_key_takes_its_line),
-        cmocka_unit_test(a_section_goes_with_its_name),
-        cmocka_unit_test(in_brackets_it_takes_its_comma),
-        cmocka_unit_test(what_is_no_setting_is_refused),
-        cmocka_unit_test(the_preset_of_the_file_decides_what_a_number_means),
-        cmocka_unit_test(files_that_are_wrong_elsewhere_are_refused),
-        cmocka_unit_test(what_was_wrong_can_be_put_right),
-        cmocka_unit_test(ways_of_writing_that_cannot_be_cut_are_refused),
-        cmocka_unit_test(all_changes_or_none),
-        cmocka_unit_test(f126_config_set_writes_the_file_whole_or_not_at_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

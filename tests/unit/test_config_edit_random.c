@@ -4,22 +4,17 @@
  * quotes, comments, anchors, empty lines, CRLF, a byte order mark, JSON. One key is set or removed.
  * Then: the new file means what the old keys and the change mean together, every comment outside
  * the value is still there, and all lines outside the changed spot are the same bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "config/config_edit.h"
 #include "config/config_internal.h"
+#include "harness/test.h"
 
 #define SEEDS 3000
 
@@ -454,8 +449,7 @@ static void edit_one_key_of_a_file(uint64_t seed) {
     strbuf_finish(&g.text);
 }
 
-static void an_edit_changes_one_key_and_nothing_else(void **state) {
-    (void)state;
+TEST(an_edit_changes_one_key_and_nothing_else) {
     for (uint64_t seed = 0; seed < SEEDS; seed++)
         edit_one_key_of_a_file(seed);
 }
@@ -465,8 +459,5 @@ int main(int argc, char **argv) {
         edit_one_key_of_a_file(strtoull(argv[1], NULL, 10));
         return 0;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_edit_changes_one_key_and_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

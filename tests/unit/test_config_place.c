@@ -1,15 +1,10 @@
 /* test_config_place.c: where runs happen: whose word counts, and what Slurm may be asked for. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "config/place.h"
+#include "harness/test.h"
 
 static struct config *config;
 
@@ -31,15 +26,13 @@ static void set(const char *key, const char *value) {
         fail_msg("%s", err.text);
 }
 
-static void nobody_says_anything(void **state) {
-    (void)state;
+TEST_WITH(nobody_says_anything, set_up, tear_down) {
     assert_string_equal(config_executor(config, "web", "claude"), "local");
     assert_null(config_place(config, "partition", "web", "claude"));
     assert_null(config_place(config, "partition", NULL, NULL));
 }
 
-static void project_goes_before_agent_goes_before_all(void **state) {
-    (void)state;
+TEST_WITH(project_goes_before_agent_goes_before_all, set_up, tear_down) {
     set("tasks.executor", "slurm");
     assert_string_equal(config_executor(config, NULL, NULL), "slurm");
     assert_true(config_uses_slurm(config));
@@ -51,8 +44,7 @@ static void project_goes_before_agent_goes_before_all(void **state) {
     assert_string_equal(config_executor(config, "db", "claude"), "local");
 }
 
-static void one_that_uses_slurm_is_enough(void **state) {
-    (void)state;
+TEST_WITH(one_that_uses_slurm_is_enough, set_up, tear_down) {
     assert_false(config_uses_slurm(config));
     set("agents.claude.executor", "slurm");
     assert_true(config_uses_slurm(config));
@@ -61,8 +53,7 @@ static void one_that_uses_slurm_is_enough(void **state) {
     assert_true(config_uses_slurm(config));
 }
 
-static void each_key_is_looked_for_by_itself(void **state) {
-    (void)state;
+TEST_WITH(each_key_is_looked_for_by_itself, set_up, tear_down) {
     set("tasks.slurm", "partition=all qos=low cpus=2");
     set("agents.claude.slurm", "qos=agents account=bots");
     set("projects.web.slurm", "account=web");
@@ -74,14 +65,12 @@ static void each_key_is_looked_for_by_itself(void **state) {
     assert_null(config_place(config, "gres", "web", "claude"));
 }
 
-static void the_last_word_of_a_list_counts(void **state) {
-    (void)state;
+TEST_WITH(the_last_word_of_a_list_counts, set_up, tear_down) {
     set("tasks.slurm", "partition=a partition=b");
     assert_string_equal(config_place(config, "partition", NULL, NULL), "b");
 }
 
-static void values_fit(void **state) {
-    (void)state;
+TEST_WITH(values_fit, set_up, tear_down) {
     static const char *const good[][2] = {
         { "partition", "gpu-long_2.a" },
         { "account", "web" },
@@ -100,8 +89,7 @@ static void values_fit(void **state) {
     }
 }
 
-static void values_do_not_fit(void **state) {
-    (void)state;
+TEST_WITH(values_do_not_fit, set_up, tear_down) {
     static const char *const bad[][2] = {
         { "partition", "" },
         { "partition", "-p" },
@@ -139,8 +127,7 @@ static void values_do_not_fit(void **state) {
     }
 }
 
-static void settings_take_the_same(void **state) {
-    (void)state;
+TEST_WITH(settings_take_the_same, set_up, tear_down) {
     struct error err = { 0 };
     assert_int_equal(
         config_set(config, "projects.web.slurm", "partition=gpu nodes=2", "test", &err), -EINVAL);
@@ -151,8 +138,7 @@ static void settings_take_the_same(void **state) {
                         "--exclusive --mem-bind=local");
 }
 
-static void addresses_have_no_path(void **state) {
-    (void)state;
+TEST_WITH(addresses_have_no_path, set_up, tear_down) {
     set("slurm.address", "https://sluice.example:7878 https://two.example:7878");
     set("slurm.address", "http://127.0.0.1:7878");
     set("slurm.address", "");
@@ -160,20 +146,4 @@ static void addresses_have_no_path(void **state) {
                      -EINVAL); /* the token of a run would be read by others */
     assert_int_equal(config_set(config, "slurm.address", "sluice.example", "test", NULL), -EINVAL);
     assert_int_equal(config_set(config, "slurm.address", "https://a/b", "test", NULL), -EINVAL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nobody_says_anything, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(project_goes_before_agent_goes_before_all, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(one_that_uses_slurm_is_enough, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(each_key_is_looked_for_by_itself, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_last_word_of_a_list_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_fit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_do_not_fit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(settings_take_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(addresses_have_no_path, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

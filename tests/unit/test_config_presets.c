@@ -2,19 +2,14 @@
  *
  * A test that carries a number (f050_…) protects that row of the list of capabilities.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/time_ms.h"
 #include "config/config.h"
 #include "config/config_show.h"
 #include "config/presets.h"
+#include "harness/test.h"
 
 static void config_done(struct config **config) {
     config_free(*config);
@@ -57,8 +52,7 @@ static void assert_same_retry(const struct retry_policy *a, const struct retry_p
 
 #define SAME(field) assert_int_equal(a->field, b.field)
 
-static void a_new_config_is_the_default_policy(void **state) {
-    (void)state;
+TEST(a_new_config_is_the_default_policy) {
     _cleanup_(config_done) struct config *config = config_new();
     const struct policy *a = config_policy(config);
     struct policy b;
@@ -109,8 +103,7 @@ static void a_new_config_is_the_default_policy(void **state) {
     SAME(limiter.any_success);
 }
 
-static void sluice_takes_the_best_of_each(void **state) {
-    (void)state;
+TEST(sluice_takes_the_best_of_each) {
     _cleanup_(config_done) struct config *config = config_new();
     const struct policy *p = config_policy(config);
     assert_string_equal(config_preset(config), "sluice");
@@ -137,8 +130,7 @@ static void sluice_takes_the_best_of_each(void **state) {
     assert_int_equal(kind_of(config, "plan").max_running, UNLIMITED);
 }
 
-static void f074_default_backoff_5_to_120_recovery_30(void **state) {
-    (void)state;
+TEST(f074_default_backoff_5_to_120_recovery_30) {
     _cleanup_(config_done) struct config *config = config_new();
     const struct limiter_policy *l = &config_policy(config)->limiter;
     assert_int_equal(l->max_running, 10);
@@ -157,16 +149,14 @@ static void assert_bases(const struct config *config) {
     assert_int_equal(kind_of(config, "anything").base, 100);
 }
 
-static void f028_base_priority_by_kind(void **state) {
-    (void)state;
+TEST(f028_base_priority_by_kind) {
     PRESET(loopr, "loopr");
     PRESET(sluice, "sluice");
     assert_bases(loopr);
     assert_bases(sluice);
 }
 
-static void f029_f030_f031_score_numbers(void **state) {
-    (void)state;
+TEST(f029_f030_f031_score_numbers) {
     PRESET(config, "loopr");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->score.age_per_minute, 1);
@@ -184,8 +174,7 @@ static void assert_not_fair(const struct policy *p) {
     assert_int_equal(p->max_wait, TIME_NEVER);
 }
 
-static void loopr_orders_by_score_and_repeats_until_valid(void **state) {
-    (void)state;
+TEST(loopr_orders_by_score_and_repeats_until_valid) {
     PRESET(config, "loopr");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->order, ORDER_BY_SCORE | ORDER_BY_CREATED);
@@ -198,8 +187,7 @@ static void loopr_orders_by_score_and_repeats_until_valid(void **state) {
     assert_int_equal(p->queue.hard, UNLIMITED);
 }
 
-static void f048_loopr_runs_50(void **state) {
-    (void)state;
+TEST(f048_loopr_runs_50) {
     PRESET(config, "loopr");
     assert_int_equal(config_policy(config)->runs, 50);
     /* 0 slots: nothing runs */
@@ -207,14 +195,12 @@ static void f048_loopr_runs_50(void **state) {
     assert_int_equal(config_policy(config)->runs, 0);
 }
 
-static void f049_loopr_10_api_calls(void **state) {
-    (void)state;
+TEST(f049_loopr_10_api_calls) {
     PRESET(config, "loopr");
     assert_int_equal(config_policy(config)->limiter.max_running, 10);
 }
 
-static void f050_loopr_caps_by_kind(void **state) {
-    (void)state;
+TEST(f050_loopr_caps_by_kind) {
     PRESET(config, "loopr");
     assert_int_equal(kind_of(config, "plan").max_running, 2);
     assert_int_equal(kind_of(config, "spec").max_running, 5);
@@ -223,16 +209,14 @@ static void f050_loopr_caps_by_kind(void **state) {
     assert_int_equal(kind_of(config, "anything").max_running, UNLIMITED);
 }
 
-static void f067_loopr_disk_floor(void **state) {
-    (void)state;
+TEST(f067_loopr_disk_floor) {
     PRESET(config, "loopr");
     assert_int_equal(config_policy(config)->host.disk_min_mb, 5000);
     assert_int_equal(config_set(config, "host.disk_free_gb", "0.5", "test", NULL), 0);
     assert_int_equal(config_policy(config)->host.disk_min_mb, 500);
 }
 
-static void f071_f072_loopr_backoff_2_to_64_and_any_success_clears(void **state) {
-    (void)state;
+TEST(f071_f072_loopr_backoff_2_to_64_and_any_success_clears) {
     PRESET(config, "loopr");
     const struct limiter_policy *l = &config_policy(config)->limiter;
     assert_int_equal(l->initial, SECONDS(2));
@@ -242,15 +226,13 @@ static void f071_f072_loopr_backoff_2_to_64_and_any_success_clears(void **state)
     assert_true(l->any_success);
 }
 
-static void f087_loopr_tick_1_s(void **state) {
-    (void)state;
+TEST(f087_loopr_tick_1_s) {
     PRESET(config, "loopr");
     assert_int_equal(config_policy(config)->pace.tick, SECONDS(1));
     assert_int_equal(config_policy(config)->pace.batch, UNLIMITED);
 }
 
-static void f162_loopr_loops_sink_but_never_drop_out(void **state) {
-    (void)state;
+TEST(f162_loopr_loops_sink_but_never_drop_out) {
     PRESET(config, "loopr");
     const struct retry_policy *retry = &config_policy(config)->retry[RETRY_UNFINISHED];
     assert_int_equal(retry->max, UNLIMITED);
@@ -259,8 +241,7 @@ static void f162_loopr_loops_sink_but_never_drop_out(void **state) {
 
 /* ---- conductor ---- */
 
-static void conductor_takes_tasks_as_they_come(void **state) {
-    (void)state;
+TEST(conductor_takes_tasks_as_they_come) {
     PRESET(config, "conductor");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->order, 0); /* seq alone */
@@ -272,8 +253,7 @@ static void conductor_takes_tasks_as_they_come(void **state) {
     assert_int_equal(p->retry[RETRY_LOST].max, 100);
 }
 
-static void f051_f052_conductor_numbers_up_to_0_mean_unlimited(void **state) {
-    (void)state;
+TEST(f051_f052_conductor_numbers_up_to_0_mean_unlimited) {
     static const char *const numbers[] = { "0", "-1", "-7", "-9223372036854775808", "unlimited" };
     PRESET(config, "conductor");
     assert_int_equal(config_policy(config)->runs, UNLIMITED);
@@ -291,8 +271,7 @@ static void f051_f052_conductor_numbers_up_to_0_mean_unlimited(void **state) {
     assert_true(config_set(config, "kinds.plan.max_running", "-1", "test", NULL) < 0);
 }
 
-static void f076_conductor_100_launches_1_s_apart(void **state) {
-    (void)state;
+TEST(f076_conductor_100_launches_1_s_apart) {
     PRESET(config, "conductor");
     const struct policy *p = config_policy(config);
     assert_retry(&p->retry[RETRY_UNFINISHED], 100, SECONDS(1), 1000, SECONDS(1), 0);
@@ -300,8 +279,7 @@ static void f076_conductor_100_launches_1_s_apart(void **state) {
     assert_true(p->failed_is_unfinished);
 }
 
-static void f078_conductor_drains_active_children_300_s(void **state) {
-    (void)state;
+TEST(f078_conductor_drains_active_children_300_s) {
     PRESET(config, "conductor");
     assert_int_equal(config_policy(config)->drain, SECONDS(300));
     assert_true(config_policy(config)->drain_active_only);
@@ -309,8 +287,7 @@ static void f078_conductor_drains_active_children_300_s(void **state) {
 
 /* ---- gastown ---- */
 
-static void gastown_is_first_come_first_served(void **state) {
-    (void)state;
+TEST(gastown_is_first_come_first_served) {
     PRESET(config, "gastown");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->order, ORDER_BY_CREATED);
@@ -318,8 +295,7 @@ static void gastown_is_first_come_first_served(void **state) {
     assert_int_equal(p->until, UNTIL_EXIT);
 }
 
-static void f055_gastown_0_and_minus_1_are_direct(void **state) {
-    (void)state;
+TEST(f055_gastown_0_and_minus_1_are_direct) {
     PRESET(config, "gastown");
     assert_int_equal(config_policy(config)->runs, UNLIMITED);
     assert_int_equal(config_set(config, "limits.runs", "5", "test", NULL), 0);
@@ -334,8 +310,7 @@ static void f055_gastown_0_and_minus_1_are_direct(void **state) {
     assert_true(config_set(config, "limits.roots", "-1", "test", NULL) < 0);
 }
 
-static void f057_f088_gastown_one_start_every_180_s(void **state) {
-    (void)state;
+TEST(f057_f088_gastown_one_start_every_180_s) {
     PRESET(config, "gastown");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->pace.batch, 1);
@@ -343,8 +318,7 @@ static void f057_f088_gastown_one_start_every_180_s(void **state) {
     assert_int_equal(p->pace.tick, SECONDS(180));
 }
 
-static void f084_gastown_breaker_3_without_reset(void **state) {
-    (void)state;
+TEST(f084_gastown_breaker_3_without_reset) {
     PRESET(config, "gastown");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->retry[RETRY_LAUNCH].max, 3);
@@ -353,8 +327,7 @@ static void f084_gastown_breaker_3_without_reset(void **state) {
     assert_false(p->launch_is_failed);
 }
 
-static void numbers_below_0_are_no_caps_elsewhere(void **state) {
-    (void)state;
+TEST(numbers_below_0_are_no_caps_elsewhere) {
     static const char *const others[] = { "sluice", "loopr", "agency", "agent-queue" };
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         PRESET(config, others[i]);
@@ -367,8 +340,7 @@ static void numbers_below_0_are_no_caps_elsewhere(void **state) {
 
 /* ---- agency ---- */
 
-static void f058_agency_one_run_and_one_per_kind(void **state) {
-    (void)state;
+TEST(f058_agency_one_run_and_one_per_kind) {
     PRESET(config, "agency");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->order, ORDER_BY_ENQUEUED);
@@ -380,16 +352,14 @@ static void f058_agency_one_run_and_one_per_kind(void **state) {
     assert_int_equal(kind_of(config, "implement").base, 100);
 }
 
-static void f061_agency_serial_by_default(void **state) {
-    (void)state;
+TEST(f061_agency_serial_by_default) {
     PRESET(agency, "agency");
     PRESET(sluice, "sluice");
     assert_true(config_policy(agency)->serial);
     assert_false(config_policy(sluice)->serial);
 }
 
-static void f068_f069_agency_queue_limits_follow_the_runs(void **state) {
-    (void)state;
+TEST(f068_f069_agency_queue_limits_follow_the_runs) {
     PRESET(config, "agency");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->queue.soft, 8); /* 4, but at least 8 */
@@ -405,29 +375,25 @@ static void f068_f069_agency_queue_limits_follow_the_runs(void **state) {
     assert_int_equal(p->queue.hard, UNLIMITED);
 }
 
-static void f079_agency_backoff_30_s_doubling_to_300_s(void **state) {
-    (void)state;
+TEST(f079_agency_backoff_30_s_doubling_to_300_s) {
     PRESET(config, "agency");
     assert_retry(&config_policy(config)->retry[RETRY_FAILED], 5, SECONDS(30), 2000, SECONDS(300),
                  100);
 }
 
-static void f083_agency_launch_failure_takes_the_same_backoff(void **state) {
-    (void)state;
+TEST(f083_agency_launch_failure_takes_the_same_backoff) {
     PRESET(config, "agency");
     assert_true(config_policy(config)->launch_is_failed);
 }
 
-static void f112_agency_lost_runs_fail(void **state) {
-    (void)state;
+TEST(f112_agency_lost_runs_fail) {
     PRESET(config, "agency");
     assert_false(config_policy(config)->lost_requeue);
 }
 
 /* ---- agent-queue ---- */
 
-static void f038_f039_f041_agent_queue_order(void **state) {
-    (void)state;
+TEST(f038_f039_f041_agent_queue_order) {
     PRESET(config, "agent-queue");
     const struct policy *p = config_policy(config);
     assert_int_equal(p->order,
@@ -439,14 +405,12 @@ static void f038_f039_f041_agent_queue_order(void **state) {
     assert_int_equal(p->until, UNTIL_EXIT);
 }
 
-static void f043_agent_queue_window_24_h(void **state) {
-    (void)state;
+TEST(f043_agent_queue_window_24_h) {
     PRESET(config, "agent-queue");
     assert_int_equal(config_policy(config)->fair_window, HOURS(24));
 }
 
-static void f064_agent_queue_budgets_count_what_was_used(void **state) {
-    (void)state;
+TEST(f064_agent_queue_budgets_count_what_was_used) {
     PRESET(config, "agent-queue");
     assert_false(config_policy(config)->budget_counts_reserved);
     assert_int_equal(config_budget(config), UNLIMITED);
@@ -456,8 +420,7 @@ static void f064_agent_queue_budgets_count_what_was_used(void **state) {
 
 /* ---- all ---- */
 
-static void a_preset_replaces_what_was_set_before(void **state) {
-    (void)state;
+TEST(a_preset_replaces_what_was_set_before) {
     PRESET(config, "loopr");
     assert_int_equal(config_set(config, "limits.runs", "3", "test", NULL), 0);
     assert_int_equal(config_set(config, "projects.web.weight", "2", "test", NULL), 0);
@@ -467,8 +430,7 @@ static void a_preset_replaces_what_was_set_before(void **state) {
     assert_int_equal(kind_of(config, "plan").base, 100);
 }
 
-static void every_preset_is_the_same_from_every_other(void **state) {
-    (void)state;
+TEST(every_preset_is_the_same_from_every_other) {
     for (size_t i = 0; i < presets_count; i++)
         for (size_t k = 0; k < presets_count; k++) {
             PRESET(direct, presets[i].name);
@@ -479,43 +441,4 @@ static void every_preset_is_the_same_from_every_other(void **state) {
             config_show(detour, false, &b);
             assert_string_equal(strbuf_text(&a), strbuf_text(&b));
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_config_is_the_default_policy),
-        cmocka_unit_test(sluice_takes_the_best_of_each),
-        cmocka_unit_test(f074_default_backoff_5_to_120_recovery_30),
-        cmocka_unit_test(f028_base_priority_by_kind),
-        cmocka_unit_test(f029_f030_f031_score_numbers),
-        cmocka_unit_test(loopr_orders_by_score_and_repeats_until_valid),
-        cmocka_unit_test(f048_loopr_runs_50),
-        cmocka_unit_test(f049_loopr_10_api_calls),
-        cmocka_unit_test(f050_loopr_caps_by_kind),
-        cmocka_unit_test(f067_loopr_disk_floor),
-        cmocka_unit_test(f071_f072_loopr_backoff_2_to_64_and_any_success_clears),
-        cmocka_unit_test(f087_loopr_tick_1_s),
-        cmocka_unit_test(f162_loopr_loops_sink_but_never_drop_out),
-        cmocka_unit_test(conductor_takes_tasks_as_they_come),
-        cmocka_unit_test(f051_f052_conductor_numbers_up_to_0_mean_unlimited),
-        cmocka_unit_test(f076_conductor_100_launches_1_s_apart),
-        cmocka_unit_test(f078_conductor_drains_active_children_300_s),
-        cmocka_unit_test(gastown_is_first_come_first_served),
-        cmocka_unit_test(f055_gastown_0_and_minus_1_are_direct),
-        cmocka_unit_test(f057_f088_gastown_one_start_every_180_s),
-        cmocka_unit_test(f084_gastown_breaker_3_without_reset),
-        cmocka_unit_test(numbers_below_0_are_no_caps_elsewhere),
-        cmocka_unit_test(f058_agency_one_run_and_one_per_kind),
-        cmocka_unit_test(f061_agency_serial_by_default),
-        cmocka_unit_test(f068_f069_agency_queue_limits_follow_the_runs),
-        cmocka_unit_test(f079_agency_backoff_30_s_doubling_to_300_s),
-        cmocka_unit_test(f083_agency_launch_failure_takes_the_same_backoff),
-        cmocka_unit_test(f112_agency_lost_runs_fail),
-        cmocka_unit_test(f038_f039_f041_agent_queue_order),
-        cmocka_unit_test(f043_agent_queue_window_24_h),
-        cmocka_unit_test(f064_agent_queue_budgets_count_what_was_used),
-        cmocka_unit_test(a_preset_replaces_what_was_set_before),
-        cmocka_unit_test(every_preset_is_the_same_from_every_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* test_config_read.c: files as people write them, and every way in which they can be wrong. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/strbuf.h"
@@ -18,6 +12,7 @@
 #include "config/config.h"
 #include "config/config_show.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 
 static struct config *config;
 
@@ -61,8 +56,9 @@ static void snapshot(struct strbuf *out) {
 
 /* ---- good files ---- */
 
-static void empty_files_set_nothing(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(empty_files_set_nothing) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
     static const char *const empty[] = { "",           "\n",         "# nothing\n", "---\n",
                                          "---\n...\n", "{}",         "~",           "limits:\n",
@@ -74,8 +70,7 @@ static void empty_files_set_nothing(void **state) {
     assert_string_equal(strbuf_text(&before), strbuf_text(&after));
 }
 
-static void levels_and_dots_mean_the_same(void **state) {
-    (void)state;
+FIXTURE_TEST(levels_and_dots_mean_the_same) {
     reads("limits: {runs: 3}\n"
           "limits.roots: 4\n"
           "retry.failed:\n"
@@ -88,8 +83,7 @@ static void levels_and_dots_mean_the_same(void **state) {
     assert_int_equal(policy()->retry[RETRY_FAILED].delay, 2500);
 }
 
-static void lists_quotes_and_json_are_taken(void **state) {
-    (void)state;
+FIXTURE_TEST(lists_quotes_and_json_are_taken) {
     reads("order: [score, created_at, seq]\nlimits:\n  runs: \"9\"\nlost: 'fail'\n");
     assert_int_equal(policy()->order, ORDER_BY_SCORE | ORDER_BY_CREATED);
     assert_int_equal(policy()->runs, 9);
@@ -105,8 +99,7 @@ static void lists_quotes_and_json_are_taken(void **state) {
     assert_int_equal(policy()->runs, 5);
 }
 
-static void words_are_lists_or_one_text(void **state) {
-    (void)state;
+FIXTURE_TEST(words_are_lists_or_one_text) {
     const char *const *words;
     reads("agents:\n"
           "  a: {command: [claude, -p, \"{prompt}\", 5, true, 'it''s', \"two\\nlines\"]}\n"
@@ -137,8 +130,7 @@ static void words_are_lists_or_one_text(void **state) {
     assert_null(words[0]);
 }
 
-static void words_of_another_shape_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(words_of_another_shape_are_refused) {
     refused("agents: {a: {command: [[x]]}}\n",
             "test.yaml:1: key 'agents.a.command': expected words (a list, or one text as for a "
             "shell), got a list in a list");
@@ -156,8 +148,7 @@ static void words_of_another_shape_are_refused(void **state) {
             "shell), got 'sh -c 'x'");
 }
 
-static void a_name_alone_is_known_with_its_defaults(void **state) {
-    (void)state;
+FIXTURE_TEST(a_name_alone_is_known_with_its_defaults) {
     reads("projects:\n  web:\n  example.com: {}\n  api: {weight: 2}\n");
     assert_int_equal(config_project_count(config), 3);
     assert_string_equal(config_project_name(config, 0), "web");
@@ -165,8 +156,7 @@ static void a_name_alone_is_known_with_its_defaults(void **state) {
     assert_string_equal(config_project_name(config, 2), "api");
 }
 
-static void names_with_dots_are_one_level(void **state) {
-    (void)state;
+FIXTURE_TEST(names_with_dots_are_one_level) {
     reads("limiters:\n  me@example.com: {max_running: 2}\n");
     reads("agents.gpt-4.1.slots: 3\n");
     refused("projects: {web: {limits: {max_running: 2}}}",
@@ -174,8 +164,7 @@ static void names_with_dots_are_one_level(void **state) {
             "'projects.web.max_running'?");
 }
 
-static void preset_comes_first_wherever_it_stands(void **state) {
-    (void)state;
+FIXTURE_TEST(preset_comes_first_wherever_it_stands) {
     reads("limits:\n  runs: 3\nkinds:\n  plan: {max_running: 9}\npreset: loopr\n");
     assert_string_equal(config_preset(config), "loopr");
     assert_int_equal(policy()->runs, 3);
@@ -186,8 +175,7 @@ static void preset_comes_first_wherever_it_stands(void **state) {
     assert_non_null(strstr(strbuf_text(&out), "now:      9 (test.yaml:4)"));
 }
 
-static void legacy_numbers_are_read_with_the_preset_of_the_file(void **state) {
-    (void)state;
+FIXTURE_TEST(legacy_numbers_are_read_with_the_preset_of_the_file) {
     reads("limits: {runs: -1, roots: 0}\npreset: conductor\n");
     assert_int_equal(policy()->runs, UNLIMITED);
     assert_int_equal(policy()->roots, UNLIMITED);
@@ -196,8 +184,7 @@ static void legacy_numbers_are_read_with_the_preset_of_the_file(void **state) {
             "unlimited, got '-1'");
 }
 
-static void a_second_file_is_set_over_the_first(void **state) {
-    (void)state;
+FIXTURE_TEST(a_second_file_is_set_over_the_first) {
     reads("limits: {runs: 3, roots: 2}\n");
     reads("limits: {runs: 4}\n");
     assert_int_equal(policy()->runs, 4);
@@ -208,8 +195,7 @@ static void a_second_file_is_set_over_the_first(void **state) {
 
 /* ---- wrong keys ---- */
 
-static void unknown_keys_name_line_and_nearest(void **state) {
-    (void)state;
+FIXTURE_TEST(unknown_keys_name_line_and_nearest) {
     refused("preset: loopr\nlimits:\n  rnus: 3\n",
             "test.yaml:3: unknown key 'limits.rnus'; did you mean 'limits.runs'?");
     refused("limit: {runs: 3}\n",
@@ -225,8 +211,7 @@ static void unknown_keys_name_line_and_nearest(void **state) {
     refused("~: 1\n", "test.yaml:1: unknown key '~'; 'sluice config keys' lists them");
 }
 
-static void duplicate_keys_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(duplicate_keys_are_refused) {
     refused("limits:\n  runs: 3\n  roots: 1\n  runs: 3\n",
             "test.yaml:4: key 'limits.runs' is set twice, first in line 2");
     refused("limits:\n  runs: 3\nlimits.runs: 4\n",
@@ -237,8 +222,7 @@ static void duplicate_keys_are_refused(void **state) {
             "test.yaml:2: key 'kinds.a.base' is set twice, first in line 1");
 }
 
-static void agents_that_cannot_take_over_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(agents_that_cannot_take_over_are_refused) {
     refused("agents:\n  a: {failover: [a]}\n",
             "test.yaml:2: key 'agents.a.failover': an agent cannot take over from itself; name "
             "others");
@@ -254,8 +238,7 @@ static void agents_that_cannot_take_over_are_refused(void **state) {
             "one of them a second name without a list, with the same adapter and limiter");
 }
 
-static void keys_that_are_no_text_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(keys_that_are_no_text_are_refused) {
     refused("? [a]\n: 1\n", "test.yaml:1: expected a key, got a list or a mapping");
     refused("? {a: b}\n: 1\n", "test.yaml:1: expected a key, got a list or a mapping");
     refused("\"\": 1\n", "test.yaml:1: expected a key, got nothing");
@@ -266,8 +249,7 @@ static void keys_that_are_no_text_are_refused(void **state) {
 
 /* ---- wrong values ---- */
 
-static void wrong_types_name_what_was_expected(void **state) {
-    (void)state;
+FIXTURE_TEST(wrong_types_name_what_was_expected) {
     refused("limits:\n  runs: many\n",
             "test.yaml:2: key 'limits.runs': expected a whole number from 0 to 1000000000 or "
             "unlimited, got 'many'");
@@ -291,8 +273,7 @@ static void wrong_types_name_what_was_expected(void **state) {
             "test.yaml:1: key 'limiter.probe': expected true or false, got 'yes'");
 }
 
-static void out_of_range_is_refused_with_the_range(void **state) {
-    (void)state;
+FIXTURE_TEST(out_of_range_is_refused_with_the_range) {
     refused("\n\nretry: {failed: {factor: 101}}\n",
             "test.yaml:3: key 'retry.failed.factor': expected a number from 1 to 100 (up to three "
             "decimals), got '101'");
@@ -303,16 +284,14 @@ static void out_of_range_is_refused_with_the_range(void **state) {
 
 /* ---- wrong files ---- */
 
-static void files_that_are_no_mapping_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(files_that_are_no_mapping_are_refused) {
     refused("hello\n", "test.yaml:1: expected keys and values, got 'hello'");
     refused("- a\n", "test.yaml:1: expected keys and values, got a list");
     refused("limits: {runs: 1}\n---\nlimits: {runs: 2}\n",
             "test.yaml:2: expected one document, got a second one");
 }
 
-static void aliases_and_tags_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(aliases_and_tags_are_refused) {
     refused("limits: &a {runs: 3}\nkinds: *a\n",
             "test.yaml:2: aliases (*name) are not supported; write the value out");
     refused("lost: !!str fail\n", "test.yaml:1: tags (!name) are not supported");
@@ -320,16 +299,14 @@ static void aliases_and_tags_are_refused(void **state) {
     reads("lost: &anchor fail\n"); /* harmless alone */
 }
 
-static void bad_syntax_names_the_line(void **state) {
-    (void)state;
+FIXTURE_TEST(bad_syntax_names_the_line) {
     refused("limits: {runs: 3\nlost: fail\n",
             "test.yaml:2: not valid YAML: missing comma in flow mapping");
     refused("limits:\n\truns: 3\n",
             "test.yaml:2: not valid YAML: tab character may not be used as indentation");
 }
 
-static void bytes_that_are_no_text_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(bytes_that_are_no_text_are_refused) {
     refused("limits:\n  runs: \xff\n", "test.yaml:2: not UTF-8 text (byte 0xff)");
     refused("a: \xc0\x80\n", "test.yaml:1: not UTF-8 text (byte 0xc0)");
     refused("a: \xed\xa0\x80\n", "test.yaml:1: not UTF-8 text (byte 0xed)");
@@ -342,8 +319,7 @@ static void bytes_that_are_no_text_are_refused(void **state) {
     refused("lost: \"fail\\0\"\n", "test.yaml:1: a text contains a NUL character");
 }
 
-static void input_is_bounded(void **state) {
-    (void)state;
+FIXTURE_TEST(input_is_bounded) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_repeat(&text, "#", 1u << 20);
     assert_int_equal(config_read_text(config, "t", text.text, text.length, NULL), 0);
@@ -370,16 +346,14 @@ static void input_is_bounded(void **state) {
     assert_non_null(strstr(err.text, "more than 100000 names"));
 }
 
-static void bad_syntax_changes_nothing(void **state) {
-    (void)state;
+FIXTURE_TEST(bad_syntax_changes_nothing) {
     assert_true(config_read_text(config, "t", "limits: {runs: 3}\nlost: [", 25, NULL) < 0);
     assert_int_equal(policy()->runs, 8);
 }
 
 /* ---- real files ---- */
 
-static void files_are_read_from_disk(void **state) {
-    (void)state;
+FIXTURE_TEST(files_are_read_from_disk) {
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
     scratch_make(folder, "config");
     (void)snprintf(path, sizeof(path), "%s/sluice.yaml", folder);
@@ -399,35 +373,4 @@ static void files_are_read_from_disk(void **state) {
     assert_non_null(strstr(err.text, path));
     assert_int_equal(config_read_file(config, "/", &err), -EISDIR);
     assert_int_equal(config_read_file(config, "/dev/zero", &err), -EINVAL);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(empty_files_set_nothing),
-        TEST(levels_and_dots_mean_the_same),
-        TEST(lists_quotes_and_json_are_taken),
-        TEST(words_are_lists_or_one_text),
-        TEST(words_of_another_shape_are_refused),
-        TEST(a_name_alone_is_known_with_its_defaults),
-        TEST(names_with_dots_are_one_level),
-        TEST(preset_comes_first_wherever_it_stands),
-        TEST(legacy_numbers_are_read_with_the_preset_of_the_file),
-        TEST(a_second_file_is_set_over_the_first),
-        TEST(unknown_keys_name_line_and_nearest),
-        TEST(duplicate_keys_are_refused),
-        TEST(agents_that_cannot_take_over_are_refused),
-        TEST(keys_that_are_no_text_are_refused),
-        TEST(wrong_types_name_what_was_expected),
-        TEST(out_of_range_is_refused_with_the_range),
-        TEST(files_that_are_no_mapping_are_refused),
-        TEST(aliases_and_tags_are_refused),
-        TEST(bad_syntax_names_the_line),
-        TEST(bytes_that_are_no_text_are_refused),
-        TEST(input_is_bounded),
-        TEST(bad_syntax_changes_nothing),
-        TEST(files_are_read_from_disk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_config_sandbox.c: whose word counts for the sandbox of a run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/strbuf.h"
 #include "config/sandbox_choice.h"
+#include "harness/test.h"
 
 static struct config *config;
 
@@ -36,16 +31,16 @@ static void expect(const char *project, const char *agent, const char *wanted) {
     assert_int_equal(wrap != NULL, strcmp(wanted, "wrap") == 0);
 }
 
-static void it_is_automatic(void **state) {
-    (void)state;
+#define EACH(name_) TEST_WITH(name_, set_up, tear_down)
+
+EACH(it_is_automatic) {
     expect("web", "claude", "auto");
     expect(NULL, NULL, "auto");
     assert_true(config_sandbox_network(config, "web", "claude"));
     assert_string_equal(config_sandbox_image(config, "web", NULL), "");
 }
 
-static void project_goes_before_agent_goes_before_all(void **state) {
-    (void)state;
+EACH(project_goes_before_agent_goes_before_all) {
     set("tasks.sandbox", "none");
     expect("web", "claude", "none");
     set("agents.claude.sandbox", "bubblewrap");
@@ -58,8 +53,7 @@ static void project_goes_before_agent_goes_before_all(void **state) {
     expect("web", "claude", "auto");
 }
 
-static void a_program_of_its_own_is_the_stronger_word_of_the_same_place(void **state) {
-    (void)state;
+EACH(a_program_of_its_own_is_the_stronger_word_of_the_same_place) {
     const char *const *wrap;
     set("agents.claude.sandbox", "none");
     set("agents.claude.wrap", "firejail --quiet");
@@ -72,8 +66,7 @@ static void a_program_of_its_own_is_the_stronger_word_of_the_same_place(void **s
     expect("web", "claude", "bubblewrap");
 }
 
-static void the_network_has_the_same_order(void **state) {
-    (void)state;
+EACH(the_network_has_the_same_order) {
     set("agents.claude.sandbox_network", "off");
     assert_false(config_sandbox_network(config, "web", "claude"));
     assert_true(config_sandbox_network(config, "web", "codex"));
@@ -89,8 +82,7 @@ static void put(void *ctx, const char *path) {
     strbuf_printf(ctx, "%s;", path);
 }
 
-static void lists_are_added_up(void **state) {
-    (void)state;
+EACH(lists_are_added_up) {
     _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
     set("tasks.sandbox_read", "/opt/a");
     set("agents.claude.sandbox_read", "~/b .cache");
@@ -106,25 +98,11 @@ static void lists_are_added_up(void **state) {
     assert_string_equal(strbuf_text(&all), "/srv/d;");
 }
 
-static void paths_lead_nowhere_else(void **state) {
-    (void)state;
+EACH(paths_lead_nowhere_else) {
     static const char *const bad[] = { "/", "..", "../x", "/a/../b", "~/.." };
     struct error err = { 0 };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (config_set(config, "tasks.sandbox_write", bad[i], "test", &err) == 0)
             fail_msg("'%s' is taken", bad[i]);
     set("tasks.sandbox_write", "a..b ~/x /y");
-}
-
-int main(void) {
-#define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        EACH(it_is_automatic),
-        EACH(project_goes_before_agent_goes_before_all),
-        EACH(a_program_of_its_own_is_the_stronger_word_of_the_same_place),
-        EACH(the_network_has_the_same_order),
-        EACH(lists_are_added_up),
-        EACH(paths_lead_nowhere_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* test_config_set.c: one value at a time, what the sentences say, and what the core is told. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/time_ms.h"
 #include "config/config.h"
+#include "harness/test.h"
 
 struct fixture {
     struct config *config;
@@ -51,8 +46,9 @@ static const struct policy *policy(void) {
     return config_policy(f.config);
 }
 
-static void spans_may_name_their_unit(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(spans_may_name_their_unit) {
     set("drain_s", "3s");
     assert_int_equal(config_number(f.config, "drain_s", NULL), SECONDS(3));
     set("drain_s", "1.5h");
@@ -67,8 +63,7 @@ static void spans_may_name_their_unit(void **state) {
 
 /* ---- sentences ---- */
 
-static void each_type_says_what_it_expects(void **state) {
-    (void)state;
+FIXTURE_TEST(each_type_says_what_it_expects) {
     refused("limits.runs", "many",
             "key 'limits.runs': expected a whole number from 0 to 1000000000 or unlimited, got "
             "'many'");
@@ -105,8 +100,7 @@ static void each_type_says_what_it_expects(void **state) {
             "agent-queue, got 'gasoline'");
 }
 
-static void an_order_is_in_the_order_of_comparison(void **state) {
-    (void)state;
+FIXTURE_TEST(an_order_is_in_the_order_of_comparison) {
     static const char *const bad[] = {
         "score, priority", "score, score", "seq, score", "age", "", ",", "score;seq"
     };
@@ -126,8 +120,7 @@ static void an_order_is_in_the_order_of_comparison(void **state) {
     assert_int_equal(policy()->order, 0xff);
 }
 
-static void unknown_keys_name_the_nearest(void **state) {
-    (void)state;
+FIXTURE_TEST(unknown_keys_name_the_nearest) {
     refused("limits.rnus", "1", "unknown key 'limits.rnus'; did you mean 'limits.runs'?");
     refused("kinds.plan.bas", "1", "unknown key 'kinds.plan.bas'; did you mean 'kinds.plan.base'?");
     refused("runs", "1", "unknown key 'runs'; did you mean 'limits.runs'?");
@@ -136,8 +129,7 @@ static void unknown_keys_name_the_nearest(void **state) {
     refused("limits", "1", "key 'limits': expected keys below it, got '1'");
 }
 
-static void names_are_checked(void **state) {
-    (void)state;
+FIXTURE_TEST(names_are_checked) {
     char key[200], name[130];
     memset(name, 'x', sizeof(name));
     name[128] = '\0';
@@ -156,8 +148,7 @@ static void names_are_checked(void **state) {
     assert_int_equal(config_project_count(f.config), 1);
 }
 
-static void long_and_wild_values_stay_readable(void **state) {
-    (void)state;
+FIXTURE_TEST(long_and_wild_values_stay_readable) {
     char value[300];
     memset(value, 'y', sizeof(value));
     value[1] = '\033';
@@ -169,8 +160,7 @@ static void long_and_wild_values_stay_readable(void **state) {
     assert_non_null(strstr(err.text, "...'"));
 }
 
-static void a_refused_value_changes_nothing(void **state) {
-    (void)state;
+FIXTURE_TEST(a_refused_value_changes_nothing) {
     set("limits.runs", "3");
     assert_true(config_set(f.config, "limits.runs", "x", "test", NULL) < 0);
     assert_true(config_set(f.config, "projects.web.weight", "x", "test", NULL) < 0);
@@ -181,8 +171,7 @@ static void a_refused_value_changes_nothing(void **state) {
 
 /* ---- values ---- */
 
-static void spans_have_fractions_to_the_millisecond(void **state) {
-    (void)state;
+FIXTURE_TEST(spans_have_fractions_to_the_millisecond) {
     set("pace.spawn_delay_s", "0.25");
     assert_int_equal(policy()->pace.spawn_delay, 250);
     set("pace.spawn_delay_s", "1.001");
@@ -199,8 +188,7 @@ static void spans_have_fractions_to_the_millisecond(void **state) {
     assert_int_equal(policy()->host.disk_min_mb, 20000);
 }
 
-static void words_reach_their_fields(void **state) {
-    (void)state;
+FIXTURE_TEST(words_reach_their_fields) {
     set("retry.launch.as", "failed");
     assert_true(policy()->launch_is_failed);
     set("loop.count", "launches");
@@ -223,8 +211,7 @@ static void words_reach_their_fields(void **state) {
     assert_int_equal(policy()->guarantee, GUARANTEE_COMPLETION);
 }
 
-static void breaker_max_is_the_launch_row(void **state) {
-    (void)state;
+FIXTURE_TEST(breaker_max_is_the_launch_row) {
     set("breaker.max", "7");
     assert_int_equal(policy()->retry[RETRY_LAUNCH].max, 7);
     assert_true(config_set(f.config, "retry.launch.max", "7", "test", NULL) < 0);
@@ -232,8 +219,7 @@ static void breaker_max_is_the_launch_row(void **state) {
     assert_int_equal(policy()->breaker.reset, TIME_NEVER);
 }
 
-static void a_delay_is_never_cut_by_a_smaller_cap(void **state) {
-    (void)state;
+FIXTURE_TEST(a_delay_is_never_cut_by_a_smaller_cap) {
     set("retry.unfinished.delay_s", "5"); /* its cap is 1 s by default */
     assert_int_equal(policy()->retry[RETRY_UNFINISHED].cap, SECONDS(5));
     set("retry.launch.delay_s", "2");
@@ -244,8 +230,7 @@ static void a_delay_is_never_cut_by_a_smaller_cap(void **state) {
 
 /* ---- named things ---- */
 
-static void projects_come_in_the_order_of_their_first_mention(void **state) {
-    (void)state;
+FIXTURE_TEST(projects_come_in_the_order_of_their_first_mention) {
     set("projects.web.weight", "2.5");
     set("projects.api.max_running", "3");
     set("projects.web.budget", "1000");
@@ -254,8 +239,7 @@ static void projects_come_in_the_order_of_their_first_mention(void **state) {
     assert_string_equal(config_project_name(f.config, 1), "api");
 }
 
-static void f012_projects_have_weight_caps_and_status(void **state) {
-    (void)state;
+FIXTURE_TEST(f012_projects_have_weight_caps_and_status) {
     struct project_spec spec;
     config_project_spec(f.config, f.core, "anything", &spec);
     assert_int_equal(spec.weight_milli, 1000);
@@ -286,8 +270,7 @@ static void f012_projects_have_weight_caps_and_status(void **state) {
     assert_int_equal(spec.review, 2);
 }
 
-static void kinds_inherit_what_they_do_not_say(void **state) {
-    (void)state;
+FIXTURE_TEST(kinds_inherit_what_they_do_not_say) {
     struct kind_spec spec;
     set("score.base", "70");
     set("tasks.until", "done");
@@ -300,8 +283,7 @@ static void kinds_inherit_what_they_do_not_say(void **state) {
     assert_int_equal(config_until(f.config, NULL), UNTIL_DONE);
 }
 
-static void limiters_inherit_what_they_do_not_say(void **state) {
-    (void)state;
+FIXTURE_TEST(limiters_inherit_what_they_do_not_say) {
     struct limiter_spec spec;
     set("limiter.max_s", "90");
     set("limiters.anthropic.max_running", "3");
@@ -318,8 +300,7 @@ static void limiters_inherit_what_they_do_not_say(void **state) {
     assert_true(spec.policy.probe);
 }
 
-static void agents_name_their_limiter(void **state) {
-    (void)state;
+FIXTURE_TEST(agents_name_their_limiter) {
     struct agent_spec spec;
     set("agents.claude.slots", "2");
     set("agents.claude.limiter", "me@example.com");
@@ -335,8 +316,7 @@ static void agents_name_their_limiter(void **state) {
     assert_false(spec.roster);
 }
 
-static void agents_name_who_takes_over(void **state) {
-    (void)state;
+FIXTURE_TEST(agents_name_who_takes_over) {
     struct agent_spec spec;
     set("agents.claude.failover", "codex gemini");
     config_agent_spec(f.config, f.core, "claude", &spec);
@@ -347,8 +327,7 @@ static void agents_name_who_takes_over(void **state) {
 }
 
 /* As with `limiter.*`, which holds for every account: one that is only named has all its defaults. */
-static void a_limiter_that_an_agent_names_is_known(void **state) {
-    (void)state;
+FIXTURE_TEST(a_limiter_that_an_agent_names_is_known) {
     struct error err = { 0 };
     set("agents.claude.limiter", "anthropic");
     assert_true(config_has_limiter(f.config, "anthropic"));
@@ -367,8 +346,7 @@ static void assert_cap(enum lease_kind kind, const char *name, amount expected) 
     assert_int_equal(cap, expected);
 }
 
-static void the_core_is_told_everything_that_has_a_name(void **state) {
-    (void)state;
+FIXTURE_TEST(the_core_is_told_everything_that_has_a_name) {
     set("preset", "loopr");
     set("limits.runs", "7");
     set("limits.resource.gpu", "1");
@@ -386,31 +364,4 @@ static void the_core_is_told_everything_that_has_a_name(void **state) {
     assert_cap(LEASE_LIMITER, "anthropic", 3);
     assert_cap(LEASE_AGENT, "claude", 2);
     assert_cap(LEASE_PROJECT, "web", 4);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(spans_may_name_their_unit),
-        TEST(each_type_says_what_it_expects),
-        TEST(an_order_is_in_the_order_of_comparison),
-        TEST(unknown_keys_name_the_nearest),
-        TEST(names_are_checked),
-        TEST(long_and_wild_values_stay_readable),
-        TEST(a_refused_value_changes_nothing),
-        TEST(spans_have_fractions_to_the_millisecond),
-        TEST(words_reach_their_fields),
-        TEST(breaker_max_is_the_launch_row),
-        TEST(a_delay_is_never_cut_by_a_smaller_cap),
-        TEST(projects_come_in_the_order_of_their_first_mention),
-        TEST(f012_projects_have_weight_caps_and_status),
-        TEST(kinds_inherit_what_they_do_not_say),
-        TEST(limiters_inherit_what_they_do_not_say),
-        TEST(agents_name_their_limiter),
-        TEST(agents_name_who_takes_over),
-        TEST(a_limiter_that_an_agent_names_is_known),
-        TEST(the_core_is_told_everything_that_has_a_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

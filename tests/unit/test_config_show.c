@@ -3,14 +3,8 @@
  * SOURCE_ROOT comes from the build.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/strbuf.h"
@@ -18,6 +12,7 @@
 #include "config/config_show.h"
 #include "config/presets.h"
 #include "config/settings.h"
+#include "harness/test.h"
 #include "os/files.h"
 
 static struct config *config;
@@ -68,8 +63,9 @@ static void shows(const char *key, const char *value, const char *origin) {
 
 /* ---- show ---- */
 
-static void show_names_every_value_and_its_origin(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(show_names_every_value_and_its_origin) {
     set("preset", "loopr");
     set("limits.roots", "3");
     set("projects.web.weight", "2.5");
@@ -87,8 +83,7 @@ static void show_names_every_value_and_its_origin(void **state) {
             contains(settings[i].key);
 }
 
-static void show_tells_what_auto_became(void **state) {
-    (void)state;
+FIXTURE_TEST(show_tells_what_auto_became) {
     set("preset", "agency");
     config_show(config, false, &out);
     contains("auto = 8 ");
@@ -98,8 +93,7 @@ static void show_tells_what_auto_became(void **state) {
     contains("\"value\": \"auto\",\n      \"resolved\": 16,");
 }
 
-static void show_as_json_has_typed_values(void **state) {
-    (void)state;
+FIXTURE_TEST(show_as_json_has_typed_values) {
     set("pace.spawn_delay_s", "0.25");
     set("agents.claude.limiter", "anthropic");
     set("agents.plain.slots", "1");
@@ -115,8 +109,7 @@ static void show_as_json_has_typed_values(void **state) {
 }
 
 /* What `show` prints can be set again and gives the same. */
-static void every_shown_value_can_be_set(void **state) {
-    (void)state;
+FIXTURE_TEST(every_shown_value_can_be_set) {
     for (size_t i = 0; i < presets_count; i++) {
         _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
         set("preset", presets[i].name);
@@ -145,8 +138,7 @@ static void every_shown_value_can_be_set(void **state) {
 
 /* ---- explain ---- */
 
-static void explain_tells_all_about_one_key(void **state) {
-    (void)state;
+FIXTURE_TEST(explain_tells_all_about_one_key) {
     set("limits.runs", "3");
     assert_int_equal(config_explain(config, "limits.runs", false, &out, NULL), 0);
     assert_string_equal(strbuf_text(&out),
@@ -166,8 +158,7 @@ static void explain_tells_all_about_one_key(void **state) {
                         "    agent-queue  unlimited\n");
 }
 
-static void explain_knows_names_and_patterns(void **state) {
-    (void)state;
+FIXTURE_TEST(explain_knows_names_and_patterns) {
     assert_int_equal(config_explain(config, "kinds.plan.max_running", false, &out, NULL), 0);
     contains("kinds.plan.max_running\n");
     contains("now:      unlimited (default)");
@@ -184,16 +175,14 @@ static void explain_knows_names_and_patterns(void **state) {
     contains("now:      none (default)");
 }
 
-static void explain_as_json(void **state) {
-    (void)state;
+FIXTURE_TEST(explain_as_json) {
     assert_int_equal(config_explain(config, "limits.runs", true, &out, NULL), 0);
     contains("\"key\": \"limits.runs\",");
     contains("\"value\": 8,\n  \"origin\": \"default\",");
     contains("\"presets\": {\n    \"sluice\": \"8\",\n    \"loopr\": \"50\",");
 }
 
-static void explain_refuses_unknown_keys(void **state) {
-    (void)state;
+FIXTURE_TEST(explain_refuses_unknown_keys) {
     struct error err = { 0 };
     assert_int_equal(config_explain(config, "limits.rnus", false, &out, &err), -EINVAL);
     assert_string_equal(err.text, "unknown key 'limits.rnus'; did you mean 'limits.runs'?");
@@ -204,8 +193,7 @@ static void explain_refuses_unknown_keys(void **state) {
     assert_int_equal(out.length, 0);
 }
 
-static void every_key_can_be_explained(void **state) {
-    (void)state;
+FIXTURE_TEST(every_key_can_be_explained) {
     for (size_t i = 0; i < settings_count; i++) {
         strbuf_clear(&out);
         assert_int_equal(config_explain(config, settings[i].key, i % 2, &out, NULL), 0);
@@ -215,8 +203,7 @@ static void every_key_can_be_explained(void **state) {
 
 /* ---- lists ---- */
 
-static void keys_lists_every_key(void **state) {
-    (void)state;
+FIXTURE_TEST(keys_lists_every_key) {
     config_keys(false, &out);
     for (size_t i = 0; i < settings_count; i++)
         contains(settings[i].text);
@@ -225,8 +212,7 @@ static void keys_lists_every_key(void **state) {
     contains("\"key\": \"kinds.K.base\",");
 }
 
-static void the_page_is_what_the_table_says(void **state) {
-    (void)state;
+FIXTURE_TEST(the_page_is_what_the_table_says) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };
     if (file_read(SOURCE_ROOT "/docs/config.md", 1u << 20, &page, &err) < 0)
@@ -234,23 +220,4 @@ static void the_page_is_what_the_table_says(void **state) {
     config_reference(&out);
     if (strcmp(strbuf_text(&page), strbuf_text(&out)) != 0)
         fail_msg("docs/config.md is old; run: sluice config reference > docs/config.md");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(show_names_every_value_and_its_origin),
-        TEST(show_tells_what_auto_became),
-        TEST(show_as_json_has_typed_values),
-        TEST(every_shown_value_can_be_set),
-        TEST(explain_tells_all_about_one_key),
-        TEST(explain_knows_names_and_patterns),
-        TEST(explain_as_json),
-        TEST(explain_refuses_unknown_keys),
-        TEST(every_key_can_be_explained),
-        TEST(keys_lists_every_key),
-        TEST(the_page_is_what_the_table_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

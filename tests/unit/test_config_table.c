@@ -4,15 +4,9 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/strbuf.h"
@@ -21,6 +15,7 @@
 #include "config/presets.h"
 #include "config/settings.h"
 #include "core/model.h"
+#include "harness/test.h"
 
 static bool is_number(const struct setting *s) {
     return s->type == SETTING_CAP || s->type == SETTING_WHOLE || s->type == SETTING_SPAN
@@ -54,8 +49,7 @@ static int set(const struct setting *s, const char *value) {
 
 /* ---- every row ---- */
 
-static void every_row_is_complete(void **state) {
-    (void)state;
+TEST(every_row_is_complete) {
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];
         assert_non_null(s->key);
@@ -75,8 +69,7 @@ static void every_row_is_complete(void **state) {
     }
 }
 
-static void every_key_stands_once_and_sections_stand_together(void **state) {
-    (void)state;
+TEST(every_key_stands_once_and_sections_stand_together) {
     size_t rows = 0;
     for (int section = 0; section < SECTION_MAX; section++) {
         size_t first;
@@ -94,8 +87,7 @@ static bool same_group(const struct setting *a, const struct setting *b) {
 }
 
 /* `config show` prints the rows as they stand: whoever reads about retries finds all of them. */
-static void groups_stand_together(void **state) {
-    (void)state;
+TEST(groups_stand_together) {
     for (size_t i = 0; i < settings_count; i++) {
         size_t end = i + 1;
         while (end < settings_count && same_group(&settings[i], &settings[end]))
@@ -107,8 +99,7 @@ static void groups_stand_together(void **state) {
     }
 }
 
-static void every_key_is_found_again(void **state) {
-    (void)state;
+TEST(every_key_is_found_again) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     for (size_t i = 0; i < settings_count; i++) {
         key_of(&settings[i], &key);
@@ -119,8 +110,7 @@ static void every_key_is_found_again(void **state) {
     }
 }
 
-static void every_default_is_a_value_of_its_row(void **state) {
-    (void)state;
+TEST(every_default_is_a_value_of_its_row) {
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];
         int64_t value;
@@ -133,8 +123,7 @@ static void every_default_is_a_value_of_its_row(void **state) {
     }
 }
 
-static void every_row_takes_its_limits(void **state) {
-    (void)state;
+TEST(every_row_takes_its_limits) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];
@@ -149,8 +138,7 @@ static void every_row_takes_its_limits(void **state) {
     }
 }
 
-static void every_row_refuses_what_is_beyond_its_limits(void **state) {
-    (void)state;
+TEST(every_row_refuses_what_is_beyond_its_limits) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];
@@ -166,8 +154,7 @@ static void every_row_refuses_what_is_beyond_its_limits(void **state) {
     }
 }
 
-static void every_row_refuses_junk(void **state) {
-    (void)state;
+TEST(every_row_refuses_junk) {
     static const char *const junk[] = {
         "",
         " ",
@@ -194,8 +181,7 @@ static void every_row_refuses_junk(void **state) {
             assert_true(set(&settings[i], junk[k]) < 0);
 }
 
-static void words_are_taken_where_the_row_says_so(void **state) {
-    (void)state;
+TEST(words_are_taken_where_the_row_says_so) {
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];
         if (setting_is_symbol(s))
@@ -214,8 +200,7 @@ static void words_are_taken_where_the_row_says_so(void **state) {
 }
 
 /* The spellings that a task takes. */
-static void spans_sizes_and_money_may_have_units(void **state) {
-    (void)state;
+TEST(spans_sizes_and_money_may_have_units) {
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];
         if (setting_is_symbol(s))
@@ -230,8 +215,7 @@ static void spans_sizes_and_money_may_have_units(void **state) {
     assert_int_equal(plain, spelled);
 }
 
-static void every_row_says_what_it_expects(void **state) {
-    (void)state;
+TEST(every_row_says_what_it_expects) {
     for (size_t i = 0; i < settings_count; i++) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         setting_expected(&settings[i], &text);
@@ -239,8 +223,7 @@ static void every_row_says_what_it_expects(void **state) {
     }
 }
 
-static void texts_and_words_refuse_what_is_no_text(void **state) {
-    (void)state;
+TEST(texts_and_words_refuse_what_is_no_text) {
     static const char *const junk[] = { "\xff", "a\xc3", "\x7f\xc2\x85" };
     for (size_t i = 0; i < settings_count; i++)
         for (size_t k = 0; k < ARRAY_SIZE(junk); k++)
@@ -250,8 +233,7 @@ static void texts_and_words_refuse_what_is_no_text(void **state) {
 
 /* ---- words that come from elsewhere ---- */
 
-static void choices_are_in_the_order_of_the_core(void **state) {
-    (void)state;
+TEST(choices_are_in_the_order_of_the_core) {
     const struct setting *until = settings_row("tasks.until");
     for (int i = 0; i < UNTIL_MAX; i++)
         assert_string_equal(until->choices[i], until_name((enum until)i));
@@ -266,8 +248,7 @@ static void choices_are_in_the_order_of_the_core(void **state) {
     assert_null(preset->choices[presets_count]);
 }
 
-static void classes_of_retry_are_those_of_the_core(void **state) {
-    (void)state;
+TEST(classes_of_retry_are_those_of_the_core) {
     for (int i = 0; i < RETRY_CLASS_MAX; i++) {
         char key[64];
         (void)snprintf(key, sizeof(key), "retry.%s.delay_s", retry_class_name((enum retry_class)i));
@@ -280,8 +261,7 @@ static void assert_keys(const char *const *keys, size_t count) {
         assert_non_null(settings_row(keys[i]));
 }
 
-static void f138_priority_keys_exist(void **state) {
-    (void)state;
+TEST(f138_priority_keys_exist) {
     static const char *const keys[] = {
         "kinds.K.base",    "score.age_per_minute", "score.age_max",
         "score.per_depth", "score.per_retry",      "score.retry_max"
@@ -289,15 +269,13 @@ static void f138_priority_keys_exist(void **state) {
     assert_keys(keys, ARRAY_SIZE(keys));
 }
 
-static void f139_limit_keys_exist(void **state) {
-    (void)state;
+TEST(f139_limit_keys_exist) {
     static const char *const keys[] = { "limits.runs", "limits.roots", "limiter.max_running",
                                         "limiters.L.max_running", "kinds.K.max_running" };
     assert_keys(keys, ARRAY_SIZE(keys));
 }
 
-static void f140_retry_and_queue_keys_exist(void **state) {
-    (void)state;
+TEST(f140_retry_and_queue_keys_exist) {
     static const char *const keys[] = { "queue.soft",
                                         "queue.hard",
                                         "retry.failed.max",
@@ -319,16 +297,14 @@ static void assert_match(const char *key, enum setting_match match, const char *
     }
 }
 
-static void names_may_contain_dots(void **state) {
-    (void)state;
+TEST(names_may_contain_dots) {
     assert_match("limiters.me@example.com.max_s", MATCH_SETTING, "me@example.com");
     assert_match("agents.gpt-4.1.slots", MATCH_SETTING, "gpt-4.1");
     assert_match("limits.resource.a.b", MATCH_SETTING, "a.b");
     assert_match("projects.weight.weight", MATCH_SETTING, "weight");
 }
 
-static void parts_of_keys_are_no_keys(void **state) {
-    (void)state;
+TEST(parts_of_keys_are_no_keys) {
     assert_match("limits", MATCH_ABOVE, NULL);
     assert_match("retry.failed", MATCH_ABOVE, NULL);
     assert_match("limits.resource", MATCH_ABOVE, NULL);
@@ -342,8 +318,7 @@ static void parts_of_keys_are_no_keys(void **state) {
     assert_match("kinds..base", MATCH_SETTING, ""); /* its name is refused later */
 }
 
-static void in_a_file_a_name_is_one_level(void **state) {
-    (void)state;
+TEST(in_a_file_a_name_is_one_level) {
     struct setting_joints nested = { .at = { 8, 12 }, .count = 2 };
     assert_int_equal(settings_match("projects.web.weight", &nested).match, MATCH_SETTING);
     struct setting_joints deeper = { .at = { 8, 12, 19 }, .count = 3 };
@@ -358,8 +333,7 @@ static void assert_suggestion(const char *key, const char *expected) {
     assert_string_equal(strbuf_text(&out), expected ? expected : "");
 }
 
-static void typing_errors_find_the_key_that_was_meant(void **state) {
-    (void)state;
+TEST(typing_errors_find_the_key_that_was_meant) {
     assert_suggestion("limts.runs", "limits.runs");
     assert_suggestion("limits.rusn", "limits.runs");
     assert_suggestion("kinds.plan.max_runing", "kinds.plan.max_running");
@@ -370,31 +344,4 @@ static void typing_errors_find_the_key_that_was_meant(void **state) {
     assert_suggestion("until", "tasks.until");
     assert_suggestion("colour", NULL);
     assert_suggestion("", NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_complete),
-        cmocka_unit_test(every_key_stands_once_and_sections_stand_together),
-        cmocka_unit_test(groups_stand_together),
-        cmocka_unit_test(every_key_is_found_again),
-        cmocka_unit_test(every_default_is_a_value_of_its_row),
-        cmocka_unit_test(every_row_takes_its_limits),
-        cmocka_unit_test(every_row_refuses_what_is_beyond_its_limits),
-        cmocka_unit_test(every_row_refuses_junk),
-        cmocka_unit_test(words_are_taken_where_the_row_says_so),
-        cmocka_unit_test(spans_sizes_and_money_may_have_units),
-        cmocka_unit_test(every_row_says_what_it_expects),
-        cmocka_unit_test(texts_and_words_refuse_what_is_no_text),
-        cmocka_unit_test(choices_are_in_the_order_of_the_core),
-        cmocka_unit_test(classes_of_retry_are_those_of_the_core),
-        cmocka_unit_test(f138_priority_keys_exist),
-        cmocka_unit_test(f139_limit_keys_exist),
-        cmocka_unit_test(f140_retry_and_queue_keys_exist),
-        cmocka_unit_test(names_may_contain_dots),
-        cmocka_unit_test(parts_of_keys_are_no_keys),
-        cmocka_unit_test(in_a_file_a_name_is_one_level),
-        cmocka_unit_test(typing_errors_find_the_key_that_was_meant),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

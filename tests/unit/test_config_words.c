@@ -1,13 +1,7 @@
 /* test_config_words.c: texts and lists of words: how they are written, kept, shown and looked up. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/macros.h"
@@ -17,6 +11,7 @@
 #include "config/config_show.h"
 #include "config/words.h"
 #include "core/model.h"
+#include "harness/test.h"
 
 static struct config *config;
 
@@ -67,8 +62,9 @@ static void splits_not(const char *text) {
     assert_null(words.items);
 }
 
-static void words_are_parted_as_a_shell_parts_them(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(words_are_parted_as_a_shell_parts_them) {
     splits("", "");
     splits("  \t\n ", "");
     splits("a", "a|");
@@ -83,14 +79,12 @@ static void words_are_parted_as_a_shell_parts_them(void **state) {
     splits("{prompt} --x={prompt}", "{prompt}|--x={prompt}|");
 }
 
-static void nothing_is_expanded(void **state) {
-    (void)state;
+FIXTURE_TEST(nothing_is_expanded) {
     splits("$HOME ~ * ? `x` $(y) | > & ; # no comment",
            "$HOME|~|*|?|`x`|$(y)|||>|&|;|#|no|comment|");
 }
 
-static void a_bracket_begins_a_json_array(void **state) {
-    (void)state;
+FIXTURE_TEST(a_bracket_begins_a_json_array) {
     splits("[]", "");
     splits(" [\"a b\", \"\", \"it's\\n\"]", "a b||it's\n|");
     splits("'[' -f x ']'", "[|-f|x|]|");
@@ -101,8 +95,7 @@ static void a_bracket_begins_a_json_array(void **state) {
     splits_not("[\"\\u0000\"]");
 }
 
-static void what_has_no_end_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(what_has_no_end_is_refused) {
     splits_not("'a");
     splits_not("a \"b");
     splits_not("a \"b\\\"");
@@ -111,8 +104,7 @@ static void what_has_no_end_is_refused(void **state) {
     splits_not("a\xc2\x85");
 }
 
-static void lists_are_bounded(void **state) {
-    (void)state;
+FIXTURE_TEST(lists_are_bounded) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     struct words words = { 0 };
@@ -145,8 +137,7 @@ static void prints(const char *text, const char *expected) {
     assert_string_equal(strbuf_text(&out), expected);
 }
 
-static void quotes_are_printed_where_they_are_needed(void **state) {
-    (void)state;
+FIXTURE_TEST(quotes_are_printed_where_they_are_needed) {
     prints("claude  -p {prompt} --x=1", "claude -p {prompt} --x=1");
     prints("a\\ b '' \"it's $5\" '-'", "'a b' '' \"it's \\$5\" '-'");
     prints("'[' x", "'[' x");
@@ -156,8 +147,7 @@ static void quotes_are_printed_where_they_are_needed(void **state) {
 }
 
 /* Any words: what is printed is one line and splits into the same words. */
-static void what_is_printed_splits_into_the_same(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_printed_splits_into_the_same) {
     static const char *const pieces[] = { "a", " ",        "'",  "\"", "\\", "$", "`",
                                           "[", "]",        "\n", "\t", "{",  "#", "~",
                                           "-", "\xc3\xa9", ",",  "=",  "" };
@@ -185,8 +175,7 @@ static void what_is_printed_splits_into_the_same(void **state) {
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-static void words_have_defaults_and_can_be_empty(void **state) {
-    (void)state;
+FIXTURE_TEST(words_have_defaults_and_can_be_empty) {
     const char *const *words;
     assert_int_equal(config_words(config, "tasks.env", NULL, &words), 9);
     assert_string_equal(words[0], "PATH");
@@ -200,8 +189,7 @@ static void words_have_defaults_and_can_be_empty(void **state) {
     assert_int_equal(config_words(config, "tasks.env", NULL, &words), 9);
 }
 
-static void words_live_as_long_as_the_config(void **state) {
-    (void)state;
+FIXTURE_TEST(words_live_as_long_as_the_config) {
     const char *const *first, *const *words;
     set("agents.a.command", "one two");
     assert_int_equal(config_words(config, "agents.A.command", "a", &first), 2);
@@ -217,8 +205,7 @@ static void words_live_as_long_as_the_config(void **state) {
     assert_string_equal(first[1], "two");
 }
 
-static void a_refused_list_changes_nothing(void **state) {
-    (void)state;
+FIXTURE_TEST(a_refused_list_changes_nothing) {
     const char *const *words;
     set("agents.a.command", "one two");
     refused("agents.a.command", "one 'two",
@@ -233,8 +220,7 @@ static void a_refused_list_changes_nothing(void **state) {
     assert_int_equal(config_words(config, "agents.A.command", "a", &words), 2);
 }
 
-static void texts_are_checked_for_their_form(void **state) {
-    (void)state;
+FIXTURE_TEST(texts_are_checked_for_their_form) {
     assert_string_equal(config_text(config, "projects.P.prefix", "web"), "");
     set("projects.web.prefix", "w");
     set("projects.web.prefix", "Web4567890123456");
@@ -269,8 +255,7 @@ static void texts_are_checked_for_their_form(void **state) {
             "'data/sluice.db'");
 }
 
-static void every_row_is_looked_up_by_its_pattern(void **state) {
-    (void)state;
+FIXTURE_TEST(every_row_is_looked_up_by_its_pattern) {
     set("agents.claude.timeout_s", "90");
     set("agents.claude.prompt", "file");
     set("agents.claude.limiter", "anthropic");
@@ -294,8 +279,7 @@ static void every_row_is_looked_up_by_its_pattern(void **state) {
     assert_string_equal(config_text(config, "executor.cgroup", NULL), "auto");
 }
 
-static void known_agents_have_the_adapter_and_the_account_of_their_name(void **state) {
-    (void)state;
+FIXTURE_TEST(known_agents_have_the_adapter_and_the_account_of_their_name) {
     assert_true(config_has_agent(config, "claude"));
     assert_int_equal(config_agent_count(config), 0); /* nobody speaks of it */
     assert_string_equal(config_text(config, "agents.A.adapter", "codex"), "codex");
@@ -314,8 +298,7 @@ static void known_agents_have_the_adapter_and_the_account_of_their_name(void **s
     assert_false(config_has_agent(config, "nobody"));
 }
 
-static void what_is_written_is_told_from_defaults(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_written_is_told_from_defaults) {
     assert_false(config_is_set(config, "prices.M.in", "gpt-5.1"));
     set("prices.gpt-5.1.in", "1.25");
     assert_true(config_is_set(config, "prices.M.in", "gpt-5.1"));
@@ -323,8 +306,7 @@ static void what_is_written_is_told_from_defaults(void **state) {
     assert_false(config_is_set(config, "prices.M.out", "gpt-5.1"));
 }
 
-static void names_are_known_once_they_were_named(void **state) {
-    (void)state;
+FIXTURE_TEST(names_are_known_once_they_were_named) {
     assert_false(config_has_agent(config, "a"));
     assert_true(config_has_kind(config, "plan")); /* of the preset */
     set("agents.a.slots", "1");
@@ -346,8 +328,7 @@ static void names_are_known_once_they_were_named(void **state) {
     assert_string_equal(config_project_name(config, 0), "p");
 }
 
-static void gastown_gives_a_launch_five_minutes(void **state) {
-    (void)state;
+FIXTURE_TEST(gastown_gives_a_launch_five_minutes) {
     assert_int_equal(config_number(config, "tasks.launch_s", NULL), SECONDS(60));
     set("preset", "gastown");
     assert_int_equal(config_number(config, "tasks.launch_s", NULL), SECONDS(300));
@@ -366,8 +347,7 @@ static void shown(const char *key, bool json, const char *part) {
         fail_msg("'%s' is not in:\n%s", key, strbuf_text(&out));
 }
 
-static void texts_and_words_are_shown(void **state) {
-    (void)state;
+FIXTURE_TEST(texts_and_words_are_shown) {
     set("agents.a.command", "sh -c 'echo  x' {prompt}");
     set("projects.p.path", "/srv/web");
     shown("agents.a.command", false, "now:      sh -c 'echo  x' {prompt} (test)");
@@ -379,29 +359,4 @@ static void texts_and_words_are_shown(void **state) {
     shown("projects.p.path", true, "\"value\": \"/srv/web\",");
     shown("projects.p.prefix", true, "\"value\": null,");
     shown("tasks.env", false, "default:  PATH HOME LANG LC_ALL TERM TZ USER LOGNAME SHELL");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(words_are_parted_as_a_shell_parts_them),
-        TEST(nothing_is_expanded),
-        TEST(a_bracket_begins_a_json_array),
-        TEST(what_has_no_end_is_refused),
-        TEST(lists_are_bounded),
-        TEST(quotes_are_printed_where_they_are_needed),
-        TEST(what_is_printed_splits_into_the_same),
-        TEST(words_have_defaults_and_can_be_empty),
-        TEST(words_live_as_long_as_the_config),
-        TEST(a_refused_list_changes_nothing),
-        TEST(texts_are_checked_for_their_form),
-        TEST(every_row_is_looked_up_by_its_pattern),
-        TEST(known_agents_have_the_adapter_and_the_account_of_their_name),
-        TEST(what_is_written_is_told_from_defaults),
-        TEST(names_are_known_once_they_were_named),
-        TEST(gastown_gives_a_launch_five_minutes),
-        TEST(texts_and_words_are_shown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

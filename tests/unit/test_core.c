@@ -1,12 +1,6 @@
 /* test_core.c: the small pure parts of the core, each by itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core_facts.h"
 
@@ -14,9 +8,9 @@
 #include "core/core.h"
 #include "core/cycle.h"
 #include "core/retry.h"
+#include "harness/test.h"
 
-static void every_value_of_every_enum_has_its_own_name(void **state) {
-    (void)state;
+TEST(every_value_of_every_enum_has_its_own_name) {
 #define CHECK(max, function, type)                                                                 \
     for (int i = 0; i < (max); i++) {                                                              \
         assert_non_null(function((type)i));                                                        \
@@ -39,8 +33,7 @@ static void every_value_of_every_enum_has_its_own_name(void **state) {
 }
 
 /* The table of docs/rules.md and of the design, written a second time as text. */
-static void only_the_listed_transitions_are_legal(void **state) {
-    (void)state;
+TEST(only_the_listed_transitions_are_legal) {
     static const struct {
         enum task_state from;
         const char *to;
@@ -64,8 +57,7 @@ static void only_the_listed_transitions_are_legal(void **state) {
     }
 }
 
-static void live_states_cannot_be_deleted_and_final_ones_do_not_start(void **state) {
-    (void)state;
+TEST(live_states_cannot_be_deleted_and_final_ones_do_not_start) {
     for (int s = 1; s < TASK_STATE_MAX; s++) {
         enum task_state from = (enum task_state)s;
         if (task_state_is_live(from))
@@ -74,8 +66,7 @@ static void live_states_cannot_be_deleted_and_final_ones_do_not_start(void **sta
     }
 }
 
-static void a_chain_has_no_cycle_and_a_ring_has(void **state) {
-    (void)state;
+TEST(a_chain_has_no_cycle_and_a_ring_has) {
     uint32_t *path = NULL;
     size_t length = 0;
     const uint32_t starts[] = { 0, 1, 2, 2 };
@@ -90,8 +81,7 @@ static void a_chain_has_no_cycle_and_a_ring_has(void **state) {
     free(path);
 }
 
-static void a_cycle_is_printed_without_what_leads_to_it(void **state) {
-    (void)state;
+TEST(a_cycle_is_printed_without_what_leads_to_it) {
     uint32_t *path = NULL;
     size_t length = 0;
     const uint32_t starts[] = { 0, 1, 2, 3, 4 };
@@ -103,8 +93,7 @@ static void a_cycle_is_printed_without_what_leads_to_it(void **state) {
     free(path);
 }
 
-static void a_million_tasks_in_a_row_need_no_stack(void **state) {
-    (void)state;
+TEST(a_million_tasks_in_a_row_need_no_stack) {
     enum { COUNT = 1000000 };
     uint32_t *starts = malloc((COUNT + 1) * sizeof(*starts)), *targets = malloc(COUNT * 4);
     uint32_t *path = NULL;
@@ -123,8 +112,7 @@ static void a_million_tasks_in_a_row_need_no_stack(void **state) {
     free(targets);
 }
 
-static void f079_backoff_doubles_from_30_s_within_10_percent_and_ends_at_5_minutes(void **state) {
-    (void)state;
+TEST(f079_backoff_doubles_from_30_s_within_10_percent_and_ends_at_5_minutes) {
     struct policy policy;
     policy_default(&policy);
     const struct retry_policy *row = &policy.retry[RETRY_FAILED];
@@ -139,8 +127,7 @@ static void f079_backoff_doubles_from_30_s_within_10_percent_and_ends_at_5_minut
     }
 }
 
-static void f079_jitter_differs_between_tasks_and_not_between_replays(void **state) {
-    (void)state;
+TEST(f079_jitter_differs_between_tasks_and_not_between_replays) {
     struct policy policy;
     policy_default(&policy);
     const struct retry_policy *row = &policy.retry[RETRY_FAILED];
@@ -152,8 +139,7 @@ static void f079_jitter_differs_between_tasks_and_not_between_replays(void **sta
     assert_true(different > 90);
 }
 
-static void f071_limiter_backoff_doubles_up_to_its_maximum(void **state) {
-    (void)state;
+TEST(f071_limiter_backoff_doubles_up_to_its_maximum) {
     static const time_ms expected[] = { 2, 4, 8, 16, 32, 64, 64, 64 };
     for (unsigned n = 1; n <= 8; n++)
         assert_int_equal(backoff_doubled(SECONDS(2), n, SECONDS(64)), SECONDS(expected[n - 1]));
@@ -161,8 +147,7 @@ static void f071_limiter_backoff_doubles_up_to_its_maximum(void **state) {
     assert_int_equal(backoff_doubled(0, 5, SECONDS(64)), 0);
 }
 
-static void a_chain_of_a_hundred_thousand_failures_falls_without_recursion(void **state) {
-    (void)state;
+TEST(a_chain_of_a_hundred_thousand_failures_falls_without_recursion) {
     enum { COUNT = 100000 };
     struct core *core = core_new();
     struct policy policy;
@@ -205,8 +190,7 @@ static void a_chain_of_a_hundred_thousand_failures_falls_without_recursion(void 
     core_free(core);
 }
 
-static void a_task_cannot_come_to_wait_for_its_own_child(void **state) {
-    (void)state;
+TEST(a_task_cannot_come_to_wait_for_its_own_child) {
     struct core *core = core_new();
     sym project = symbol_intern(core_symbols(core), "p", 1);
     struct fact fact = { .kind = FACT_PROJECT,
@@ -239,8 +223,7 @@ static void a_task_cannot_come_to_wait_for_its_own_child(void **state) {
 }
 
 /* With no task and no name in it every fact is refused, ignored or harmless, but never forgotten. */
-static void every_fact_has_a_function(void **state) {
-    (void)state;
+TEST(every_fact_has_a_function) {
     struct policy policy;
     policy_default(&policy);
     struct task_spec spec = { 0 };
@@ -294,8 +277,7 @@ static void check_actions(enum task_state state, enum hold hold) {
     }
 }
 
-static void every_action_that_a_state_allows_is_applied(void **state) {
-    (void)state;
+TEST(every_action_that_a_state_allows_is_applied) {
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
         if (s != TASK_HELD)
             check_actions((enum task_state)s, HOLD_NONE);
@@ -303,23 +285,4 @@ static void every_action_that_a_state_allows_is_applied(void **state) {
         check_actions(TASK_HELD, (enum hold)h);
     for (const struct task_action *a = task_actions; a[1].name; a++)
         assert_true(strcmp(a[0].name, a[1].name) < 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_value_of_every_enum_has_its_own_name),
-        cmocka_unit_test(a_task_cannot_come_to_wait_for_its_own_child),
-        cmocka_unit_test(every_fact_has_a_function),
-        cmocka_unit_test(every_action_that_a_state_allows_is_applied),
-        cmocka_unit_test(only_the_listed_transitions_are_legal),
-        cmocka_unit_test(live_states_cannot_be_deleted_and_final_ones_do_not_start),
-        cmocka_unit_test(a_chain_has_no_cycle_and_a_ring_has),
-        cmocka_unit_test(a_cycle_is_printed_without_what_leads_to_it),
-        cmocka_unit_test(a_million_tasks_in_a_row_need_no_stack),
-        cmocka_unit_test(f079_backoff_doubles_from_30_s_within_10_percent_and_ends_at_5_minutes),
-        cmocka_unit_test(f079_jitter_differs_between_tasks_and_not_between_replays),
-        cmocka_unit_test(f071_limiter_backoff_doubles_up_to_its_maximum),
-        cmocka_unit_test(a_chain_of_a_hundred_thousand_failures_falls_without_recursion),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* test_core_admit.c: which of several new tasks the queue has room for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "core/admit.h"
+#include "harness/test.h"
 
 #define MOST 16
 
@@ -40,8 +35,7 @@ static void assert_deferred(const char *pattern) {
         assert_int_equal(deferred[i], pattern[i] == 'd');
 }
 
-static void independent_tasks_fill_the_room_in_their_order(void **state) {
-    (void)state;
+TEST(independent_tasks_fill_the_room_in_their_order) {
     assert_int_equal(fill(5, 3, none, NULL), 2);
     assert_deferred("...dd");
     assert_int_equal(fill(5, 5, none, NULL), 0);
@@ -50,14 +44,12 @@ static void independent_tasks_fill_the_room_in_their_order(void **state) {
     assert_int_equal(fill(0, 0, none, NULL), 0);
 }
 
-static void drafts_take_no_room(void **state) {
-    (void)state;
+TEST(drafts_take_no_room) {
     assert_int_equal(fill(5, 1, none, "dwwdw"), 2);
     assert_deferred("..d.d");
 }
 
-static void a_task_comes_with_what_it_needs_or_not_at_all(void **state) {
-    (void)state;
+TEST(a_task_comes_with_what_it_needs_or_not_at_all) {
     static const struct arrow chain[] = { { 0, 1 }, { 1, 2 }, { 4, 0 }, { 0, 0 } };
     assert_int_equal(fill(5, 3, chain, NULL), 2); /* 0 brings 1 and 2 */
     assert_deferred("...dd");
@@ -68,8 +60,7 @@ static void a_task_comes_with_what_it_needs_or_not_at_all(void **state) {
                      2); /* a draft that needs one that is deferred */
 }
 
-static void tasks_that_need_each_other_stay_together(void **state) {
-    (void)state;
+TEST(tasks_that_need_each_other_stay_together) {
     static const struct arrow ring[] = { { 0, 1 }, { 1, 2 }, { 2, 0 }, { 0, 0 } };
     assert_int_equal(fill(4, 2, ring, NULL), 3);
     assert_deferred("ddd."); /* the next that fits is taken */
@@ -77,19 +68,7 @@ static void tasks_that_need_each_other_stay_together(void **state) {
     assert_deferred("...d");
 }
 
-static void what_is_outside_does_not_matter(void **state) {
-    (void)state;
+TEST(what_is_outside_does_not_matter) {
     static const struct arrow outside[] = { { 0, 9 }, { 1, 1000 }, { 0, 0 } };
     assert_int_equal(fill(2, 2, outside, NULL), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(independent_tasks_fill_the_room_in_their_order),
-        cmocka_unit_test(drafts_take_no_room),
-        cmocka_unit_test(a_task_comes_with_what_it_needs_or_not_at_all),
-        cmocka_unit_test(tasks_that_need_each_other_stay_together),
-        cmocka_unit_test(what_is_outside_does_not_matter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

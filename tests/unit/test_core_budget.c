@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "core/budgets.h"
 #include "core_facts.h"
+#include "harness/test.h"
 
 #define DOLLAR INT64_C(1000000)
 
@@ -74,8 +75,7 @@ static void assert_sentence(struct core *core, task_id task, const char *expecte
 
 /* --- the window ------------------------------------------------------------------------------ */
 
-static void money_used_equal_to_the_budget_stops_one_less_does_not(void **state) {
-    (void)state;
+TEST(money_used_equal_to_the_budget_stops_one_less_does_not) {
     struct core *core = core_with_a_world(false);
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     ends_at_cost(core, 1, 10, 12 * DOLLAR);
@@ -89,8 +89,7 @@ static void money_used_equal_to_the_budget_stops_one_less_does_not(void **state)
     core_free(core);
 }
 
-static void the_reason_names_the_dollars_and_the_span(void **state) {
-    (void)state;
+TEST(the_reason_names_the_dollars_and_the_span) {
     struct core *core = core_with_a_world(false);
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     ends_at_cost(core, 1, 10, 12 * DOLLAR + 400000);
@@ -107,8 +106,7 @@ static void the_reason_names_the_dollars_and_the_span(void **state) {
     core_free(core);
 }
 
-static void both_currencies_must_be_open_and_the_later_time_counts(void **state) {
-    (void)state;
+TEST(both_currencies_must_be_open_and_the_later_time_counts) {
     struct core *core = core_with_a_world(false);
     tell(core,
          (struct fact){ .kind = FACT_USAGE,
@@ -141,8 +139,7 @@ static int correct(struct core *core, int64_t tokens, int64_t money, time_ms at)
     return core_apply(core, &fact, NULL);
 }
 
-static void what_was_booked_can_be_taken_back_as_far_as_it_is_there(void **state) {
-    (void)state;
+TEST(what_was_booked_can_be_taken_back_as_far_as_it_is_there) {
     struct core *core = core_with_a_world(false);
     tell(core, (struct fact){ .kind = FACT_USAGE,
                               .usage = { .project = PROJECT,
@@ -169,8 +166,7 @@ static void what_was_booked_can_be_taken_back_as_far_as_it_is_there(void **state
 
 /* --- live runs ------------------------------------------------------------------------------- */
 
-static void a_live_run_is_charged_what_ended_ones_cost_or_what_it_told(void **state) {
-    (void)state;
+TEST(a_live_run_is_charged_what_ended_ones_cost_or_what_it_told) {
     struct core *core = core_with_a_world(false);
     for (task_id id = 1; id <= 3; id++)
         assert_int_equal(add(core, row(id, TASK_RUNNING)), 0);
@@ -191,8 +187,7 @@ static void a_live_run_is_charged_what_ended_ones_cost_or_what_it_told(void **st
     core_free(core);
 }
 
-static void an_unknown_cost_is_in_no_mean_and_is_counted(void **state) {
-    (void)state;
+TEST(an_unknown_cost_is_in_no_mean_and_is_counted) {
     struct core *core = core_with_a_world(false);
     for (task_id id = 1; id <= 4; id++)
         assert_int_equal(add(core, row(id, TASK_RUNNING)), 0);
@@ -209,8 +204,7 @@ static void an_unknown_cost_is_in_no_mean_and_is_counted(void **state) {
     core_free(core);
 }
 
-static void what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing(void **state) {
-    (void)state;
+TEST(what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing) {
     struct core *core = core_with_a_world(false);
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     tell(core, (struct fact){
@@ -225,8 +219,7 @@ static void what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing(void 
 
 /* --- a task's own budget --------------------------------------------------------------------- */
 
-static void a_spent_task_is_held_until_somebody_lets_it_go(void **state) {
-    (void)state;
+TEST(a_spent_task_is_held_until_somebody_lets_it_go) {
     struct core *core = core_with_a_world(false);
     add_ready(core, 1, 1);
     assert_int_equal(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);
@@ -240,8 +233,7 @@ static void a_spent_task_is_held_until_somebody_lets_it_go(void **state) {
     core_free(core);
 }
 
-static void a_wait_for_the_next_attempt_ends_when_the_budget_is_spent(void **state) {
-    (void)state;
+TEST(a_wait_for_the_next_attempt_ends_when_the_budget_is_spent) {
     struct core *core = core_with_a_world(false);
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     end_run(core, 1, OUTCOME_FAILED);
@@ -254,8 +246,7 @@ static void a_wait_for_the_next_attempt_ends_when_the_budget_is_spent(void **sta
     core_free(core);
 }
 
-static void a_live_or_finished_task_and_one_a_person_holds_is_left_alone(void **state) {
-    (void)state;
+TEST(a_live_or_finished_task_and_one_a_person_holds_is_left_alone) {
     struct core *core = core_with_a_world(false);
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     assert_int_equal(add(core, row(2, TASK_DONE)), 0);
@@ -266,20 +257,4 @@ static void a_live_or_finished_task_and_one_a_person_holds_is_left_alone(void **
     assert_int_equal(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 3 }), 1);
     assert_int_equal(view(core, 3).hold, HOLD_PERSON);
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(money_used_equal_to_the_budget_stops_one_less_does_not),
-        cmocka_unit_test(the_reason_names_the_dollars_and_the_span),
-        cmocka_unit_test(both_currencies_must_be_open_and_the_later_time_counts),
-        cmocka_unit_test(what_was_booked_can_be_taken_back_as_far_as_it_is_there),
-        cmocka_unit_test(a_live_run_is_charged_what_ended_ones_cost_or_what_it_told),
-        cmocka_unit_test(an_unknown_cost_is_in_no_mean_and_is_counted),
-        cmocka_unit_test(what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing),
-        cmocka_unit_test(a_spent_task_is_held_until_somebody_lets_it_go),
-        cmocka_unit_test(a_wait_for_the_next_attempt_ends_when_the_budget_is_spent),
-        cmocka_unit_test(a_live_or_finished_task_and_one_a_person_holds_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

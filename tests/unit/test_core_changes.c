@@ -1,6 +1,7 @@
 /* test_core_changes.c: the core says which rows are old, which tasks are needed, and keeps no key that
  * nobody names. */
 #include "core_facts.h"
+#include "harness/test.h"
 
 struct noted {
     task_id tasks[8], rewired[8];
@@ -57,8 +58,7 @@ static struct core *watched_core(void) {
     return core;
 }
 
-static void each_changed_row_is_named_once(void **state) {
-    (void)state;
+TEST(each_changed_row_is_named_once) {
     struct core *core = watched_core();
     size_t count;
     add(core, row(1, TASK_WAITING));
@@ -78,8 +78,7 @@ static void each_changed_row_is_named_once(void **state) {
     core_free(core);
 }
 
-static void a_forgotten_dependency_makes_the_rows_of_its_users_old(void **state) {
-    (void)state;
+TEST(a_forgotten_dependency_makes_the_rows_of_its_users_old) {
     struct core *core = watched_core();
     const task_id on[] = { 1 };
     struct task_spec user = row(2, TASK_FAILED);
@@ -97,8 +96,7 @@ static void a_forgotten_dependency_makes_the_rows_of_its_users_old(void **state)
     core_free(core);
 }
 
-static void a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so(void **state) {
-    (void)state;
+TEST(a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so) {
     struct core *core = watched_core();
     struct task_spec child = row(2, TASK_FAILED), told;
     child.parent = 1;
@@ -114,8 +112,7 @@ static void a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so(void
     core_free(core);
 }
 
-static void a_stronger_wish_to_stop_makes_a_row_old_without_an_order(void **state) {
-    (void)state;
+TEST(a_stronger_wish_to_stop_makes_a_row_old_without_an_order) {
     struct core *core = watched_core();
     struct task_spec child = row(2, TASK_RUNNING), told;
     child.parent = 1;
@@ -136,8 +133,7 @@ static void a_stronger_wish_to_stop_makes_a_row_old_without_an_order(void **stat
     core_free(core);
 }
 
-static void agents_limiters_and_clocks_are_named_when_they_change(void **state) {
-    (void)state;
+TEST(agents_limiters_and_clocks_are_named_when_they_change) {
     struct core *core = watched_core();
     struct task_spec first = row(1, TASK_RUNNING), second = row(2, TASK_RUNNING);
     first.agent = second.agent = AGENT;
@@ -167,8 +163,7 @@ static void note_moved(void *ctx, const struct usage_spec *added) {
         m->after += added->tokens;
 }
 
-static void a_window_of_another_length_moves_what_was_written(void **state) {
-    (void)state;
+TEST(a_window_of_another_length_moves_what_was_written) {
     struct core *core = watched_core();
     struct policy policy;
     struct moved moved = { 0 };
@@ -185,8 +180,7 @@ static void a_window_of_another_length_moves_what_was_written(void **state) {
     core_free(core);
 }
 
-static void rows_that_are_told_are_not_old(void **state) {
-    (void)state;
+TEST(rows_that_are_told_are_not_old) {
     struct core *core = core_with_a_world(true);
     core_watch(core);
     add(core, row(1, TASK_DONE));
@@ -198,8 +192,7 @@ static void rows_that_are_told_are_not_old(void **state) {
 
 /* --- who is needed, and what is there at all -------------------------------------------------- */
 
-static void a_finished_task_of_an_open_group_is_needed(void **state) {
-    (void)state;
+TEST(a_finished_task_of_an_open_group_is_needed) {
     struct core *core = core_with_a_world(false);
     struct task_spec done = row(1, TASK_DONE), open = row(2, TASK_HELD);
     done.group = open.group = 3;
@@ -214,8 +207,7 @@ static void a_finished_task_of_an_open_group_is_needed(void **state) {
     core_free(core);
 }
 
-static void a_finished_task_is_needed_by_those_that_name_it(void **state) {
-    (void)state;
+TEST(a_finished_task_is_needed_by_those_that_name_it) {
     struct core *core = core_with_a_world(false);
     const task_id on[] = { 1 };
     struct task_spec user = row(3, TASK_HELD), child = row(4, TASK_HELD);
@@ -242,8 +234,7 @@ static uint32_t key_count(const struct core *core) {
     return counts.keys;
 }
 
-static void keys_that_nobody_names_any_more_are_gone(void **state) {
-    (void)state;
+TEST(keys_that_nobody_names_any_more_are_gone) {
     struct core *core = core_with_a_world(false);
     const sym resources[] = { RESOURCE };
     uint32_t before = key_count(core);
@@ -265,20 +256,4 @@ static void keys_that_nobody_names_any_more_are_gone(void **state) {
     tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
     assert_int_equal(key_count(core), before + 1); /* its cap was told */
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_changed_row_is_named_once),
-        cmocka_unit_test(a_forgotten_dependency_makes_the_rows_of_its_users_old),
-        cmocka_unit_test(a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so),
-        cmocka_unit_test(a_stronger_wish_to_stop_makes_a_row_old_without_an_order),
-        cmocka_unit_test(agents_limiters_and_clocks_are_named_when_they_change),
-        cmocka_unit_test(a_window_of_another_length_moves_what_was_written),
-        cmocka_unit_test(rows_that_are_told_are_not_old),
-        cmocka_unit_test(a_finished_task_of_an_open_group_is_needed),
-        cmocka_unit_test(a_finished_task_is_needed_by_those_that_name_it),
-        cmocka_unit_test(keys_that_nobody_names_any_more_are_gone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "core/failover.h"
 #include "core_facts.h"
+#include "harness/test.h"
 
 enum { OTHER = RESOURCE + 1, THIRD, OTHER_ACCOUNT, THIRD_ACCOUNT };
 
@@ -92,8 +93,7 @@ static struct core *core_with_a_limit(time_ms until) {
     return core;
 }
 
-static void an_open_agent_is_never_passed_over(void **state) {
-    (void)state;
+TEST(an_open_agent_is_never_passed_over) {
     struct core *core = core_with_three_agents();
     struct verdict v;
     add_like(core, 1, (struct task_spec){ 0 });
@@ -106,8 +106,7 @@ static void an_open_agent_is_never_passed_over(void **state) {
     core_free(core);
 }
 
-static void a_limit_sends_it_to_the_first_that_is_open(void **state) {
-    (void)state;
+TEST(a_limit_sends_it_to_the_first_that_is_open) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     struct task_view t;
     const struct order *o = decide(core, 1);
@@ -126,8 +125,7 @@ static void a_limit_sends_it_to_the_first_that_is_open(void **state) {
     core_free(core);
 }
 
-static void a_limit_met_elsewhere_counts_there(void **state) {
-    (void)state;
+TEST(a_limit_met_elsewhere_counts_there) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     struct limiter_view own, other;
     expect_start(core, 1, OTHER, OTHER_ACCOUNT);
@@ -147,8 +145,7 @@ static void expect_sentence(struct core *core, const struct verdict *v, const ch
     strbuf_finish(&out);
 }
 
-static void when_all_are_closed_it_waits_for_the_earliest(void **state) {
-    (void)state;
+TEST(when_all_are_closed_it_waits_for_the_earliest) {
     struct core *core = core_with_a_limit(NOW + HOURS(3));
     struct verdict v;
     struct agent_state agents[FAILOVER_MAX + 1];
@@ -175,8 +172,7 @@ static void when_all_are_closed_it_waits_for_the_earliest(void **state) {
     core_free(core);
 }
 
-static void its_own_account_that_is_closed_is_to_be_cleared(void **state) {
-    (void)state;
+TEST(its_own_account_that_is_closed_is_to_be_cleared) {
     struct core *core = core_with_three_agents();
     struct verdict v;
     add_like(core, 1, (struct task_spec){ 0 });
@@ -193,8 +189,7 @@ static void its_own_account_that_is_closed_is_to_be_cleared(void **state) {
     core_free(core);
 }
 
-static void it_comes_back_as_soon_as_its_own_is_open(void **state) {
-    (void)state;
+TEST(it_comes_back_as_soon_as_its_own_is_open) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     expect_start(core, 1, OTHER, OTHER_ACCOUNT);
     end(core, 1, OUTCOME_LOST, 0);
@@ -212,8 +207,7 @@ static void it_comes_back_as_soon_as_its_own_is_open(void **state) {
     core_free(core);
 }
 
-static void a_limit_in_the_middle_of_a_run_frees_those_behind_it(void **state) {
-    (void)state;
+TEST(a_limit_in_the_middle_of_a_run_frees_those_behind_it) {
     struct core *core = core_with_three_agents();
     add_like(core, 1, (struct task_spec){ 0 });
     add_like(core, 2, (struct task_spec){ 0 });
@@ -225,8 +219,7 @@ static void a_limit_in_the_middle_of_a_run_frees_those_behind_it(void **state) {
     core_free(core);
 }
 
-static void an_agent_that_cannot_be_launched_is_closed_too(void **state) {
-    (void)state;
+TEST(an_agent_that_cannot_be_launched_is_closed_too) {
     struct core *core = core_with_three_agents();
     struct policy policy;
     policy_default(&policy);
@@ -248,8 +241,7 @@ static void an_agent_that_cannot_be_launched_is_closed_too(void **state) {
     core_free(core);
 }
 
-static void who_is_bound_or_has_its_own_account_waits(void **state) {
-    (void)state;
+TEST(who_is_bound_or_has_its_own_account_waits) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     struct verdict v;
     struct agent_state agents[FAILOVER_MAX + 1];
@@ -265,8 +257,7 @@ static void who_is_bound_or_has_its_own_account_waits(void **state) {
     core_free(core);
 }
 
-static void a_roster_hands_out_its_own_work(void **state) {
-    (void)state;
+TEST(a_roster_hands_out_its_own_work) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     for (sym a = OTHER; a <= THIRD; a++)
         tell_agent(core, (struct agent_spec){ .id = a, .slots = 1, .roster = true, .idle = true });
@@ -274,8 +265,7 @@ static void a_roster_hands_out_its_own_work(void **state) {
     core_free(core);
 }
 
-static void time_counts_while_somebody_could_take_it(void **state) {
-    (void)state;
+TEST(time_counts_while_somebody_could_take_it) {
     struct core *core = core_with_a_limit(NOW + HOURS(10));
     struct task_view t;
     tell_agent(core, (struct agent_spec){ .id = OTHER, .slots = 0, .limiter = OTHER_ACCOUNT });
@@ -295,8 +285,7 @@ static void time_counts_while_somebody_could_take_it(void **state) {
     core_free(core);
 }
 
-static void a_list_that_comes_and_goes_takes_no_wait_away(void **state) {
-    (void)state;
+TEST(a_list_that_comes_and_goes_takes_no_wait_away) {
     struct core *core = core_with_a_limit(NOW + HOURS(10));
     struct task_view t;
     struct agent_spec agent = { .id = AGENT, .slots = 1, .limiter = LIMITER };
@@ -315,8 +304,7 @@ static void a_list_that_comes_and_goes_takes_no_wait_away(void **state) {
     core_free(core);
 }
 
-static void nobody_fails_over_to_himself(void **state) {
-    (void)state;
+TEST(nobody_fails_over_to_himself) {
     struct core *core = core_with_three_agents();
     struct agent_spec spec = {
         .id = OTHER, .slots = 1, .failover = { OTHER }, .failover_count = 1
@@ -326,23 +314,4 @@ static void nobody_fails_over_to_himself(void **state) {
     assert_int_equal(core_apply(core, &fact, &err), -EINVAL);
     assert_string_equal(err.text, "agent 'other' cannot fail over to itself or to nobody");
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_open_agent_is_never_passed_over),
-        cmocka_unit_test(a_limit_sends_it_to_the_first_that_is_open),
-        cmocka_unit_test(a_limit_met_elsewhere_counts_there),
-        cmocka_unit_test(when_all_are_closed_it_waits_for_the_earliest),
-        cmocka_unit_test(its_own_account_that_is_closed_is_to_be_cleared),
-        cmocka_unit_test(it_comes_back_as_soon_as_its_own_is_open),
-        cmocka_unit_test(a_limit_in_the_middle_of_a_run_frees_those_behind_it),
-        cmocka_unit_test(an_agent_that_cannot_be_launched_is_closed_too),
-        cmocka_unit_test(who_is_bound_or_has_its_own_account_waits),
-        cmocka_unit_test(a_roster_hands_out_its_own_work),
-        cmocka_unit_test(time_counts_while_somebody_could_take_it),
-        cmocka_unit_test(a_list_that_comes_and_goes_takes_no_wait_away),
-        cmocka_unit_test(nobody_fails_over_to_himself),
-    };
-    return cmocka_run_group_tests_name("core_failover", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* test_core_lend.c: which places are lent, how they come back, and what a restart knows of it. That it is
  * right in any history is checked by tests/model and tests/world. */
 #include "core_facts.h"
+#include "harness/test.h"
 
 /* One run at a time; a parent (1) that waits, with a limiter, and below it 2, and 3 below that. */
 static struct core *family(bool loading) {
@@ -52,8 +53,7 @@ static struct core *chain(void) {
     return core;
 }
 
-static void a_run_works_and_waits_by_turns(void **state) {
-    (void)state;
+TEST(a_run_works_and_waits_by_turns) {
     struct core *core = family(false);
     assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
     assert_int_equal(phase(core, 1, PHASE_WORKING), 1); /* it does */
@@ -67,8 +67,7 @@ static void a_run_works_and_waits_by_turns(void **state) {
     core_free(core);
 }
 
-static void a_run_that_was_told_to_stop_lends_no_more(void **state) {
-    (void)state;
+TEST(a_run_that_was_told_to_stop_lends_no_more) {
     struct core *core = family(false);
     assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
     assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
@@ -80,8 +79,7 @@ static void a_run_that_was_told_to_stop_lends_no_more(void **state) {
 }
 
 /* The limiter of 3 is 1's: 2 validates, and needs it no more. */
-static void a_limiter_finds_its_way_past_who_validates(void **state) {
-    (void)state;
+TEST(a_limiter_finds_its_way_past_who_validates) {
     struct core *core = chain();
     assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
     assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
@@ -93,8 +91,7 @@ static void a_limiter_finds_its_way_past_who_validates(void **state) {
     core_free(core);
 }
 
-static void a_limiter_that_nobody_needs_is_free(void **state) {
-    (void)state;
+TEST(a_limiter_that_nobody_needs_is_free) {
     struct core *core = chain();
     assert_int_equal(phase(core, 1, PHASE_VALIDATING), 0);
     assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
@@ -105,8 +102,7 @@ static void a_limiter_that_nobody_needs_is_free(void **state) {
     core_free(core);
 }
 
-static void who_ends_in_the_middle_leaves_no_gap(void **state) {
-    (void)state;
+TEST(who_ends_in_the_middle_leaves_no_gap) {
     struct core *core = chain();
     end_run(core, 2, OUTCOME_FAILED);
     assert_int_equal(view(core, 3).lender, 1);
@@ -120,8 +116,7 @@ static void who_ends_in_the_middle_leaves_no_gap(void **state) {
     core_free(core);
 }
 
-static void the_first_that_ends_leaves_its_places_where_they_are(void **state) {
-    (void)state;
+TEST(the_first_that_ends_leaves_its_places_where_they_are) {
     struct core *core = chain();
     end_run(core, 1, OUTCOME_FAILED);
     assert_int_equal(runs_held(core), 1);
@@ -134,8 +129,7 @@ static void the_first_that_ends_leaves_its_places_where_they_are(void **state) {
 }
 
 /* A person wants nothing to start: that counts for borrowers, too. */
-static void nothing_is_lent_where_nothing_may_start(void **state) {
-    (void)state;
+TEST(nothing_is_lent_where_nothing_may_start) {
     struct core *core = family(false);
     struct policy policy;
     policy_default(&policy);
@@ -149,8 +143,7 @@ static void nothing_is_lent_where_nothing_may_start(void **state) {
 }
 
 /* Two that wait hold two places of a cap that is one now: each of them would wait for ever. */
-static void a_lowered_cap_stops_nobody_who_borrows(void **state) {
-    (void)state;
+TEST(a_lowered_cap_stops_nobody_who_borrows) {
     struct core *core = family(false);
     assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
     assert_int_equal(add(core, below(2, 0, TASK_RUNNING)), 0);
@@ -178,8 +171,7 @@ static struct core *told(const struct core *old, task_id last) {
     return core;
 }
 
-static void a_restart_finds_every_place_where_it_was(void **state) {
-    (void)state;
+TEST(a_restart_finds_every_place_where_it_was) {
     struct core *old = chain();
     struct core *core = told(old, 3);
     core_free(old);
@@ -196,8 +188,7 @@ static void a_restart_finds_every_place_where_it_was(void **state) {
 }
 
 /* The row names somebody who cannot be its lender: then it has its own places. */
-static void what_cannot_be_is_as_if_not_told(void **state) {
-    (void)state;
+TEST(what_cannot_be_is_as_if_not_told) {
     static const struct {
         enum task_state state;
         enum run_phase phase;
@@ -226,28 +217,10 @@ static void what_cannot_be_is_as_if_not_told(void **state) {
     }
 }
 
-static void places_that_there_are_none_of_are_refused(void **state) {
-    (void)state;
+TEST(places_that_there_are_none_of_are_refused) {
     struct core *core = family(true);
     struct task_spec spec = below(1, 0, TASK_RUNNING);
     spec.borrowed = LEND_ALL + 1;
     assert_true(add(core, spec) < 0);
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_works_and_waits_by_turns),
-        cmocka_unit_test(a_run_that_was_told_to_stop_lends_no_more),
-        cmocka_unit_test(a_limiter_finds_its_way_past_who_validates),
-        cmocka_unit_test(a_limiter_that_nobody_needs_is_free),
-        cmocka_unit_test(who_ends_in_the_middle_leaves_no_gap),
-        cmocka_unit_test(the_first_that_ends_leaves_its_places_where_they_are),
-        cmocka_unit_test(nothing_is_lent_where_nothing_may_start),
-        cmocka_unit_test(a_lowered_cap_stops_nobody_who_borrows),
-        cmocka_unit_test(a_restart_finds_every_place_where_it_was),
-        cmocka_unit_test(what_cannot_be_is_as_if_not_told),
-        cmocka_unit_test(places_that_there_are_none_of_are_refused),
-    };
-    return cmocka_run_group_tests_name("core_lend", tests, NULL, NULL);
 }

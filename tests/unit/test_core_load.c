@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "core_facts.h"
+#include "harness/test.h"
 
-static void nothing_follows_from_rows_while_they_are_told(void **state) {
-    (void)state;
+TEST(nothing_follows_from_rows_while_they_are_told) {
     struct core *core = core_with_a_world(true);
     size_t count = 1;
     const task_id on[] = { 3 };
@@ -31,8 +31,7 @@ static void nothing_follows_from_rows_while_they_are_told(void **state) {
     core_free(core);
 }
 
-static void a_task_that_names_a_later_one_keeps_its_wait(void **state) {
-    (void)state;
+TEST(a_task_that_names_a_later_one_keeps_its_wait) {
     struct core *core = core_with_a_world(true);
     const task_id on[] = { 2 };
     struct task_spec first = row(1, TASK_READY);
@@ -46,8 +45,7 @@ static void a_task_that_names_a_later_one_keeps_its_wait(void **state) {
     core_free(core);
 }
 
-static void time_behind_a_closed_gate_does_not_count_after_a_restart(void **state) {
-    (void)state;
+TEST(time_behind_a_closed_gate_does_not_count_after_a_restart) {
     struct core *core = core_with_a_world(true);
     tell(core,
          (struct fact){ .kind = FACT_WAIT, .wait = { .project = PROJECT, .lost = MINUTES(40) } });
@@ -60,8 +58,7 @@ static void time_behind_a_closed_gate_does_not_count_after_a_restart(void **stat
     core_free(core);
 }
 
-static void a_closed_gate_stays_closed_until_the_clock_says_otherwise(void **state) {
-    (void)state;
+TEST(a_closed_gate_stays_closed_until_the_clock_says_otherwise) {
     struct core *core = core_with_a_world(true);
     tell(core, (struct fact){ .kind = FACT_PAUSE });
     tell(core, (struct fact){ .kind = FACT_WAIT,
@@ -78,8 +75,7 @@ static void a_closed_gate_stays_closed_until_the_clock_says_otherwise(void **sta
     core_free(core);
 }
 
-static void what_a_stop_was_for_outlives_a_restart(void **state) {
-    (void)state;
+TEST(what_a_stop_was_for_outlives_a_restart) {
     static const struct {
         enum stop_wish stop;
         enum task_state becomes;
@@ -99,8 +95,7 @@ static void what_a_stop_was_for_outlives_a_restart(void **state) {
     }
 }
 
-static void a_run_that_was_stopped_while_validating_holds_no_limiter(void **state) {
-    (void)state;
+TEST(a_run_that_was_stopped_while_validating_holds_no_limiter) {
     struct core *core = core_with_a_world(true);
     struct task_spec first = row(1, TASK_RUNNING), second = row(2, TASK_RUNNING), told;
     first.agent = second.agent = AGENT;
@@ -119,8 +114,7 @@ static void a_run_that_was_stopped_while_validating_holds_no_limiter(void **stat
     core_free(core);
 }
 
-static void only_the_places_it_keeps_are_taken_again(void **state) {
-    (void)state;
+TEST(only_the_places_it_keeps_are_taken_again) {
     struct core *core = core_with_a_world(true);
     struct task_spec rejected = row(1, TASK_WAITING), held = row(2, TASK_HELD);
     rejected.review = held.review = true;
@@ -135,8 +129,7 @@ static void only_the_places_it_keeps_are_taken_again(void **state) {
     core_free(core);
 }
 
-static void a_start_that_is_refused_after_a_restart_leaves_no_trace(void **state) {
-    (void)state;
+TEST(a_start_that_is_refused_after_a_restart_leaves_no_trace) {
     struct core *core = core_with_a_world(true);
     tell(core, (struct fact){ .kind = FACT_USAGE,
                               .usage = { .project = PROJECT, .starts = 1, .at = NOW } });
@@ -157,8 +150,7 @@ static void a_start_that_is_refused_after_a_restart_leaves_no_trace(void **state
     core_free(core);
 }
 
-static void draining_ends_when_it_would_have(void **state) {
-    (void)state;
+TEST(draining_ends_when_it_would_have) {
     struct core *core = core_with_a_world(true);
     struct task_spec parent = row(1, TASK_RUNNING), child = row(2, TASK_RUNNING);
     parent.phase = PHASE_DRAINING;
@@ -178,8 +170,7 @@ static void draining_ends_when_it_would_have(void **state) {
     core_free(core);
 }
 
-static void agents_and_limiters_are_as_they_were_left(void **state) {
-    (void)state;
+TEST(agents_and_limiters_are_as_they_were_left) {
     struct core *core = core_new();
     symbol_intern(core_symbols(core), "project", 7);
     symbol_intern(core_symbols(core), "limiter", 7);
@@ -215,8 +206,7 @@ static void agents_and_limiters_are_as_they_were_left(void **state) {
     core_free(core);
 }
 
-static void the_clock_of_a_limiter_that_is_gone_is_ignored(void **state) {
-    (void)state;
+TEST(the_clock_of_a_limiter_that_is_gone_is_ignored) {
     struct core *core = core_with_a_world(true);
     assert_int_equal(
         tell(core, (struct fact){ .kind = FACT_WAIT,
@@ -225,8 +215,7 @@ static void the_clock_of_a_limiter_that_is_gone_is_ignored(void **state) {
     core_free(core);
 }
 
-static void a_run_whose_limiter_is_gone_has_that_of_its_task(void **state) {
-    (void)state;
+TEST(a_run_whose_limiter_is_gone_has_that_of_its_task) {
     struct core *core = core_with_a_world(true);
     struct task_spec first = row(1, TASK_RUNNING);
     first.agent = AGENT;
@@ -237,8 +226,7 @@ static void a_run_whose_limiter_is_gone_has_that_of_its_task(void **state) {
     core_free(core);
 }
 
-static void a_row_says_how_what_is_configured_was_left(void **state) {
-    (void)state;
+TEST(a_row_says_how_what_is_configured_was_left) {
     struct core *core = core_with_a_world(true); /* the configuration has told both */
     struct fact limiter = { .kind = FACT_LIMITER };
     assert_true(core_limiter_spec(core, LIMITER, &limiter.limiter));
@@ -283,8 +271,7 @@ static size_t starts_of(struct core *core) {
     return starts;
 }
 
-static void a_claim_is_told_while_loading_and_of_a_task_that_is_ready(void **state) {
-    (void)state;
+TEST(a_claim_is_told_while_loading_and_of_a_task_that_is_ready) {
     struct fact claim = { .kind = FACT_CLAIM, .claim = { .task = 1, .leases = 1u << LEASE_RUNS } };
     struct core *core = core_with_a_world(true);
     assert_int_equal(tell(core, claim), 0);
@@ -296,8 +283,7 @@ static void a_claim_is_told_while_loading_and_of_a_task_that_is_ready(void **sta
     core_free(core);
 }
 
-static void f057_a_restart_begins_no_tick(void **state) {
-    (void)state;
+TEST(f057_a_restart_begins_no_tick) {
     struct core *core = core_with_a_world(true);
     struct fact pace = { .kind = FACT_PACE,
                          .pace = { .ticking = true,
@@ -321,8 +307,7 @@ static void f057_a_restart_begins_no_tick(void **state) {
     core_free(core);
 }
 
-static void a_pace_that_is_not_in_force_any_more_is_forgotten(void **state) {
-    (void)state;
+TEST(a_pace_that_is_not_in_force_any_more_is_forgotten) {
     struct core *core = core_with_a_world(true);
     struct fact pace = { .kind = FACT_PACE,
                          .pace = { .ticking = true, .tick_began = NOW, .tick_starts = 1 } };
@@ -335,8 +320,7 @@ static void a_pace_that_is_not_in_force_any_more_is_forgotten(void **state) {
     core_free(core);
 }
 
-static void only_a_new_core_is_told_rows(void **state) {
-    (void)state;
+TEST(only_a_new_core_is_told_rows) {
     struct core *core = core_with_a_world(false);
     struct fact wait = { .kind = FACT_WAIT, .wait = { .project = PROJECT } };
     assert_true(tell(core, (struct fact){ .kind = FACT_LOADED }) < 0);
@@ -346,8 +330,7 @@ static void only_a_new_core_is_told_rows(void **state) {
     core_free(core);
 }
 
-static void groups_are_not_announced_again(void **state) {
-    (void)state;
+TEST(groups_are_not_announced_again) {
     struct core *core = core_with_a_world(true);
     struct task_spec done = row(1, TASK_DONE), open = row(2, TASK_HELD);
     done.group = open.group = 7;
@@ -363,28 +346,4 @@ static void groups_are_not_announced_again(void **state) {
     assert_int_equal(is_open, 1);
     assert_int_equal(total, 2);
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_follows_from_rows_while_they_are_told),
-        cmocka_unit_test(a_task_that_names_a_later_one_keeps_its_wait),
-        cmocka_unit_test(time_behind_a_closed_gate_does_not_count_after_a_restart),
-        cmocka_unit_test(a_closed_gate_stays_closed_until_the_clock_says_otherwise),
-        cmocka_unit_test(what_a_stop_was_for_outlives_a_restart),
-        cmocka_unit_test(a_run_that_was_stopped_while_validating_holds_no_limiter),
-        cmocka_unit_test(only_the_places_it_keeps_are_taken_again),
-        cmocka_unit_test(a_start_that_is_refused_after_a_restart_leaves_no_trace),
-        cmocka_unit_test(draining_ends_when_it_would_have),
-        cmocka_unit_test(agents_and_limiters_are_as_they_were_left),
-        cmocka_unit_test(the_clock_of_a_limiter_that_is_gone_is_ignored),
-        cmocka_unit_test(a_run_whose_limiter_is_gone_has_that_of_its_task),
-        cmocka_unit_test(a_row_says_how_what_is_configured_was_left),
-        cmocka_unit_test(a_claim_is_told_while_loading_and_of_a_task_that_is_ready),
-        cmocka_unit_test(f057_a_restart_begins_no_tick),
-        cmocka_unit_test(a_pace_that_is_not_in_force_any_more_is_forgotten),
-        cmocka_unit_test(only_a_new_core_is_told_rows),
-        cmocka_unit_test(groups_are_not_announced_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core_facts.h"
+#include "harness/test.h"
 
 #define GROUP 3
 
@@ -40,8 +41,7 @@ static void expect_group(const struct core *core, uint32_t group, uint32_t total
     assert_int_equal(core_group_failed(core, group), failed);
 }
 
-static void f146_a_sling_names_agent_and_account(void **state) {
-    (void)state;
+TEST(f146_a_sling_names_agent_and_account) {
     struct core *core = core_with_a_world(false);
     struct task_view t;
     add_to(core, 1, TASK_DRAFT, 0);
@@ -61,8 +61,7 @@ static void f146_a_sling_names_agent_and_account(void **state) {
     core_free(core);
 }
 
-static void f098_a_name_that_nobody_knows_changes_nothing(void **state) {
-    (void)state;
+TEST(f098_a_name_that_nobody_knows_changes_nothing) {
     struct core *core = core_with_a_world(false);
     struct task_view t;
     add_to(core, 1, TASK_DRAFT, 0);
@@ -74,8 +73,7 @@ static void f098_a_name_that_nobody_knows_changes_nothing(void **state) {
     core_free(core);
 }
 
-static void f103_a_sling_puts_a_task_into_a_group(void **state) {
-    (void)state;
+TEST(f103_a_sling_puts_a_task_into_a_group) {
     struct core *core = core_with_a_world(false);
     add_to(core, 1, TASK_DRAFT, 0);
     add_to(core, 2, TASK_DRAFT, 1);
@@ -88,8 +86,7 @@ static void f103_a_sling_puts_a_task_into_a_group(void **state) {
     core_free(core);
 }
 
-static void f148_a_group_closes_opens_and_counts_what_failed(void **state) {
-    (void)state;
+TEST(f148_a_group_closes_opens_and_counts_what_failed) {
     struct core *core = core_with_a_world(false);
     add_to(core, 1, TASK_HELD, GROUP);
     add_to(core, 2, TASK_HELD, GROUP);
@@ -125,8 +122,7 @@ static const char *members(const struct core *core, uint32_t group, bool drafts)
     return text;
 }
 
-static void f148_a_group_knows_its_members_and_its_drafts(void **state) {
-    (void)state;
+TEST(f148_a_group_knows_its_members_and_its_drafts) {
     struct core *core = core_with_a_world(false);
     for (task_id id = 1; id <= 4; id++)
         add_to(core, id, id == 2 ? TASK_HELD : TASK_DRAFT, GROUP);
@@ -149,15 +145,4 @@ static void f148_a_group_knows_its_members_and_its_drafts(void **state) {
     assert_string_equal(members(core, 99, false), "");
     core_free(copy);
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f146_a_sling_names_agent_and_account),
-        cmocka_unit_test(f098_a_name_that_nobody_knows_changes_nothing),
-        cmocka_unit_test(f103_a_sling_puts_a_task_into_a_group),
-        cmocka_unit_test(f148_a_group_closes_opens_and_counts_what_failed),
-        cmocka_unit_test(f148_a_group_knows_its_members_and_its_drafts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

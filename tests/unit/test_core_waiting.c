@@ -6,6 +6,7 @@
 
 #include "core/state.h"
 #include "core/waiting.h"
+#include "harness/test.h"
 
 /* What is counted at one gate. */
 struct asked {
@@ -52,8 +53,7 @@ static void resource_has(struct core *core, amount cap) {
         tell(core, (struct fact){ .kind = FACT_RESOURCE, .resource = { RESOURCE, cap } }), 0);
 }
 
-static void a_thousand_alike_are_one_difference(void **state) {
-    (void)state;
+TEST(a_thousand_alike_are_one_difference) {
     struct core *core = core_with_a_world(false);
     add_many(core, 1, 1008, row(1, TASK_WAITING));
     decide(core); /* 8 places for runs */
@@ -65,8 +65,7 @@ static void a_thousand_alike_are_one_difference(void **state) {
     core_free(core);
 }
 
-static void whoever_looks_at_too_few_differences_is_told(void **state) {
-    (void)state;
+TEST(whoever_looks_at_too_few_differences_is_told) {
     struct core *core = core_with_a_world(false);
     struct task_spec urgent = row(1, TASK_WAITING);
     urgent.priority = -1;
@@ -77,8 +76,7 @@ static void whoever_looks_at_too_few_differences_is_told(void **state) {
     core_free(core);
 }
 
-static void nothing_is_all_while_rows_are_told(void **state) {
-    (void)state;
+TEST(nothing_is_all_while_rows_are_told) {
     struct core *core = core_with_a_world(true);
     add_many(core, 1, 10, row(1, TASK_WAITING));
     assert_false(counts_all_with(core, SIZE_MAX));
@@ -87,8 +85,7 @@ static void nothing_is_all_while_rows_are_told(void **state) {
     core_free(core);
 }
 
-static void what_a_task_names_for_itself_counts_where_it_stops(void **state) {
-    (void)state;
+TEST(what_a_task_names_for_itself_counts_where_it_stops) {
     struct core *core = core_with_a_world(false);
     struct task_spec in_workspace = row(1, TASK_WAITING), with_resource = row(1, TASK_WAITING);
     const sym resource = RESOURCE;
@@ -110,8 +107,7 @@ static void what_a_task_names_for_itself_counts_where_it_stops(void **state) {
 }
 
 /* A workspace is free for the task that has locked it, and so is what is reserved for it. */
-static void the_one_a_place_is_reserved_for_is_counted_once(void **state) {
-    (void)state;
+TEST(the_one_a_place_is_reserved_for_is_counted_once) {
     struct core *core = core_with_a_world(false);
     struct task_spec holder = row(1, TASK_WAITING), overdue = row(2, TASK_WAITING);
     const sym resource = RESOURCE;
@@ -131,8 +127,7 @@ static void the_one_a_place_is_reserved_for_is_counted_once(void **state) {
     core_free(core);
 }
 
-static void who_needs_one_that_failed_is_counted_until_it_is_retried(void **state) {
-    (void)state;
+TEST(who_needs_one_that_failed_is_counted_until_it_is_retried) {
     struct core *core = core_with_a_world(false);
     struct core_counts counts;
     const task_id both[] = { 1, 2 };
@@ -154,8 +149,7 @@ static void who_needs_one_that_failed_is_counted_until_it_is_retried(void **stat
     core_free(core);
 }
 
-static void who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried(void **state) {
-    (void)state;
+TEST(who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried) {
     struct core *core = core_with_a_world(false);
     struct core_counts counts;
     const task_id other = 2;
@@ -184,8 +178,7 @@ static void who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried(vo
     core_free(core);
 }
 
-static void a_retry_waits_no_longer_for_what_was_deleted(void **state) {
-    (void)state;
+TEST(a_retry_waits_no_longer_for_what_was_deleted) {
     struct core *core = core_with_a_world(false);
     const task_id on[] = { 1, 2 };
     struct task_spec user = row(3, TASK_WAITING);
@@ -216,8 +209,7 @@ static void expect_heads(struct core *core, size_t each, size_t lacking, const c
 }
 
 /* A class for each priority, and one list for each rare key that has refused some of it. */
-static void every_gate_has_a_head(void **state) {
-    (void)state;
+TEST(every_gate_has_a_head) {
     struct core *core = core_with_a_world(false);
     struct task_spec late = row(1, TASK_WAITING), named = row(1, TASK_WAITING);
     const sym resource = RESOURCE;
@@ -237,8 +229,7 @@ static void every_gate_has_a_head(void **state) {
     core_free(core);
 }
 
-static void who_needs_what_has_failed_is_no_head(void **state) {
-    (void)state;
+TEST(who_needs_what_has_failed_is_no_head) {
     struct core *core = core_with_a_world(false);
     const task_id failed = 1, missing = 77;
     struct task_spec hopeless = row(2, TASK_WAITING), waits = row(3, TASK_WAITING);
@@ -260,8 +251,7 @@ static bool is_among(const task_id *tasks, size_t count, task_id wanted) {
     return false;
 }
 
-static void the_first_of_each_class_are_told_and_no_more(void **state) {
-    (void)state;
+TEST(the_first_of_each_class_are_told_and_no_more) {
     struct core *core = core_with_a_world(false);
     struct task_spec urgent = row(1, TASK_READY);
     urgent.priority = -1;
@@ -277,21 +267,4 @@ static void the_first_of_each_class_are_told_and_no_more(void **state) {
     assert_int_equal(core_waiting_first(core, 100, told, 100), 100); /* too many: as core_waiting */
     assert_true(is_among(told, 100, 1) && is_among(told, 100, 501));
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_gate_has_a_head),
-        cmocka_unit_test(the_first_of_each_class_are_told_and_no_more),
-        cmocka_unit_test(who_needs_what_has_failed_is_no_head),
-        cmocka_unit_test(a_thousand_alike_are_one_difference),
-        cmocka_unit_test(whoever_looks_at_too_few_differences_is_told),
-        cmocka_unit_test(nothing_is_all_while_rows_are_told),
-        cmocka_unit_test(what_a_task_names_for_itself_counts_where_it_stops),
-        cmocka_unit_test(the_one_a_place_is_reserved_for_is_counted_once),
-        cmocka_unit_test(who_needs_one_that_failed_is_counted_until_it_is_retried),
-        cmocka_unit_test(who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried),
-        cmocka_unit_test(a_retry_waits_no_longer_for_what_was_deleted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

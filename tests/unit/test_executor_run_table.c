@@ -1,12 +1,7 @@
 /* Who is there: a run is found by its key while it is in the table, and its folder is not taken for another's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "executor/run_table.h"
+#include "harness/test.h"
 
 static struct run_table table;
 static int runs[8]; /* what is kept is not looked into */
@@ -27,8 +22,9 @@ static struct run_key key(task_id task, uint32_t attempt) {
     return (struct run_key){ .task = task, .attempt = attempt };
 }
 
-static void a_run_is_found_while_it_is_there(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, open_table, close_table)
+
+FIXTURE_TEST(a_run_is_found_while_it_is_there) {
     assert_null(run_table_find(&table, key(7, 1)));
     uint32_t first = run_table_add(&table, &runs[0], key(7, 1), "web-7/1");
     uint32_t second = run_table_add(&table, &runs[1], key(7, 2), "web-7/2");
@@ -41,8 +37,7 @@ static void a_run_is_found_while_it_is_there(void **state) {
     assert_false(run_table_has_folder(&table, "web-7/1"));
 }
 
-static void numbers_are_given_again_and_never_0(void **state) {
-    (void)state;
+FIXTURE_TEST(numbers_are_given_again_and_never_0) {
     uint32_t first = run_table_add(&table, &runs[0], key(1, 1), "web-1/1");
     uint32_t second = run_table_add(&table, &runs[1], key(2, 1), "web-2/1");
     assert_true(first > 0 && second > 0 && first != second);
@@ -54,8 +49,7 @@ static void numbers_are_given_again_and_never_0(void **state) {
 }
 
 /* Two that only the sweep has found have the same key: none. */
-static void a_run_without_a_task_is_found_by_its_folder_alone(void **state) {
-    (void)state;
+FIXTURE_TEST(a_run_without_a_task_is_found_by_its_folder_alone) {
     uint32_t first = run_table_add(&table, &runs[0], key(0, 0), "old-1/1");
     (void)run_table_add(&table, &runs[1], key(0, 0), "old-2/1");
     assert_null(run_table_find(&table, key(0, 0)));
@@ -65,8 +59,7 @@ static void a_run_without_a_task_is_found_by_its_folder_alone(void **state) {
 }
 
 /* What is not there is deleted: web-1 may go while web-17 lives, and not the other way round. */
-static void a_task_is_not_taken_for_one_whose_name_begins_like_it(void **state) {
-    (void)state;
+FIXTURE_TEST(a_task_is_not_taken_for_one_whose_name_begins_like_it) {
     (void)run_table_add(&table, &runs[0], key(17, 2), "web-17/2");
     assert_true(run_table_has_task(&table, "web-17"));
     assert_false(run_table_has_task(&table, "web-1"));
@@ -74,15 +67,4 @@ static void a_task_is_not_taken_for_one_whose_name_begins_like_it(void **state) 
     assert_true(run_table_has_folder(&table, "web-17/2"));
     assert_false(run_table_has_folder(&table, "web-17/20"));
     assert_false(run_table_has_folder(&table, "web-17"));
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)
-    const struct CMUnitTest tests[] = {
-        TEST(a_run_is_found_while_it_is_there),
-        TEST(numbers_are_given_again_and_never_0),
-        TEST(a_run_without_a_task_is_found_by_its_folder_alone),
-        TEST(a_task_is_not_taken_for_one_whose_name_begins_like_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* test_formula.c: a formula becomes tasks, with values in its texts and nowhere else. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "formula/formula.h"
+#include "harness/test.h"
 
 static struct formula *read_formula(const char *text) {
     struct formula *formula = NULL;
@@ -46,8 +41,7 @@ static const char *text_of(const json_t *task, const char *member) {
     return json_string_value(json_object_get(task, member));
 }
 
-static void f102_values_stand_in_texts_alone(void **state) {
-    (void)state;
+TEST(f102_values_stand_in_texts_alone) {
     _cleanup_(formula_freep) struct formula *formula = read_formula(
         "vars: {who: , what: tea}\n"
         "defaults: {priority: 7}\n"
@@ -76,8 +70,7 @@ static void f102_values_stand_in_texts_alone(void **state) {
     json_decref(body);
 }
 
-static void f102_the_last_value_of_a_variable_counts(void **state) {
-    (void)state;
+TEST(f102_the_last_value_of_a_variable_counts) {
     _cleanup_(formula_freep) struct formula *formula =
         read_formula("vars: {a: 1}\nsteps: [{run: 'echo {{a}}'}]\n");
     struct formula_value values[] = { { .name = "a", .value = "2" },
@@ -90,8 +83,7 @@ static void f102_the_last_value_of_a_variable_counts(void **state) {
     json_decref(body);
 }
 
-static void f102_what_is_missing_or_unknown_is_told_with_its_line(void **state) {
-    (void)state;
+TEST(f102_what_is_missing_or_unknown_is_told_with_its_line) {
     struct formula_value none[] = { { .name = "nmae", .value = "x" } };
     expect_unexpanded("vars:\n  name:\nsteps:\n  - run: echo {{name}}\n", NULL, 0,
                       "dir/f.yaml:2: variable 'name' has no value: it is required (--var "
@@ -107,8 +99,7 @@ static void f102_what_is_missing_or_unknown_is_told_with_its_line(void **state) 
     expect_unread("steps: []\n", "f.yaml:1:8: there are no tasks in it");
 }
 
-static void f145_what_a_sling_offers_need_not_be_declared(void **state) {
-    (void)state;
+TEST(f145_what_a_sling_offers_need_not_be_declared) {
     _cleanup_(formula_freep) struct formula *formula =
         read_formula("steps: [{run: 'echo {{task}}'}]\n");
     struct formula_value values[] = { { .name = "task", .value = "web-1", .offered = true },
@@ -123,8 +114,7 @@ static void f145_what_a_sling_offers_need_not_be_declared(void **state) {
     json_decref(body);
 }
 
-static void variables_say_whether_they_are_required(void **state) {
-    (void)state;
+TEST(variables_say_whether_they_are_required) {
     _cleanup_(formula_freep) struct formula *formula = read_formula(
         "name: other\nvars:\n  a:\n  b: x\n  c: {description: said}\n  d: {required: true}\n"
         "steps: [{run: x}]\n");
@@ -135,15 +125,4 @@ static void variables_say_whether_they_are_required(void **state) {
     assert_string_equal(formula_var_at(formula, 2)->standard, "");
     assert_string_equal(formula_var_at(formula, 2)->description, "said");
     assert_null(formula_var_at(formula, 3)->standard);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f102_values_stand_in_texts_alone),
-        cmocka_unit_test(f102_the_last_value_of_a_variable_counts),
-        cmocka_unit_test(f102_what_is_missing_or_unknown_is_told_with_its_line),
-        cmocka_unit_test(f145_what_a_sling_offers_need_not_be_declared),
-        cmocka_unit_test(variables_say_whether_they_are_required),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +13,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "http_client/http_client.h"
 #include "http_client/http_wire.h"
+#include <arpa/inet.h>
 
 /* --- URLs ------------------------------------------------------------------------------------ */
 
@@ -41,8 +36,7 @@ static void expect_url(const char *text, const char *host, const char *port, con
     http_url_finish(&url);
 }
 
-static void urls_are_taken_apart(void **state) {
-    (void)state;
+TEST(urls_are_taken_apart) {
     expect_url("http://example.org", "example.org", "80", "/");
     expect_url("http://example.org:8080/a/b?c=d", "example.org", "8080", "/a/b?c=d");
     expect_url("http://example.org?c=d", "example.org", "80", "/?c=d");
@@ -51,8 +45,7 @@ static void urls_are_taken_apart(void **state) {
     expect_url("http://[::1]", "::1", "80", "/");
 }
 
-static void a_unix_url_has_a_socket_and_perhaps_a_path(void **state) {
-    (void)state;
+TEST(a_unix_url_has_a_socket_and_perhaps_a_path) {
     struct http_url url = { 0 };
     assert_int_equal(http_url_parse("unix:/run/hook.sock:/v1/x", &url, NULL), 0);
     assert_string_equal(url.socket, "/run/hook.sock");
@@ -63,7 +56,7 @@ static void a_unix_url_has_a_socket_and_perhaps_a_path(void **state) {
     http_url_finish(&url);
 }
 
-static void what_cannot_be_sent_as_it_is_is_refused_with_a_sentence(void **state) {
+TEST(what_cannot_be_sent_as_it_is_is_refused_with_a_sentence) {
     static const char *const bad[] = { "",
                                        "example.org",
                                        "ftp://example.org",
@@ -99,7 +92,7 @@ static int head(const char *text, int *ret_status) {
     return http_head_check(text, strlen(text), ret_status, &size);
 }
 
-static void only_a_whole_head_is_an_answer(void **state) {
+TEST(only_a_whole_head_is_an_answer) {
     static const char text[] = "HTTP/1.1 204 No Content\r\nServer: x\r\n\r\nbody";
     const size_t whole = strlen(text) - strlen("body");
     (void)state;
@@ -118,7 +111,7 @@ static time_ms retry_after(const char *value) {
     return http_retry_after(value, strlen(value), /* now= */ SECONDS(784111777)); /* as below */
 }
 
-static void retry_after_is_seconds_or_a_date_up_to_an_hour(void **state) {
+TEST(retry_after_is_seconds_or_a_date_up_to_an_hour) {
     static const char *const nothing[] = { "",
                                            " ",
                                            "-1",
@@ -144,7 +137,7 @@ static void retry_after_is_seconds_or_a_date_up_to_an_hour(void **state) {
             fail_msg("taken for a time: '%s'", nothing[i]);
 }
 
-static void what_is_no_http_is_no_answer(void **state) {
+TEST(what_is_no_http_is_no_answer) {
     static const char *const bad[] = { "SSH-2.0-OpenSSH\r\n",
                                        "HTTP/2 200 OK\r\n\r\n",
                                        "HTTP/1.1 20 OK\r\n\r\n",
@@ -249,8 +242,7 @@ static int post(const char *text, time_ms timeout, int cancel, struct http_answe
 
 /* --- exchanges ------------------------------------------------------------------------------- */
 
-static void a_post_goes_out_whole_and_its_answer_comes_back(void **state) {
-    (void)state;
+TEST(a_post_goes_out_whole_and_its_answer_comes_back) {
     for (int tcp = 0; tcp < 2; tcp++) {
         struct server s = { .act = ACT_ANSWER,
                             .answer = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -286,28 +278,24 @@ static void expect_failure(struct server *s, time_ms timeout, int code, const ch
     server_close(s);
 }
 
-static void who_does_not_answer_is_given_up_in_time(void **state) {
-    (void)state;
+TEST(who_does_not_answer_is_given_up_in_time) {
     expect_failure(&(struct server){ .act = ACT_HANG }, 100, -ETIMEDOUT,
                    "did not answer within 100 ms");
 }
 
-static void who_closes_early_has_not_answered(void **state) {
-    (void)state;
+TEST(who_closes_early_has_not_answered) {
     expect_failure(&(struct server){ .act = ACT_CLOSE }, patience_ms(), -ECONNRESET,
                    "closed the connection without an answer");
     expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "HTTP/1.1 200 OK\r\nConte" },
                    patience_ms(), -ECONNRESET, "closed the connection without an answer");
 }
 
-static void another_protocol_is_no_acknowledgement(void **state) {
-    (void)state;
+TEST(another_protocol_is_no_acknowledgement) {
     expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "SSH-2.0-x\r\n" }, patience_ms(),
                    -EPROTO, "no HTTP");
 }
 
-static void an_endless_head_is_given_up(void **state) {
-    (void)state;
+TEST(an_endless_head_is_given_up) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, "HTTP/1.1 200 OK\r\nA: ");
     strbuf_repeat(&text, "x", 40000);
@@ -315,7 +303,7 @@ static void an_endless_head_is_given_up(void **state) {
                    patience_ms(), -EPROTO, "no HTTP");
 }
 
-static void nobody_there_is_said(void **state) {
+TEST(nobody_there_is_said) {
     struct http_answer answer = { 0 };
     struct error err = { 0 };
     (void)state;
@@ -325,7 +313,7 @@ static void nobody_there_is_said(void **state) {
     assert_non_null(strstr(err.text, "could not be reached"));
 }
 
-static void who_cancels_does_not_wait(void **state) {
+TEST(who_cancels_does_not_wait) {
     struct server s = { .act = ACT_HANG };
     struct http_answer answer = { 0 };
     struct error err = { 0 };
@@ -339,7 +327,7 @@ static void who_cancels_does_not_wait(void **state) {
     close(cancel);
 }
 
-static void the_answer_is_taken_apart(void **state) {
+TEST(the_answer_is_taken_apart) {
     struct server s = {
         .act = ACT_ANSWER,
         .answer = "HTTP/1.1 503 Later\r\nRETRY-after:\t 7 \r\nA: b\r\n"
@@ -370,7 +358,7 @@ static void *refuse_early(void *ctx) {
     return NULL;
 }
 
-static void an_early_refusal_is_heard_while_the_request_goes_out(void **state) {
+TEST(an_early_refusal_is_heard_while_the_request_goes_out) {
     struct server s = { .serve = refuse_early,
                         .answer = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n" };
     const size_t size = (size_t)64 << 20;
@@ -412,7 +400,7 @@ static void expect_proxy(const char *text, const char *const *environment, const
         fail_msg("%s: '%s' instead of '%s'", text, found ? found : "none", wanted);
 }
 
-static void the_environment_names_the_proxy(void **state) {
+TEST(the_environment_names_the_proxy) {
     static const char *const none[] = { "http_proxy", "a", "https_proxy", "", NULL };
     static const char *const all[] = { "ALL_PROXY", "all", "HTTPS_PROXY", "p", NULL };
     static const char *const some[] = { "https_proxy", "p", "no_proxy",
@@ -461,7 +449,7 @@ static int post_through(struct server *s, const char *who, struct error *err) {
     return r;
 }
 
-static void https_goes_through_a_proxy(void **state) {
+TEST(https_goes_through_a_proxy) {
     struct server s = { .answer = "HTTP/1.1 200 Connected\r\n\r\n" };
     struct error err = { 0 };
     (void)state;
@@ -473,7 +461,7 @@ static void https_goes_through_a_proxy(void **state) {
     strbuf_finish(&s.got);
 }
 
-static void a_proxy_may_refuse(void **state) {
+TEST(a_proxy_may_refuse) {
     struct server s = { .answer = "HTTP/1.1 407 Who?\r\nContent-Length: 0\r\n\r\n" };
     struct http_answer answer = { 0 };
     struct error err = { 0 };
@@ -486,28 +474,4 @@ static void a_proxy_may_refuse(void **state) {
     proxy = "socks5://127.0.0.1:1";
     assert_int_equal(post("https://127.0.0.1:1/", patience_ms(), -1, &answer, &err), -ENOTSUP);
     proxy = NULL;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(urls_are_taken_apart),
-        cmocka_unit_test(a_unix_url_has_a_socket_and_perhaps_a_path),
-        cmocka_unit_test(what_cannot_be_sent_as_it_is_is_refused_with_a_sentence),
-        cmocka_unit_test(only_a_whole_head_is_an_answer),
-        cmocka_unit_test(retry_after_is_seconds_or_a_date_up_to_an_hour),
-        cmocka_unit_test(what_is_no_http_is_no_answer),
-        cmocka_unit_test(a_post_goes_out_whole_and_its_answer_comes_back),
-        cmocka_unit_test(who_does_not_answer_is_given_up_in_time),
-        cmocka_unit_test(who_closes_early_has_not_answered),
-        cmocka_unit_test(another_protocol_is_no_acknowledgement),
-        cmocka_unit_test(an_endless_head_is_given_up),
-        cmocka_unit_test(nobody_there_is_said),
-        cmocka_unit_test(who_cancels_does_not_wait),
-        cmocka_unit_test(the_answer_is_taken_apart),
-        cmocka_unit_test(an_early_refusal_is_heard_while_the_request_goes_out),
-        cmocka_unit_test(the_environment_names_the_proxy),
-        cmocka_unit_test(https_goes_through_a_proxy),
-        cmocka_unit_test(a_proxy_may_refuse),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

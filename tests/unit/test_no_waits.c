@@ -3,18 +3,13 @@
  * The clocks of this program can jump, so the tests compare them with the kernel's. */
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "os/loop.h"
 
 #define LONG_MS  ((int)HOURS(1)) /* longer than any test may take */
@@ -63,14 +58,12 @@ static void expect_slept(void) {
     }
 }
 
-static void a_sleep_that_nothing_can_end_is_skipped(void **state) {
-    (void)state;
+TEST(a_sleep_that_nothing_can_end_is_skipped) {
     expect_skipped();
 }
 
 /* The server behind a socket is neither a child nor a thread of the test. */
-static void a_socket_may_be_answered(void **state) {
-    (void)state;
+TEST(a_socket_may_be_answered) {
     int fds[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     expect_slept();
@@ -83,8 +76,7 @@ static void a_socket_may_be_answered(void **state) {
     expect_skipped();
 }
 
-static void a_child_process_may_do_something(void **state) {
-    (void)state;
+TEST(a_child_process_may_do_something) {
     int fds[2];
     char byte;
     assert_int_equal(pipe(fds), 0);
@@ -109,8 +101,7 @@ static void *read_byte(void *ctx) {
 }
 
 /* A joined thread may be listed in /proc for another moment, so no sleep is skipped here afterwards. */
-static void a_thread_may_do_something(void **state) {
-    (void)state;
+TEST(a_thread_may_do_something) {
     int fds[2];
     pthread_t thread;
     void *end = NULL;
@@ -121,14 +112,4 @@ static void a_thread_may_do_something(void **state) {
     assert_int_equal(pthread_join(thread, &end), 0);
     assert_null(end);
     close(fds[0]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sleep_that_nothing_can_end_is_skipped),
-        cmocka_unit_test(a_socket_may_be_answered),
-        cmocka_unit_test(a_child_process_may_do_something),
-        cmocka_unit_test(a_thread_may_do_something),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

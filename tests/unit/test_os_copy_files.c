@@ -1,11 +1,5 @@
 /* Files that are copied into a new worktree: those that were named, and never what a link leads to. Each attack
  * works with cp first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +14,7 @@
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/copy_files.h"
 #include "os/files.h"
 
@@ -103,8 +98,9 @@ static void cp(const char *from, const char *to) {
     assert_int_equal(system(command), 0);
 }
 
-static void named_files_are_copied_with_their_mode(void **state) {
-    (void)state;
+#define COPY_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+COPY_TEST(named_files_are_copied_with_their_mode) {
     put("from/.env", "A=1\n");
     put("from/config/run.sh", "x");
     assert_int_equal(chmod(path_of("from/.env"), 0600), 0);
@@ -120,8 +116,7 @@ static void named_files_are_copied_with_their_mode(void **state) {
     assert_int_equal(st.st_mode & 07777, 0755); /* never setuid */
 }
 
-static void wildcards_find_what_is_there(void **state) {
-    (void)state;
+COPY_TEST(wildcards_find_what_is_there) {
     folder("from/config/a.local"); /* a folder is not meant */
     put("from/config/b.local", "b");
     put("from/config/c.local", "c");
@@ -138,16 +133,14 @@ static void wildcards_find_what_is_there(void **state) {
     copies(0, "*/*/nothing");
 }
 
-static void it_goes_below_a_folder_of_the_target(void **state) {
-    (void)state;
+COPY_TEST(it_goes_below_a_folder_of_the_target) {
     struct error err = { 0 };
     put("from/.env", "A=1\n");
     assert_int_equal(copy_in("sub/dir/", ".env", &err), 1);
     has("to/sub/dir/.env", "A=1\n");
 }
 
-static void what_is_missing_is_named(void **state) {
-    (void)state;
+COPY_TEST(what_is_missing_is_named) {
     refuses(".env", "'.env'", "there is no such file");
     refuses("config/.env", "'config/.env'", "there is no such file");
     refuses("gone/.env", "'gone'", "there is no such folder");
@@ -157,16 +150,14 @@ static void what_is_missing_is_named(void **state) {
     assert_int_equal(copy_files(&what, &err), -ENOENT);
 }
 
-static void a_file_that_exists_stays(void **state) {
-    (void)state;
+COPY_TEST(a_file_that_exists_stays) {
     put("from/.env", "new");
     put("to/.env", "old");
     copies(0, ".env");
     has("to/.env", "old");
 }
 
-static void no_link_is_read(void **state) {
-    (void)state;
+COPY_TEST(no_link_is_read) {
     link_to("../secret/key", "from/.env");
     link_to("../secret", "from/keys");
     cp("from/.env", "to/proof");
@@ -179,8 +170,7 @@ static void no_link_is_read(void **state) {
     assert_false(is_there("to/keys"));
 }
 
-static void no_link_is_written(void **state) {
-    (void)state;
+COPY_TEST(no_link_is_written) {
     put("from/config/x", "evil");
     put("from/y", "evil");
     put("from/z", "evil");
@@ -201,8 +191,7 @@ static void no_link_is_written(void **state) {
     has("secret/key", "secret");
 }
 
-static void what_is_no_file_never_blocks(void **state) {
-    (void)state;
+COPY_TEST(what_is_no_file_never_blocks) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/from/sock", home);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -217,8 +206,7 @@ static void what_is_no_file_never_blocks(void **state) {
     close(fd);
 }
 
-static void sizes_and_numbers_are_bounded(void **state) {
-    (void)state;
+COPY_TEST(sizes_and_numbers_are_bounded) {
     put("from/large", "");
     assert_int_equal(truncate(path_of("from/large"), COPY_FILE_MAX), 0);
     copies(1, "large");
@@ -243,8 +231,7 @@ static void sizes_and_numbers_are_bounded(void **state) {
     refuses("all/*", "'all/", "larger than 16 MB");
 }
 
-static void git_is_left_alone(void **state) {
-    (void)state;
+COPY_TEST(git_is_left_alone) {
     folder("from/.git");
     put("from/.git/config", "x");
     put("from/.gitenv", "x");
@@ -262,21 +249,4 @@ static void git_is_left_alone(void **state) {
     static const char *const good[] = { ".env", "config/*.local", "a..b", ".github/x", "..." };
     for (size_t i = 0; i < ARRAY_SIZE(good); i++)
         assert_true(copy_pattern_is_valid(good[i]));
-}
-
-int main(void) {
-#define COPY_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        COPY_TEST(named_files_are_copied_with_their_mode),
-        COPY_TEST(wildcards_find_what_is_there),
-        COPY_TEST(it_goes_below_a_folder_of_the_target),
-        COPY_TEST(what_is_missing_is_named),
-        COPY_TEST(a_file_that_exists_stays),
-        COPY_TEST(no_link_is_read),
-        COPY_TEST(no_link_is_written),
-        COPY_TEST(what_is_no_file_never_blocks),
-        COPY_TEST(sizes_and_numbers_are_bounded),
-        COPY_TEST(git_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* test_os_files.c: files are read whole or not at all, and written the same way. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/terminal.h"
@@ -35,8 +30,9 @@ static int tear_down(void **state) {
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1; /* no file was left behind */
 }
 
-static void a_file_is_written_and_read(void **state) {
-    (void)state;
+TEST_GROUP(set_up, tear_down)
+
+TEST(a_file_is_written_and_read) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     assert_int_equal(file_write("a", "one\0two", 7, &err), 0);
@@ -46,8 +42,7 @@ static void a_file_is_written_and_read(void **state) {
     assert_memory_equal(text.text, "before one\0two", 14);
 }
 
-static void a_file_keeps_its_mode(void **state) {
-    (void)state;
+TEST(a_file_keeps_its_mode) {
     struct error err = { 0 };
     struct stat st;
     assert_int_equal(file_write("a", "1", 1, &err), 0);
@@ -67,8 +62,7 @@ mode_t umask(mode_t mask) {
 }
 
 /* The umask is that of all threads: what they make at that moment would have another mode. */
-static void a_new_file_has_the_usual_mode_and_the_umask_stays(void **state) {
-    (void)state;
+TEST(a_new_file_has_the_usual_mode_and_the_umask_stays) {
     struct error err = { 0 };
     struct stat st;
     mode_t mask = umask(027);
@@ -85,8 +79,7 @@ static void a_new_file_has_the_usual_mode_and_the_umask_stays(void **state) {
     assert_int_equal(unlink("a"), 0);
 }
 
-static void a_file_that_is_too_large_is_refused(void **state) {
-    (void)state;
+TEST(a_file_that_is_too_large_is_refused) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     assert_int_equal(file_write("a", "12345678", 8, &err), 0);
@@ -96,8 +89,7 @@ static void a_file_that_is_too_large_is_refused(void **state) {
     assert_string_equal(strbuf_text(&text), "kept");
 }
 
-static void errors_name_the_file(void **state) {
-    (void)state;
+TEST(errors_name_the_file) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     FILE *file;
@@ -111,8 +103,7 @@ static void errors_name_the_file(void **state) {
 }
 
 /* A command may be told to write to a device or a pipe; nothing else writes there. */
-static void a_device_is_written_for_commands_alone(void **state) {
-    (void)state;
+TEST(a_device_is_written_for_commands_alone) {
     struct error err = { 0 };
     struct stat st;
     assert_int_equal(file_write_any("/dev/null", "x", 1, &err), 0);
@@ -125,8 +116,7 @@ static void a_device_is_written_for_commands_alone(void **state) {
     assert_int_equal(file_write_any("a", "file", 4, &err), 0);
 }
 
-static void a_pipe_is_read_for_commands_alone(void **state) {
-    (void)state;
+TEST(a_pipe_is_read_for_commands_alone) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     char path[32];
@@ -148,8 +138,7 @@ static void a_pipe_is_read_for_commands_alone(void **state) {
     close(ends[0]);
 }
 
-static void a_link_leads_to_the_file(void **state) {
-    (void)state;
+TEST(a_link_leads_to_the_file) {
     struct error err = { 0 };
     struct stat st;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -162,15 +151,13 @@ static void a_link_leads_to_the_file(void **state) {
     assert_string_equal(strbuf_text(&text), "new");
 }
 
-static void clocks_run_forward(void **state) {
-    (void)state;
+TEST(clocks_run_forward) {
     time_ms before = clock_read_steady();
     assert_true(clock_read_steady() >= before);
     assert_true(clock_read() > DAYS(19000)); /* it is later than 2022 */
 }
 
-static void a_pipe_is_no_terminal(void **state) {
-    (void)state;
+TEST(a_pipe_is_no_terminal) {
     FILE *file = tmpfile();
     assert_non_null(file);
     (void)setenv("COLUMNS", "123", 1);
@@ -180,20 +167,4 @@ static void a_pipe_is_no_terminal(void **state) {
     (void)setenv("COLUMNS", "wide", 1);
     assert_int_equal(terminal_width(file), 80);
     (void)fclose(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_written_and_read),
-        cmocka_unit_test(a_file_keeps_its_mode),
-        cmocka_unit_test(a_new_file_has_the_usual_mode_and_the_umask_stays),
-        cmocka_unit_test(a_file_that_is_too_large_is_refused),
-        cmocka_unit_test(errors_name_the_file),
-        cmocka_unit_test(a_device_is_written_for_commands_alone),
-        cmocka_unit_test(a_pipe_is_read_for_commands_alone),
-        cmocka_unit_test(a_link_leads_to_the_file),
-        cmocka_unit_test(clocks_run_forward),
-        cmocka_unit_test(a_pipe_is_no_terminal),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

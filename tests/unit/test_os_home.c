@@ -3,11 +3,7 @@
  * Each test has a folder of its own and an environment of its own. */
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +12,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/home.h"
 
 #define NOBODY 54321 /* whoever it is, we are not */
@@ -74,8 +69,9 @@ static mode_t mode_of(const char *path) {
 
 /* --- finding --------------------------------------------------------------------------------- */
 
-static void a_home_of_its_own_holds_everything(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(a_home_of_its_own_holds_everything) {
     setenv("SLUICE_HOME", in("h"), 1);
     setenv("XDG_RUNTIME_DIR", in("run"), 1);
     setenv("XDG_CONFIG_HOME", in("config"), 1);
@@ -89,8 +85,7 @@ static void a_home_of_its_own_holds_everything(void **state) {
     assert_string_equal(home.pid_lock, in("h/sluice.lock"));
 }
 
-static void without_one_the_files_are_where_the_desktop_wants_them(void **state) {
-    (void)state;
+FIXTURE_TEST(without_one_the_files_are_where_the_desktop_wants_them) {
     setenv("XDG_RUNTIME_DIR", in("run"), 1);
     find();
     assert_string_equal(home.config_file, in(".config/sluice/sluice.yaml"));
@@ -104,14 +99,12 @@ static void without_one_the_files_are_where_the_desktop_wants_them(void **state)
     assert_string_equal(home.runs, in("d/sluice/runs"));
 }
 
-static void without_a_runtime_folder_the_socket_is_with_the_data(void **state) {
-    (void)state;
+FIXTURE_TEST(without_a_runtime_folder_the_socket_is_with_the_data) {
     find();
     assert_string_equal(home.socket, in(".local/share/sluice/sluice.sock"));
 }
 
-static void empty_and_relative_xdg_variables_are_ignored(void **state) {
-    (void)state;
+FIXTURE_TEST(empty_and_relative_xdg_variables_are_ignored) {
     setenv("SLUICE_HOME", "", 1);
     setenv("XDG_CONFIG_HOME", "", 1);
     setenv("XDG_DATA_HOME", "data", 1);
@@ -122,8 +115,7 @@ static void empty_and_relative_xdg_variables_are_ignored(void **state) {
     assert_string_equal(home.socket, in(".local/share/sluice/sluice.sock"));
 }
 
-static void a_relative_home_counts_from_the_current_folder(void **state) {
-    (void)state;
+FIXTURE_TEST(a_relative_home_counts_from_the_current_folder) {
     char before[PATH_MAX];
     assert_non_null(getcwd(before, sizeof(before)));
     assert_int_equal(chdir(folder), 0);
@@ -136,8 +128,7 @@ static void a_relative_home_counts_from_the_current_folder(void **state) {
     assert_int_equal(chdir(before), 0);
 }
 
-static void without_a_variable_the_system_knows_the_home(void **state) {
-    (void)state;
+FIXTURE_TEST(without_a_variable_the_system_knows_the_home) {
     unsetenv("HOME");
     int r = home_find(&home, &err);
     if (r < 0) { /* a user without an entry */
@@ -161,8 +152,7 @@ static void set_long_home(char last) {
     strbuf_finish(&path);
 }
 
-static void the_longest_path_that_fits_is_used_as_it_is(void **state) {
-    (void)state;
+FIXTURE_TEST(the_longest_path_that_fits_is_used_as_it_is) {
     struct sockaddr_un address;
     struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/", folder);
@@ -186,8 +176,7 @@ static const char *short_folder(void) {
     return in(name);
 }
 
-static void a_long_path_gets_a_short_socket_of_its_own(void **state) {
-    (void)state;
+FIXTURE_TEST(a_long_path_gets_a_short_socket_of_its_own) {
     _cleanup_(freep) char *sockets = xstrdup(short_folder());
     set_long_home('a');
     find();
@@ -204,8 +193,7 @@ static void a_long_path_gets_a_short_socket_of_its_own(void **state) {
     find(); /* now it is there, and ours */
 }
 
-static void a_short_folder_that_others_may_enter_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_short_folder_that_others_may_enter_is_refused) {
     _cleanup_(freep) char *sockets = xstrdup(short_folder());
     set_long_home('a');
     find();
@@ -222,8 +210,7 @@ static void a_short_folder_that_others_may_enter_is_refused(void **state) {
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-static void folders_are_made_for_their_owner_alone(void **state) {
-    (void)state;
+FIXTURE_TEST(folders_are_made_for_their_owner_alone) {
     mode_t mask = umask(0);
     setenv("XDG_RUNTIME_DIR", in("run"), 1);
     find();
@@ -236,8 +223,7 @@ static void folders_are_made_for_their_owner_alone(void **state) {
     assert_int_equal(mode_of(in("run/sluice")), 0700);
 }
 
-static void a_folder_that_everybody_may_write_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_folder_that_everybody_may_write_is_refused) {
     setenv("SLUICE_HOME", in("h"), 1);
     assert_int_equal(mkdir(in("h"), 0755), 0);
     find();
@@ -247,8 +233,7 @@ static void a_folder_that_everybody_may_write_is_refused(void **state) {
     assert_non_null(strstr(err.text, "everybody may write into"));
 }
 
-static void a_folder_of_somebody_else_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_folder_of_somebody_else_is_refused) {
     if (geteuid() != 0)
         return; /* only root can give a folder away */
     setenv("SLUICE_HOME", in("h"), 1);
@@ -265,8 +250,7 @@ static void a_folder_of_somebody_else_is_refused(void **state) {
     assert_non_null(strstr(err.text, "belongs to somebody else"));
 }
 
-static void what_is_in_the_way_is_named(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_in_the_way_is_named) {
     FILE *file = fopen(in("h"), "we");
     assert_non_null(file);
     (void)fclose(file);
@@ -279,8 +263,7 @@ static void what_is_in_the_way_is_named(void **state) {
     assert_int_equal(home_make(&home, &err), -ENOTDIR);
 }
 
-static void finishing_twice_is_harmless(void **state) {
-    (void)state;
+FIXTURE_TEST(finishing_twice_is_harmless) {
     find();
     home_finish(&home);
     assert_null(home.data);
@@ -303,8 +286,7 @@ static void expect_shared(const char *path) {
     assert_int_equal(own.st_ino, shared.st_ino);
 }
 
-static void the_socket_of_the_runs_has_a_folder_of_its_own(void **state) {
-    (void)state;
+FIXTURE_TEST(the_socket_of_the_runs_has_a_folder_of_its_own) {
     struct sockaddr_un address;
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, path = STRBUF_INIT;
     strbuf_printf(&path, "%s/", folder);
@@ -324,27 +306,4 @@ static void the_socket_of_the_runs_has_a_folder_of_its_own(void **state) {
     assert_int_equal(mode_of(strbuf_text(&name)), 0700);
     assert_int_equal(chmod(strbuf_text(&name), 0777), 0);
     assert_true(home_share_socket(home.run_socket, &err) < 0); /* others could put theirs there */
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_home_of_its_own_holds_everything),
-        TEST(without_one_the_files_are_where_the_desktop_wants_them),
-        TEST(without_a_runtime_folder_the_socket_is_with_the_data),
-        TEST(empty_and_relative_xdg_variables_are_ignored),
-        TEST(a_relative_home_counts_from_the_current_folder),
-        TEST(without_a_variable_the_system_knows_the_home),
-        TEST(the_longest_path_that_fits_is_used_as_it_is),
-        TEST(a_long_path_gets_a_short_socket_of_its_own),
-        TEST(a_short_folder_that_others_may_enter_is_refused),
-        TEST(folders_are_made_for_their_owner_alone),
-        TEST(a_folder_that_everybody_may_write_is_refused),
-        TEST(a_folder_of_somebody_else_is_refused),
-        TEST(what_is_in_the_way_is_named),
-        TEST(finishing_twice_is_harmless),
-        TEST(the_socket_of_the_runs_has_a_folder_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* Every change is told once, in the order in which it happened. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/inotify.h"
 
 #define FILES 300 /* more than fit into what is read at once */
@@ -32,8 +27,7 @@ static void ready(void *ctx, int fd, unsigned events) {
     loop_stop(loop);
 }
 
-static void all_events_are_told_in_order(void **state) {
-    (void)state;
+TEST(all_events_are_told_in_order) {
     char folder[SCRATCH_PATH], path[128];
     struct strbuf expected = STRBUF_INIT;
     struct loop_watch *watch = NULL;
@@ -55,11 +49,4 @@ static void all_events_are_told_in_order(void **state) {
     loop = loop_free(loop);
     strbuf_finish(&expected);
     strbuf_finish(&told);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_events_are_told_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* The loop: everything that is ready is told, timers come in their order, nothing polls. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "os/loop.h"
 
 struct world {
@@ -67,7 +63,9 @@ static void note_2_and_stop(void *ctx) {
     loop_stop(w->loop);
 }
 
-static void timers_come_by_time_and_then_as_they_were_set(void **state) {
+#define LOOP_TEST(name_) TEST_WITH(name_, setup, teardown)
+
+LOOP_TEST(timers_come_by_time_and_then_as_they_were_set) {
     struct world *w = *state;
     time_ms now = loop_now_steady(w->loop);
     w->timers[0] = loop_timer_new(w->loop, note_0, w);
@@ -83,7 +81,7 @@ static void timers_come_by_time_and_then_as_they_were_set(void **state) {
     assert_int_equal(w->order[2], 2);
 }
 
-static void a_cleared_timer_stays_silent(void **state) {
+LOOP_TEST(a_cleared_timer_stays_silent) {
     struct world *w = *state;
     time_ms now = loop_now_steady(w->loop);
     w->timers[0] = loop_timer_new(w->loop, note_0, w);
@@ -110,7 +108,7 @@ static void count_round(void *ctx) {
 }
 
 /* Else a timer that sets itself again would keep the descriptors waiting for ever. */
-static void a_timer_that_is_due_again_waits_for_the_next_round(void **state) {
+LOOP_TEST(a_timer_that_is_due_again_waits_for_the_next_round) {
     struct world *w = *state;
     loop_set_round(w->loop, count_round, w);
     w->timers[0] = loop_timer_new(w->loop, set_again_at_once, w);
@@ -131,7 +129,7 @@ static void read_one(void *ctx, int fd, unsigned events) {
     loop_stop(w->loop);
 }
 
-static void a_readable_descriptor_is_told(void **state) {
+LOOP_TEST(a_readable_descriptor_is_told) {
     struct world *w = *state;
     assert_int_equal(loop_watch(w->loop, w->fds[0], LOOP_READ, read_one, w, &w->watch), 0);
     assert_int_equal(write(w->fds[1], "x", 1), 1);
@@ -151,7 +149,7 @@ static void remove_other(void *ctx, int fd, unsigned events) {
 }
 
 /* Both are ready; whichever is told first removes the other, which must then stay silent. */
-static void a_callback_may_remove_others_that_are_ready_too(void **state) {
+LOOP_TEST(a_callback_may_remove_others_that_are_ready_too) {
     struct world *w = *state;
     int copy = fcntl(w->fds[0], F_DUPFD_CLOEXEC, 3);
     assert_true(copy >= 0);
@@ -163,7 +161,7 @@ static void a_callback_may_remove_others_that_are_ready_too(void **state) {
     close(copy);
 }
 
-static void a_hang_up_is_told_as_what_was_asked_for(void **state) {
+LOOP_TEST(a_hang_up_is_told_as_what_was_asked_for) {
     struct world *w = *state;
     int fds[2];
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
@@ -183,7 +181,7 @@ static void signaled(void *ctx, int signal) {
         loop_stop(w->loop);
 }
 
-static void signals_come_as_events(void **state) {
+LOOP_TEST(signals_come_as_events) {
     struct world *w = *state;
     assert_int_equal(loop_signal(w->loop, SIGUSR1, signaled, w, NULL), 0);
     assert_int_equal(loop_signal(w->loop, SIGUSR2, signaled, w, NULL), 0);
@@ -201,7 +199,7 @@ static void again_three_times(void *ctx) {
         loop_stop(w->loop);
 }
 
-static void again_gives_a_round_without_a_sleep(void **state) {
+LOOP_TEST(again_gives_a_round_without_a_sleep) {
     struct world *w = *state;
     loop_set_round(w->loop, again_three_times, w);
     run(w);
@@ -223,7 +221,7 @@ static void wait_until_asleep(pid_t pid) {
 }
 
 /* A timer far away and a silent descriptor: one sleep, one wake-up, by the byte that ends it. */
-static void idle_means_asleep(void **state) {
+LOOP_TEST(idle_means_asleep) {
     struct world *w = *state;
     w->timers[0] = loop_timer_new(w->loop, stop, w);
     loop_timer_set(w->loop, w->timers[0], loop_now_steady(w->loop) + HOURS(1));
@@ -239,21 +237,4 @@ static void idle_means_asleep(void **state) {
     assert_int_equal(loop_wakeups(w->loop), 1);
     assert_int_equal(waitpid(child, NULL, 0), child);
     loop_unwatch(w->loop, w->watch);
-}
-
-#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LOOP_TEST(timers_come_by_time_and_then_as_they_were_set),
-        LOOP_TEST(a_cleared_timer_stays_silent),
-        LOOP_TEST(a_timer_that_is_due_again_waits_for_the_next_round),
-        LOOP_TEST(a_readable_descriptor_is_told),
-        LOOP_TEST(a_callback_may_remove_others_that_are_ready_too),
-        LOOP_TEST(a_hang_up_is_told_as_what_was_asked_for),
-        LOOP_TEST(signals_come_as_events),
-        LOOP_TEST(again_gives_a_round_without_a_sleep),
-        LOOP_TEST(idle_means_asleep),
-    };
-    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }

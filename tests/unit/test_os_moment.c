@@ -1,14 +1,9 @@
 /* test_cli_moment.c: moments and spans as people write them, in a fixed time zone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
+#include "harness/test.h"
 #include "os/moment.h"
 
 /* 2027-03-27 12:00:00 in Berlin, the day before summer time begins there. */
@@ -21,8 +16,9 @@ static int in_berlin(void **state) {
     return 0;
 }
 
-static void spans_are_exact(void **state) {
-    (void)state;
+TEST_GROUP(in_berlin, NULL)
+
+TEST(spans_are_exact) {
     static const struct {
         const char *text;
         time_ms span;
@@ -38,8 +34,7 @@ static void spans_are_exact(void **state) {
     }
 }
 
-static void what_is_no_span_is_refused(void **state) {
-    (void)state;
+TEST(what_is_no_span_is_refused) {
     static const char *const texts[] = { "",        "s",    "5",      "5x",
                                          "-1h",     "+1h",  " 1h",    "1h ",
                                          "1.2345s", "1e3s", "36501d", "99999999999999d",
@@ -54,8 +49,7 @@ static void what_is_no_span_is_refused(void **state) {
     }
 }
 
-static void moments_are_local(void **state) {
-    (void)state;
+TEST(moments_are_local) {
     static const struct {
         const char *text;
         time_ms at;
@@ -82,8 +76,7 @@ static void moments_are_local(void **state) {
     }
 }
 
-static void past_moments_are_the_last_ones(void **state) {
-    (void)state;
+TEST(past_moments_are_the_last_ones) {
     static const struct {
         const char *text;
         time_ms at;
@@ -107,8 +100,7 @@ static void past_moments_are_the_last_ones(void **state) {
     assert_int_equal(at, 42);
 }
 
-static void what_is_no_moment_is_refused(void **state) {
-    (void)state;
+TEST(what_is_no_moment_is_refused) {
     static const char *const texts[] = {
         "",           "soon",       "5",          "24:00",       "12:60",
         "1:00",       "12:00:60",   "12:00:",     "12:00x",      "2027-02-29",
@@ -124,15 +116,4 @@ static void what_is_no_moment_is_refused(void **state) {
         assert_int_equal(at, 42);
         assert_true(err.text[0] != '\0');
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_are_exact),
-        cmocka_unit_test(what_is_no_span_is_refused),
-        cmocka_unit_test(moments_are_local),
-        cmocka_unit_test(past_moments_are_the_last_ones),
-        cmocka_unit_test(what_is_no_moment_is_refused),
-    };
-    return cmocka_run_group_tests(tests, in_berlin, NULL);
 }

@@ -4,11 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
 #include "harness/odd_file.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "os/outside.h"
 
@@ -99,8 +94,9 @@ static void assert_refused(int r, const char *path, const char *what) {
 
 /* --- the attacks work on others ---------------------------------------------------------------- */
 
-static void a_plain_open_waits_for_a_fifo(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
+
+FIXTURE_TEST(a_plain_open_waits_for_a_fifo) {
     assert_true(is_made(ODD_FIFO));
     assert_true(waits_for_fifo(file, open_plainly(file, O_RDONLY), O_WRONLY));
     assert_true(waits_for_fifo(file, open_plainly(file, O_WRONLY | O_CREAT | O_TRUNC), O_RDONLY));
@@ -108,8 +104,7 @@ static void a_plain_open_waits_for_a_fifo(void **state) {
     assert_true(waits_for_fifo(file, open_plainly(file, O_RDONLY), O_WRONLY));
 }
 
-static void a_plain_read_of_a_link_reads_something_else(void **state) {
-    (void)state;
+FIXTURE_TEST(a_plain_read_of_a_link_reads_something_else) {
     char bytes[16] = "";
     assert_true(is_made(ODD_LINK_FILE));
     int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -125,8 +120,7 @@ static void a_plain_read_of_a_link_reads_something_else(void **state) {
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-static void only_regular_files_are_opened(void **state) {
-    (void)state;
+FIXTURE_TEST(only_regular_files_are_opened) {
     static const int flags[] = { O_RDONLY, O_RDWR, O_RDWR | O_CREAT,
                                  O_WRONLY | O_APPEND | O_CREAT };
     for (int kind = 0; kind < ODD_FILES; kind++)
@@ -137,8 +131,7 @@ static void only_regular_files_are_opened(void **state) {
 }
 
 /* With a reader at the other end even a non-blocking open for writing succeeds. */
-static void a_fifo_that_is_read_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(a_fifo_that_is_read_is_refused) {
     assert_true(is_made(ODD_FIFO));
     int reader = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     assert_true(reader >= 0);
@@ -149,8 +142,7 @@ static void a_fifo_that_is_read_is_refused(void **state) {
     close(reader);
 }
 
-static void links_of_the_owner_are_followed_to_files_alone(void **state) {
-    (void)state;
+FIXTURE_TEST(links_of_the_owner_are_followed_to_files_alone) {
     assert_true(is_made(ODD_LINK_FILE));
     int fd = outside_open(AT_FDCWD, file, O_RDONLY | OUTSIDE_LINKS, NULL, &err);
     assert_true(fd >= 0);
@@ -164,8 +156,7 @@ static void links_of_the_owner_are_followed_to_files_alone(void **state) {
 }
 
 /* The owner of a leased file is asked to give it back, and has 45 seconds for it. */
-static void a_lease_is_not_waited_for(void **state) {
-    (void)state;
+FIXTURE_TEST(a_lease_is_not_waited_for) {
     int ready[2];
     assert_int_equal(odd_make_file(file, 0, "x"), 0);
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
@@ -199,8 +190,7 @@ static void a_lease_is_not_waited_for(void **state) {
     assert_non_null(strstr(err.text, "another process has a lease on it"));
 }
 
-static void no_part_of_the_path_may_be_a_link(void **state) {
-    (void)state;
+FIXTURE_TEST(no_part_of_the_path_may_be_a_link) {
     char real[SCRATCH_PATH + 32], link[SCRATCH_PATH + 32], inside[SCRATCH_PATH + 64];
     (void)snprintf(real, sizeof(real), "%s/real", folder);
     (void)snprintf(link, sizeof(link), "%s/link", folder);
@@ -221,8 +211,7 @@ static void no_part_of_the_path_may_be_a_link(void **state) {
     close(fd);
 }
 
-static void a_path_below_a_folder_cannot_leave_it(void **state) {
-    (void)state;
+FIXTURE_TEST(a_path_below_a_folder_cannot_leave_it) {
     static const char *const ways[] = { "../file", "/etc/hostname", "below/../../file", "out",
                                         "out/file" };
     char below[SCRATCH_PATH + 32], out[SCRATCH_PATH + 64];
@@ -248,8 +237,7 @@ static void a_path_below_a_folder_cannot_leave_it(void **state) {
 }
 
 /* The way without openat2 gives the same answers. */
-static void step_by_step_is_the_same(void **state) {
-    (void)state;
+FIXTURE_TEST(step_by_step_is_the_same) {
     char long_name[400] = "";
     memset(long_name, 'x', sizeof(long_name) - 1);
     assert_int_equal(odd_make_file(file, 0, "x"), 0);
@@ -269,8 +257,7 @@ static void step_by_step_is_the_same(void **state) {
     assert_int_equal(outside_open_by_steps(AT_FDCWD, file, O_RDONLY, 0), -ELOOP);
 }
 
-static void new_files_are_private_unless_they_are_shared(void **state) {
-    (void)state;
+FIXTURE_TEST(new_files_are_private_unless_they_are_shared) {
     struct stat st;
     mode_t mask = umask(0);
     int fd = outside_open(AT_FDCWD, file, O_RDWR | O_CREAT, NULL, &err);
@@ -287,8 +274,7 @@ static void new_files_are_private_unless_they_are_shared(void **state) {
 
 /* --- reading ----------------------------------------------------------------------------------- */
 
-static void a_file_is_read_up_to_its_limit(void **state) {
-    (void)state;
+FIXTURE_TEST(a_file_is_read_up_to_its_limit) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, "before ");
     assert_int_equal(odd_make_file(file, 0, "12345678"), 0);
@@ -303,8 +289,7 @@ static void a_file_is_read_up_to_its_limit(void **state) {
     assert_int_equal(file_read("/proc/self/stat", 3, &text, &err), -EFBIG);
 }
 
-static void nothing_odd_is_read(void **state) {
-    (void)state;
+FIXTURE_TEST(nothing_odd_is_read) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     for (int kind = 0; kind < ODD_FILES; kind++) {
         if (!is_made((enum odd_file)kind))
@@ -337,8 +322,7 @@ static void assert_secret_kept(enum odd_file kind) {
         assert_holds(other, "secret\n");
 }
 
-static void a_write_replaces_whatever_is_there(void **state) {
-    (void)state;
+FIXTURE_TEST(a_write_replaces_whatever_is_there) {
     for (int kind = 0; kind < ODD_FILES; kind++) {
         if (!is_made((enum odd_file)kind))
             continue;
@@ -354,8 +338,7 @@ static void a_write_replaces_whatever_is_there(void **state) {
     }
 }
 
-static void a_new_file_replaces_whatever_is_there(void **state) {
-    (void)state;
+FIXTURE_TEST(a_new_file_replaces_whatever_is_there) {
     for (int kind = 0; kind < ODD_FILES; kind++) {
         if (!is_made((enum odd_file)kind))
             continue;
@@ -373,8 +356,7 @@ static void a_new_file_replaces_whatever_is_there(void **state) {
 }
 
 /* The owner's file may be a link, and never becomes anything but a file. */
-static void the_owners_file_stays_what_it_is(void **state) {
-    (void)state;
+FIXTURE_TEST(the_owners_file_stays_what_it_is) {
     char other[SCRATCH_PATH + 64];
     struct stat st;
     (void)snprintf(other, sizeof(other), "%s.file", file);
@@ -391,8 +373,7 @@ static void the_owners_file_stays_what_it_is(void **state) {
 
 /* --- folders ----------------------------------------------------------------------------------- */
 
-static void a_list_ends(void **state) {
-    (void)state;
+FIXTURE_TEST(a_list_ends) {
     struct outside_list list;
     unsigned count = 0;
     for (int name = 'a'; name <= 'z'; name++) {
@@ -411,28 +392,4 @@ static void a_list_ends(void **state) {
     outside_list_close(&list);
     assert_true(is_made(ODD_LINK_FILE));
     assert_int_equal(outside_list_open(&list, file, 10), -ELOOP);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_plain_open_waits_for_a_fifo),
-        TEST(a_plain_read_of_a_link_reads_something_else),
-        TEST(only_regular_files_are_opened),
-        TEST(a_fifo_that_is_read_is_refused),
-        TEST(links_of_the_owner_are_followed_to_files_alone),
-        TEST(a_lease_is_not_waited_for),
-        TEST(no_part_of_the_path_may_be_a_link),
-        TEST(a_path_below_a_folder_cannot_leave_it),
-        TEST(step_by_step_is_the_same),
-        TEST(new_files_are_private_unless_they_are_shared),
-        TEST(a_file_is_read_up_to_its_limit),
-        TEST(nothing_odd_is_read),
-        TEST(a_write_replaces_whatever_is_there),
-        TEST(a_new_file_replaces_whatever_is_there),
-        TEST(the_owners_file_stays_what_it_is),
-        TEST(a_list_ends),
-    };
-#undef TEST
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* test_os_redact_file.c: a value is found wherever a read, or a window over the file, cuts it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "os/redact_file.h"
 
@@ -43,8 +38,7 @@ static ssize_t read_range(const struct redact_index *index, int fd, struct redac
     return redact_pread(index, fd, &range, space, ret_bytes);
 }
 
-static void reads_are_replaced_wherever_they_are_cut(void **state) {
-    (void)state;
+TEST(reads_are_replaced_wherever_they_are_cut) {
     static const char text[] = "a hunter2-hunter2 b hunter2-hunter2-xyzabc c";
     /* Names that do not fit, so that every byte is replaced by the same. */
     static struct redact_value nameless[] = {
@@ -72,8 +66,7 @@ static void reads_are_replaced_wherever_they_are_cut(void **state) {
 }
 
 /* A log while it is written, read to its end after each byte. */
-static void the_beginning_of_a_value_is_left_for_the_next_read(void **state) {
-    (void)state;
+TEST(the_beginning_of_a_value_is_left_for_the_next_read) {
     static const char text[] = "one hunter2-hunter2 two hunter3\nhunter2-hunter";
     char *space = xmalloc(REDACT_FILE_SPACE(sizeof(text)));
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
@@ -97,8 +90,7 @@ static void the_beginning_of_a_value_is_left_for_the_next_read(void **state) {
 }
 
 /* One letter of a value is an ordinary letter. */
-static void a_single_read_leaves_out_no_more_than_it_must(void **state) {
-    (void)state;
+TEST(a_single_read_leaves_out_no_more_than_it_must) {
     static const char text[] = "at noon hunter2-hunter";
     char *space = xmalloc(REDACT_FILE_SPACE(sizeof(text)));
     const char *bytes;
@@ -113,8 +105,7 @@ static void a_single_read_leaves_out_no_more_than_it_must(void **state) {
 }
 
 /* Values at every place around the borders of the windows; chains of them across. */
-static void a_file_is_replaced_in_place(void **state) {
-    (void)state;
+TEST(a_file_is_replaced_in_place) {
     size_t space_size = REDACT_FILE_SPACE(1), size = 3 * space_size;
     char *space = xmalloc(space_size), *text = xmalloc(size + 1);
     for (size_t shift = 0; shift < 40; shift++) {
@@ -141,8 +132,7 @@ static void a_file_is_replaced_in_place(void **state) {
     free(text);
 }
 
-static void holes_stay_holes(void **state) {
-    (void)state;
+TEST(holes_stay_holes) {
     size_t space_size = REDACT_FILE_SPACE(1);
     char *space = xmalloc(space_size), shown[64];
     struct stat before, after;
@@ -160,8 +150,7 @@ static void holes_stay_holes(void **state) {
     free(space);
 }
 
-static void nothing_to_find_changes_nothing(void **state) {
-    (void)state;
+TEST(nothing_to_find_changes_nothing) {
     static struct redact_index none;
     char space[64];
     const char *bytes;
@@ -179,17 +168,9 @@ static void nothing_to_find_changes_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_are_replaced_wherever_they_are_cut),
-        cmocka_unit_test(the_beginning_of_a_value_is_left_for_the_next_read),
-        cmocka_unit_test(a_single_read_leaves_out_no_more_than_it_must),
-        cmocka_unit_test(a_file_is_replaced_in_place),
-        cmocka_unit_test(holes_stay_holes),
-        cmocka_unit_test(nothing_to_find_changes_nothing),
-    };
     redact_index_init(&index_, values, ARRAY_SIZE(values), NULL);
     scratch_make(home, "redact");
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = tests_run();
     scratch_remove(home);
     return failed;
 }

@@ -1,10 +1,4 @@
 /* test_os_tcp.c: addresses as people write them, and whose program is at the other end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "harness/test.h"
 #include "os/socket_holder.h"
 #include "os/tcp.h"
 
-static void an_address_is_numbers_and_a_port(void **state) {
-    (void)state;
+TEST(an_address_is_numbers_and_a_port) {
     static const char *const good[] = { "127.0.0.1:7878", "[::1]:0", "0.0.0.0:65535",
                                         "[2001:db8::1]:443" };
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -58,8 +52,7 @@ static struct tcp_address parsed(const char *text) {
     return address;
 }
 
-static void only_two_addresses_are_of_this_machine_alone(void **state) {
-    (void)state;
+TEST(only_two_addresses_are_of_this_machine_alone) {
     struct tcp_address v4 = parsed("127.0.0.1:1"), v6 = parsed("[::1]:1");
     struct tcp_address any4 = parsed("0.0.0.0:1"), any6 = parsed("[::]:1");
     struct tcp_address next = parsed("127.0.0.2:1"), mapped = parsed("[::ffff:127.0.0.1]:1");
@@ -70,8 +63,7 @@ static void only_two_addresses_are_of_this_machine_alone(void **state) {
     assert_false(tcp_is_any(&v4) || tcp_is_any(&v6));
 }
 
-static void the_kernel_says_whose_program_is_at_the_other_end(void **state) {
-    (void)state;
+TEST(the_kernel_says_whose_program_is_at_the_other_end) {
     struct tcp_address address = parsed("127.0.0.1:0");
     int listener = -1;
     struct tcp_end end = { .user = (uid_t)-1 };
@@ -191,8 +183,7 @@ static bool is_nobody(void *ctx, pid_t pid) {
     return false;
 }
 
-static void the_process_that_holds_a_socket_is_found(void **state) {
-    (void)state;
+TEST(the_process_that_holds_a_socket_is_found) {
     struct held h;
     hold(&h, HIDE_NOT);
     assert_int_equal(socket_holder(h.end.inode, h.end.user, is_child, &h.child), SOCKET_BELONGS);
@@ -200,8 +191,7 @@ static void the_process_that_holds_a_socket_is_found(void **state) {
     let_go(&h);
 }
 
-static void a_socket_that_is_hidden_is_of_no_known_process(void **state) {
-    (void)state;
+TEST(a_socket_that_is_hidden_is_of_no_known_process) {
     for (enum hide hide = HIDE_IN_FLIGHT; hide <= HIDE_IN_THREAD; hide++) {
         struct held h;
         hold(&h, hide);
@@ -211,15 +201,4 @@ static void a_socket_that_is_hidden_is_of_no_known_process(void **state) {
         assert_true(holder == SOCKET_LOST || holder == SOCKET_HIDDEN);
         let_go(&h);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_numbers_and_a_port),
-        cmocka_unit_test(only_two_addresses_are_of_this_machine_alone),
-        cmocka_unit_test(the_kernel_says_whose_program_is_at_the_other_end),
-        cmocka_unit_test(the_process_that_holds_a_socket_is_found),
-        cmocka_unit_test(a_socket_that_is_hidden_is_of_no_known_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
+#include "harness/test.h"
 #include "os/loop.h"
 #include "os/worker.h"
 
@@ -144,7 +139,9 @@ static void await_post(sem_t *semaphore) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static void jobs_run_in_order_and_come_back_once(void **state) {
+#define FIXTURE_TEST(name_) TEST_WITH(name_, setup, teardown)
+
+FIXTURE_TEST(jobs_run_in_order_and_come_back_once) {
     struct world *w = *state;
     give(w, 0, MANY);
     run_until_done(w, MANY);
@@ -152,7 +149,7 @@ static void jobs_run_in_order_and_come_back_once(void **state) {
     assert_true(loop_wakeups(w->loop) <= MANY);
 }
 
-static void a_job_may_be_given_while_one_comes_back(void **state) {
+FIXTURE_TEST(a_job_may_be_given_while_one_comes_back) {
     struct world *w = *state;
     for (unsigned i = 0; i < 999; i++)
         w->jobs[i].gives_next = true;
@@ -160,7 +157,7 @@ static void a_job_may_be_given_while_one_comes_back(void **state) {
     run_until_done(w, 1000);
 }
 
-static void jobs_are_settled_together_before_they_come_back(void **state) {
+FIXTURE_TEST(jobs_are_settled_together_before_they_come_back) {
     struct world *w = *state;
     w->calls.settle = settle;
     w->calls.batch = BATCH;
@@ -174,7 +171,7 @@ static void jobs_are_settled_together_before_they_come_back(void **state) {
     assert_true(atomic_load(&w->idles) >= 1);
 }
 
-static void a_job_that_is_going_to_wait_settles_the_others(void **state) {
+FIXTURE_TEST(a_job_that_is_going_to_wait_settles_the_others) {
     struct world *w = *state;
     w->calls.settle = settle;
     w->calls.batch = BATCH;
@@ -188,7 +185,7 @@ static void a_job_that_is_going_to_wait_settles_the_others(void **state) {
     run_until_done(w, 3);
 }
 
-static void all_jobs_can_be_awaited(void **state) {
+FIXTURE_TEST(all_jobs_can_be_awaited) {
     struct world *w = *state;
     worker_await(w->worker); /* nothing was ever given */
     give(w, 0, MANY);
@@ -202,7 +199,7 @@ static void all_jobs_can_be_awaited(void **state) {
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static void the_end_runs_what_was_given(void **state) {
+FIXTURE_TEST(the_end_runs_what_was_given) {
     struct world *w = *state;
     give(w, 0, MANY);
     w->worker = worker_free(w->worker, WORKER_DRAIN, 0);
@@ -211,7 +208,7 @@ static void the_end_runs_what_was_given(void **state) {
     assert_true(w->in_order);
 }
 
-static void the_end_cancels_the_job_that_runs_and_drops_the_others(void **state) {
+FIXTURE_TEST(the_end_cancels_the_job_that_runs_and_drops_the_others) {
     struct world *w = *state;
     w->calls.settle = settle;
     w->calls.batch = BATCH;
@@ -226,7 +223,7 @@ static void the_end_cancels_the_job_that_runs_and_drops_the_others(void **state)
 }
 
 /* The end may come between any two steps of the thread. */
-static void the_end_settles_jobs_whose_followers_are_dropped(void **state) {
+FIXTURE_TEST(the_end_settles_jobs_whose_followers_are_dropped) {
     struct world *w = *state;
     w->calls.settle = settle;
     w->calls.batch = MANY;
@@ -245,7 +242,7 @@ static void the_end_settles_jobs_whose_followers_are_dropped(void **state) {
     }
 }
 
-static void a_job_that_cannot_be_canceled_is_left_with_its_thread(void **state) {
+FIXTURE_TEST(a_job_that_cannot_be_canceled_is_left_with_its_thread) {
     struct world *w = *state;
     w->jobs[0].waits_long = true;
     give(w, 0, 3);
@@ -258,7 +255,7 @@ static void a_job_that_cannot_be_canceled_is_left_with_its_thread(void **state) 
     assert_int_equal(w->jobs[0].number, UINT32_MAX);
 }
 
-static void an_end_with_patience_waits_for_an_idle_thread(void **state) {
+FIXTURE_TEST(an_end_with_patience_waits_for_an_idle_thread) {
     struct world *w = *state;
     for (unsigned i = 0; i < 200; i++) {
         struct worker *worker = worker_new(w->loop, &w->calls, w);
@@ -269,28 +266,9 @@ static void an_end_with_patience_waits_for_an_idle_thread(void **state) {
     }
 }
 
-static void a_worker_without_a_job_has_no_thread(void **state) {
+FIXTURE_TEST(a_worker_without_a_job_has_no_thread) {
     struct world *w = *state;
     worker_free(worker_new(w->loop, &w->calls, w), WORKER_DRAIN, 0);
     assert_null(worker_free(NULL, WORKER_DROP, 0));
     assert_int_equal(w->done, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(jobs_run_in_order_and_come_back_once),
-        TEST(a_job_may_be_given_while_one_comes_back),
-        TEST(jobs_are_settled_together_before_they_come_back),
-        TEST(a_job_that_is_going_to_wait_settles_the_others),
-        TEST(all_jobs_can_be_awaited),
-        TEST(the_end_runs_what_was_given),
-        TEST(the_end_cancels_the_job_that_runs_and_drops_the_others),
-        TEST(the_end_settles_jobs_whose_followers_are_dropped),
-        TEST(a_job_that_cannot_be_canceled_is_left_with_its_thread),
-        TEST(an_end_with_patience_waits_for_an_idle_thread),
-        TEST(a_worker_without_a_job_has_no_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

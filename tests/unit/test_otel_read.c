@@ -1,14 +1,10 @@
 /* Does the telemetry of an agent give the usage of its run, once, however it is counted and repeated? */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
+#include "harness/test.h"
 #include "otel/otlp_read.h"
 
 #define FIXTURES SOURCE_ROOT "/tests/fixtures/otel/"
@@ -67,11 +63,13 @@ static void feed_point(struct otlp_meter *meter, const char *metric, const char 
         assert_int_equal(got.cost_micro_usd, cost_);                                               \
     } while (0)
 
-static void nothing_told_is_not_zero(void **state) {
+#define RULE(name_) TEST_WITH(name_, setup, teardown)
+
+RULE(nothing_told_is_not_zero) {
     expect(*state, -1, -1, -1, -1);
 }
 
-static void deltas_are_added_and_cached_tokens_are_part_of_what_was_sent(void **state) {
+RULE(deltas_are_added_and_cached_tokens_are_part_of_what_was_sent) {
     feed(*state, OTLP_METRICS, "metrics_delta_1.json");
     expect(*state, 4312, 25, 4000, 1424);
     feed(*state, OTLP_METRICS, "metrics_delta_2.json");
@@ -79,7 +77,7 @@ static void deltas_are_added_and_cached_tokens_are_part_of_what_was_sent(void **
 }
 
 /* As a real client sent it, of a run whose own last word had the same numbers. */
-static void what_claude_code_sends_gives_what_it_says_at_its_end(void **state) {
+RULE(what_claude_code_sends_gives_what_it_says_at_its_end) {
     struct otlp_meter *counters = otlp_meter_new(NULL);
     feed(*state, OTLP_LOGS, "claude_logs.json");
     expect(*state, 4312, 25, 4000, 2848);
@@ -90,7 +88,7 @@ static void what_claude_code_sends_gives_what_it_says_at_its_end(void **state) {
     otlp_meter_free(counters);
 }
 
-static void a_body_that_is_sent_again_counts_once(void **state) {
+RULE(a_body_that_is_sent_again_counts_once) {
     for (int i = 0; i < 3; i++) {
         feed(*state, OTLP_METRICS, "metrics_delta_1.json");
         feed(*state, OTLP_LOGS, "logs_1.json");
@@ -98,7 +96,7 @@ static void a_body_that_is_sent_again_counts_once(void **state) {
     expect(*state, 4312, 25, 4000, 1424);
 }
 
-static void cumulative_counters_are_not_added_to_themselves(void **state) {
+RULE(cumulative_counters_are_not_added_to_themselves) {
     feed(*state, OTLP_METRICS, "metrics_cumulative_1.json");
     expect(*state, 4312, 25, 4000, 1424);
     feed(*state, OTLP_METRICS, "metrics_cumulative_2.json");
@@ -107,7 +105,7 @@ static void cumulative_counters_are_not_added_to_themselves(void **state) {
     expect(*state, 8622, 125, 8300, 4324);
 }
 
-static void a_cumulative_counter_that_begins_anew_goes_on(void **state) {
+RULE(a_cumulative_counter_that_begins_anew_goes_on) {
     const char *cost = "claude_code.cost.usage";
     feed_point(*state, cost, "2",
                "{\"asDouble\":0.5,\"startTimeUnixNano\":\"1\",\"timeUnixNano\":\"5\"}");
@@ -122,7 +120,7 @@ static void a_cumulative_counter_that_begins_anew_goes_on(void **state) {
     expect(*state, -1, -1, -1, 900000);
 }
 
-static void counters_and_events_tell_of_the_same_calls(void **state) {
+RULE(counters_and_events_tell_of_the_same_calls) {
     feed(*state, OTLP_LOGS, "logs_1.json");
     expect(*state, 4312, 25, 4000, 1424);
     feed(*state, OTLP_METRICS, "metrics_delta_1.json");
@@ -133,7 +131,7 @@ static void counters_and_events_tell_of_the_same_calls(void **state) {
     expect(*state, 8622, 125, 8300, 4324);
 }
 
-static void numbers_come_as_texts_and_as_numbers(void **state) {
+RULE(numbers_come_as_texts_and_as_numbers) {
     static const char *const forms[] = { "\"asInt\":\"5\"", "\"asInt\":5", "\"asDouble\":5.0",
                                          "\"asDouble\":\"5\"" };
     _cleanup_(strbuf_finish) struct strbuf point = STRBUF_INIT;
@@ -150,7 +148,7 @@ static void numbers_come_as_texts_and_as_numbers(void **state) {
     expect(*state, -1, 20, -1, -1);
 }
 
-static void series_are_told_apart_by_all_their_attributes(void **state) {
+RULE(series_are_told_apart_by_all_their_attributes) {
     static const char form[] =
         "{\"asInt\":\"%d\",\"timeUnixNano\":\"9\",\"attributes\":[{\"key\":\"type\",\"value\":"
         "{\"stringValue\":\"input\"}},{\"key\":\"query_source\",\"value\":{\"stringValue\":\"%s\"}}"
@@ -163,7 +161,7 @@ static void series_are_told_apart_by_all_their_attributes(void **state) {
     expect(*state, 7, -1, -1, -1);
 }
 
-static void what_is_unknown_or_impossible_is_skipped(void **state) {
+RULE(what_is_unknown_or_impossible_is_skipped) {
     static const char *const points[] = {
         "{\"asInt\":\"-5\"}",
         "{\"asInt\":\"0x10\"}",
@@ -191,13 +189,13 @@ static void what_is_unknown_or_impossible_is_skipped(void **state) {
     expect(*state, -1, -1, -1, -1);
 }
 
-static void an_empty_export_is_fine(void **state) {
+RULE(an_empty_export_is_fine) {
     assert_int_equal(feed_text(*state, OTLP_METRICS, "{}", NULL), 0);
     assert_int_equal(feed_text(*state, OTLP_LOGS, "{\"resourceLogs\":[]}", NULL), 0);
     expect(*state, -1, -1, -1, -1);
 }
 
-static void bad_bodies_get_one_sentence_and_count_nothing(void **state) {
+RULE(bad_bodies_get_one_sentence_and_count_nothing) {
     static const char *const bodies[] = {
         "",
         "x",
@@ -216,7 +214,7 @@ static void bad_bodies_get_one_sentence_and_count_nothing(void **state) {
     expect(*state, -1, -1, -1, -1);
 }
 
-static void too_many_series_are_left_out(void **state) {
+RULE(too_many_series_are_left_out) {
     char point[200];
     for (unsigned i = 0; i < OTLP_SERIES_MAX + 50; i++) {
         (void)snprintf(point, sizeof(point),
@@ -229,7 +227,7 @@ static void too_many_series_are_left_out(void **state) {
 }
 
 /* A run may say what it likes, again and again. */
-static void sums_end_where_numbers_do(void **state) {
+RULE(sums_end_where_numbers_do) {
     struct otlp_usage known = { .in = INT64_MAX - 5, .out = 1, .cached = -1, .cost_micro_usd = -1 };
     struct otlp_meter *meter = otlp_meter_new(&known);
     (void)state;
@@ -244,7 +242,7 @@ static void sums_end_where_numbers_do(void **state) {
     otlp_meter_free(meter);
 }
 
-static void after_a_restart_deltas_are_added_to_what_was_known(void **state) {
+RULE(after_a_restart_deltas_are_added_to_what_was_known) {
     struct otlp_usage known = { .in = 4312, .out = 25, .cached = -1, .cost_micro_usd = 1424 };
     struct otlp_meter *meter = otlp_meter_new(&known);
     (void)state;
@@ -258,27 +256,4 @@ static void after_a_restart_deltas_are_added_to_what_was_known(void **state) {
     feed(meter, OTLP_METRICS, "metrics_cumulative_2.json"); /* it has counted all along */
     expect(meter, 8622, 125, 8300, 4324);
     otlp_meter_free(meter);
-}
-
-#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        RULE(nothing_told_is_not_zero),
-        RULE(deltas_are_added_and_cached_tokens_are_part_of_what_was_sent),
-        RULE(what_claude_code_sends_gives_what_it_says_at_its_end),
-        RULE(a_body_that_is_sent_again_counts_once),
-        RULE(cumulative_counters_are_not_added_to_themselves),
-        RULE(a_cumulative_counter_that_begins_anew_goes_on),
-        RULE(counters_and_events_tell_of_the_same_calls),
-        RULE(numbers_come_as_texts_and_as_numbers),
-        RULE(series_are_told_apart_by_all_their_attributes),
-        RULE(what_is_unknown_or_impossible_is_skipped),
-        RULE(an_empty_export_is_fine),
-        RULE(bad_bodies_get_one_sentence_and_count_nothing),
-        RULE(too_many_series_are_left_out),
-        RULE(after_a_restart_deltas_are_added_to_what_was_known),
-        RULE(sums_end_where_numbers_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* Are the bodies that go out what a collector takes, with the names of the conventions? Read again with
  * another reader, as a collector would. */
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "otel/otlp_write.h"
 
 static const struct otlp_source source = { .version = "1.2.3", .instance = "a-home" };
@@ -88,7 +84,7 @@ static json_t *metrics_of(const struct otlp_totals *totals) {
     return parse(&out);
 }
 
-static void a_run_is_a_span_with_the_names_of_the_conventions(void **state) {
+TEST(a_run_is_a_span_with_the_names_of_the_conventions) {
     struct otlp_run run = a_run();
     json_t *root = spans_of(&run);
     const json_t *span = span_in(root);
@@ -117,7 +113,7 @@ static void a_run_is_a_span_with_the_names_of_the_conventions(void **state) {
     json_decref(root);
 }
 
-static void a_failed_run_has_an_error_type(void **state) {
+TEST(a_failed_run_has_an_error_type) {
     struct otlp_run run = a_run();
     (void)state;
     run.error_type = "limited";
@@ -130,7 +126,7 @@ static void a_failed_run_has_an_error_type(void **state) {
     json_decref(root);
 }
 
-static void what_is_not_known_is_left_out(void **state) {
+TEST(what_is_not_known_is_left_out) {
     struct otlp_run run = a_run();
     (void)state;
     run.tokens_in = run.tokens_out = run.tokens_cached = run.cost_micro_usd = -1;
@@ -147,7 +143,7 @@ static void what_is_not_known_is_left_out(void **state) {
     json_decref(root);
 }
 
-static void a_plain_command_is_a_span_and_no_agent(void **state) {
+TEST(a_plain_command_is_a_span_and_no_agent) {
     struct otlp_run run = a_run();
     struct otlp_totals *totals = otlp_totals_new(1);
     (void)state;
@@ -163,7 +159,7 @@ static void a_plain_command_is_a_span_and_no_agent(void **state) {
     otlp_totals_free(totals);
 }
 
-static void tokens_are_counted_since_the_beginning(void **state) {
+TEST(tokens_are_counted_since_the_beginning) {
     struct otlp_run run = a_run();
     struct otlp_totals *totals = otlp_totals_new(1794711590000);
     (void)state;
@@ -195,7 +191,7 @@ static void tokens_are_counted_since_the_beginning(void **state) {
     otlp_totals_free(totals);
 }
 
-static void durations_are_in_seconds_in_the_buckets_of_the_conventions(void **state) {
+TEST(durations_are_in_seconds_in_the_buckets_of_the_conventions) {
     struct otlp_run run = a_run(); /* 12.5 s: the bucket up to 12.8 */
     struct otlp_totals *totals = otlp_totals_new(1);
     (void)state;
@@ -217,7 +213,7 @@ static void durations_are_in_seconds_in_the_buckets_of_the_conventions(void **st
     otlp_totals_free(totals);
 }
 
-static void made_up_models_do_not_make_it_grow(void **state) {
+TEST(made_up_models_do_not_make_it_grow) {
     struct otlp_run run = a_run();
     struct otlp_totals *totals = otlp_totals_new(1);
     char model[32];
@@ -246,7 +242,7 @@ static void made_up_models_do_not_make_it_grow(void **state) {
     otlp_totals_free(totals);
 }
 
-static void a_run_has_the_same_ids_whoever_asks(void **state) {
+TEST(a_run_has_the_same_ids_whoever_asks) {
     _cleanup_(strbuf_finish) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     struct otlp_ids ids = otlp_ids_of("home", "web-17.2", 5);
     struct otlp_ids others[] = { otlp_ids_of("home", "web-17.3", 5),
@@ -263,18 +259,4 @@ static void a_run_has_the_same_ids_whoever_asks(void **state) {
         otlp_print_parent(&others[i], &b);
         assert_string_not_equal(strbuf_text(&a), strbuf_text(&b));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_a_span_with_the_names_of_the_conventions),
-        cmocka_unit_test(a_failed_run_has_an_error_type),
-        cmocka_unit_test(what_is_not_known_is_left_out),
-        cmocka_unit_test(a_plain_command_is_a_span_and_no_agent),
-        cmocka_unit_test(tokens_are_counted_since_the_beginning),
-        cmocka_unit_test(durations_are_in_seconds_in_the_buckets_of_the_conventions),
-        cmocka_unit_test(made_up_models_do_not_make_it_grow),
-        cmocka_unit_test(a_run_has_the_same_ids_whoever_asks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* The git folder of a run in a sandbox: what is copied into it, and what is believed of it afterwards. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "workspace/private_git.h"
 
@@ -77,8 +73,9 @@ static struct private_git_tips look(void) {
     return tips;
 }
 
-static void branches_and_settings_are_copied_and_objects_are_borrowed(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, begin, end)
+
+FIXTURE_TEST(branches_and_settings_are_copied_and_objects_are_borrowed) {
     put("common/objects/info/alternates", "../../other\n# a comment\n/does/not/exist\n");
     put("other/x", "");
     assert_false(private_git_is_there(at("data/web-1")));
@@ -93,8 +90,7 @@ static void branches_and_settings_are_copied_and_objects_are_borrowed(void **sta
     expect("data/web-1/common/objects/info/alternates", lines);
 }
 
-static void a_run_that_does_nothing_leaves_nothing(void **state) {
-    (void)state;
+FIXTURE_TEST(a_run_that_does_nothing_leaves_nothing) {
     assert_int_equal(make(NULL), 0);
     struct private_git_tips tips = look();
     assert_string_equal(tips.begin, TWO);
@@ -104,8 +100,7 @@ static void a_run_that_does_nothing_leaves_nothing(void **state) {
     assert_false(tips.has_objects);
 }
 
-static void a_branch_is_found_in_its_file_and_among_the_packed_ones(void **state) {
-    (void)state;
+FIXTURE_TEST(a_branch_is_found_in_its_file_and_among_the_packed_ones) {
     assert_int_equal(make(NULL), 0);
     put("data/web-1/common/refs/heads/" BRANCH, THREE "\n");
     put("data/web-1/common/objects/ab/cdef", "x");
@@ -121,15 +116,13 @@ static void a_branch_is_found_in_its_file_and_among_the_packed_ones(void **state
     assert_string_equal(look().branch, "");
 }
 
-static void packs_are_objects_too(void **state) {
-    (void)state;
+FIXTURE_TEST(packs_are_objects_too) {
     assert_int_equal(make(NULL), 0);
     put("data/web-1/common/objects/pack/pack-1.pack", "x");
     assert_true(look().has_objects);
 }
 
-static void another_branch_and_none_are_told_apart(void **state) {
-    (void)state;
+FIXTURE_TEST(another_branch_and_none_are_told_apart) {
     assert_int_equal(make(NULL), 0);
     put("own/HEAD", "ref: refs/heads/feature/a\n");
     assert_string_equal(look().head, THREE);
@@ -140,8 +133,7 @@ static void another_branch_and_none_are_told_apart(void **state) {
 }
 
 /* None of it may be followed, waited for, or taken for a commit. */
-static void what_a_run_puts_in_place_of_a_branch_is_not_believed(void **state) {
-    (void)state;
+FIXTURE_TEST(what_a_run_puts_in_place_of_a_branch_is_not_believed) {
     static const char *const heads[] = { "ref: refs/heads/../../../outside\n",
                                          "ref: /etc/passwd\n",
                                          "ref: refs/tags/x\n",
@@ -171,8 +163,7 @@ static void what_a_run_puts_in_place_of_a_branch_is_not_believed(void **state) {
     assert_true(private_git_read(at("data/web-1"), at("own"), BRANCH, &tips, NULL) < 0);
 }
 
-static void what_cannot_be_copied_is_refused_in_words(void **state) {
-    (void)state;
+FIXTURE_TEST(what_cannot_be_copied_is_refused_in_words) {
     struct error err = { 0 };
     char path[64];
     assert_int_equal(mkdir(at("common/reftable"), 0700), 0);
@@ -188,18 +179,4 @@ static void what_cannot_be_copied_is_refused_in_words(void **state) {
     assert_int_equal(make(&err), -E2BIG);
     assert_non_null(strstr(err.text, "git pack-refs --all"));
     assert_false(private_git_is_there(at("data/web-1")));
-}
-
-int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(branches_and_settings_are_copied_and_objects_are_borrowed),
-        TEST(a_run_that_does_nothing_leaves_nothing),
-        TEST(a_branch_is_found_in_its_file_and_among_the_packed_ones),
-        TEST(packs_are_objects_too),
-        TEST(another_branch_and_none_are_told_apart),
-        TEST(what_a_run_puts_in_place_of_a_branch_is_not_believed),
-        TEST(what_cannot_be_copied_is_refused_in_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_sandbox_words.c: rules become words, outer ones first, and none without effect. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
+#include "harness/test.h"
 #include "sandbox/sandbox.h"
 
 static struct sandbox_plan plan;
@@ -60,8 +55,9 @@ static void expect_rules(const char *wanted) {
     assert_string_equal(rules_of(build()), wanted);
 }
 
-static void it_is_apart_from_the_rest(void **state) {
-    (void)state;
+#define EACH(name_) TEST_WITH(name_, set_up, tear_down)
+
+EACH(it_is_apart_from_the_rest) {
     assert_string_equal(build(),
                         "/usr/bin/bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts "
                         "--unshare-cgroup-try --cap-drop ALL --die-with-parent --ro-bind / / "
@@ -70,16 +66,14 @@ static void it_is_apart_from_the_rest(void **state) {
     assert_non_null(strstr(build(), " --unshare-net "));
 }
 
-static void the_kernel_is_closed_to_root(void **state) {
-    (void)state;
+EACH(the_kernel_is_closed_to_root) {
     assert_null(strstr(build(), "/proc/sys"));
     plan.is_root = true;
     assert_non_null(strstr(build(), "--ro-bind-try /proc/sys /proc/sys "));
     assert_non_null(strstr(build(), "--ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger "));
 }
 
-static void outer_rules_come_first(void **state) {
-    (void)state;
+EACH(outer_rules_come_first) {
     sandbox_add(&plan, SANDBOX_WRITE, "/home/me/src/web", NULL);
     sandbox_add(&plan, SANDBOX_READ, "/home/me/src/web/.git", NULL);
     sandbox_add(&plan, SANDBOX_EMPTY, "/home/me", NULL);
@@ -91,8 +85,7 @@ static void outer_rules_come_first(void **state) {
                  "--ro-bind /home/me/src/web/.git /home/me/src/web/.git ");
 }
 
-static void names_with_low_bytes_do_not_come_between(void **state) {
-    (void)state;
+EACH(names_with_low_bytes_do_not_come_between) {
     sandbox_add(&plan, SANDBOX_WRITE, "/a/x", NULL);
     sandbox_add(&plan, SANDBOX_EMPTY, "/a", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/a-b", NULL);
@@ -100,8 +93,7 @@ static void names_with_low_bytes_do_not_come_between(void **state) {
     expect_rules("--perms 0755 --tmpfs /a --bind /a/x /a/x --bind /a b /a b --bind /a-b /a-b ");
 }
 
-static void the_last_rule_of_a_path_holds(void **state) {
-    (void)state;
+EACH(the_last_rule_of_a_path_holds) {
     sandbox_add(&plan, SANDBOX_READ, "/home/me/.claude", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/home/me/.claude", NULL);
     sandbox_add(&plan, SANDBOX_EMPTY, "/home/me/.claude", NULL);
@@ -109,8 +101,7 @@ static void the_last_rule_of_a_path_holds(void **state) {
     assert_int_equal(sandbox_access_of(&plan, "/home/me/.claude/x"), SANDBOX_EMPTY);
 }
 
-static void what_changes_nothing_is_left_out(void **state) {
-    (void)state;
+EACH(what_changes_nothing_is_left_out) {
     sandbox_add(&plan, SANDBOX_READ, "/usr", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/w", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/w/build", NULL);
@@ -120,8 +111,7 @@ static void what_changes_nothing_is_left_out(void **state) {
     expect_rules("--perms 0755 --tmpfs /h --dir /h/.config --bind /w /w ");
 }
 
-static void a_closed_folder_is_closed_at_the_end(void **state) {
-    (void)state;
+EACH(a_closed_folder_is_closed_at_the_end) {
     sandbox_add(&plan, SANDBOX_EMPTY, "/h", NULL);
     sandbox_add(&plan, SANDBOX_CLOSED, "/h/data", NULL);
     sandbox_add(&plan, SANDBOX_CLOSED, "/h/data/runs", NULL);
@@ -133,8 +123,7 @@ static void a_closed_folder_is_closed_at_the_end(void **state) {
     assert_false(sandbox_is_hidden(&plan, "/h/data/runs/1/tmp/x"));
 }
 
-static void links_lead_to_what_is_shown_elsewhere(void **state) {
-    (void)state;
+EACH(links_lead_to_what_is_shown_elsewhere) {
     sandbox_add(&plan, SANDBOX_EMPTY, "/h", NULL);
     sandbox_add(&plan, SANDBOX_LINK, "/h/src", "/data/src");
     sandbox_add(&plan, SANDBOX_LINK, "/srv/src", "/data/src"); /* it is there as it is */
@@ -144,8 +133,7 @@ static void links_lead_to_what_is_shown_elsewhere(void **state) {
                  "--symlink /data/src /h/src --bind-try /h/tmp /h/tmp ");
 }
 
-static void another_source_is_another_content(void **state) {
-    (void)state;
+EACH(another_source_is_another_content) {
     sandbox_add(&plan, SANDBOX_WRITE, "/h", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/h/.cache", "/data/cache/web");
     sandbox_add(&plan, SANDBOX_WRITE, "/h/.cache/mine", NULL);
@@ -153,8 +141,7 @@ static void another_source_is_another_content(void **state) {
                  "--bind /h/.cache/mine /h/.cache/mine ");
 }
 
-static void files_devices_and_shared_folders(void **state) {
-    (void)state;
+EACH(files_devices_and_shared_folders) {
     sandbox_add(&plan, SANDBOX_EMPTY, "/tmp", NULL);
     sandbox_add(&plan, SANDBOX_BLANK, "/etc/secret", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/dev/dri", NULL);
@@ -162,8 +149,7 @@ static void files_devices_and_shared_folders(void **state) {
                  "--perms 1777 --tmpfs /tmp ");
 }
 
-static void what_a_path_gets(void **state) {
-    (void)state;
+EACH(what_a_path_gets) {
     sandbox_add(&plan, SANDBOX_EMPTY, "/home/me", NULL);
     sandbox_add(&plan, SANDBOX_WRITE, "/home/me/w", NULL);
     assert_int_equal(sandbox_access_of(&plan, "/usr/bin"), SANDBOX_READ);
@@ -176,8 +162,7 @@ static void what_a_path_gets(void **state) {
     assert_false(sandbox_is_inside("/a/b", "/a"));
 }
 
-static void podman_gets_the_same_plan(void **state) {
-    (void)state;
+EACH(podman_gets_the_same_plan) {
     plan.kind = SANDBOX_PODMAN;
     plan.program = "/usr/bin/podman";
     plan.image = "localhost/agents";
@@ -209,8 +194,7 @@ static void expect_refused(const char *wanted) {
         fail_msg("no '%s' in: %s", wanted, err.text);
 }
 
-static void podman_refuses_what_it_cannot_say(void **state) {
-    (void)state;
+EACH(podman_refuses_what_it_cannot_say) {
     plan.kind = SANDBOX_PODMAN;
     plan.program = "/usr/bin/podman";
     plan.shim = "/opt/sluice-shim";
@@ -220,8 +204,7 @@ static void podman_refuses_what_it_cannot_say(void **state) {
     expect_refused("has a ':'");
 }
 
-static void other_programs_get_the_paths_of_the_run(void **state) {
-    (void)state;
+EACH(other_programs_get_the_paths_of_the_run) {
     static const char *const wrap[] = { "firejail", "--private={workspace}", "{home}/{run}{", "--",
                                         NULL };
     plan.kind = SANDBOX_WRAP;
@@ -235,8 +218,7 @@ static void other_programs_get_the_paths_of_the_run(void **state) {
                         "/usr/bin/firejail --private=/w/a b /data//data/runs/web-1/1{ -- ");
 }
 
-static void variables_that_run_code_are_known(void **state) {
-    (void)state;
+EACH(variables_that_run_code_are_known) {
     static const char *const unsafe[] = {
         "LD_PRELOAD=x", "LD_LIBRARY_PATH=x", "BASH_ENV=x",
         "PATH=/tmp",    "PYTHONPATH=.",      "NODE_OPTIONS=-r x"
@@ -248,32 +230,8 @@ static void variables_that_run_code_are_known(void **state) {
         assert_false(sandbox_is_unsafe_variable(safe[i]));
 }
 
-static void kinds_have_names(void **state) {
-    (void)state;
+EACH(kinds_have_names) {
     for (int kind = 0; kind < SANDBOX_KIND_MAX; kind++)
         assert_int_equal(sandbox_kind_find(sandbox_kind_name((enum sandbox_kind)kind)), kind);
     assert_int_equal(sandbox_kind_find("auto"), SANDBOX_KIND_MAX);
-}
-
-int main(void) {
-#define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        EACH(it_is_apart_from_the_rest),
-        EACH(the_kernel_is_closed_to_root),
-        EACH(outer_rules_come_first),
-        EACH(names_with_low_bytes_do_not_come_between),
-        EACH(the_last_rule_of_a_path_holds),
-        EACH(what_changes_nothing_is_left_out),
-        EACH(a_closed_folder_is_closed_at_the_end),
-        EACH(links_lead_to_what_is_shown_elsewhere),
-        EACH(another_source_is_another_content),
-        EACH(files_devices_and_shared_folders),
-        EACH(what_a_path_gets),
-        EACH(podman_gets_the_same_plan),
-        EACH(podman_refuses_what_it_cannot_say),
-        EACH(other_programs_get_the_paths_of_the_run),
-        EACH(variables_that_run_code_are_known),
-        EACH(kinds_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

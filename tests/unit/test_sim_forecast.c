@@ -1,12 +1,7 @@
 /* test_sim_forecast.c: when would it start? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "sim/forecast.h"
 
 #define NOW DAYS(20000)
@@ -77,8 +72,7 @@ static struct forecast run_with(const struct core *core, struct forecast_options
     return forecast;
 }
 
-static void those_behind_start_when_those_before_are_over(void **state) {
-    (void)state;
+TEST(those_behind_start_when_those_before_are_over) {
     struct core *core = core_with(1);
     add(core, task(1, FIX));
     add(core, task(2, PLAN)); /* has no mean of its own: the project's */
@@ -96,8 +90,7 @@ static void those_behind_start_when_those_before_are_over(void **state) {
     core_free(core);
 }
 
-static void the_order_is_that_of_the_starts_and_has_each_task_once(void **state) {
-    (void)state;
+TEST(the_order_is_that_of_the_starts_and_has_each_task_once) {
     struct core *core = core_with(2); /* two start at one moment: the times alone do not say it */
     struct task_spec first = task(3, FIX);
     first.priority = -1;
@@ -117,8 +110,7 @@ static void the_order_is_that_of_the_starts_and_has_each_task_once(void **state)
     core_free(core);
 }
 
-static void what_runs_already_ends_a_mean_after_its_start(void **state) {
-    (void)state;
+TEST(what_runs_already_ends_a_mean_after_its_start) {
     struct core *core = core_with(2);
     struct task_spec early = task(1, FIX), late = task(2, FIX);
     early.state = late.state = TASK_RUNNING;
@@ -137,8 +129,7 @@ static void what_runs_already_ends_a_mean_after_its_start(void **state) {
     core_free(core);
 }
 
-static void ends_are_told_in_their_order_if_they_are_wanted(void **state) {
-    (void)state;
+TEST(ends_are_told_in_their_order_if_they_are_wanted) {
     struct core *core = core_with(2);
     struct task_spec early = task(1, FIX);
     early.state = TASK_RUNNING;
@@ -161,8 +152,7 @@ static void ends_are_told_in_their_order_if_they_are_wanted(void **state) {
     core_free(core);
 }
 
-static void numbers_may_be_in_the_millions(void **state) {
-    (void)state;
+TEST(numbers_may_be_in_the_millions) {
     struct core *core = core_with(1);
     add(core, task(UINT64_C(900000001), FIX));
     add(core, task(UINT64_C(900000002), FIX));
@@ -173,8 +163,7 @@ static void numbers_may_be_in_the_millions(void **state) {
     core_free(core);
 }
 
-static void dependencies_start_after_what_they_need(void **state) {
-    (void)state;
+TEST(dependencies_start_after_what_they_need) {
     struct core *core = core_with(8);
     const task_id on[] = { 1 };
     struct task_spec second = task(2, PLAN);
@@ -188,8 +177,7 @@ static void dependencies_start_after_what_they_need(void **state) {
     core_free(core);
 }
 
-static void nobody_knows_what_waits_for_a_person(void **state) {
-    (void)state;
+TEST(nobody_knows_what_waits_for_a_person) {
     struct core *core = core_with(8);
     const task_id on[] = { 1 };
     struct task_spec reviewed = task(1, FIX), behind = task(2, FIX), held = task(3, FIX);
@@ -209,8 +197,7 @@ static void nobody_knows_what_waits_for_a_person(void **state) {
     core_free(core);
 }
 
-static void a_backoff_is_waited_for_and_then_one_goes_first(void **state) {
-    (void)state;
+TEST(a_backoff_is_waited_for_and_then_one_goes_first) {
     struct core *core = core_with(8);
     struct policy policy;
     policy_default(&policy);
@@ -231,8 +218,7 @@ static void a_backoff_is_waited_for_and_then_one_goes_first(void **state) {
     core_free(core);
 }
 
-static void it_ends_at_its_steps_and_at_its_horizon(void **state) {
-    (void)state;
+TEST(it_ends_at_its_steps_and_at_its_horizon) {
     struct core *core = core_with(1);
     for (task_id id = 1; id <= 100; id++)
         add(core, task(id, FIX));
@@ -249,8 +235,7 @@ static void it_ends_at_its_steps_and_at_its_horizon(void **state) {
     core_free(core);
 }
 
-static void a_project_without_a_mean_takes_the_default(void **state) {
-    (void)state;
+TEST(a_project_without_a_mean_takes_the_default) {
     struct core *core = core_with(1);
     struct forecast f = { 0 };
     add(core, task(1, FIX));
@@ -264,20 +249,4 @@ static void a_project_without_a_mean_takes_the_default(void **state) {
     forecast_finish(&f);
     core_free(copy);
     core_free(core);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_is_that_of_the_starts_and_has_each_task_once),
-        cmocka_unit_test(those_behind_start_when_those_before_are_over),
-        cmocka_unit_test(what_runs_already_ends_a_mean_after_its_start),
-        cmocka_unit_test(ends_are_told_in_their_order_if_they_are_wanted),
-        cmocka_unit_test(numbers_may_be_in_the_millions),
-        cmocka_unit_test(dependencies_start_after_what_they_need),
-        cmocka_unit_test(nobody_knows_what_waits_for_a_person),
-        cmocka_unit_test(a_backoff_is_waited_for_and_then_one_goes_first),
-        cmocka_unit_test(it_ends_at_its_steps_and_at_its_horizon),
-        cmocka_unit_test(a_project_without_a_mean_takes_the_default),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* test_sim_play.c: small queues whose course can be worked out by hand. */
 #include <stdlib.h>
 
+#include "harness/test.h"
 #include "test_sim_fixture.h"
 
 /* Every run takes a minute and uses 1,000 tokens. */
 #define MINUTE_RUNS "\"sim\": {\"kinds\": {\"*\": {\"duration_s\": 60, \"tokens\": 1000}}}"
 
-static void four_minutes_of_work_on_two_places_take_two(void **state) {
-    (void)state;
+TEST(four_minutes_of_work_on_two_places_take_two) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 1000000, \"config\": {\"limits\": {\"runs\": 2}}, " MINUTE_RUNS ","
@@ -32,8 +32,7 @@ static void four_minutes_of_work_on_two_places_take_two(void **state) {
     sim_test_finish(&t);
 }
 
-static void half_empty_places_are_half_used(void **state) {
-    (void)state;
+TEST(half_empty_places_are_half_used) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 4}}, " MINUTE_RUNS ","
@@ -50,8 +49,7 @@ static void half_empty_places_are_half_used(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_chain_runs_one_after_the_other_and_does_not_wait(void **state) {
-    (void)state;
+TEST(a_chain_runs_one_after_the_other_and_does_not_wait) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, " MINUTE_RUNS ", \"tasks\": [{\"id\": \"a-1\"},"
@@ -64,8 +62,7 @@ static void a_chain_runs_one_after_the_other_and_does_not_wait(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_retry_comes_after_its_backoff(void **state) {
-    (void)state;
+TEST(a_retry_comes_after_its_backoff) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"config\": {\"retry\": {\"failed\": {\"max\": 2, \"delay_s\": 10,"
@@ -83,8 +80,7 @@ static void a_retry_comes_after_its_backoff(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_loop_that_fails_its_checks_begins_again(void **state) {
-    (void)state;
+TEST(a_loop_that_fails_its_checks_begins_again) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"config\": {\"retry\": {\"unfinished\": {\"max\": 1,"
@@ -99,8 +95,7 @@ static void a_loop_that_fails_its_checks_begins_again(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_kind_is_capped(void **state) {
-    (void)state;
+TEST(a_kind_is_capped) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 4},"
@@ -118,8 +113,7 @@ static void a_kind_is_capped(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_rate_limit_closes_its_account_for_longer_and_longer(void **state) {
-    (void)state;
+TEST(a_rate_limit_closes_its_account_for_longer_and_longer) {
     struct sim_test t;
     const struct sim_options options = { 1, SECONDS(60), TIME_NEVER, 0 };
     sim_test_play(&t,
@@ -139,8 +133,7 @@ static void a_rate_limit_closes_its_account_for_longer_and_longer(void **state) 
     sim_test_finish(&t);
 }
 
-static void without_an_account_nothing_is_limited(void **state) {
-    (void)state;
+TEST(without_an_account_nothing_is_limited) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"tasks\": [{\"id\": \"a-1\","
@@ -151,8 +144,7 @@ static void without_an_account_nothing_is_limited(void **state) {
     sim_test_finish(&t);
 }
 
-static void what_runs_already_goes_on(void **state) {
-    (void)state;
+TEST(what_runs_already_goes_on) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 1000000, \"config\": {\"limits\": {\"runs\": 1}}, " MINUTE_RUNS ","
@@ -167,8 +159,7 @@ static void what_runs_already_goes_on(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_workspace_is_free_when_the_run_that_locked_it_ends(void **state) {
-    (void)state;
+TEST(a_workspace_is_free_when_the_run_that_locked_it_ends) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"workspaces\": {\"w\": \"a-1\"}, " MINUTE_RUNS ","
@@ -184,8 +175,7 @@ static const char review_queue[] =
     "{\"now\": 0, " MINUTE_RUNS ", \"tasks\": [{\"id\": \"a-1\", \"review\": true},"
     "{\"id\": \"a-2\", \"depends_on\": [\"a-1\"]}]}";
 
-static void what_waits_for_a_person_stays_and_is_reported(void **state) {
-    (void)state;
+TEST(what_waits_for_a_person_stays_and_is_reported) {
     struct sim_test t;
     sim_test_play(&t, review_queue, NULL, NULL);
     assert_int_equal(t.result.how, SIM_STUCK);
@@ -197,8 +187,7 @@ static void what_waits_for_a_person_stays_and_is_reported(void **state) {
     sim_test_finish(&t);
 }
 
-static void what_waits_for_a_person_is_approved_when_asked_for(void **state) {
-    (void)state;
+TEST(what_waits_for_a_person_is_approved_when_asked_for) {
     struct sim_test t;
     const struct sim_options options = { 1, DAYS(30), MINUTES(10), 0 };
     sim_test_play(&t, review_queue, NULL, &options);
@@ -208,8 +197,7 @@ static void what_waits_for_a_person_is_approved_when_asked_for(void **state) {
     sim_test_finish(&t);
 }
 
-static void a_parent_that_is_done_leaves_what_its_children_need(void **state) {
-    (void)state;
+TEST(a_parent_that_is_done_leaves_what_its_children_need) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, " MINUTE_RUNS ", \"tasks\": [{\"id\": \"a-1\"},"
@@ -220,8 +208,7 @@ static void a_parent_that_is_done_leaves_what_its_children_need(void **state) {
     sim_test_finish(&t);
 }
 
-static void the_horizon_cuts_what_still_runs(void **state) {
-    (void)state;
+TEST(the_horizon_cuts_what_still_runs) {
     struct sim_test t;
     const struct sim_options options = { 1, SECONDS(90), TIME_NEVER, 0 };
     sim_test_play(&t,
@@ -239,8 +226,7 @@ static void the_horizon_cuts_what_still_runs(void **state) {
     sim_test_finish(&t);
 }
 
-static void too_many_steps_end_the_play(void **state) {
-    (void)state;
+TEST(too_many_steps_end_the_play) {
     struct sim_test t;
     const struct sim_options options = { 1, DAYS(30), TIME_NEVER, 500 };
     sim_test_play(&t,
@@ -252,8 +238,7 @@ static void too_many_steps_end_the_play(void **state) {
     sim_test_finish(&t);
 }
 
-static void nothing_to_do_takes_no_time(void **state) {
-    (void)state;
+TEST(nothing_to_do_takes_no_time) {
     struct sim_test t;
     sim_test_play(&t, "{\"now\": 5, \"tasks\": [{\"id\": \"a-1\", \"state\": \"done\"}]}", NULL,
                   NULL);
@@ -284,8 +269,7 @@ static char *two_projects(unsigned tasks, const char *weights[2]) {
     return strbuf_take(&out);
 }
 
-static void projects_get_tokens_three_to_one(void **state) {
-    (void)state;
+TEST(projects_get_tokens_three_to_one) {
     struct sim_test t;
     char *json = two_projects(400, (const char *[]){ "3", "1" });
     const struct sim_options options = { 1, HOURS(1), TIME_NEVER, 0 };
@@ -307,8 +291,7 @@ static void projects_get_tokens_three_to_one(void **state) {
     free(json);
 }
 
-static void projects_without_weights_share_equally(void **state) {
-    (void)state;
+TEST(projects_without_weights_share_equally) {
     struct sim_test t;
     char *json = two_projects(100, (const char *[]){ "0", "0" });
     sim_test_play(&t, json, NULL, NULL);
@@ -319,8 +302,7 @@ static void projects_without_weights_share_equally(void **state) {
     free(json);
 }
 
-static void the_same_seed_gives_the_same_bytes(void **state) {
-    (void)state;
+TEST(the_same_seed_gives_the_same_bytes) {
     char *json = two_projects(60, (const char *[]){ "2", "1" });
     struct strbuf text[3] = { STRBUF_INIT, STRBUF_INIT, STRBUF_INIT };
     for (size_t i = 0; i < ARRAY_SIZE(text); i++) {
@@ -337,8 +319,7 @@ static void the_same_seed_gives_the_same_bytes(void **state) {
     free(json);
 }
 
-static void another_setting_does_not_change_the_luck_of_a_task(void **state) {
-    (void)state;
+TEST(another_setting_does_not_change_the_luck_of_a_task) {
     char *json = two_projects(60, (const char *[]){ "2", "1" });
     struct sim_test t, other;
     sim_test_play(&t, json, NULL, NULL);
@@ -356,30 +337,4 @@ static void another_setting_does_not_change_the_luck_of_a_task(void **state) {
     sim_test_finish(&other);
     sim_test_finish(&t);
     free(json);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_minutes_of_work_on_two_places_take_two),
-        cmocka_unit_test(half_empty_places_are_half_used),
-        cmocka_unit_test(a_chain_runs_one_after_the_other_and_does_not_wait),
-        cmocka_unit_test(a_retry_comes_after_its_backoff),
-        cmocka_unit_test(a_loop_that_fails_its_checks_begins_again),
-        cmocka_unit_test(a_kind_is_capped),
-        cmocka_unit_test(a_rate_limit_closes_its_account_for_longer_and_longer),
-        cmocka_unit_test(without_an_account_nothing_is_limited),
-        cmocka_unit_test(what_runs_already_goes_on),
-        cmocka_unit_test(a_workspace_is_free_when_the_run_that_locked_it_ends),
-        cmocka_unit_test(what_waits_for_a_person_stays_and_is_reported),
-        cmocka_unit_test(what_waits_for_a_person_is_approved_when_asked_for),
-        cmocka_unit_test(a_parent_that_is_done_leaves_what_its_children_need),
-        cmocka_unit_test(the_horizon_cuts_what_still_runs),
-        cmocka_unit_test(too_many_steps_end_the_play),
-        cmocka_unit_test(nothing_to_do_takes_no_time),
-        cmocka_unit_test(projects_get_tokens_three_to_one),
-        cmocka_unit_test(projects_without_weights_share_equally),
-        cmocka_unit_test(the_same_seed_gives_the_same_bytes),
-        cmocka_unit_test(another_setting_does_not_change_the_luck_of_a_task),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

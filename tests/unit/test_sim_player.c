@@ -3,14 +3,9 @@
  * The functions of core.h are written here again, so that the core can do what the real one never
  * should: ask to be woken at once for ever, or stop a run in the middle. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/test.h"
 #include "sim/player.h"
 
 struct core {
@@ -113,8 +108,7 @@ static int play(struct sim_play *ret, struct error *err) {
     return sim_play_run(&world, &options, ret, err);
 }
 
-static void a_core_that_never_sleeps_is_an_error_and_no_hang(void **state) {
-    (void)state;
+TEST(a_core_that_never_sleeps_is_an_error_and_no_hang) {
     script = (struct core){ .always_awake = true };
     struct sim_play result = { 0 };
     struct error err = { 0 };
@@ -123,8 +117,7 @@ static void a_core_that_never_sleeps_is_an_error_and_no_hang(void **state) {
     assert_true(script.decisions < 100);
 }
 
-static void a_run_that_is_stopped_ends_as_canceled_after_the_grace(void **state) {
-    (void)state;
+TEST(a_run_that_is_stopped_ends_as_canceled_after_the_grace) {
     script = (struct core){ .stops = true };
     struct sim_play result = { 0 };
     assert_int_equal(play(&result, NULL), 0);
@@ -134,8 +127,7 @@ static void a_run_that_is_stopped_ends_as_canceled_after_the_grace(void **state)
     sim_play_finish(&result);
 }
 
-static void a_run_that_is_left_alone_ends_by_its_hint(void **state) {
-    (void)state;
+TEST(a_run_that_is_left_alone_ends_by_its_hint) {
     script = (struct core){ 0 };
     struct sim_play result = { 0 };
     assert_int_equal(play(&result, NULL), 0);
@@ -143,13 +135,4 @@ static void a_run_that_is_left_alone_ends_by_its_hint(void **state) {
     assert_int_equal(script.ended_at, SECONDS(60));
     assert_int_equal(result.how, SIM_DRAINED);
     sim_play_finish(&result);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_core_that_never_sleeps_is_an_error_and_no_hang),
-        cmocka_unit_test(a_run_that_is_stopped_ends_as_canceled_after_the_grace),
-        cmocka_unit_test(a_run_that_is_left_alone_ends_by_its_hint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "harness/test.h"
 #include "sim/axis.h"
 #include "sim/svg.h"
 #include "sim/table.h"
@@ -23,8 +24,7 @@ static const char tiny[] =
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-static void durations_have_their_two_largest_units(void **state) {
-    (void)state;
+TEST(durations_have_their_two_largest_units) {
     static const struct {
         time_ms span;
         const char *text;
@@ -48,8 +48,7 @@ static void durations_have_their_two_largest_units(void **state) {
     }
 }
 
-static void counts_and_parts_are_readable(void **state) {
-    (void)state;
+TEST(counts_and_parts_are_readable) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     text_count(&out, 1234567);
     strbuf_putc(&out, ' ');
@@ -65,8 +64,7 @@ static void counts_and_parts_are_readable(void **state) {
     assert_string_equal(strbuf_text(&out), "1,234,567 -1,000 7 50 % 1.2 % 100 %");
 }
 
-static void names_are_cut_and_cannot_move_the_cursor(void **state) {
-    (void)state;
+TEST(names_are_cut_and_cannot_move_the_cursor) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     assert_int_equal(text_name(&out, "a\x1b[2Jb\x7f\xc2\x9b\xff", 20, true), 9);
     assert_string_equal(strbuf_text(&out), "a?[2Jb???");
@@ -78,8 +76,7 @@ static void names_are_cut_and_cannot_move_the_cursor(void **state) {
     assert_string_equal(strbuf_text(&out), "漢字~");
 }
 
-static void an_axis_has_round_marks_and_not_too_many(void **state) {
-    (void)state;
+TEST(an_axis_has_round_marks_and_not_too_many) {
     for (time_ms span = 1; span < DAYS(4000); span = span * 3 / 2 + 1) {
         struct axis axis = axis_choose(span, 10);
         assert_true(axis.span / axis.step <= 10);
@@ -95,8 +92,7 @@ static void an_axis_has_round_marks_and_not_too_many(void **state) {
 
 /* --- chart ----------------------------------------------------------------------------------- */
 
-static void the_chart_of_few_tasks_has_a_row_for_each(void **state) {
-    (void)state;
+TEST(the_chart_of_few_tasks_has_a_row_for_each) {
     struct sim_test t;
     sim_test_play(&t, tiny, NULL, NULL);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -132,8 +128,7 @@ static char *many_tasks(unsigned count) {
     return strbuf_take(&out);
 }
 
-static void the_chart_of_many_tasks_has_a_lane_per_project(void **state) {
-    (void)state;
+TEST(the_chart_of_many_tasks_has_a_lane_per_project) {
     struct sim_test t;
     char *json = many_tasks(48);
     sim_test_play(&t, json, NULL, NULL);
@@ -151,8 +146,7 @@ static void the_chart_of_many_tasks_has_a_lane_per_project(void **state) {
     free(json);
 }
 
-static void a_play_without_runs_has_no_chart(void **state) {
-    (void)state;
+TEST(a_play_without_runs_has_no_chart) {
     struct sim_test t;
     sim_test_play(&t, "{\"now\": 0, \"paused\": true, \"tasks\": [{\"id\": \"a\"}]}", NULL, NULL);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -166,8 +160,7 @@ static void a_play_without_runs_has_no_chart(void **state) {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-static void the_report_says_what_happened(void **state) {
-    (void)state;
+TEST(the_report_says_what_happened) {
     struct sim_test t;
     sim_test_play(&t, tiny, NULL, NULL);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -181,8 +174,7 @@ static void the_report_says_what_happened(void **state) {
     sim_test_finish(&t);
 }
 
-static void two_plays_are_compared_side_by_side(void **state) {
-    (void)state;
+TEST(two_plays_are_compared_side_by_side) {
     static const char queue[] =
         "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 1}},"
         "\"sim\": {\"kinds\": {\"*\": {\"duration_s\": 60, \"tokens\": 1000}}},"
@@ -212,8 +204,7 @@ static void two_plays_are_compared_side_by_side(void **state) {
     sim_test_finish(&now);
 }
 
-static void the_json_has_the_documented_keys(void **state) {
-    (void)state;
+TEST(the_json_has_the_documented_keys) {
     static const char *const keys[] = {
         "seed",
         "result",
@@ -319,8 +310,7 @@ static void assert_well_formed(const char *at) {
     assert_int_equal(depth, 0);
 }
 
-static void the_svg_is_well_formed_and_escapes_names(void **state) {
-    (void)state;
+TEST(the_svg_is_well_formed_and_escapes_names) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"tasks\": [{\"id\": \"a<b>&\\\"c\", \"project\": \"<p>\","
@@ -341,8 +331,7 @@ static void the_svg_is_well_formed_and_escapes_names(void **state) {
     sim_test_finish(&t);
 }
 
-static void the_svg_of_any_size_is_well_formed(void **state) {
-    (void)state;
+TEST(the_svg_of_any_size_is_well_formed) {
     static const unsigned sizes[] = { 1, 60, 61, 2900, 4000 };
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         struct sim_test t;
@@ -355,22 +344,4 @@ static void the_svg_of_any_size_is_well_formed(void **state) {
         sim_test_finish(&t);
         free(json);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_have_their_two_largest_units),
-        cmocka_unit_test(counts_and_parts_are_readable),
-        cmocka_unit_test(names_are_cut_and_cannot_move_the_cursor),
-        cmocka_unit_test(an_axis_has_round_marks_and_not_too_many),
-        cmocka_unit_test(the_chart_of_few_tasks_has_a_row_for_each),
-        cmocka_unit_test(the_chart_of_many_tasks_has_a_lane_per_project),
-        cmocka_unit_test(a_play_without_runs_has_no_chart),
-        cmocka_unit_test(the_report_says_what_happened),
-        cmocka_unit_test(two_plays_are_compared_side_by_side),
-        cmocka_unit_test(the_json_has_the_documented_keys),
-        cmocka_unit_test(the_svg_is_well_formed_and_escapes_names),
-        cmocka_unit_test(the_svg_of_any_size_is_well_formed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

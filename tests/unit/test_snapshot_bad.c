@@ -2,18 +2,13 @@
  *
  * One row per rule: the text of the file, called q.json, and what the user reads. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "harness/test.h"
 #include "snapshot/json_stream.h"
 #include "snapshot/snapshot.h"
 
@@ -48,8 +43,7 @@ static void check(const struct bad *rows, size_t count) {
 
 #define CHECK(rows) check(rows, ARRAY_SIZE(rows))
 
-static void what_is_not_json_is_refused_with_its_place(void **state) {
-    (void)state;
+TEST(what_is_not_json_is_refused_with_its_place) {
     static const struct bad rows[] = {
         { " ", "q.json:1:2: the file is empty" },
         { "{\"now\": 1", "q.json:1:10: the file ends too early" },
@@ -71,8 +65,7 @@ static void what_is_not_json_is_refused_with_its_place(void **state) {
     CHECK(rows);
 }
 
-static void wrong_types_are_refused(void **state) {
-    (void)state;
+TEST(wrong_types_are_refused) {
     static const struct bad rows[] = {
         { "[]", "q.json:1:1: the snapshot must be an object" },
         { "3 ", "q.json:1:1: the snapshot must be an object" },
@@ -126,8 +119,7 @@ static void wrong_types_are_refused(void **state) {
     CHECK(rows);
 }
 
-static void numbers_out_of_range_are_refused(void **state) {
-    (void)state;
+TEST(numbers_out_of_range_are_refused) {
     static const struct bad rows[] = {
         { "{\"now\": -1}",
           "q.json:1:9: 'now' of the snapshot must be from 0 to 9007199254740991, not -1" },
@@ -166,8 +158,7 @@ static void numbers_out_of_range_are_refused(void **state) {
     CHECK(rows);
 }
 
-static void unknown_words_are_refused(void **state) {
-    (void)state;
+TEST(unknown_words_are_refused) {
     static const struct bad rows[] = {
         { "{\"task\": []}",
           "q.json:1:2: unknown key 'task' in the snapshot; did you mean 'tasks'?" },
@@ -196,8 +187,7 @@ static void unknown_words_are_refused(void **state) {
     CHECK(rows);
 }
 
-static void what_is_said_twice_is_refused(void **state) {
-    (void)state;
+TEST(what_is_said_twice_is_refused) {
     static const struct bad rows[] = {
         { "{\"now\": 1, \"now\": 1}", "q.json:1:12: key 'now' is given twice in the snapshot" },
         { "{\"now\": null, \"now\": 1}", "q.json:1:15: key 'now' is given twice in the snapshot" },
@@ -223,8 +213,7 @@ static void what_is_said_twice_is_refused(void **state) {
     CHECK(rows);
 }
 
-static void names_are_needed_and_must_be_printable(void **state) {
-    (void)state;
+TEST(names_are_needed_and_must_be_printable) {
     static const struct bad rows[] = {
         { "{\"tasks\": [{}]}", "q.json:1:13: a task has no 'id'" },
         { "{\"tasks\": [{\"id\": null}]}", "q.json:1:23: a task has no 'id'" },
@@ -244,8 +233,7 @@ static void names_are_needed_and_must_be_printable(void **state) {
     CHECK(rows);
 }
 
-static void what_does_not_fit_together_is_refused(void **state) {
-    (void)state;
+TEST(what_does_not_fit_together_is_refused) {
     static const struct bad rows[] = {
         { "{\"tasks\": [{\"id\": \"a\", \"depends_on\": [\"b\"]}, {\"id\": \"b\", \"depends_on\": "
           "[\"a\"]}]}",
@@ -270,8 +258,7 @@ static void what_does_not_fit_together_is_refused(void **state) {
     CHECK(rows);
 }
 
-static void a_live_snapshot_is_checked_too(void **state) {
-    (void)state;
+TEST(a_live_snapshot_is_checked_too) {
     static const struct bad rows[] = {
         { "{\"live\": true, \"waits\": [{\"lost\": 1}]}",
           "q.json:1:36: an entry of 'waits' has no 'project'" },
@@ -295,8 +282,7 @@ static void a_live_snapshot_is_checked_too(void **state) {
     CHECK(rows);
 }
 
-static void errors_of_the_configuration_have_their_place(void **state) {
-    (void)state;
+TEST(errors_of_the_configuration_have_their_place) {
     struct snapshot *snapshot = NULL;
     struct error err = { 0 };
     static const char text[] = "{\"config\": {\n  \"limits\": {\"rnus\": 3}}}";
@@ -305,8 +291,7 @@ static void errors_of_the_configuration_have_their_place(void **state) {
     assert_non_null(strstr(err.text, "limits.rnus"));
 }
 
-static void a_text_longer_than_255_bytes_is_no_name(void **state) {
-    (void)state;
+TEST(a_text_longer_than_255_bytes_is_no_name) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, "{\"tasks\": [{\"id\": \"");
     strbuf_repeat(&text, "x", 256);
@@ -317,8 +302,7 @@ static void a_text_longer_than_255_bytes_is_no_name(void **state) {
     assert_string_equal(err.text, "q.json:1:19: 'id' must not be longer than 255 bytes");
 }
 
-static void deep_nesting_is_refused_at_once(void **state) {
-    (void)state;
+TEST(deep_nesting_is_refused_at_once) {
     for (int list = 0; list < 2; list++) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         strbuf_puts(&text, "{\"meta\": ");
@@ -340,8 +324,7 @@ static ssize_t endless_read(void *cookie, char *buffer, size_t size) {
     return (ssize_t)size;
 }
 
-static void a_text_without_end_is_refused(void **state) {
-    (void)state;
+TEST(a_text_without_end_is_refused) {
     size_t given = 0;
     cookie_io_functions_t functions = { .read = endless_read };
     FILE *file = fopencookie(&given, "r", functions);
@@ -361,8 +344,7 @@ static ssize_t failing_read(void *cookie, char *buffer, size_t size) {
     return -1;
 }
 
-static void a_file_that_cannot_be_read_is_no_bad_input(void **state) {
-    (void)state;
+TEST(a_file_that_cannot_be_read_is_no_bad_input) {
     cookie_io_functions_t functions = { .read = failing_read };
     FILE *file = fopencookie(NULL, "r", functions);
     struct snapshot *snapshot = NULL;
@@ -373,15 +355,13 @@ static void a_file_that_cannot_be_read_is_no_bad_input(void **state) {
     assert_string_equal(err.text, "cannot read 'q.json': Input/output error");
 }
 
-static void nobody_has_to_read_the_sentence(void **state) {
-    (void)state;
+TEST(nobody_has_to_read_the_sentence) {
     struct snapshot *snapshot = NULL;
     assert_true(read_text("{\"x\": 1}", 8, &snapshot, NULL) < 0);
 }
 
 /* The place is right wherever the pieces of the file end. */
-static void places_are_right_in_large_files(void **state) {
-    (void)state;
+TEST(places_are_right_in_large_files) {
     static const size_t before[] = { 262100, 262130, 262140, 262143, 262144, 262145, 600000 };
     for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -398,25 +378,4 @@ static void places_are_right_in_large_files(void **state) {
         assert_true(column >= 1 && column <= 15); /* a token across two pieces: within it */
         assert_non_null(strstr(err.text, "unknown key 'prioritaet'"));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_json_is_refused_with_its_place),
-        cmocka_unit_test(wrong_types_are_refused),
-        cmocka_unit_test(numbers_out_of_range_are_refused),
-        cmocka_unit_test(unknown_words_are_refused),
-        cmocka_unit_test(what_is_said_twice_is_refused),
-        cmocka_unit_test(names_are_needed_and_must_be_printable),
-        cmocka_unit_test(what_does_not_fit_together_is_refused),
-        cmocka_unit_test(a_live_snapshot_is_checked_too),
-        cmocka_unit_test(errors_of_the_configuration_have_their_place),
-        cmocka_unit_test(a_text_longer_than_255_bytes_is_no_name),
-        cmocka_unit_test(deep_nesting_is_refused_at_once),
-        cmocka_unit_test(a_text_without_end_is_refused),
-        cmocka_unit_test(a_file_that_cannot_be_read_is_no_bad_input),
-        cmocka_unit_test(nobody_has_to_read_the_sentence),
-        cmocka_unit_test(places_are_right_in_large_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

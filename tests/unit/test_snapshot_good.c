@@ -2,16 +2,11 @@
  *
  * Each test reads a small file, decides, and looks at the core. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/strbuf.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "snapshot/schema.h"
 #include "snapshot/snapshot.h"
@@ -70,8 +65,7 @@ static void waits(const char *name, const char *wanted) {
     assert_string_equal(strbuf_text(&code), wanted);
 }
 
-static void an_empty_object_is_a_snapshot(void **state) {
-    (void)state;
+TEST_WITH(an_empty_object_is_a_snapshot, NULL, tear_down) {
     given("{}");
     assert_int_equal(snapshot_task_count(snapshot), 0);
     assert_int_equal(snapshot_now(snapshot), 0);
@@ -81,8 +75,7 @@ static void an_empty_object_is_a_snapshot(void **state) {
     starts("");
 }
 
-static void what_is_absent_or_null_has_its_default(void **state) {
-    (void)state;
+TEST_WITH(what_is_absent_or_null_has_its_default, NULL, tear_down) {
     static const char *const texts[] = {
         "{\"now\": 60000, \"tasks\": [{\"id\": \"a\"}]}",
         "{\"now\": 60000, \"config\": null, \"paused\": null, \"tokens_used\": null, \"budget\": "
@@ -112,8 +105,7 @@ static void what_is_absent_or_null_has_its_default(void **state) {
     }
 }
 
-static void the_order_of_the_keys_does_not_matter(void **state) {
-    (void)state;
+TEST_WITH(the_order_of_the_keys_does_not_matter, NULL, tear_down) {
     given("{\"tasks\": [{\"project\": \"p\", \"depends_on\": [\"b\"], \"id\": \"a\"}, {\"id\": "
           "\"b\", "
           "\"kind\": \"ralph\", \"project\": \"p\"}], \"projects\": [{\"weight\": 2.5, \"id\": "
@@ -124,8 +116,7 @@ static void the_order_of_the_keys_does_not_matter(void **state) {
     waits("a", "dependency");
 }
 
-static void listed_tasks_are_numbered_first(void **state) {
-    (void)state;
+TEST_WITH(listed_tasks_are_numbered_first, NULL, tear_down) {
     given("{\"workspaces\": {\"w\": \"z\"}, \"tasks\": [{\"id\": \"a\", \"depends_on\": [\"x\", "
           "\"c\", "
           "\"x\"]}, {\"id\": \"b\", \"parent\": \"y\"}, {\"id\": \"c\"}]}");
@@ -144,8 +135,7 @@ static void listed_tasks_are_numbered_first(void **state) {
     assert_int_equal(v.count, 2); /* x, which was named twice, and c */
 }
 
-static void overrides_come_after_the_file(void **state) {
-    (void)state;
+TEST_WITH(overrides_come_after_the_file, NULL, tear_down) {
     const char *text =
         "{\"config\": {\"preset\": \"loopr\", \"limits\": {\"runs\": 7, \"roots\": 3}}}";
     const char *runs[] = { "limits.runs=9", "limits.runs=10" };
@@ -160,8 +150,7 @@ static void overrides_come_after_the_file(void **state) {
     assert_int_equal(config_policy(snapshot_config(snapshot))->roots, 3);
 }
 
-static void lists_of_the_configuration_become_text(void **state) {
-    (void)state;
+TEST_WITH(lists_of_the_configuration_become_text, NULL, tear_down) {
     given(
         "{\"config\": {\"order\": [\"score\", \"created_at\"], \"limits.runs\": \"unlimited\","
         " \"agents\": {\"a\": {\"command\": [\"sh\", \"it's \\\"x y\\\", z\", \"\", 5, true]}}}}");
@@ -176,8 +165,7 @@ static void lists_of_the_configuration_become_text(void **state) {
     assert_string_equal(words[4], "true");
 }
 
-static void held_tasks_are_held_by_a_person_or_until_a_time(void **state) {
-    (void)state;
+TEST_WITH(held_tasks_are_held_by_a_person_or_until_a_time, NULL, tear_down) {
     given("{\"now\": 1000, \"tasks\": [{\"id\": \"person\", \"state\": \"held\"}, {\"id\": "
           "\"later\", "
           "\"state\": \"held\", \"not_before\": 1001}, {\"id\": \"due\", \"state\": \"held\", "
@@ -190,8 +178,7 @@ static void held_tasks_are_held_by_a_person_or_until_a_time(void **state) {
     assert_int_equal(core_next_wakeup(snapshot_core(snapshot)), 1001);
 }
 
-static void live_tasks_hold_their_places(void **state) {
-    (void)state;
+TEST_WITH(live_tasks_hold_their_places, NULL, tear_down) {
     given(
         "{\"config\": {\"limits\": {\"runs\": 3, \"resource\": {\"gpu\": 1}}}, \"projects\": "
         "[{\"id\": "
@@ -209,8 +196,7 @@ static void live_tasks_hold_their_places(void **state) {
     waits("d", "lease:runs");
 }
 
-static void a_task_uses_its_limiter_or_its_agents_or_the_only_one(void **state) {
-    (void)state;
+TEST_WITH(a_task_uses_its_limiter_or_its_agents_or_the_only_one, NULL, tear_down) {
     given(
         "{\"now\": 5, \"limiters\": [{\"id\": \"one\", \"backoff_until\": 9000, \"hits\": 1}], "
         "\"agents\": [{\"id\": \"x\", \"limiter\": \"other\"}, {\"id\": \"y\"}, {\"id\": \"z\"}], "
@@ -225,16 +211,14 @@ static void a_task_uses_its_limiter_or_its_agents_or_the_only_one(void **state) 
     waits("only", "limiter");
 }
 
-static void two_limiters_are_nobodys_default(void **state) {
-    (void)state;
+TEST_WITH(two_limiters_are_nobodys_default, NULL, tear_down) {
     given("{\"limiters\": [{\"id\": \"one\", \"closed\": true}, {\"id\": \"two\"}], \"tasks\": "
           "[{\"id\": \"a\"}, {\"id\": \"b\", \"limiter\": \"one\"}]}");
     starts("a");
     waits("b", "limiter");
 }
 
-static void users_of_a_limiter_count(void **state) {
-    (void)state;
+TEST_WITH(users_of_a_limiter_count, NULL, tear_down) {
     given("{\"config\": {\"limiters\": {\"l\": {\"max_running\": 2}}}, \"limiters\": [{\"id\": "
           "\"l\", "
           "\"running\": 1}], \"tasks\": [{\"id\": \"a\"}, {\"id\": \"b\"}]}");
@@ -242,8 +226,7 @@ static void users_of_a_limiter_count(void **state) {
     waits("b", "lease:limiter:l");
 }
 
-static void agents_take_tasks_in_their_order(void **state) {
-    (void)state;
+TEST_WITH(agents_take_tasks_in_their_order, NULL, tear_down) {
     given("{\"config\": {\"agents\": {\"second\": {\"slots\": 5}}}, \"agents\": [{\"id\": "
           "\"first\"}, "
           "{\"id\": \"busy\", \"idle\": false}, {\"id\": \"second\"}], \"tasks\": [{\"id\": \"a\", "
@@ -257,15 +240,13 @@ static void agents_take_tasks_in_their_order(void **state) {
     assert_string_equal(snapshot_task_name(snapshot, orders[1].task), "a");
 }
 
-static void an_empty_list_of_agents_is_not_none(void **state) {
-    (void)state;
+TEST_WITH(an_empty_list_of_agents_is_not_none, NULL, tear_down) {
     given("{\"agents\": [], \"tasks\": [{\"id\": \"a\"}]}");
     starts("");
     waits("a", "lease:agents");
 }
 
-static void the_budget_looks_at_the_top(void **state) {
-    (void)state;
+TEST_WITH(the_budget_looks_at_the_top, NULL, tear_down) {
     static const struct {
         const char *top;
         bool open;
@@ -295,8 +276,7 @@ static void the_budget_looks_at_the_top(void **state) {
     }
 }
 
-static void fields_win_over_the_configuration(void **state) {
-    (void)state;
+TEST_WITH(fields_win_over_the_configuration, NULL, tear_down) {
     given(
         "{\"config\": {\"budget\": 5, \"projects\": {\"z\": {\"max_running\": 1}, \"p\": "
         "{\"max_running\": 1}}}, \"budget\": \"unlimited\", \"tokens_used\": 10, \"projects\": "
@@ -313,8 +293,7 @@ static void fields_win_over_the_configuration(void **state) {
     assert_int_equal(count, 3);
 }
 
-static void the_place_in_the_list_is_the_position(void **state) {
-    (void)state;
+TEST_WITH(the_place_in_the_list_is_the_position, NULL, tear_down) {
     given(
         "{\"config\": {\"preset\": \"agent-queue\", \"projects\": {\"z\": {\"weight\": 1}, \"b\": "
         "{\"weight\": 1}, \"a\": {\"weight\": 1}}}, \"projects\": [{\"id\": \"a\"}, {\"id\": "
@@ -324,15 +303,13 @@ static void the_place_in_the_list_is_the_position(void **state) {
     starts("a-1, b-1, z-1");
 }
 
-static void projects_may_go_without_a_list(void **state) {
-    (void)state;
+TEST_WITH(projects_may_go_without_a_list, NULL, tear_down) {
     given("{\"tasks\": [{\"id\": \"a\", \"project\": \"web\"}, {\"id\": \"b\"}]}");
     assert_int_equal(view_of("a").project, symbol("web"));
     assert_int_equal(view_of("b").project, symbol("default"));
 }
 
-static void free_workspaces_are_beside_those_in_use(void **state) {
-    (void)state;
+TEST_WITH(free_workspaces_are_beside_those_in_use, NULL, tear_down) {
     given("{\"projects\": [{\"id\": \"p\", \"free_workspaces\": 1}, {\"id\": \"q\"}], \"tasks\": "
           "[{\"id\": \"run\", \"project\": \"p\", \"state\": \"running\"}, {\"id\": \"a\", "
           "\"project\": "
@@ -341,8 +318,7 @@ static void free_workspaces_are_beside_those_in_use(void **state) {
     waits("b", "lease:workspaces:p");
 }
 
-static void a_locked_workspace_is_free_for_its_holder(void **state) {
-    (void)state;
+TEST_WITH(a_locked_workspace_is_free_for_its_holder, NULL, tear_down) {
     given(
         "{\"workspaces\": {\"w1\": null, \"w2\": \"b\", \"w3\": \"nobody\"}, \"tasks\": [{\"id\": "
         "\"a\", \"workspace\": \"w1\"}, {\"id\": \"b\", \"workspace\": \"w2\"}, {\"id\": \"c\", "
@@ -353,8 +329,7 @@ static void a_locked_workspace_is_free_for_its_holder(void **state) {
     waits("d", "lease:workspace:w2");
 }
 
-static void children_may_stand_before_their_parents(void **state) {
-    (void)state;
+TEST_WITH(children_may_stand_before_their_parents, NULL, tear_down) {
     given("{\"tasks\": [{\"id\": \"c\", \"parent\": \"b\"}, {\"id\": \"b\", \"parent\": \"a\"}, "
           "{\"id\": "
           "\"a\"}]}");
@@ -364,8 +339,7 @@ static void children_may_stand_before_their_parents(void **state) {
     starts("a");
 }
 
-static void hints_come_from_the_task_its_kind_or_the_star(void **state) {
-    (void)state;
+TEST_WITH(hints_come_from_the_task_its_kind_or_the_star, NULL, tear_down) {
     given("{\"sim\": {\"seed\": 42, \"kinds\": {\"review\": {\"duration_s\": [1.5, 3], \"tokens\": "
           "-1}, "
           "\"*\": {\"tokens\": 7, \"failure_rate\": 0.25}, \"gone\": null}}, \"tasks\": [{\"id\": "
@@ -388,24 +362,21 @@ static void hints_come_from_the_task_its_kind_or_the_star(void **state) {
     assert_int_equal(snapshot_seed(snapshot), 42);
 }
 
-static void meta_may_be_anything(void **state) {
-    (void)state;
+TEST_WITH(meta_may_be_anything, NULL, tear_down) {
     given("{\"meta\": {\"a\": [1, {\"a\": null, \"a\": \"\\u0000\"}], \"a\": 1e400}, \"tasks\": "
           "[{\"id\": "
           "\"t\", \"title\": [], \"meta\": [[[]]]}]}");
     starts("t");
 }
 
-static void ids_are_any_text(void **state) {
-    (void)state;
+TEST_WITH(ids_are_any_text, NULL, tear_down) {
     given(
         "{\"tasks\": [{\"id\": \"\\u00e4 \\\"b\\\" \\ud83d\\ude00\"}, {\"id\": \"a/b:c -> d\"}]}");
     assert_string_equal(snapshot_task_name(snapshot, 1), "\xc3\xa4 \"b\" \xf0\x9f\x98\x80");
     assert_int_equal(snapshot_find(snapshot, "a/b:c -> d"), 2);
 }
 
-static void every_key_is_in_the_manual(void **state) {
-    (void)state;
+TEST(every_key_is_in_the_manual) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };
     assert_int_equal(file_read(SOURCE_ROOT "/docs/snapshot.md", 1 << 20, &page, &err), 0);
@@ -421,34 +392,4 @@ static void every_key_is_in_the_manual(void **state) {
             missing++;
         }
     assert_int_equal(missing, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(an_empty_object_is_a_snapshot, tear_down),
-        cmocka_unit_test_teardown(what_is_absent_or_null_has_its_default, tear_down),
-        cmocka_unit_test_teardown(the_order_of_the_keys_does_not_matter, tear_down),
-        cmocka_unit_test_teardown(listed_tasks_are_numbered_first, tear_down),
-        cmocka_unit_test_teardown(overrides_come_after_the_file, tear_down),
-        cmocka_unit_test_teardown(lists_of_the_configuration_become_text, tear_down),
-        cmocka_unit_test_teardown(held_tasks_are_held_by_a_person_or_until_a_time, tear_down),
-        cmocka_unit_test_teardown(live_tasks_hold_their_places, tear_down),
-        cmocka_unit_test_teardown(a_task_uses_its_limiter_or_its_agents_or_the_only_one, tear_down),
-        cmocka_unit_test_teardown(two_limiters_are_nobodys_default, tear_down),
-        cmocka_unit_test_teardown(users_of_a_limiter_count, tear_down),
-        cmocka_unit_test_teardown(agents_take_tasks_in_their_order, tear_down),
-        cmocka_unit_test_teardown(an_empty_list_of_agents_is_not_none, tear_down),
-        cmocka_unit_test_teardown(the_budget_looks_at_the_top, tear_down),
-        cmocka_unit_test_teardown(fields_win_over_the_configuration, tear_down),
-        cmocka_unit_test_teardown(the_place_in_the_list_is_the_position, tear_down),
-        cmocka_unit_test_teardown(projects_may_go_without_a_list, tear_down),
-        cmocka_unit_test_teardown(free_workspaces_are_beside_those_in_use, tear_down),
-        cmocka_unit_test_teardown(a_locked_workspace_is_free_for_its_holder, tear_down),
-        cmocka_unit_test_teardown(children_may_stand_before_their_parents, tear_down),
-        cmocka_unit_test_teardown(hints_come_from_the_task_its_kind_or_the_star, tear_down),
-        cmocka_unit_test_teardown(meta_may_be_anything, tear_down),
-        cmocka_unit_test_teardown(ids_are_any_text, tear_down),
-        cmocka_unit_test(every_key_is_in_the_manual),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "taskfile/taskfile.h"
 
@@ -71,8 +66,9 @@ static void task_becomes(const char *members, const char *json) {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static void a_list_is_a_file(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, NULL, tear_down)
+
+FIXTURE_TEST(a_list_is_a_file) {
     becomes("- run: make\n"
             "- argv: [echo, hi]\n",
             "{\"tasks\": [{\"argv\": [\"sh\", \"-c\", \"make\"], \"cwd\": \"/srv/job\"},"
@@ -80,8 +76,7 @@ static void a_list_is_a_file(void **state) {
     assert_int_equal(taskfile_count(file), 2);
 }
 
-static void a_file_has_a_project_a_group_and_defaults(void **state) {
-    (void)state;
+FIXTURE_TEST(a_file_has_a_project_a_group_and_defaults) {
     becomes("project: web\n"
             "group: night\n"
             "draft: true\n"
@@ -102,16 +97,14 @@ static void a_file_has_a_project_a_group_and_defaults(void **state) {
             "]}");
 }
 
-static void json_is_read_too(void **state) {
-    (void)state;
+FIXTURE_TEST(json_is_read_too) {
     becomes("{\"tasks\": [{\"name\": \"a\", \"argv\": [\"x\", \"\\u00e9\"], \"hold\": true,\n"
             "  \"retries\": -1, \"cwd\": \"/\"}]}",
             "{\"tasks\": [{\"name\": \"a\", \"argv\": [\"x\", \"\\u00e9\"], \"hold\": true,"
             " \"retries\": -1, \"cwd\": \"/\"}]}");
 }
 
-static void a_command_of_its_own_is_instead_of_the_default(void **state) {
-    (void)state;
+FIXTURE_TEST(a_command_of_its_own_is_instead_of_the_default) {
     becomes("defaults: {prompt: Do it., agent: a, cwd: }\n"
             "tasks: [{id: x}, {id: y, run: make}, {id: z, argv: [w]}]\n",
             "{\"tasks\": [{\"name\": \"x\", \"prompt\": \"Do it.\", \"agent\": \"a\"},"
@@ -119,8 +112,7 @@ static void a_command_of_its_own_is_instead_of_the_default(void **state) {
             "{\"name\": \"z\", \"argv\": [\"w\"], \"agent\": \"a\"}]}");
 }
 
-static void the_body_can_be_added_to(void **state) {
-    (void)state;
+FIXTURE_TEST(the_body_can_be_added_to) {
     reads("- run: x\n");
     json_object_set_new(body, "force", json_true());
     assert_true(json_is_true(json_object_get(body, "force")));
@@ -128,8 +120,7 @@ static void the_body_can_be_added_to(void **state) {
 
 /* --- members --------------------------------------------------------------------------------- */
 
-static void people_have_other_words_for_some_members(void **state) {
-    (void)state;
+FIXTURE_TEST(people_have_other_words_for_some_members) {
     task_becomes("id: a, run: 'make && make test', needs: b, timeout: 90s",
                  "{\"name\": \"a\", \"argv\": [\"sh\", \"-c\", \"make && make test\"],"
                  " \"depends_on\": [\"b\"], \"timeout_s\": 90}");
@@ -138,8 +129,7 @@ static void people_have_other_words_for_some_members(void **state) {
                  " \"depends_on\": [\"b\"], \"timeout_s\": 90.5}");
 }
 
-static void spans_have_units(void **state) {
-    (void)state;
+FIXTURE_TEST(spans_have_units) {
     task_becomes("run: x, timeout: 90", "{\"argv\": [\"sh\", \"-c\", \"x\"], \"timeout_s\": 90}");
     task_becomes("run: x, timeout: '2h', idle_timeout: 1.5m, grace: 0.25s",
                  "{\"argv\": [\"sh\", \"-c\", \"x\"], \"timeout_s\": 7200, \"idle_timeout_s\": 90,"
@@ -150,8 +140,7 @@ static void spans_have_units(void **state) {
 }
 
 /* The same spellings as on the command line and in a request. */
-static void times_sizes_and_money_have_units(void **state) {
-    (void)state;
+FIXTURE_TEST(times_sizes_and_money_have_units) {
     task_becomes(
         "run: x, timeout_s: 90s, usd: $2.50, run_usd: '1', memory: 1.5GB, hold: 'true', priority: "
         "'5', "
@@ -165,8 +154,7 @@ static void times_sizes_and_money_have_units(void **state) {
     }
 }
 
-static void f019_dependencies_are_split_trimmed_and_named_once(void **state) {
-    (void)state;
+FIXTURE_TEST(f019_dependencies_are_split_trimmed_and_named_once) {
     static const char *const same_list[] = { "'b, c'",        "' c0,b ,, c,b'", "[b, c]",
                                              "[' b ', c, b]", "['b,c', b]",     "\"b,\\tc\"" };
     for (size_t i = 0; i < ARRAY_SIZE(same_list); i++) {
@@ -183,8 +171,7 @@ static void f019_dependencies_are_split_trimmed_and_named_once(void **state) {
     task_becomes("run: x, needs: []", "{\"argv\": [\"sh\", \"-c\", \"x\"], \"depends_on\": []}");
 }
 
-static void texts_are_taken_as_they_are_written(void **state) {
-    (void)state;
+FIXTURE_TEST(texts_are_taken_as_they_are_written) {
     task_becomes("run: x, id: 007, title: 1.10, external_id: 4711, serial: true",
                  "{\"argv\": [\"sh\", \"-c\", \"x\"], \"name\": \"007\", \"title\": \"1.10\","
                  " \"external_id\": \"4711\", \"serial\": \"true\"}");
@@ -193,8 +180,7 @@ static void texts_are_taken_as_they_are_written(void **state) {
                  " \"C\": \"0x10\", \"D\": \"\", \"E\": \"null\", \"F\": \"1e3\"}}");
 }
 
-static void block_texts_keep_their_lines(void **state) {
-    (void)state;
+FIXTURE_TEST(block_texts_keep_their_lines) {
     reads("- cwd:\n"
           "  agent: a\n"
           "  prompt: |\n"
@@ -208,8 +194,7 @@ static void block_texts_keep_their_lines(void **state) {
                "\\\"that\\\"\\n\"}, {\"argv\": [\"sh\", \"-c\", \"make all\"]}]}");
 }
 
-static void checks_are_commands(void **state) {
-    (void)state;
+FIXTURE_TEST(checks_are_commands) {
     task_becomes("run: x, checks: [make test, [make, lint], {run: slow, timeout: 5m}, "
                  "{argv: [a, b], timeout_s: 3}]",
                  "{\"argv\": [\"sh\", \"-c\", \"x\"], \"checks\": [[\"sh\", \"-c\", \"make test\"],"
@@ -220,15 +205,13 @@ static void checks_are_commands(void **state) {
                  "test\"]]}");
 }
 
-static void meta_is_anything(void **state) {
-    (void)state;
+FIXTURE_TEST(meta_is_anything) {
     task_becomes("run: x, meta: {a: [1, -2.5, true, ~, text, '5'], b: {c: {}}, d: yes}",
                  "{\"argv\": [\"sh\", \"-c\", \"x\"], \"meta\": {\"a\": [1, -2.5, true, null, "
                  "\"text\", \"5\"], \"b\": {\"c\": {}}, \"d\": \"yes\"}}");
 }
 
-static void every_other_member_is_passed_on(void **state) {
-    (void)state;
+FIXTURE_TEST(every_other_member_is_passed_on) {
     task_becomes("run: x, kind: plan, parent: web-1, parent_gate: none, priority: -5, "
                  "parallelizable: false, workspace: w1, until: done, retries: 0, stop_signal: INT, "
                  "limiter: l, review: true, hold: false, not_before: 1700000000000, draft: true, "
@@ -243,13 +226,11 @@ static void every_other_member_is_passed_on(void **state) {
                  "{\"partition\": \"gpu\", \"cpus\": \"4\"}}");
 }
 
-static void a_member_with_nothing_behind_it_is_left_out(void **state) {
-    (void)state;
+FIXTURE_TEST(a_member_with_nothing_behind_it_is_left_out) {
     task_becomes("run: x, title: , kind: ~, env: null", "{\"argv\": [\"sh\", \"-c\", \"x\"]}");
 }
 
-static void paths_count_from_the_folder_of_the_file(void **state) {
-    (void)state;
+FIXTURE_TEST(paths_count_from_the_folder_of_the_file) {
     becomes("- {run: x, artifact: 'iterations/{iteration}/artifacts/a.md', spawn: next.yaml}",
             "{\"tasks\": [{\"argv\": [\"sh\", \"-c\", \"x\"], \"cwd\": \"/srv/job\","
             " \"spawn\": \"next.yaml\","
@@ -269,8 +250,7 @@ static void paths_count_from_the_folder_of_the_file(void **state) {
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static void every_task_and_member_has_its_line(void **state) {
-    (void)state;
+FIXTURE_TEST(every_task_and_member_has_its_line) {
     reads("# jobs\n"
           "tasks:\n"
           "  - id: a\n"
@@ -296,8 +276,7 @@ static void located(size_t index, const char *sentence, const char *expected) {
     assert_string_equal(err.text, expected);
 }
 
-static void a_refusal_is_told_by_its_line(void **state) {
-    (void)state;
+FIXTURE_TEST(a_refusal_is_told_by_its_line) {
     reads("- id: a\n"
           "  run: x\n"
           "  timeout: 1s\n"
@@ -312,8 +291,7 @@ static void a_refusal_is_told_by_its_line(void **state) {
 /* --- the page -------------------------------------------------------------------------------- */
 
 /* What docs/tasks.md shows can be written. SOURCE_ROOT comes from the build. */
-static void the_examples_of_the_page_are_read(void **state) {
-    (void)state;
+FIXTURE_TEST(the_examples_of_the_page_are_read) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };
     if (file_read(SOURCE_ROOT "/docs/tasks.md", 1u << 20, &page, &err) < 0)
@@ -332,8 +310,7 @@ static void the_examples_of_the_page_are_read(void **state) {
 
 /* --- from disk ------------------------------------------------------------------------------- */
 
-static void files_are_read_from_disk(void **state) {
-    (void)state;
+FIXTURE_TEST(files_are_read_from_disk) {
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
     scratch_make(folder, "file");
     (void)snprintf(path, sizeof(path), "%s/tasks.yaml", folder);
@@ -358,8 +335,7 @@ static void files_are_read_from_disk(void **state) {
     scratch_remove(folder);
 }
 
-static void a_dash_is_the_standard_input(void **state) {
-    (void)state;
+FIXTURE_TEST(a_dash_is_the_standard_input) {
     char here[PATH_MAX];
     assert_non_null(getcwd(here, sizeof(here)));
     int ends[2], old = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -377,33 +353,4 @@ static void a_dash_is_the_standard_input(void **state) {
     body = taskfile_body(file);
     const json_t *task = json_array_get(json_object_get(body, "tasks"), 0);
     assert_string_equal(json_string_value(json_object_get(task, "cwd")), here);
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_list_is_a_file),
-        TEST(a_file_has_a_project_a_group_and_defaults),
-        TEST(json_is_read_too),
-        TEST(a_command_of_its_own_is_instead_of_the_default),
-        TEST(the_body_can_be_added_to),
-        TEST(people_have_other_words_for_some_members),
-        TEST(spans_have_units),
-        TEST(times_sizes_and_money_have_units),
-        TEST(f019_dependencies_are_split_trimmed_and_named_once),
-        TEST(texts_are_taken_as_they_are_written),
-        TEST(block_texts_keep_their_lines),
-        TEST(checks_are_commands),
-        TEST(meta_is_anything),
-        TEST(every_other_member_is_passed_on),
-        TEST(a_member_with_nothing_behind_it_is_left_out),
-        TEST(paths_count_from_the_folder_of_the_file),
-        TEST(every_task_and_member_has_its_line),
-        TEST(a_refusal_is_told_by_its_line),
-        TEST(the_examples_of_the_page_are_read),
-        TEST(files_are_read_from_disk),
-        TEST(a_dash_is_the_standard_input),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* test_taskfile_bad.c: every way in which a file of tasks can be wrong, and what is said then. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/test.h"
 #include "taskfile/taskfile.h"
 
 static void refused(const char *text, const char *sentence) {
@@ -38,8 +33,7 @@ static void good(const char *text) {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static void files_without_tasks_are_refused(void **state) {
-    (void)state;
+TEST(files_without_tasks_are_refused) {
     refused("", "t.yaml: there are no tasks in it");
     refused("# later\n", "t.yaml: there are no tasks in it");
     refused("---\n", "t.yaml: there are no tasks in it");
@@ -50,8 +44,7 @@ static void files_without_tasks_are_refused(void **state) {
     refused("tasks: []\n", "t.yaml:1:8: there are no tasks in it");
 }
 
-static void files_of_another_shape_are_refused(void **state) {
-    (void)state;
+TEST(files_of_another_shape_are_refused) {
     refused("make all\n", "t.yaml:1:1: expected a list of tasks, got 'make all'");
     refused("tasks: {run: x}\n", "t.yaml:1:8: expected a list of tasks, got a mapping");
     refused("- make all\n", "t.yaml:1:3: expected a task with its members, got 'make all'; a "
@@ -68,8 +61,7 @@ static void files_of_another_shape_are_refused(void **state) {
     refused("- run: \xff\n", "t.yaml:1: not UTF-8 text (byte 0xff)");
 }
 
-static void heads_that_are_wrong_are_refused(void **state) {
-    (void)state;
+TEST(heads_that_are_wrong_are_refused) {
     refused("task: [{run: x}]\n", "t.yaml:1:1: a file of tasks has no 'task'; did you mean "
                                   "'tasks'?");
     refused("run: x\n", "t.yaml:1:1: a file of tasks has no 'run'; it has project, group, draft, "
@@ -94,8 +86,7 @@ static void heads_that_are_wrong_are_refused(void **state) {
             "t.yaml:1:1: 'project' is said here and in 'defaults'; leave one out");
 }
 
-static void input_is_bounded(void **state) {
-    (void)state;
+TEST(input_is_bounded) {
     struct strbuf text = STRBUF_INIT;
     struct taskfile *file = NULL;
     struct error err = { 0 };
@@ -133,8 +124,7 @@ static void input_is_bounded(void **state) {
 
 /* --- members --------------------------------------------------------------------------------- */
 
-static void unknown_members_name_the_nearest(void **state) {
-    (void)state;
+TEST(unknown_members_name_the_nearest) {
     refused("- run: x\n  neds: a\n", "t.yaml:2:3: a task has no 'neds'; did you mean 'needs'?");
     refused("- run: x\n  depend_on: a\n",
             "t.yaml:2:3: a task has no 'depend_on'; did you mean 'depends_on'?");
@@ -145,8 +135,7 @@ static void unknown_members_name_the_nearest(void **state) {
     refused("- run: x\n  ? [a]\n  : 1\n", "t.yaml:2: expected a key, got a list or a mapping");
 }
 
-static void members_said_twice_are_refused(void **state) {
-    (void)state;
+TEST(members_said_twice_are_refused) {
     refused("- run: x\n  kind: a\n  kind: b\n",
             "t.yaml:3:3: 'kind' is said twice, first in line 2");
     refused("- run: x\n  needs: a\n  depends_on: b\n",
@@ -163,8 +152,7 @@ static void members_said_twice_are_refused(void **state) {
     refused("- run: x\n  meta: {a: {b: 1, b: 2}}\n", "t.yaml:2:20: 'b' is said twice");
 }
 
-static void wrong_types_name_what_was_expected(void **state) {
-    (void)state;
+TEST(wrong_types_name_what_was_expected) {
     refused("- run: [make, all]\n",
             "t.yaml:1:8: 'run': expected a command for the shell, got a list");
     refused("- argv: make all\n",
@@ -202,8 +190,7 @@ static void wrong_types_name_what_was_expected(void **state) {
     refused("- run: x\n  stdin: ''\n", "t.yaml:2:10: 'stdin': expected an absolute path, got ''");
 }
 
-static void wrong_spans_are_refused(void **state) {
-    (void)state;
+TEST(wrong_spans_are_refused) {
     static const char *const bad[] = {
         "soon", "1w", "5 m", "-5s", "1h30m", "s", "''", "1.2345s", "99999999999999999d", "1e3"
     };
@@ -225,8 +212,7 @@ static void wrong_spans_are_refused(void **state) {
         "t.yaml:2:19: 'idle_timeout_s': expected a time span like 90s, 30m, 2h or 1d, got '9 s'");
 }
 
-static void wrong_checks_are_refused(void **state) {
-    (void)state;
+TEST(wrong_checks_are_refused) {
     refused("- run: x\n  checks: {run: y}\n",
             "t.yaml:2:11: 'checks': expected a list of commands, got an object");
     refused("- run: x\n  checks: [~]\n",
@@ -249,8 +235,7 @@ static void wrong_checks_are_refused(void **state) {
 
 /* --- links ----------------------------------------------------------------------------------- */
 
-static void names_are_there_once(void **state) {
-    (void)state;
+TEST(names_are_there_once) {
     refused("- {id: a, run: x}\n- {id: b, run: x}\n- {name: a, run: x}\n",
             "t.yaml:3:10: there is a task 'a' in line 1 already");
     refused("- {id: 'a, b', run: x}\n", "t.yaml:1:8: expected a name without commas, got 'a, b'");
@@ -259,14 +244,12 @@ static void names_are_there_once(void **state) {
             "characters, got ''");
 }
 
-static void f019_nobody_needs_itself(void **state) {
-    (void)state;
+TEST(f019_nobody_needs_itself) {
     refused("- id: a\n  run: x\n  needs: [b, a]\n", "t.yaml:3:10: task 'a' needs itself");
     refused("- id: a\n  run: x\n  parent: a\n", "t.yaml:3:11: task 'a' is the parent of itself");
 }
 
-static void f020_a_cycle_is_shown_with_its_lines(void **state) {
-    (void)state;
+TEST(f020_a_cycle_is_shown_with_its_lines) {
     refused("- {id: a, run: x, needs: b}\n"
             "- {id: other, run: x, needs: a}\n"
             "- {id: b, run: x, needs: a}\n",
@@ -283,8 +266,7 @@ static void f020_a_cycle_is_shown_with_its_lines(void **state) {
          "- {id: c, run: x}\n");
 }
 
-static void a_long_cycle_is_shown_by_its_beginning(void **state) {
-    (void)state;
+TEST(a_long_cycle_is_shown_by_its_beginning) {
     struct strbuf text = STRBUF_INIT;
     for (int i = 0; i < 5000; i++)
         strbuf_printf(&text, "- {id: t%d, run: x, needs: t%d}\n", i, (i + 1) % 5000);
@@ -293,23 +275,4 @@ static void a_long_cycle_is_shown_by_its_beginning(void **state) {
         "t.yaml:1:3: dependency cycle detected: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> "
         "... (5000 tasks) -> t0 (lines 1, 2, 3, 4, 5, 6, 7, 8, ...)");
     strbuf_finish(&text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_without_tasks_are_refused),
-        cmocka_unit_test(files_of_another_shape_are_refused),
-        cmocka_unit_test(heads_that_are_wrong_are_refused),
-        cmocka_unit_test(input_is_bounded),
-        cmocka_unit_test(unknown_members_name_the_nearest),
-        cmocka_unit_test(members_said_twice_are_refused),
-        cmocka_unit_test(wrong_types_name_what_was_expected),
-        cmocka_unit_test(wrong_spans_are_refused),
-        cmocka_unit_test(wrong_checks_are_refused),
-        cmocka_unit_test(names_are_there_once),
-        cmocka_unit_test(f019_nobody_needs_itself),
-        cmocka_unit_test(f020_a_cycle_is_shown_with_its_lines),
-        cmocka_unit_test(a_long_cycle_is_shown_by_its_beginning),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,11 @@
  *
  * The rows are not repeated here: a new member is tried as its kind says. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macros.h"
+#include "harness/test.h"
 #include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"
 
@@ -41,8 +36,7 @@ static size_t found(const char *name) {
     return count;
 }
 
-static void every_row_is_complete_and_every_name_is_there_once(void **state) {
-    (void)state;
+TEST(every_row_is_complete_and_every_name_is_there_once) {
     EACH(m) {
         if (found(m->name) != 1)
             fail_msg("'%s' is the name of two members", m->name);
@@ -68,8 +62,7 @@ static void every_row_is_complete_and_every_name_is_there_once(void **state) {
     assert_null(task_member_find("no_such_thing"));
 }
 
-static void every_option_is_there_once_and_sets_a_member(void **state) {
-    (void)state;
+TEST(every_option_is_there_once_and_sets_a_member) {
     for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
         const struct option *o = &options[i];
         const struct task_member *m = task_member_find(o->member);
@@ -139,8 +132,7 @@ static void read_as(const char *key, const char *form, const struct task_member 
     json_decref(task);
 }
 
-static void every_member_is_read_in_every_form_and_under_every_name(void **state) {
-    (void)state;
+TEST(every_member_is_read_in_every_form_and_under_every_name) {
     EACH(m) {
         const char *choice[3] = { NULL };
         const char *const *forms = forms_of(m, choice);
@@ -155,8 +147,7 @@ static void every_member_is_read_in_every_form_and_under_every_name(void **state
 }
 
 /* A file is YAML, and JSON is YAML. */
-static void every_member_is_read_from_a_file(void **state) {
-    (void)state;
+TEST(every_member_is_read_from_a_file) {
     EACH(m) {
         const char *choice[3] = { NULL };
         const char *const *forms = forms_of(m, choice);
@@ -183,8 +174,7 @@ static void every_member_is_read_from_a_file(void **state) {
     }
 }
 
-static void what_is_wrong_is_named_with_the_value_and_an_example(void **state) {
-    (void)state;
+TEST(what_is_wrong_is_named_with_the_value_and_an_example) {
     static const char *const junk[] = { "7.25", "\"\\u0001\"", "[[7]]", "{\"1\":7}", "false" };
     EACH(m) {
         size_t refused = 0;
@@ -208,8 +198,7 @@ static void what_is_wrong_is_named_with_the_value_and_an_example(void **state) {
     }
 }
 
-static void ranges_hold_for_numbers_and_for_texts(void **state) {
-    (void)state;
+TEST(ranges_hold_for_numbers_and_for_texts) {
     EACH(m) {
         if (m->kind != MEMBER_WHOLE && m->kind != MEMBER_SIZE)
             continue;
@@ -236,8 +225,7 @@ static void ranges_hold_for_numbers_and_for_texts(void **state) {
     }
 }
 
-static void two_names_of_one_member_are_refused(void **state) {
-    (void)state;
+TEST(two_names_of_one_member_are_refused) {
     struct task_reading reading = { .source.now = NOW };
     struct error err = { 0 };
     bool changed;
@@ -247,26 +235,11 @@ static void two_names_of_one_member_are_refused(void **state) {
     json_decref(task);
 }
 
-static void texts_for_programs_have_no_links(void **state) {
-    (void)state;
+TEST(texts_for_programs_have_no_links) {
     EACH(m) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         task_member_text(m, &text);
         assert_null(strstr(strbuf_text(&text), ".md"));
         assert_null(strchr(strbuf_text(&text), ']'));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_complete_and_every_name_is_there_once),
-        cmocka_unit_test(every_option_is_there_once_and_sets_a_member),
-        cmocka_unit_test(every_member_is_read_in_every_form_and_under_every_name),
-        cmocka_unit_test(every_member_is_read_from_a_file),
-        cmocka_unit_test(what_is_wrong_is_named_with_the_value_and_an_example),
-        cmocka_unit_test(ranges_hold_for_numbers_and_for_texts),
-        cmocka_unit_test(two_names_of_one_member_are_refused),
-        cmocka_unit_test(texts_for_programs_have_no_links),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

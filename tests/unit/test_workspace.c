@@ -1,26 +1,21 @@
 /* What git is asked and answers, and the file beside a worktree. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "harness/scratch.h"
+#include "harness/test.h"
 #include "os/files.h"
 #include "workspace/delivery.h"
 #include "workspace/diff_record.h"
 #include "workspace/git.h"
 #include "workspace/worktree.h"
 
-static void branches_are_checked_as_git_does(void **state) {
-    (void)state;
+TEST(branches_are_checked_as_git_does) {
     static const char *const good[] = { "main", "feature/a.b", "release-1.0", "ä", "a@b", "x/y/z" };
     static const char *const bad[] = {
         "",   "-f",   "--all", "a b",    "a..b",     "a~1", "a^",   "a:b",  "/a",   "a/",  "a//b",
@@ -34,8 +29,7 @@ static void branches_are_checked_as_git_does(void **state) {
             fail_msg("'%s' is no branch", bad[i]);
 }
 
-static void changes_are_read_as_git_says_them(void **state) {
-    (void)state;
+TEST(changes_are_read_as_git_says_them) {
     static const struct {
         const char *output;
         bool known;
@@ -62,8 +56,7 @@ static void changes_are_read_as_git_says_them(void **state) {
     }
 }
 
-static void no_line_runs_hooks(void **state) {
-    (void)state;
+TEST(no_line_runs_hooks) {
     struct git_line line;
     GIT_LINE(&line, "-C", "/x", "status");
     bool found = false;
@@ -83,8 +76,7 @@ static void expect_sentence(const char *output, const char *expected) {
     strbuf_finish(&out);
 }
 
-static void gits_own_sentence_is_found(void **state) {
-    (void)state;
+TEST(gits_own_sentence_is_found) {
     expect_sentence("Preparing worktree (new branch 'x')\nfatal: invalid reference: nope\n",
                     "invalid reference: nope");
     expect_sentence("hint: a\nerror: could not apply 12ab\nhint: b\n", "could not apply 12ab");
@@ -93,8 +85,7 @@ static void gits_own_sentence_is_found(void **state) {
     expect_sentence("fatal: \x1b[31mred\x1b[0m\n", " [31mred [0m");
 }
 
-static void a_status_that_only_lacks_files_is_told_apart(void **state) {
-    (void)state;
+TEST(a_status_that_only_lacks_files_is_told_apart) {
     assert_true(git_status_only_lacks_files(" D a\n D b c\n"));
     assert_false(git_status_only_lacks_files(""));
     assert_false(git_status_only_lacks_files(" D a\n?? b\n"));
@@ -102,8 +93,7 @@ static void a_status_that_only_lacks_files_is_told_apart(void **state) {
     assert_false(git_status_only_lacks_files(" M a\n"));
 }
 
-static void hashes_are_whole(void **state) {
-    (void)state;
+TEST(hashes_are_whole) {
     char hash[GIT_HASH_MAX];
     assert_true(git_hash("0123456789012345678901234567890123456789\n", hash));
     assert_string_equal(hash, "0123456789012345678901234567890123456789");
@@ -116,8 +106,7 @@ static void hashes_are_whole(void **state) {
     assert_false(git_output_hash("x\n", 1, hash));
 }
 
-static void the_checkout_of_a_branch_is_found(void **state) {
-    (void)state;
+TEST(the_checkout_of_a_branch_is_found) {
     static const char list[] = "worktree /repo\nHEAD 11\nbranch refs/heads/main\n\n"
                                "worktree /w/web-1\nHEAD 22\nbranch refs/heads/sluice/web-1\n\n"
                                "worktree /w/x\nHEAD 22\ndetached\n\n";
@@ -132,8 +121,7 @@ static void the_checkout_of_a_branch_is_found(void **state) {
     strbuf_finish(&path);
 }
 
-static void names_are_joined(void **state) {
-    (void)state;
+TEST(names_are_joined) {
     struct strbuf out = STRBUF_INIT;
     assert_int_equal(git_names("a\nb\nc\nd\n", 2, &out), 4);
     assert_string_equal(strbuf_text(&out), "a, b and 2 more");
@@ -142,8 +130,7 @@ static void names_are_joined(void **state) {
     strbuf_finish(&out);
 }
 
-static void what_is_in_the_way_is_named(void **state) {
-    (void)state;
+TEST(what_is_in_the_way_is_named) {
     struct strbuf out = STRBUF_INIT;
     assert_int_equal(git_blockers("error: Your local changes to the following files would be "
                                   "overwritten by merge:\n\ta b\n\tc\nPlease commit your changes\n",
@@ -153,8 +140,7 @@ static void what_is_in_the_way_is_named(void **state) {
     strbuf_finish(&out);
 }
 
-static void lines_are_counted_from_none(void **state) {
-    (void)state;
+TEST(lines_are_counted_from_none) {
     struct strbuf out = STRBUF_INIT;
     assert_true(git_output_line("/repo/.git\nsub/\n", 1, &out));
     assert_string_equal(strbuf_text(&out), "sub/");
@@ -165,8 +151,7 @@ static void lines_are_counted_from_none(void **state) {
     strbuf_finish(&out);
 }
 
-static void words_of_people_are_filled(void **state) {
-    (void)state;
+TEST(words_of_people_are_filled) {
     const struct git_variable variables[] = { { "branch", "sluice/web-1" },
                                               { "id", "web-1" },
                                               { NULL, NULL } };
@@ -183,8 +168,7 @@ static void expect_mapped(const char *cwd, const char *expected) {
     strbuf_finish(&out);
 }
 
-static void a_folder_of_the_project_is_the_same_in_the_workspace(void **state) {
-    (void)state;
+TEST(a_folder_of_the_project_is_the_same_in_the_workspace) {
     expect_mapped("/src/web/api/v1", "/w/web-1/api/v1");
     expect_mapped("/src/web", "/w/web-1");
     expect_mapped("/src/website", "/w/web-1");
@@ -198,8 +182,7 @@ static void note_task(void *ctx, const char *task) {
     strbuf_printf(out, "%s ", task);
 }
 
-static void a_record_comes_back_as_it_was(void **state) {
-    (void)state;
+TEST(a_record_comes_back_as_it_was) {
     char home[SCRATCH_PATH], folder[100];
     scratch_make(home, "tree");
     struct worktree_record none = { 0 }, back = { 0 };
@@ -237,8 +220,7 @@ static void a_record_comes_back_as_it_was(void **state) {
     assert_int_equal(rmdir(home), 0);
 }
 
-static void a_folder_without_git_is_half_made(void **state) {
-    (void)state;
+TEST(a_folder_without_git_is_half_made) {
     char home[SCRATCH_PATH], path[100], text[100];
     scratch_make(home, "tree");
     struct strbuf dir = STRBUF_INIT;
@@ -263,8 +245,7 @@ static void write_text(const char *folder, const char *name, const char *text) {
 }
 
 /* Two folders with one git folder would have one index, and one branch checked out. */
-static void a_copy_is_not_the_worktree(void **state) {
-    (void)state;
+TEST(a_copy_is_not_the_worktree) {
     char home[SCRATCH_PATH], git[80], tree[80], copy[80], text[128];
     struct strbuf dir = STRBUF_INIT;
     scratch_make(home, "tree");
@@ -326,7 +307,7 @@ static void place_finish(struct place *p) {
     scratch_remove(p->home);
 }
 
-static void a_record_without_git_folders_gets_those_of_its_repository(void **state) {
+TEST(a_record_without_git_folders_gets_those_of_its_repository) {
     struct place p;
     (void)state;
     given_worktree(&p);
@@ -357,7 +338,7 @@ static void given_other(const struct place *p, char ret_git[160]) {
     write_text(ret_git, "gitdir", path);
 }
 
-static void another_repository_is_refused(void **state) {
+TEST(another_repository_is_refused) {
     struct place p;
     char git[160], text[200];
     (void)state;
@@ -373,7 +354,7 @@ static void another_repository_is_refused(void **state) {
     }
 }
 
-static void so_is_a_worktree_that_shares_another_one(void **state) {
+TEST(so_is_a_worktree_that_shares_another_one) {
     struct place p;
     char git[160], text[200];
     (void)state;
@@ -389,7 +370,7 @@ static void so_is_a_worktree_that_shares_another_one(void **state) {
     }
 }
 
-static void so_is_what_is_no_file(void **state) {
+TEST(so_is_what_is_no_file) {
     struct place p;
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
@@ -413,7 +394,7 @@ static void so_is_what_is_no_file(void **state) {
     }
 }
 
-static void a_worktree_without_git_is_not_finished(void **state) {
+TEST(a_worktree_without_git_is_not_finished) {
     struct place p;
     (void)state;
     given_worktree(&p);
@@ -424,8 +405,7 @@ static void a_worktree_without_git_is_not_finished(void **state) {
     place_finish(&p);
 }
 
-static void files_of_a_diff_are_read_one_by_one(void **state) {
-    (void)state;
+TEST(files_of_a_diff_are_read_one_by_one) {
     static const char text[] = "1\t2\ta\nb\0"
                                "-\t-\tbin\0"
                                "0\t0\t\0old\0new\0"
@@ -442,31 +422,4 @@ static void files_of_a_diff_are_read_one_by_one(void **state) {
     assert_string_equal(file.old_path, "old");
     assert_string_equal(file.path, "new");
     assert_false(diff_next_file(&at, end, &file)); /* half of one is none */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_read_as_git_says_them),
-        cmocka_unit_test(branches_are_checked_as_git_does),
-        cmocka_unit_test(no_line_runs_hooks),
-        cmocka_unit_test(gits_own_sentence_is_found),
-        cmocka_unit_test(a_status_that_only_lacks_files_is_told_apart),
-        cmocka_unit_test(hashes_are_whole),
-        cmocka_unit_test(the_checkout_of_a_branch_is_found),
-        cmocka_unit_test(names_are_joined),
-        cmocka_unit_test(what_is_in_the_way_is_named),
-        cmocka_unit_test(lines_are_counted_from_none),
-        cmocka_unit_test(words_of_people_are_filled),
-        cmocka_unit_test(a_folder_of_the_project_is_the_same_in_the_workspace),
-        cmocka_unit_test(a_record_comes_back_as_it_was),
-        cmocka_unit_test(a_folder_without_git_is_half_made),
-        cmocka_unit_test(a_copy_is_not_the_worktree),
-        cmocka_unit_test(a_record_without_git_folders_gets_those_of_its_repository),
-        cmocka_unit_test(another_repository_is_refused),
-        cmocka_unit_test(so_is_a_worktree_that_shares_another_one),
-        cmocka_unit_test(so_is_what_is_no_file),
-        cmocka_unit_test(a_worktree_without_git_is_not_finished),
-        cmocka_unit_test(files_of_a_diff_are_read_one_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* test_yaml_tree.c: where everything stands in a YAML text, and what is refused. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "harness/test.h"
 #include "yaml/yaml.h"
 
 static const struct yaml_limits limits = { .bytes = 100000, .levels = 8, .nodes = 1000 };
@@ -90,8 +85,9 @@ static void stands(const char *text, const char *name, const char *expected) {
 
 /* --- trees ----------------------------------------------------------------------------------- */
 
-static void texts_become_trees(void **state) {
-    (void)state;
+#define FIXTURE_TEST(name_) TEST_WITH(name_, NULL, tear_down)
+
+FIXTURE_TEST(texts_become_trees) {
     tree("a: 1\nb:\n  - x\n  - y: z\n", "<{a: 1, b: <[x, <{y: z}>]>}>");
     tree("{a: [1, 'two', {}], \"b\": }", "{a: [1, 'two', {}], 'b': }");
     tree("a: |\n  x\n  y\nb: >-\n  x\n  y\n", "<{a: |x\ny\n|, b: |x y|}>");
@@ -101,8 +97,7 @@ static void texts_become_trees(void **state) {
     tree("\xef\xbb\xbf\"a\\tb\": c\r\n", "<{'a\tb': c}>");
 }
 
-static void a_text_that_says_nothing_has_no_root(void **state) {
-    (void)state;
+FIXTURE_TEST(a_text_that_says_nothing_has_no_root) {
     static const char *const empty[] = { "", "\n", "# c", "---", "~", "null", "---\n...\n" };
     for (size_t i = 0; i < ARRAY_SIZE(empty); i++)
         assert_null(reads(empty[i]));
@@ -111,8 +106,7 @@ static void a_text_that_says_nothing_has_no_root(void **state) {
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static void every_value_knows_its_bytes(void **state) {
-    (void)state;
+FIXTURE_TEST(every_value_knows_its_bytes) {
     stands("a: 12 # c\n", "a", "12");
     stands("a: 'x y' # c\n", "a", "'x y'");
     stands("a: \"x\\\"y\"\n", "a", "\"x\\\"y\"");
@@ -128,8 +122,7 @@ static void every_value_knows_its_bytes(void **state) {
     stands("\xc3\xa9: 1\na: \xc3\xa9\r\n", "a", "\xc3\xa9");
 }
 
-static void block_texts_begin_with_their_mark(void **state) {
-    (void)state;
+FIXTURE_TEST(block_texts_begin_with_their_mark) {
     stands("a: |\n  x\n  y\n\n\nb: 1\n", "a", "|\n  x\n  y");
     stands("a: >- # | c\n  x\nb: 1\n", "a", ">- # | c\n  x");
     stands("a: # | c\n  |+\n  x\n\nb: 1\n", "a", "|+\n  x");
@@ -138,8 +131,7 @@ static void block_texts_begin_with_their_mark(void **state) {
     stands("a: |\r\n  x\r\nb: 1\r\n", "a", "|\r\n  x");
 }
 
-static void what_is_not_written_has_no_bytes(void **state) {
-    (void)state;
+FIXTURE_TEST(what_is_not_written_has_no_bytes) {
     static const char *const texts[] = { "a:\n",      "a: # c\n", "a: &n\n",   "{a: , b: 1}",
                                          "{a, b: 1}", "? a\n",    "a:\nb: 1\n" };
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -151,8 +143,7 @@ static void what_is_not_written_has_no_bytes(void **state) {
     }
 }
 
-static void lines_and_columns_count_from_one(void **state) {
-    (void)state;
+FIXTURE_TEST(lines_and_columns_count_from_one) {
     const struct yaml_node *root = reads("# c\na: 1\nb:\n  \xc3\xa9: 'x'\n  d: \"y\"\n");
     const struct yaml_node *b = value_of(root, "b");
     assert_int_equal(root->line, 2);
@@ -171,8 +162,7 @@ static enum yaml_type type_of(const char *scalar) {
     return yaml_type(value_of(reads(text), "a"));
 }
 
-static void plain_scalars_have_types(void **state) {
-    (void)state;
+FIXTURE_TEST(plain_scalars_have_types) {
     static const char *const texts[] = { "yes",
                                          "no",
                                          "on",
@@ -206,8 +196,7 @@ static void plain_scalars_have_types(void **state) {
     assert_int_equal(type_of(".5"), YAML_REAL);
 }
 
-static void nouns_are_short_and_harmless(void **state) {
-    (void)state;
+FIXTURE_TEST(nouns_are_short_and_harmless) {
     assert_string_equal(yaml_noun(reads("[1]")).text, "a list");
     assert_string_equal(yaml_noun(reads("{a: 1}")).text, "a mapping");
     assert_string_equal(yaml_noun(value_of(reads("a:\n"), "a")).text, "nothing");
@@ -224,8 +213,7 @@ static void nouns_are_short_and_harmless(void **state) {
 
 /* --- refusing -------------------------------------------------------------------------------- */
 
-static void what_could_mean_something_else_is_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(what_could_mean_something_else_is_refused) {
     refused("a: &x 1\nb: *x\n", "t:2: aliases (*name) are not supported; write the value out");
     refused("a: !!str 1\n", "t:1: tags (!name) are not supported");
     refused("a\n---\nb\n", "t:2: expected one document, got a second one");
@@ -238,15 +226,13 @@ static void what_could_mean_something_else_is_refused(void **state) {
             "t:1: two quotes in a row inside single quotes; use double quotes around them");
 }
 
-static void bytes_that_are_no_text_are_refused(void **state) {
-    (void)state;
+FIXTURE_TEST(bytes_that_are_no_text_are_refused) {
     refused("a: \xff\n", "t:1: not UTF-8 text (byte 0xff)");
     refused("a\nb: \x01\n", "t:2: not UTF-8 text (byte 0x01)");
     refused("a: \x7f\n", "t:1: not UTF-8 text (byte 0x7f)");
 }
 
-static void input_is_bounded(void **state) {
-    (void)state;
+FIXTURE_TEST(input_is_bounded) {
     struct strbuf text = STRBUF_INIT;
     strbuf_repeat(&text, "#", limits.bytes + 1);
     refused(strbuf_text(&text), "t: larger than 100000 bytes");
@@ -270,8 +256,7 @@ static void input_is_bounded(void **state) {
 
 /* --- characters ------------------------------------------------------------------------------ */
 
-static void characters_have_their_shortest_form(void **state) {
-    (void)state;
+FIXTURE_TEST(characters_have_their_shortest_form) {
     static const struct {
         const char *bytes;
         size_t length;
@@ -297,24 +282,4 @@ static void characters_have_their_shortest_form(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(utf8_length(cases[i].bytes, strlen(cases[i].bytes)), cases[i].length);
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(texts_become_trees),
-        TEST(a_text_that_says_nothing_has_no_root),
-        TEST(every_value_knows_its_bytes),
-        TEST(block_texts_begin_with_their_mark),
-        TEST(what_is_not_written_has_no_bytes),
-        TEST(lines_and_columns_count_from_one),
-        TEST(plain_scalars_have_types),
-        TEST(nouns_are_short_and_harmless),
-        TEST(what_could_mean_something_else_is_refused),
-        TEST(bytes_that_are_no_text_are_refused),
-        TEST(input_is_bounded),
-        TEST(characters_have_their_shortest_form),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
