@@ -31,13 +31,11 @@ became() { # OUTCOME MESSAGE 'what'
 }
 
 sent() { # TEXT 'what'
-    grep -qF -e "$1" "$tmp/seen"
-    report $? "$2"
+    rule "$2" grep -qF -e "$1" "$tmp/seen"
 }
 
 logged() { # TEXT 'what'
-    grep -qxF -e "$1" "$tmp/log"
-    report $? "$2"
+    rule "$2" grep -qxF -e "$1" "$tmp/log"
 }
 
 # --- a turn that goes well ---------------------------------------------------------------------------------
@@ -54,8 +52,7 @@ talk usage
 has '"tokens":{"in":4312,"out":25,"cached":4000},"cost_usd":0.045' 'tokens and cost, where the agent reports them'
 head -c 3000000 /dev/zero | tr '\0' 'y' >long
 { printf 'size ' && cat long; } | "$client" -- "$agent" >"$tmp/log" 2>"$tmp/err"
-grep -qF '"text": "3000005"' "$tmp/log"
-report $? 'a prompt of 3 MB'
+rule 'a prompt of 3 MB' grep -qF '"text": "3000005"' "$tmp/log"
 talk stay
 became ok 'All is well.' 'an agent that does not exit when its input ends is stopped'
 talk large
@@ -76,16 +73,14 @@ became ok 'All is well.' 'authenticate with the configured method'
 talk ok --resume=sess-1 -- load
 became ok 'All is well.' 'session/load'
 sent '"method":"session/load","id":2,"params":{"sessionId":"sess-1","cwd":' 'session/load names the session'
-! grep -q 'said before' "$tmp/log"
-report $? 'what session/load replays is not in the log'
+rule 'what session/load replays is not in the log' not grep -q 'said before' "$tmp/log"
 talk ok --resume=sess-1 -- resume
 sent '"method":"session/resume"' 'session/resume is preferred'
 talk ok --resume=gone -- load
 logged '{"acp":"lost","session":"gone","message":"Resource not found"}' 'a session that is gone'
 talk ok --resume=sess-1
 logged '{"acp":"lost","session":"sess-1","message":"the agent cannot load a session"}' 'an agent that cannot load sessions'
-! grep -q session/prompt "$tmp/seen"
-report $? 'and the prompt is not sent to a new one'
+rule 'and the prompt is not sent to a new one' not grep -q session/prompt "$tmp/seen"
 talk ok -- future
 became failed 'the agent speaks version 2 of the Agent Client Protocol; Sluice speaks version 1' 'another version'
 
@@ -94,15 +89,13 @@ became failed 'the agent speaks version 2 of the Agent Client Protocol; Sluice s
 talk 'run touch made' --permissions=allow
 became ok 'I have done it.' 'allow: a command'
 logged '{"acp":"allowed","tool":"execute","argument":"touch made"}' 'what was allowed is in the log'
-[ -e made ]
-report $? 'allow: the command ran'
+rule 'allow: the command ran' [ -e made ]
 rm -f made
 for policy in deny edits; do
     talk 'run touch made' --permissions=$policy
     became denied 'I have done it.' "$policy: a denied command is not a success, whatever the agent says"
     logged '{"acp":"denied","tool":"execute","argument":"touch made"}' "$policy: tool and argument are in the log"
-    [ ! -e made ]
-    report $? "$policy: the command did not run"
+    rule "$policy: the command did not run" [ ! -e made ]
 done
 talk 'run touch made'
 became denied 'I have done it.' 'without a policy everything is denied'
@@ -140,8 +133,7 @@ talk 'stop bored'
 became failed "the agent ended its turn with 'bored'" 'a reason that is not known is not a success'
 talk limit
 became limited "You've hit your usage limit. Try again at 11:59 PM." 'a limit'
-! grep -q '"reset_at":null' "$tmp/out"
-report $? 'and when it ends'
+rule 'and when it ends' not grep -q '"reset_at":null' "$tmp/out"
 talk broke
 became billing insufficient_quota 'no money left'
 talk odd
@@ -188,8 +180,7 @@ wait $pid
 code=$?
 exits 1 'TERM: exit code'
 logged '{"acp":"end","reason":"cancelled","stopped":true}' 'TERM is session/cancel, and its answer is waited for'
-grep -q 'I was interrupted' "$tmp/log"
-report $? 'what the agent says while it stops is in the log'
+rule 'what the agent says while it stops is in the log' grep -q 'I was interrupted' "$tmp/log"
 interrupt deaf 'I do not listen.'
 kill $pid
 wait $pid

@@ -51,8 +51,7 @@ asks() { # [OPTION...]
 
 succeeds() {
     asks --retries 0
-    becomes "$id" 'done'
-    report $? "$name: done"
+    rule "$name: done" becomes "$id" 'done'
     agrees "$name"
 }
 

@@ -15,8 +15,7 @@ start
 
 scenes 'tool echo acp >made' 'ok All of it is done.'
 add --agent worker --cwd "$work" 'Make a file that says who you are.'
-becomes "$id" 'done'
-report $? 'the task is done'
+rule 'the task is done' becomes "$id" 'done'
 rule 'the agent got the prompt' [ "$(asked "'Make a file that says who you are.' in r[-1]['prompt']")" = True ]
 rule 'it worked in the folder of the task' [ "$(cat "$work/made")" = acp ]
 rule 'in a sandbox' boxed "$id"
@@ -32,14 +31,12 @@ has 'not permitted: execute (touch denied)' 'what it may not do is denied'
 rule 'and not done' [ ! -e "$work/denied" ]
 scenes 'tool touch allowed' 'ok Done.'
 add --agent asked --cwd "$work" 'Make a file.'
-becomes "$id" 'done'
-report $? 'what it may do is done'
+rule 'what it may do is done' becomes "$id" 'done'
 rule 'after it has asked' grep -q '"acp":"allowed","tool":"execute","argument":"touch allowed"' "$home/runs/$id/1/out.log"
 
 scenes minute 'ok Done.'
 add --agent worker --cwd "$work" 'Remember this.'
-becomes "$id" 'done'
-report $? 'a limit of the plan is waited for'
+rule 'a limit of the plan is waited for' becomes "$id" 'done'
 rule 'in two attempts at least' [ "$(of "$id" "len(t['runs']) > 1 and t['runs'][0]['outcome'] == 'limited'")" = True ]
 rule 'in the same session' [ "$(of "$id" "len({run['session'] for run in t['runs']})")" = 1 ]
 
@@ -49,13 +46,11 @@ add --agent worker --cwd "$work" 'Wait.'
 hangs() { [ "$(answered hang)" -gt "$before" ]; }
 soon hangs
 run sluice cancel "$id"
-becomes "$id" canceled
-report $? 'a run is canceled'
+rule 'a run is canceled' becomes "$id" canceled
 rule 'by the protocol' grep -qxF '{"acp":"end","reason":"cancelled","stopped":true}' "$home/runs/$id/1/out.log"
 
 add --agent other --cwd "$work" 'Hello.'
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
-report $? 'without a login its account is closed'
+rule 'without a login its account is closed' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
 rule 'and the methods of the agent are named' \
     [ "$(of "$id" "'chatgpt, codex-api-key, openai-api-key' in t['runs'][0]['message']")" = True ]
 finish

@@ -9,8 +9,7 @@ cd "$work" || exit 1
 
 scenes "tool sh -c 'echo ran >made'" 'ok All of it is done.'
 add --agent claude 'Run a command.'
-becomes "$id" 'done'
-report $? 'in a sandbox: the task is done'
+rule 'in a sandbox: the task is done' becomes "$id" 'done'
 rule 'in a sandbox: it was one' boxed "$id"
 rule 'in a sandbox: nothing was denied' [ "$(of "$id" "t['runs'][0]['outcome']") $(of "$id" "len(t['runs'])")" = 'ok 1' ]
 rule 'in a sandbox: the command ran' [ "$(cat made)" = ran ]
@@ -28,8 +27,7 @@ rule 'without a sandbox: the command did not run' [ ! -e made ]
 for box in auto none; do
     scenes "mcp post_message {\"text\":\"hello from $box\"}" 'ok I have said it.'
     add --agent claude --sandbox $box 'Say hello.'
-    becomes "$id" 'done'
-    report $? "sandbox $box: the task that uses the queue is done"
+    rule "sandbox $box: the task that uses the queue is done" becomes "$id" 'done'
     rule "sandbox $box: the tool was not denied" [ "$(of "$id" "t['runs'][0]['outcome']")" = ok ]
     "$SLUICE" bus read --task "$id" >"$tmp/out" 2>&1
     has "hello from $box" "sandbox $box: the message has arrived"

@@ -15,17 +15,14 @@ for agent in claude codex; do
     : >"$stub/requests"
     scenes "tool cat $wait_for" 'ok It is done.'
     add --agent $agent --retries 0 --cwd "$work" 'Wait for me.'
-    soon begun
-    report $? "$agent: it works"
+    rule "$agent: it works" soon begun
     pid=$(pid_of_daemon)
     kill -9 "$pid"
     is_gone "$pid"
     tell "$work/$wait_for"
-    soon ended
-    report $? "$agent: it ends without a daemon"
+    rule "$agent: it ends without a daemon" soon ended
     "$SLUICE" up >/dev/null 2>&1
-    becomes "$id" 'done'
-    report $? "$agent: the next daemon knows that it is done"
+    rule "$agent: the next daemon knows that it is done" becomes "$id" 'done'
     rule "$agent: by its own word" [ "$(of "$id" "t['runs'][0]['message']")" = 'It is done.' ]
     rule "$agent: in one attempt" [ "$(of "$id" "len(t['runs'])")" = 1 ]
     rule "$agent: every token is booked once" \

@@ -14,8 +14,7 @@ held() { # HOLD
 
 scenes 'tool git init -q made-by-agent' 'ok The file is made.'
 add --agent claude --cwd "$work" 'Make the file.'
-soon held denied
-report $? 'a command that is not permitted: the task is held'
+rule 'a command that is not permitted: the task is held' soon held denied
 rule 'it ran once, and what it paid is booked once' \
     [ "$(of "$id" "len(t['runs'])") $(booked "$id" in)" = "1 $(charged in)" ]
 run sluice why "$id"
@@ -25,8 +24,7 @@ rule 'nothing was done' [ ! -e "$work/made-by-agent" ]
 : >"$stub/requests"
 scenes 'tool git init -q made-by-agent' 'ok The file is made.'
 run sluice retry "$id" --allow 'Bash(git init:*)'
-becomes "$id" 'done'
-report $? 'allowed, it goes on'
+rule 'allowed, it goes on' becomes "$id" 'done'
 rule 'the file is there' [ -e "$work/made-by-agent" ]
 rule 'in the same conversation' [ "$(asked "r[0]['turns'] >= 1 and 'Make the file.' in r[0]['prompt']")" = True ]
 
@@ -38,12 +36,10 @@ run sluice config set projects.plain.workspace_mode=worktree
 for count in 1 2 3 4 5 6; do
     add --project plain --agent claude "Number $count."
 done
-soon held breaker
-report $? 'a project that is not a repository holds its own tasks'
+rule 'a project that is not a repository holds its own tasks' soon held breaker
 scenes 'ok Done.'
 add --agent claude --cwd "$work" 'Say something.'
-becomes "$id" 'done'
-report $? 'and the agent works for the others'
+rule 'and the agent works for the others' becomes "$id" 'done'
 
 # --- not logged in ----------------------------------------------------------------------------------------
 

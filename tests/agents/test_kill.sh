@@ -15,13 +15,11 @@ for agent in claude codex; do
     for how in '' --now; do
         scenes "tool tail -f $wait_for" ok
         add --agent $agent --retries 0 --cwd "$work" 'Wait for something.'
-        soon begun
-        report $? "$agent: its tool works"
+        rule "$agent: its tool works" soon begun
         rule "$agent: and belongs to the task" [ -n "$(left_of "$id")" ]
         # shellcheck disable=SC2086 # a word or none
         "$SLUICE" cancel $how "$id" >/dev/null
-        becomes "$id" canceled
-        report $? "$agent: canceled $how"
+        rule "$agent: canceled $how" becomes "$id" canceled
         rule "$agent: its tool is gone $how" no_tools
         rule "$agent: nothing of it is left $how" [ -z "$(left_of "$id")" ]
     done
@@ -31,8 +29,7 @@ for agent in claude codex; do
     add --agent $agent --retries 0 --cwd "$work" 'Begin to answer.'
     soon hanging "$before"
     "$SLUICE" cancel "$id" >/dev/null
-    becomes "$id" canceled
-    report $? "$agent: canceled in the middle of an answer"
+    rule "$agent: canceled in the middle of an answer" becomes "$id" canceled
     rule "$agent: nothing of it is left" [ -z "$(left_of "$id")" ]
 done
 rule 'what is canceled is not tried again' [ "$(of 1 "len(t['runs'])")" = 1 ]

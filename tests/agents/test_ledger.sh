@@ -37,8 +37,7 @@ everything() { # SUFFIX
     asks --retries 1
     soon begun
     signal_agent TERM
-    becomes "$id" 'done'
-    report $? "$name: done"
+    rule "$name: done" becomes "$id" 'done'
     agrees "$name"
 }
 everything ''

@@ -24,7 +24,6 @@ scene 'copilot, ended by SIGTERM, and resumed' copilot agent "tool tail -f $wait
 asks --retries 1
 soon begun
 signal_agent TERM
-becomes "$id" 'done'
-report $? "$name: done"
+rule "$name: done" becomes "$id" 'done'
 agrees "$name"
 finish

@@ -24,7 +24,6 @@ scene 'gemini, ended by SIGTERM, and resumed' gemini "tool tail -f $wait_for" 'o
 asks --retries 1
 soon begun
 signal_agent TERM
-becomes "$id" 'done'
-report $? "$name: done"
+rule "$name: done" becomes "$id" 'done'
 agrees "$name"
 finish

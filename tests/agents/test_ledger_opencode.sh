@@ -11,8 +11,7 @@ scene 'opencode, two calls' opencode 'tool echo one' 'ok The end.'
 succeeds
 scene 'opencode, a subagent' opencode agent 'ok The end.'
 asks --retries 0
-becomes "$id" 'done'
-report $? "$name: done"
+rule "$name: done" becomes "$id" 'done'
 rule "$name: the subagent has asked" [ "$(answered child)" = 1 ]
 lacks "$name" 4312 25
 scene 'opencode, a limit, and resumed' opencode 'tool echo one' 'limit 3' 'tool echo two' 'ok The end.'

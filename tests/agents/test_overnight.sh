@@ -40,8 +40,7 @@ met_limit() { [ "$(answered limit)" -gt 0 ]; }
 soon met_limit
 reset=$(asked "[one['reset_at'] for one in r if one['scene'] == 'limit'][0]")
 for id in web-1 web-2 web-3; do
-    becomes $id 'done'
-    report $? "$id is done"
+    rule "$id is done" becomes $id 'done'
     rule "$id: each run in a sandbox" boxed $id
 done
 rule 'nobody asked between the limit and its end' \

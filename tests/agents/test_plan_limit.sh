@@ -19,8 +19,7 @@ for agent in claude codex; do
     esac
     add --agent $agent --retries 0 --cwd "$work" "Take the steps of $agent."
     first=$id
-    soon is_limited "$first"
-    report $? "$agent: the run ends as limited"
+    rule "$agent: the run ends as limited" soon is_limited "$first"
     add --agent $agent --retries 0 --cwd "$work" 'And this one.'
     second=$id
 
@@ -34,10 +33,8 @@ for agent in claude codex; do
     rule "$agent: and until when: the time of the provider" \
         [ "$(((opens - reset * 1000 + 500) / 1000))" = 0 ]
 
-    becomes "$first" 'done'
-    report $? "$agent: it goes on by itself, and is done"
-    becomes "$second" 'done'
-    report $? "$agent: so is the one that waited"
+    rule "$agent: it goes on by itself, and is done" becomes "$first" 'done'
+    rule "$agent: so is the one that waited" becomes "$second" 'done'
     rule "$agent: nobody asked while the account was closed" [ "$(answered limit)" = 1 ]
     rule "$agent: nor before it opened" \
         [ "$(asked "min(one['at'] for one in r if one['scene'] == 'ok') >= $reset")" = True ]

@@ -21,8 +21,7 @@ for agent in claude codex; do
     : >"$stub/requests"
     scenes 'tool echo one' 'limit 3' 'tool echo two' 'limit 4' 'ok The end.'
     add --agent $agent --retries 0 --cwd "$work" 'Count to two.'
-    becomes "$id" 'done'
-    report $? "$agent: done after two limits"
+    rule "$agent: done after two limits" becomes "$id" 'done'
     rule "$agent: each run in a sandbox" boxed "$id"
     rule "$agent: in one conversation" [ "$(asked "max(one['turns'] for one in r)")" = 2 ]
     rule "$agent: three requests were answered" [ "$(charged in)" = 12936 ]
@@ -39,8 +38,7 @@ for agent in claude codex; do
     # Agents write their conversations down a moment later; one that is nowhere cannot be gone on with.
     soon grep -rqsF "Do not forget this, $agent." "$HOME/.claude/projects" "$HOME/.codex/sessions"
     kill_agent $agent
-    becomes "$id" 'done'
-    report $? "$agent: done after a crash"
+    rule "$agent: done after a crash" becomes "$id" 'done'
     rule "$agent: both runs in a sandbox" boxed "$id"
     rule "$agent: in the second attempt" [ "$(of "$id" "len(t['runs'])")" = 2 ]
     rule "$agent: which goes on with the conversation" \
@@ -67,8 +65,7 @@ start
 : >"$stub/requests"
 scenes 'ok The first part.' 'limit 3' 'ok The rest.'
 add --agent codex --retries 0 --cwd "$work" 'In two parts, please.'
-becomes "$id" 'done'
-report $? 'codex: two turns, a limit in the second one, a third one in the next run'
+rule 'codex: two turns, a limit in the second one, a third one in the next run' becomes "$id" 'done'
 rule 'codex: the first run has told its tokens' [ "$(of "$id" "t['runs'][0]['tokens_in']")" = 4312 ]
 rule 'codex: the last one those of both' \
     grep -q '"input_tokens":8624,' "$home/runs/$id/$(value "$id" attempt)/out.log"

@@ -57,8 +57,7 @@ for agent in claude codex; do
         "$mischief" \
         'ok The end.'
     add --project web --agent $agent --retries 0 --cwd - --check "$check" 'Add a file, commit it, and say so.'
-    becomes "$id" 'done'
-    report $? "$agent: done, with a limit in the middle"
+    rule "$agent: done, with a limit in the middle" becomes "$id" 'done'
     rule "$agent: each run was in a sandbox" boxed "$id"
     rule "$agent: in one conversation" [ "$(asked "max(one.get('turns', 0) for one in r) >= 3")" = True ]
     rule "$agent: resumed" [ "$(of "$id" "t['runs'][-1]['resumed']")" = True ]
@@ -66,8 +65,7 @@ for agent in claude codex; do
     rule "$agent: its check was in the sandbox" [ "$(checked)" = 'bubblewrap ' ]
     run sluice bus read --project web --task "$id"
     has "hello from $agent" "$agent: its message came through the MCP server"
-    ! read_key
-    report $? "$agent: it did not read the key"
+    rule "$agent: it did not read the key" not read_key
     rule "$agent: its settings are as they were" is_same
     rule "$agent: no hook was added" [ ! -e "$hook" ]
     rule "$agent: /tmp was its own" [ ! -e "$trace" ]

@@ -67,8 +67,7 @@ for agent in claude codex; do
     picture >before
     scenes "$scene" "mcp post_message {\"text\":\"hello from $agent\"}" 'ok The end.'
     add --agent $agent --retries 0 --cwd "$work" 'Do what you are told.'
-    becomes "$id" 'done'
-    report $? "$agent: it works with these settings"
+    rule "$agent: it works with these settings" becomes "$id" 'done'
     rule "$agent: in a sandbox" boxed "$id"
     rule "$agent: it has tried" [ -e "$work/tried" ]
     rm -f "$work/tried"

@@ -9,8 +9,7 @@ start
 for agent in claude codex; do
     scenes "tool echo $agent >made" "ok All of it is done."
     add --agent $agent --cwd "$work" 'Make a file that says who you are.'
-    becomes "$id" 'done'
-    report $? "$agent: the task is done"
+    rule "$agent: the task is done" becomes "$id" 'done'
     rule "$agent: it got the prompt" [ "$(asked "'Make a file that says who you are.' in r[-1]['prompt']")" = True ]
     rule "$agent: it worked in the folder of the task" [ "$(cat "$work/made")" = $agent ]
     rule "$agent: in a sandbox" boxed "$id"

@@ -13,19 +13,16 @@ heard() { [ "$(of "$id" "(t['runs'][0]['cost_usd'] or 0) > 0")" = True ]; }
 : >"$work/tool.wait"
 scenes 'tool tail -f tool.wait' ok
 add --agent claude --retries 0 --cwd "$work" 'Wait for something.'
-soon heard
-report $? 'claude: while its tool works, its tokens and money are known'
+rule 'claude: while its tool works, its tokens and money are known' soon heard
 rule 'claude: as many as were charged' [ "$(booked "$id" in) $(booked "$id" out)" = "$(charged in) $(charged out)" ]
 "$SLUICE" cancel --now "$id" >/dev/null
-becomes "$id" canceled
-report $? 'claude: killed'
+rule 'claude: killed' becomes "$id" canceled
 rule 'claude: they stay known' [ "$(booked "$id" in) $(booked "$id" out)" = "$(charged in) $(charged out)" ]
 
 in=$(charged in) out=$(charged out)
 scenes ok
 add --agent claude --retries 0 --cwd "$work" 'Say something.'
-becomes "$id" 'done'
-report $? 'claude: a run that ends by itself'
+rule 'claude: a run that ends by itself' becomes "$id" 'done'
 rule 'claude: is not counted twice' \
     [ "$(booked "$id" in) $(booked "$id" out)" = "$(($(charged in) - in)) $(($(charged out) - out))" ]
 finish

@@ -17,8 +17,7 @@ start
 for agent in claude codex; do
     scenes "tool echo $agent >made-$agent; git add . && git commit -qm made" 'ok Committed.'
     add --project web --agent $agent --cwd - --title "made by $agent" 'Make a file, and commit it.'
-    becomes "$id" 'done'
-    report $? "$agent: the task is done"
+    rule "$agent: the task is done" becomes "$id" 'done'
     rule "$agent: its work is on its branch, whether it could commit or not" [ "$(git -C "$repo" show "sluice/$id:made-$agent")" = $agent ]
     rule "$agent: its last message is kept" [ "$(of "$id" "t['runs'][0]['message']")" = Committed. ]
     rule "$agent: what it changed is counted" [ "$(of "$id" "t['changes']['files']")" = 1 ]

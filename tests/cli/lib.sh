@@ -1,6 +1,7 @@
 # lib.sh: what the tests of this folder share. Read with `. "$(dirname "$0")/lib.sh"`.
 #
 #   run sluice ARGS...        runs it; sets $code, fills the files out and err
+#   rule 'what' COMMAND...    the command succeeds; `not COMMAND...` is the opposite
 #   exits N 'what'            the exit code was N
 #   prints TEXT 'what'        stdout is exactly TEXT
 #   says TEXT 'what'          stderr is exactly TEXT
@@ -66,6 +67,17 @@ report() {
     [ ! -s "$tmp/diff" ] || sed 's/^/# diff: /' "$tmp/diff" | head -n 40
     echo "# repeat: SLUICE=$SLUICE $here/$(basename "$0")"
     : >"$tmp/diff"
+}
+
+rule() {
+    what=$1
+    shift
+    "$@"
+    report $? "$what"
+}
+
+not() {
+    ! "$@"
 }
 
 exits() {

@@ -56,8 +56,7 @@ has '"env":{"MINE":"[not shown]","KEY":"[not shown]"}' '--env has names; values 
 has "\"cwd\":\"$tmp\"" 'it runs in this folder'
 add --cwd - --draft -- true
 run sluice show --json "$id"
-! grep -q '"cwd"' out
-report $? "--cwd - leaves it to the project"
+rule "--cwd - leaves it to the project" not grep -q '"cwd"' out
 add --agent echo --draft fix 'the test'
 run sluice show --json "$id"
 has '"prompt":"fix the test"' 'the words are the prompt of an agent'
@@ -116,8 +115,7 @@ report $? 'an unknown project'
 run sluice add --after nothing-99 -- true
 [ "$code" -ne 0 ] && [ "$(wc -l <err)" = 1 ]
 report $? 'an unknown dependency'
-[ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
-report $? 'nothing was added'
+rule 'nothing was added' [ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
 
 # A file: all or none.
 cat >tasks.yaml <<'END'
@@ -136,15 +134,13 @@ exits 0 'a file: exit code'
 grep -q '^web-[0-9]* draft (build)$' out && grep -q '^web-[0-9]* draft (test)$' out
 report $? 'a file: a line for each task, with its name'
 run sluice list --group night --state draft --ids
-[ "$(wc -l <out)" = 2 ]
-report $? 'a file: its group'
+rule 'a file: its group' [ "$(wc -l <out)" = 2 ]
 run sluice add --file - --draft <tasks.yaml
 exits 0 'a file from the standard input'
 sed 's/needs: build/neds: build/' tasks.yaml >bad.yaml
 run sluice add -f bad.yaml
 exits 2 'a bad file: exit code'
-grep -q "^sluice: bad.yaml:8:.*'neds'; did you mean 'needs'?$" err
-report $? 'a bad file: the place'
+rule 'a bad file: the place' grep -q "^sluice: bad.yaml:8:.*'neds'; did you mean 'needs'?$" err
 sed 's/argv: .*/&\n    agent: nobody/' tasks.yaml >bad.yaml
 run sluice add -f bad.yaml
 [ "$code" -ne 0 ] && grep -q '^sluice: bad.yaml:[0-9]*: .*nobody' err && [ "$(wc -l <err)" = 1 ]

@@ -32,6 +32,5 @@ $usage" 'an empty id'
 run sluice approve web-1 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 finish

@@ -11,15 +11,13 @@ becomes web-1 'done'
 run sluice backup night.db
 exits 0 'backup: exit code'
 has "$tmp/night.db written: " 'backup'
-[ -s night.db ]
-report $? 'the file is there'
+rule 'the file is there' [ -s night.db ]
 run sluice backup --json night.db
 exits 0 'over an older one: exit code'
 has '"path":' 'as JSON'
 run sluice backup "$tmp/no/such/folder/x.db"
 exits 1 'no such folder: exit code'
-[ "$(wc -l <err)" -eq 1 ]
-report $? 'no such folder: one sentence'
+rule 'no such folder: one sentence' [ "$(wc -l <err)" -eq 1 ]
 run sluice backup
 exits 2 'no file: exit code'
 says "sluice: 'backup' needs 1 argument

@@ -7,8 +7,7 @@
 # Without a daemon.
 run sluice bus post --project web --type FACT 'the build passes'
 exits 0 'post without a daemon: exit code'
-grep -qE '^MSG-[0-9]{8}-[0-9]{6}-[0-9]{9}-PID[0-9]{5,}-[0-9]{4}$' out
-report $? 'post prints the id'
+rule 'post prints the id' grep -qE '^MSG-[0-9]{8}-[0-9]{6}-[0-9]{9}-PID[0-9]{5,}-[0-9]{4}$' out
 first=$(cat out)
 printf 'line one\n---\n...\nline four\n\n' | "$SLUICE" bus post -p web -m a=1 -m b=2 --issue 7 --parent "$first" --link x - >out
 run sluice bus read --project web --json
@@ -22,8 +21,7 @@ run sluice bus read -p web --tail 1
     line four" ]
 report $? 'read as text'
 run sluice bus read -p web --type FACT
-[ "$(wc -l <out)" = 1 ]
-report $? '--type'
+rule '--type' [ "$(wc -l <out)" = 1 ]
 run sluice bus read -p web --since "$first" --json
 has '{"items":[{"msg_id"' '--since leaves out what is before'
 grep -q 'the build passes' out
@@ -35,8 +33,7 @@ says "sluice: there is no message 'MSG-1' in '$home/bus/web.md'" '--since of a m
 run sluice bus read -p nothing --json
 prints '{"items":[]}' 'no messages'
 run sluice bus post --project web --json x
-grep -qE '^\{"msg_id":"MSG-[^"]*"\}$' out
-report $? 'post --json'
+rule 'post --json' grep -qE '^\{"msg_id":"MSG-[^"]*"\}$' out
 
 # What agents write does nothing to a terminal.
 run sluice bus post -p evil "$(printf 'a\033]0;title\007b\033[2Jc')"
@@ -47,8 +44,7 @@ report $? 'escapes are taken out'
 # Wrong calls.
 run sluice bus post 'to whom'
 exits 2 'no bus: exit code'
-grep -q "^sluice: whose bus? give '--project' or '--task'$" err
-report $? 'no bus'
+rule 'no bus' grep -q "^sluice: whose bus? give '--project' or '--task'$" err
 run sluice bus post -p web ''
 exits 2 'an empty message: exit code'
 says 'sluice: the message is empty' 'an empty message'
@@ -80,18 +76,15 @@ export SLUICE_TASK=web-7 SLUICE_PROJECT=web SLUICE_RUN=web-7.2
 run sluice bus post --type PROGRESS 'half way'
 run sluice bus read --json
 has '"type":"PROGRESS","project":"web","task":"web-7","run":"web-7.2"' 'inside a run its own task is meant'
-[ -s "$home/bus/web/web-7.md" ]
-report $? 'in the file of the task'
+rule 'in the file of the task' [ -s "$home/bus/web/web-7.md" ]
 run sluice bus post --project web 'for all'
 run sluice bus read --project web --tail 1 --json
 has '"project":"web","task":"web-7","run":"web-7.2"' 'on the bus of the project it says who it is'
 env -u SLUICE_HOME SLUICE_BUS="$tmp/elsewhere" "$SLUICE" bus post 'by SLUICE_BUS' >out
-[ -s "$tmp/elsewhere/web/web-7.md" ]
-report $? 'SLUICE_BUS says where, if there is no SLUICE_HOME'
+rule 'SLUICE_BUS says where, if there is no SLUICE_HOME' [ -s "$tmp/elsewhere/web/web-7.md" ]
 unset SLUICE_TASK SLUICE_PROJECT SLUICE_RUN
 run sluice bus read --task web-7 --tail 1
-grep -q 'web-7.2  half way$' out
-report $? 'the project of a task that has messages is found without a daemon'
+rule 'the project of a task that has messages is found without a daemon' grep -q 'web-7.2  half way$' out
 
 # Torn messages.
 printf -- '---\nmsg_id: T\n---\nhal' >>"$home/bus/web/web-7.md"
@@ -100,18 +93,15 @@ run sluice bus read --task web-7
 report $? 'a torn tail is not shown'
 run sluice bus post -p web -t web-7 next
 run sluice bus read --task web-7
-[ "$(wc -l <out)" = 2 ]
-report $? 'and swallows nothing'
+rule 'and swallows nothing' [ "$(wc -l <out)" = 2 ]
 says "sluice: 1 torn or foreign messages in '$home/bus/web/web-7.md' are left out" 'it is said'
 
 # Counts.
 run sluice bus stats --json
 has '"messages":' 'stats'
-grep -qE '"retries":0' out
-report $? 'no retries'
+rule 'no retries' grep -qE '"retries":0' out
 run sluice bus stats -p web
-[ "$(tail -n 1 out)" = "$(printf '%10d  bytes in its file' "$(wc -c <"$home/bus/web.md")")" ]
-report $? 'stats of one bus'
+rule 'stats of one bus' [ "$(tail -n 1 out)" = "$(printf '%10d  bytes in its file' "$(wc -c <"$home/bus/web.md")")" ]
 
 # Following.
 mkfifo seen
@@ -128,8 +118,7 @@ read -r line <&3
 case $line in *two) true ;; *) false ;; esac
 report $? 'follow: a file that was moved away'
 exec 3<&-
-wait $follower
-report $? 'follow ends when nobody reads'
+rule 'follow ends when nobody reads' wait $follower
 
 # With a daemon.
 start

@@ -41,8 +41,7 @@ $usage" 'an empty id'
 run sluice cancel web-3 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 run sluice cancel --all web-3
 exits 2 '--all and an id: exit code'
 says "sluice: '--all' and 'web-3' exclude each other
@@ -52,8 +51,7 @@ exits 2 'a filter without --all: exit code'
 says "sluice: option '--project' needs --all
 $usage" 'a filter without --all'
 
-[ "$(value "$other" state)" = ready ]
-report $? 'the other one was not canceled'
+rule 'the other one was not canceled' [ "$(value "$other" state)" = ready ]
 run sluice cancel --all --state 'done'
 exits 2 'a state that cannot be canceled: exit code'
 says "sluice: option '--state': expected some of draft,waiting,ready,starting,running,held, got 'done'
@@ -63,10 +61,8 @@ $usage" 'a state that cannot be canceled'
 run sluice cancel "$running"
 exits 0 'a run: exit code'
 prints "$running is being stopped" 'a run'
-becomes "$running" canceled
-report $? 'and is canceled when it has ended'
-becomes "$other" 'done'
-report $? 'its place is free again'
+rule 'and is canceled when it has ended' becomes "$running" canceled
+rule 'its place is free again' becomes "$other" 'done'
 run sluice cancel "$other"
 prints "$other is done already" 'what is done stays done'
 
@@ -76,8 +72,7 @@ becomes "$id" running
 cat told >/dev/null
 run sluice cancel --now "$id"
 prints "$id is being stopped" 'cancel --now'
-becomes "$id" canceled
-report $? 'cancel --now kills at once'
+rule 'cancel --now kills at once' becomes "$id" canceled
 
 # --all, narrowed by project.
 run sluice pause
@@ -87,8 +82,7 @@ add --project web -- true
 add --project web --draft -- true
 run sluice cancel --all --project web
 prints "web-6 canceled" 'cancel --all --project: what waits, no drafts'
-[ "$(value "$mine" state)" = ready ]
-report $? 'and not those of other projects'
+rule 'and not those of other projects' [ "$(value "$mine" state)" = ready ]
 run sluice cancel --all --state draft
 prints "web-7 canceled" 'cancel --all --state draft'
 run sluice cancel --all --project web

@@ -27,8 +27,7 @@ $usage" 'an empty id'
 run sluice clear web-2 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 run sluice clear --all web-2
 exits 2 '--all and an id: exit code'
 says "sluice: '--all' and 'web-2' exclude each other
@@ -38,8 +37,7 @@ exits 2 'a filter without --all: exit code'
 says "sluice: option '--project' needs --all
 $usage" 'a filter without --all'
 
-[ "$(value web-2 state)" = ready ]
-report $? 'the other one was not cleared'
+rule 'the other one was not cleared' [ "$(value web-2 state)" = ready ]
 run sluice clear --all
 prints 'web-2 cleared: draft' 'f125: everything'
 run sluice clear --all --state running

@@ -10,8 +10,7 @@ for shell in bash zsh fish; do
     exits 0 "$shell: exit code"
     cp out "$shell.script"
     for word in plan status completion; do
-        grep -q -w -e "$word" "$shell.script"
-        report $? "$shell knows the command $word"
+        rule "$shell knows the command $word" grep -q -w -e "$word" "$shell.script"
     done
     if command -v $shell >/dev/null 2>&1; then
         run $shell -n "$shell.script"

@@ -86,15 +86,12 @@ exits 2 'get nothing'
 # Changing a file: without a daemon, and only what was asked for.
 # The file is private once it holds a secret, or was made by us; else it stays as it is.
 (umask 022 && SLUICE_HOME=$tmp/own "$SLUICE" config set limits.runs=3 >/dev/null)
-[ "$(stat -c %a own/sluice.yaml)" = 600 ]
-report $? 'a file that is made here is private'
+rule 'a file that is made here is private' [ "$(stat -c %a own/sluice.yaml)" = 600 ]
 chmod 644 own/sluice.yaml
 SLUICE_HOME=$tmp/own "$SLUICE" config set limits.runs=4 >/dev/null
-[ "$(stat -c %a own/sluice.yaml)" = 644 ]
-report $? 'control: a file without a secret keeps its mode'
+rule 'control: a file without a secret keeps its mode' [ "$(stat -c %a own/sluice.yaml)" = 644 ]
 SLUICE_HOME=$tmp/own "$SLUICE" config set agents.claude.env=KEY=1 >/dev/null
-[ "$(stat -c %a own/sluice.yaml)" = 600 ]
-report $? 'with a secret it is private'
+rule 'with a secret it is private' [ "$(stat -c %a own/sluice.yaml)" = 600 ]
 rm own/sluice.yaml
 
 printf '# mine\nlimits:\n  runs: 3 # few\n' >own/sluice.yaml
@@ -152,8 +149,7 @@ add -- true
 run sluice config set limits.runs=2
 exits 0 'f126: set with a daemon: exit code'
 prints 'limits.runs changed' 'f126: set with a daemon'
-becomes "$id" 'done'
-report $? 'f126: raising a cap starts work at once'
+rule 'f126: raising a cap starts work at once' becomes "$id" 'done'
 run sluice config get limits.runs
 prints '2' 'the file has it'
 run sluice config get --live limits.runs

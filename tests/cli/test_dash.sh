@@ -17,12 +17,10 @@ url=${link%/#*}
 says "sluice: the daemon listens at $url from now on, until it ends; 'sluice config set http.listen=…' makes that lasting" \
     'that it listens now is said'
 run sluice status
-grep -qF "$url" out
-report $? 'and the status says where'
+rule 'and the status says where' grep -qF "$url" out
 run sluice dash --print --scope read
 exits 0 'again: exit code'
-[ ! -s err ]
-report $? 'again: nothing new is opened'
+rule 'again: nothing new is opened' [ ! -s err ]
 [ "$(sed 's|/#.*||' out)" = "$url" ] && [ "$(cat out)" != "$link" ]
 report $? 'again: the same port, another code'
 run sluice dash --print --port 1
@@ -46,14 +44,10 @@ END
 chmod +x bin/xdg-open
 run env PATH="$tmp/bin:$PATH" DISPLAY=:7 "$SLUICE" dash
 prints "opened $url in the browser" 'with a display the browser is opened'
-appears / opened
-report $? 'with one argument'
-! grep -qF '#t=' opened
-report $? 'which is no link'
-grep -qF "url=$url/#t=" "$(cat opened)"
-report $? 'but a file with the link'
-[ "$(stat -c %a "$(cat opened)")" = 600 ]
-report $? 'that only this user can read'
+rule 'with one argument' appears / opened
+rule 'which is no link' not grep -qF '#t=' opened
+rule 'but a file with the link' grep -qF "url=$url/#t=" "$(cat opened)"
+rule 'that only this user can read' [ "$(stat -c %a "$(cat opened)")" = 600 ]
 run env PATH="$tmp/bin:$PATH" DISPLAY=:7 "$SLUICE" dash --print
 has "$url/#t=" '--print opens nothing'
 
@@ -69,8 +63,7 @@ run sluice config set http.listen=127.0.0.1:0
 exits 0 'http.listen can be set while it runs'
 run sluice dash --json
 has '"opened":false' 'then it is used'
-[ "$(sed 's/.*"url":"\([^"]*\)".*/\1/' out)" != "$url" ]
-report $? 'instead of the other'
+rule 'instead of the other' [ "$(sed 's/.*"url":"\([^"]*\)".*/\1/' out)" != "$url" ]
 run sluice config set http.listen=0.0.0.0:0
 exits 2 'an address for everybody without TLS: exit code'
 says "sluice: http.listen: '0.0.0.0:0' can be reached from other machines: set 'http.tls_cert' and 'http.tls_key' too, or use 127.0.0.1" \

@@ -28,8 +28,7 @@ $usage" 'an empty id'
 run sluice delete web-1 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 run sluice delete --all web-1
 exits 2 '--all and an id: exit code'
 says "sluice: '--all' and 'web-1' exclude each other
@@ -39,8 +38,7 @@ exits 2 'a filter without --all: exit code'
 says "sluice: option '--project' needs --all
 $usage" 'a filter without --all'
 
-[ "$(value web-1 state)" = 'done' ]
-report $? 'the other one is still there'
+rule 'the other one is still there' [ "$(value web-1 state)" = 'done' ]
 run sluice delete --all
 exits 0 '--all: exit code'
 prints 'web-1 deleted' '--all: what is over, no drafts'

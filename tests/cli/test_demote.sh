@@ -19,8 +19,7 @@ web-3
 web-1' 'the order of the queue'
 run sluice demote --priority 500 web-2
 prints 'web-2 demoted: ready' 'a number'
-[ "$(value web-2 priority)" = 500 ]
-report $? 'is the priority'
+rule 'is the priority' [ "$(value web-2 priority)" = 500 ]
 run sluice demote --priority 500 web-2
 exits 0 'a second time: exit code'
 prints 'web-2 is at the back already' 'a second time'
@@ -45,6 +44,5 @@ $usage" 'an empty id'
 run sluice demote web-1 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 finish

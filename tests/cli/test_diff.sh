@@ -25,8 +25,7 @@ diff --git a/file b/file
  begin
 +more
 END
-cmp -s plain expected
-report $? 'the patch, plain in a pipe'
+rule 'the patch, plain in a pipe' cmp -s plain expected
 git -C repo apply --check <out
 report $? 'which git can apply'
 run sluice diff "$id" --stat

@@ -18,25 +18,19 @@ run sluice doctor
 exits 0 'an empty home: exit code'
 has '  ok    daemon          not running' 'no daemon runs'
 has '  ok    store           nothing stored yet' 'nothing stored yet'
-grep -Eq '^  (ok|less)  +cgroup.kill' out
-report $? 'what the kernel lets a daemon do'
-[ -z "$(ls -A "$home")" ]
-report $? 'and nothing was made'
+rule 'what the kernel lets a daemon do' grep -Eq '^  (ok|less)  +cgroup.kill' out
+rule 'and nothing was made' [ -z "$(ls -A "$home")" ]
 start
 run sluice doctor
 honest 'with a daemon'
 has "  ok    home            $home" 'with a daemon: the home'
 has '  ok    daemon          running, version ' 'with a daemon: it runs'
-grep -qE "^  ok    store +(sqlite at '$home/sluice.db'|postgresql at 'postgresql://)" out
-report $? 'with a daemon: its store, and where it is'
-grep -Eq '^  (ok|less)  +cgroup.kill' out
-report $? 'with a daemon: what the kernel lets it do'
-[ "$(grep -c ' home  ' out)" -eq 1 ]
-report $? 'nothing is told twice'
+rule 'with a daemon: its store, and where it is' grep -qE "^  ok    store +(sqlite at '$home/sluice.db'|postgresql at 'postgresql://)" out
+rule 'with a daemon: what the kernel lets it do' grep -Eq '^  (ok|less)  +cgroup.kill' out
+rule 'nothing is told twice' [ "$(grep -c ' home  ' out)" -eq 1 ]
 # A daemon of root works; that is worth a word, and no more.
 [ "$(id -u)" -ne 0 ] || has '  warn  isolation ' 'root is a warning'
-! grep -q 'BAD   isolation' out
-report $? 'isolation is never a fault'
+rule 'isolation is never a fault' not grep -q 'BAD   isolation' out
 run sluice doctor --json
 has '"running":true' 'as JSON'
 has '"there":' 'as JSON: the features'
@@ -44,8 +38,7 @@ run sluice down
 run sluice doctor
 exits 0 'after it: exit code'
 has ': sound; ' 'after it: the database was looked at'
-grep -Eq '^  (ok|less)  +cgroup.kill' out
-report $? 'after it: and the kernel'
+rule 'after it: and the kernel' grep -Eq '^  (ok|less)  +cgroup.kill' out
 
 # What is wrong is said, with what to do.
 config 'limits: {rnus: 1}'
@@ -74,12 +67,10 @@ secrets() { # MODE: what doctor says of the file with this mode
 }
 config 'limits: {runs: 2}'
 secrets 644
-! grep -q ' secrets ' out
-report $? 'a file without a secret may have any mode'
+rule 'a file without a secret may have any mode' not grep -q ' secrets ' out
 config 'agents: {claude: {env: ["ANTHROPIC_API_KEY=sk-1"]}}'
 secrets 600
-! grep -q ' secrets ' out
-report $? 'one with a secret is for its owner alone'
+rule 'one with a secret is for its owner alone' not grep -q ' secrets ' out
 secrets 644
 exits 0 'a looser one in a folder that is private: exit code'
 has "  warn  secrets         $home/sluice.yaml has mode 644, and 'agents.claude.env' may hold" 'a looser one in a folder that is private'
@@ -95,8 +86,7 @@ run env -u SLUICE_HOME HOME="$tmp/open" "$SLUICE" doctor
 has '  BAD   secrets ' 'a looser one that others get to'
 exits 1 'a looser one that others get to: exit code'
 run env -u SLUICE_HOME HOME="$tmp/open" "$SLUICE" config set limits.runs=3
-[ "$(stat -c %a open/.config/sluice/sluice.yaml)" = 600 ]
-report $? 'and any change makes it private'
+rule 'and any change makes it private' [ "$(stat -c %a open/.config/sluice/sluice.yaml)" = 600 ]
 run sluice doctor now
 exits 2 'an argument'
 finish

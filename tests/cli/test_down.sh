@@ -26,8 +26,7 @@ says 'sluice: the daemon has stopped; 1 run goes on' 'with a run: says how many'
 echo finished >go
 start
 ends "$id"
-becomes "$id" 'done'
-report $? 'the next daemon finds how it ended'
+rule 'the next daemon finds how it ended' becomes "$id" 'done'
 run sluice logs "$id"
 prints 'begun
 finished' 'with all that it wrote'
@@ -43,8 +42,7 @@ exits 0 'down --wait: exit code'
 says 'sluice: the daemon has stopped; waiting for 1 run
 sluice: 1 run ended; '"'sluice up'"' takes note of it' 'down --wait waits for the run'
 start
-becomes "$id" 'done'
-report $? 'and nothing was lost'
+rule 'and nothing was lost' becomes "$id" 'done'
 run sluice down --json
 prints '{"stopped":true,"already":false,"runs":0,"role":"active"}' 'as JSON'
 run sluice down everything

@@ -13,22 +13,17 @@ becomes web-1 'done'
 run sluice events
 exits 0 'the newest: exit code'
 has 'daemon.started' 'the daemon has started'
-grep -q '^20[0-9-]* [0-9:]*  [0-9]*  *task.state  *web-1\.1 .*to=done' out
-report $? 'one line per event: time, number, kind, task, data'
+rule 'one line per event: time, number, kind, task, data' grep -q '^20[0-9-]* [0-9:]*  [0-9]*  *task.state  *web-1\.1 .*to=done' out
 run sluice events --json --limit 1000
 seq=$(sed -n 's/.*"seq":\([0-9]*\).*/\1/p' out | tail -n 1)
 first=$(sed -n 's/.*{"items":\[{"seq":\([0-9]*\).*/\1/p' out)
-[ "$(grep -c '"seq":' out)" -eq $((seq - first + 1)) ]
-report $? 'the numbers have no gaps'
+rule 'the numbers have no gaps' [ "$(grep -c '"seq":' out)" -eq $((seq - first + 1)) ]
 run sluice events --after $((seq - 2))
-[ "$(wc -l <out)" -eq 2 ]
-report $? '--after: those behind it'
+rule '--after: those behind it' [ "$(wc -l <out)" -eq 2 ]
 run sluice events --after 0 --limit 3
-[ "$(wc -l <out)" -eq 3 ]
-report $? '--limit'
+rule '--limit' [ "$(wc -l <out)" -eq 3 ]
 run sluice events --after "$seq"
-[ ! -s out ]
-report $? 'nothing new'
+rule 'nothing new' [ ! -s out ]
 run sluice events --task web-1
 ! grep -q 'daemon.started' out && grep -q 'web-1' out
 report $? '--task: only its own'
@@ -37,26 +32,21 @@ report $? '--task: only its own'
 timeout "$patience" "$SLUICE" events -f --after "$seq" >followed 2>follow.err &
 follower=$!
 add --project web -- true
-appears 'web-2.1  outcome=ok' followed
-report $? '--follow shows what happens'
+rule '--follow shows what happens' appears 'web-2.1  outcome=ok' followed
 run sluice down
-appears 'the daemon has gone; waiting for it' follow.err
-report $? 'and says that the daemon has gone'
+rule 'and says that the daemon has gone' appears 'the daemon has gone; waiting for it' follow.err
 start
 add --project web -- true
-appears 'web-3.1  outcome=ok' followed
-report $? 'and goes on with the next one'
+rule 'and goes on with the next one' appears 'web-3.1  outcome=ok' followed
 kill $follower
 wait $follower 2>/dev/null
-awk -v at="$seq" '$3 != ++at { exit 1 }' followed
-report $? 'and misses nothing'
+rule 'and misses nothing' awk -v at="$seq" '$3 != ++at { exit 1 }' followed
 
 # Whoever reads may go: it does not take the next event to notice that.
 timeout "$patience" sh -c '"$SLUICE" events -f | head -n 1' >first 2>err
 [ $? = 0 ] && [ "$(wc -l <first)" = 1 ] && [ ! -s err ]
 report $? '--follow ends when nobody reads any more'
-timeout "$patience" sh -c '"$SLUICE" events -f --json --task web-1 --limit 0 | true'
-report $? 'also before the first event'
+rule 'also before the first event' timeout "$patience" sh -c '"$SLUICE" events -f --json --task web-1 --limit 0 | true'
 
 usage='usage: sluice events [--follow] [--task ID] [--after N] [--limit N]'
 run sluice events --task nope-9

@@ -31,8 +31,7 @@ $usage" 'an option without its value'
 run sluice plan --all=yes x
 says "sluice: option '--all' takes no value
 $usage" 'a switch with a value'
-[ ! -s out ]
-report $? 'a usage error prints nothing on stdout'
+rule 'a usage error prints nothing on stdout' [ ! -s out ]
 
 snapshot=$here/plan/000-example.json
 want=$("$SLUICE" plan --json --set limits.runs=1 "$snapshot")
@@ -50,18 +49,14 @@ exits 0 'a file named --help, behind --'
 escape=$(printf '\033')
 coloured() { grep -q "$escape" out; }
 run sluice plan "$snapshot"
-! coloured
-report $? 'a pipe gets no escape codes'
+rule 'a pipe gets no escape codes' not coloured
 needs script
 run env TERM=xterm script -qec "'$SLUICE' plan '$snapshot'" /dev/null
-coloured
-report $? 'a terminal gets colours'
+rule 'a terminal gets colours' coloured
 run env TERM=xterm NO_COLOR=1 script -qec "'$SLUICE' plan '$snapshot'" /dev/null
-! coloured
-report $? 'NO_COLOR'
+rule 'NO_COLOR' not coloured
 run env TERM=dumb script -qec "'$SLUICE' plan '$snapshot'" /dev/null
-! coloured
-report $? 'TERM=dumb'
+rule 'TERM=dumb' not coloured
 awk 'BEGIN { printf "{\"tasks\":["; for (i = 0; i < 50; i++) printf "%s{\"id\":\"t%d\"}", i ? "," : "", i; print "]}" }' >many.json
 run env TERM=dumb script -qec "'$SLUICE' plan --set limits.runs=0 many.json" /dev/null
 has '... and 30 more; --all shows them' 'long lists are cut on a terminal'

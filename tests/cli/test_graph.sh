@@ -41,8 +41,7 @@ prints "✓ web-1 done  plan
 └─ ○ web-3 ready  write the printer
 ○ api-6 ready  red <b onload=\"x\">&amp;\\ \" live
 * the longest chain: about 15 min" 'a tree: each task once, what else comes before it behind'
-! grep -q "$(printf '\342\200\256')" out
-report $? 'and nothing that turns the line around'
+rule 'and nothing that turns the line around' not grep -q "$(printf '\342\200\256')" out
 LC_ALL=C run sluice graph "$printer"
 prints "+ web-1 done  plan
 \`- o web-3 ready  write the printer *
@@ -61,8 +60,7 @@ has '"critical_ms":900000' 'as JSON'
 
 run sluice graph --format svg
 has '&lt;b onload=&quot;x&quot;&gt;&amp;amp;\ &quot; live' 'in a picture every letter is a letter'
-! grep -q '<b \|<script\|href' out
-report $? 'and nothing else is in it'
+rule 'and nothing else is in it' not grep -q '<b \|<script\|href' out
 if command -v xmllint >/dev/null; then
     cp out graph.svg
     run xmllint --noout graph.svg

@@ -29,8 +29,7 @@ for command in $commands; do
     # The manual page has the same usage, and every option.
     "$root/scripts/man-page" "$root/docs/cli/$command.md" >page
     sed 's,\\,,g' page >plain
-    grep -qxF -e "$(sed -n '1s/^usage: //p' command)" plain
-    report $? "man sluice-$command has the usage"
+    rule "man sluice-$command has the usage" grep -qxF -e "$(sed -n '1s/^usage: //p' command)" plain
     sed -n '/^options:/,/^$/s/^  \(..,\|   \) --\([a-z-]*\).*/--\2/p' command | grep -vxF -e --json -e --help >names || :
     while read -r name; do
         grep -qF -e "$name" plain || echo "$name"

@@ -14,8 +14,7 @@ run sluice hold web-1
 prints 'web-1 is held already' 'hold a second time'
 run sluice hold --until 1d web-1
 prints 'web-1 held' 'hold --until: a span'
-[ "$(value web-1 not_before)" -gt "$(date +%s)000" ]
-report $? 'and it has a time'
+rule 'and it has a time' [ "$(value web-1 not_before)" -gt "$(date +%s)000" ]
 for when in 23:59 23:59:30 2099-01-31 2099-01-31T18:30 '2099-01-31 18:30:15' 1.5h; do
     run sluice hold --until "$when" web-1
     exits 0 "--until '$when'"
@@ -50,8 +49,7 @@ $usage" 'an empty id'
 run sluice hold web-1 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 
 run sluice release web-1
 run sluice resume

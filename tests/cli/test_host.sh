@@ -11,8 +11,7 @@ add -- tail -f /dev/null
 becomes "$id" running
 run sluice host list
 exits 0 'list: exit code'
-grep -qx '  hosta  active *1  -      -          - *' out
-report $? 'list: our own, with its run'
+rule 'list: our own, with its run' grep -qx '  hosta  active *1  -      -          - *' out
 run sluice host list --json
 has '{"items":[{"name":"hosta","active":true,"reachable":true,"runs":1,"unreachable_since":null,"forgotten_at":null,"forgotten_by":null}],"next":null}' 'list: as JSON'
 

@@ -8,8 +8,7 @@ file=$home/sluice.yaml
 umask 022
 run sluice init
 exits 0 'init: exit code'
-[ "$(stat -c %a "$file")" = 600 ]
-report $? 'only its owner can read it: secrets of agents may come into it'
+rule 'only its owner can read it: secrets of agents may come into it' [ "$(stat -c %a "$file")" = 600 ]
 has "wrote $file (preset sluice)" 'it says what it wrote'
 has 'sluice run -- echo hello' 'and what to do next'
 cp "$file" first.yaml
@@ -23,8 +22,7 @@ says "sluice: '$file' is there already; --force writes it anew" 'a file that is 
 compare first.yaml "$file" 'not one byte of it'
 run sluice init --preset loopr --force --json
 prints "{\"file\":\"$file\",\"preset\":\"loopr\"}" 'init --force --json'
-grep -q '^preset: loopr$' "$file"
-report $? 'the preset is in it'
+rule 'the preset is in it' grep -q '^preset: loopr$' "$file"
 
 # Without its #, every line is a setting that the reader takes, for each preset.
 for preset in sluice loopr conductor gastown agency agent-queue; do
@@ -61,8 +59,7 @@ says "sluice: there is no preset 'lopr'; there are sluice, loopr, conductor, gas
 usage: sluice init [--preset NAME] [--force] [--service]" 'no such preset'
 run env SLUICE_HOME=/dev/null/home "$SLUICE" init
 exits 1 'a folder that cannot be: exit code'
-[ "$(wc -l <err)" = 1 ]
-report $? 'a folder that cannot be: one sentence'
+rule 'a folder that cannot be: one sentence' [ "$(wc -l <err)" = 1 ]
 run sluice init now
 exits 2 'an argument too many'
 finish

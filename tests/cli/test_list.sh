@@ -47,21 +47,17 @@ prints "$third
 $second
 $first" 'several states, newest first'
 run sluice list --state 'done' --ids
-[ ! -s out ]
-report $? 'none in this state'
+rule 'none in this state' [ ! -s out ]
 
 # Pages are followed until the limit is filled.
 awk 'BEGIN { for (i = 0; i < 1200; i++) print "- argv: [\"true\"]" }' >many.yaml
 "$SLUICE" add --draft -f many.yaml >ids
 run sluice list --state draft --ids
-[ "$(wc -l <out)" = 50 ]
-report $? '50 if nothing is said'
+rule '50 if nothing is said' [ "$(wc -l <out)" = 50 ]
 run sluice list --state draft --ids --limit 1100
-[ "$(sort -u out | wc -l)" = 1100 ]
-report $? 'more than one page, every task once'
+rule 'more than one page, every task once' [ "$(sort -u out | wc -l)" = 1100 ]
 run sluice list --all --ids
-[ "$(sort -u out | wc -l)" = 1203 ]
-report $? '--all'
+rule '--all' [ "$(sort -u out | wc -l)" = 1203 ]
 run sluice list --state draft --limit 2
 has '  ... and more; --limit N or --all shows them' 'what is cut is said'
 run sluice list --state draft --limit 2 --json

@@ -49,8 +49,7 @@ run sluice logs --tail 20000 "$id"
 [ "$(sed 1q out)" = 'line number 10001' ] && [ "$(wc -l <out)" = 20000 ]
 report $? 'many lines of its end'
 run sluice logs "$id"
-[ "$(wc -l <out)" = 30000 ]
-report $? 'all of it'
+rule 'all of it' [ "$(wc -l <out)" = 30000 ]
 
 # Following waits for the start and goes on over a restart of the daemon.
 mkfifo go again # one each: a reader that comes early would meet the last writer
@@ -81,13 +80,11 @@ becomes "$id" running
 timeout "$patience" sh -c '"$SLUICE" logs -f "$1" | head -n 1' - "$id" >first 2>err
 [ $? = 0 ] && [ "$(cat first)" = one ] && [ ! -s err ]
 report $? '--follow ends when nobody reads any more'
-[ "$(value "$id" state)" = running ]
-report $? 'and the run goes on'
+rule 'and the run goes on' [ "$(value "$id" state)" = running ]
 timeout "$patience" sh -c 'echo >unread'
 ends "$id"
 add --hold -- true
-timeout "$patience" sh -c '"$SLUICE" logs -f "$1" | true' - "$id"
-report $? 'also before the run has begun'
+rule 'also before the run has begun' timeout "$patience" sh -c '"$SLUICE" logs -f "$1" | true' - "$id"
 
 # Attempts.
 add --cwd "$tmp" --retries 0 -- sh -c 'echo $SLUICE_RUN'
@@ -116,8 +113,7 @@ prints oops 'and there it is'
 add --cwd "$tmp" -- ./no-such-program
 becomes "$id" held
 run sluice logs "$id"
-grep -q "^sluice: attempt [0-9] of '$id' wrote nothing to stdout: cannot run './no-such-program'" err
-report $? 'what was never launched says why'
+rule 'what was never launched says why' grep -q "^sluice: attempt [0-9] of '$id' wrote nothing to stdout: cannot run './no-such-program'" err
 add -- true
 ends "$id"
 run sluice logs "$id"
@@ -150,6 +146,5 @@ bad "option '--tail': expected a whole number from 0 on, got '-1'" --tail -1 x
 bad "'--json' goes with one log that has an end" --json --follow x
 run sluice logs nothing-99
 exits 1 'no such task: exit code'
-[ "$(wc -l <err)" = 1 ]
-report $? 'no such task: one sentence'
+rule 'no such task: one sentence' [ "$(wc -l <err)" = 1 ]
 finish

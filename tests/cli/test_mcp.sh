@@ -11,8 +11,7 @@ usage='usage: sluice mcp [install --agent NAME [--project] [--yes]]'
 
 run sluice mcp </dev/null
 exits 0 'no input: exit code'
-[ ! -s out ]
-report $? 'no input, no output'
+rule 'no input, no output' [ ! -s out ]
 run sluice mcp serve
 exits 2 'another argument'
 run sluice mcp --yes
@@ -29,16 +28,13 @@ run sluice mcp install --agent codex
 exits 0 'shown: exit code'
 has '+ [mcp_servers.sluice]' 'shows the change'
 has 'nothing is written yet; --yes does it' 'and says that it was not made'
-[ ! -e "$HOME/.codex" ]
-report $? 'nothing was written'
+rule 'nothing was written' [ ! -e "$HOME/.codex" ]
 run sluice mcp install --agent codex --yes
 exits 0 'written: exit code'
-grep -q "^command = \"$SLUICE\"$" "$HOME/.codex/config.toml"
-report $? 'the table is there'
+rule 'the table is there' grep -q "^command = \"$SLUICE\"$" "$HOME/.codex/config.toml"
 run sluice mcp install --agent codex --yes
 prints "$HOME/.codex/config.toml has it already" 'a second time'
-[ "$(grep -c mcp_servers.sluice "$HOME/.codex/config.toml")" -eq 1 ]
-report $? 'changes nothing'
+rule 'changes nothing' [ "$(grep -c mcp_servers.sluice "$HOME/.codex/config.toml")" -eq 1 ]
 
 # What was there stays.
 mkdir -p "$HOME/.gemini"
@@ -53,8 +49,7 @@ cat >want <<END
 }
 END
 compare want "$HOME/.gemini/settings.json" 'the others stay, as they were written'
-[ "$(stat -c %a "$HOME/.gemini/settings.json")" = 600 ]
-report $? 'and so do the rights of the file'
+rule 'and so do the rights of the file' [ "$(stat -c %a "$HOME/.gemini/settings.json")" = 600 ]
 SLUICE_HOME=$tmp/elsewhere
 export SLUICE_HOME
 run sluice mcp install --agent gemini
@@ -64,12 +59,10 @@ unset SLUICE_HOME
 
 run sluice mcp install --agent claude --project --yes
 exits 0 'claude, of a project: exit code'
-grep -q '"type": "stdio"' .mcp.json
-report $? 'its file is here'
+rule 'its file is here' grep -q '"type": "stdio"' .mcp.json
 run sluice mcp install --agent opencode --yes --json
 has '"written":true' 'as JSON'
-grep -q '"type": "local"' "$HOME/.config/opencode/opencode.json"
-report $? 'opencode'
+rule 'opencode' grep -q '"type": "local"' "$HOME/.config/opencode/opencode.json"
 run sluice mcp install --agent codex --project
 exits 2 'codex has no file for a project'
 
@@ -78,8 +71,7 @@ run sluice mcp install --agent opencode --project --yes
 exits 0 'a file with comments: exit code'
 printf '{\r\n\t// my comment\r\n\t"theme": "x", // another\r\n\t"mcp": {\r\n\t\t"sluice": {\r\n\t\t\t"type": "local",\r\n\t\t\t"command": [\r\n\t\t\t\t"%s",\r\n\t\t\t\t"mcp"\r\n\t\t\t],\r\n\t\t\t"enabled": true\r\n\t\t}\r\n\t}\r\n}' "$SLUICE" >want
 compare want opencode.jsonc 'only the entry is added'
-[ ! -e opencode.json ]
-report $? 'to the file that is there'
+rule 'to the file that is there' [ ! -e opencode.json ]
 rm opencode.jsonc
 
 # What cannot be read is left alone.
@@ -87,8 +79,7 @@ printf '{\n  "mcp": [}\n' >opencode.json
 cp opencode.json before
 run sluice mcp install --agent opencode --project --yes
 exits 1 'a file that is no JSON: exit code'
-grep -q 'add this by hand' err
-report $? 'says what to add by hand'
+rule 'says what to add by hand' grep -q 'add this by hand' err
 compare before opencode.json 'and changes nothing'
 for table in '[mcp_servers.sluice]' '[ mcp_servers . "sluice" ]' "[mcp_servers.'sluice']"; do
     printf '%s\ncommand = "mine"\n' "$table" >"$HOME/.codex/config.toml"

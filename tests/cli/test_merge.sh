@@ -10,8 +10,7 @@ add --project web --draft -- true
 run sluice merge web-1
 exits 4 'a draft: exit code'
 rule_file=$tmp/err
-grep -qF "web-1" "$rule_file"
-report $? 'a draft is named'
+rule 'a draft is named' grep -qF "web-1" "$rule_file"
 run sluice merge web-9
 exits 1 'no such task: exit code'
 says "sluice: there is no task 'web-9'" 'no such task'
@@ -22,6 +21,5 @@ says "sluice: 'merge' needs at least 1 argument
 $usage" 'no task'
 run sluice merge --into '' web-1
 exits 2 'an empty branch: exit code'
-[ "$(value web-1 state)" = draft ]
-report $? 'nothing has changed'
+rule 'nothing has changed' [ "$(value web-1 state)" = draft ]
 finish

@@ -17,8 +17,7 @@ prints '{"ways":[]}' 'nothing is configured, as JSON'
 run sluice notify test
 exits 0 'a command that works: exit code'
 prints 'ok      notify.command: ended with exit code 0' 'a command that works'
-[ "$(cat told)" = test ]
-report $? 'it was told that this is a test'
+rule 'it was told that this is a test' [ "$(cat told)" = test ]
 
 "$SLUICE" config set alerts.notify=false groups.notify=/nowhere/command >/dev/null
 run sluice notify test

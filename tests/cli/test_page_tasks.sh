@@ -6,8 +6,7 @@
 
 : >out
 : >err
-grep -qF '](members.md)' "$root/docs/tasks.md"
-report $? 'docs/tasks.md links to the members of a task'
+rule 'docs/tasks.md links to the members of a task' grep -qF '](members.md)' "$root/docs/tasks.md"
 
 config 'agents: {claude: {command: [echo, "{prompt}"]}}'
 start

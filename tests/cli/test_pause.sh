@@ -9,28 +9,21 @@ exits 0 'f124: pause: exit code'
 prints 'paused; what runs goes on, nothing new starts' 'f124: pause'
 run sluice pause
 exits 0 'a second time: exit code'
-grep -Eq "^the queue is paused already, by $(id -un) (just now|[0-9]+ s ago)\$" out
-report $? 'f124: a second time: who paused it'
+rule 'f124: a second time: who paused it' grep -Eq "^the queue is paused already, by $(id -un) (just now|[0-9]+ s ago)\$" out
 run sluice pause --json
-grep -Eq "^\{\"paused\":true,\"already\":true,\"paused_by\":\"$(id -un)\",\"paused_at\":[0-9]{13}\}\$" out
-report $? 'as JSON'
+rule 'as JSON' grep -Eq "^\{\"paused\":true,\"already\":true,\"paused_by\":\"$(id -un)\",\"paused_at\":[0-9]{13}\}\$" out
 SLUICE_RUN=web-17.2 "$SLUICE" pause --json >out
-grep -q "\"paused_by\":\"$(id -un)\"" out
-report $? 'f124: the first who paused it is kept'
+rule 'f124: the first who paused it is kept' grep -q "\"paused_by\":\"$(id -un)\"" out
 run sluice resume
 SLUICE_RUN=web-17.2 "$SLUICE" pause --json >out
-grep -q '"paused_by":"web-17.2"' out
-report $? 'f124: a run that pauses is named'
+rule 'f124: a run that pauses is named' grep -q '"paused_by":"web-17.2"' out
 add -- true
-[ "$(value "$id" gate)" = paused ]
-report $? 'what is added waits'
+rule 'what is added waits' [ "$(value "$id" gate)" = paused ]
 run sluice down
 start
-[ "$(value "$id" gate)" = paused ]
-report $? 'the pause outlives the daemon'
+rule 'the pause outlives the daemon' [ "$(value "$id" gate)" = paused ]
 run sluice resume
-becomes "$id" 'done'
-report $? 'and ends with resume'
+rule 'and ends with resume' becomes "$id" 'done'
 
 run sluice project add web
 run sluice project add api
@@ -38,14 +31,11 @@ run sluice pause web api
 prints 'web paused; what runs goes on, nothing new starts
 api paused; what runs goes on, nothing new starts' 'projects'
 run sluice pause web api --json
-[ "$(grep -o '"already":true,"paused_by":"[^"]*"' out | wc -l)" -eq 2 ]
-report $? 'projects, as JSON'
+rule 'projects, as JSON' [ "$(grep -o '"already":true,"paused_by":"[^"]*"' out | wc -l)" -eq 2 ]
 run sluice project show web
-grep -q "^web (paused by $(id -un) " out
-report $? 'f124: the project tells who paused it'
+rule 'f124: the project tells who paused it' grep -q "^web (paused by $(id -un) " out
 add --project web -- true
-[ "$(value "$id" gate)" = project ]
-report $? 'a task of a paused project waits'
+rule 'a task of a paused project waits' [ "$(value "$id" gate)" = project ]
 run sluice pause nope
 exits 1 'no such project: exit code'
 says "sluice: there is no project 'nope'" 'no such project'

@@ -38,8 +38,7 @@ login() { # AGENT: what doctor says of its login
 }
 : >"$HOME/.claude/.credentials.json"
 rule_login() { # 'what' AGENT yes|no
-    [ "$(login "$2")" = "$3" ]
-    report $? "$1"
+    rule "$1" [ "$(login "$2")" = "$3" ]
 }
 rule_login 'by the file of a login' claude yes
 rm "$HOME/.claude/.credentials.json"
@@ -70,8 +69,7 @@ ANTHROPIC_API_KEY=sk-secret
 export ANTHROPIC_API_KEY
 run sluice doctor
 has 'ANTHROPIC_API_KEY is set in this' 'a key of the shell that runs do not get'
-! grep -q sk-secret out
-report $? 'its value is not shown'
+rule 'its value is not shown' not grep -q sk-secret out
 config 'tasks: {env: [PATH, HOME, ANTHROPIC_API_KEY]}'
 rule_login 'and one that they get' claude yes
 unset ANTHROPIC_API_KEY
@@ -101,8 +99,7 @@ config 'tasks: {sandbox: none}'
 agent claude 'exit 0'
 run sluice add --draft --agent claude 'Do it.'
 exits 0 'add: exit code'
-grep -q "agent 'claude': it seems not to be logged in; run 'claude' once and log in" err
-report $? 'add warns of a missing login'
+rule 'add warns of a missing login' grep -q "agent 'claude': it seems not to be logged in; run 'claude' once and log in" err
 : >"$HOME/.claude/.credentials.json"
 run sluice add --draft --agent claude 'Do it.'
 grep -q "agent 'claude': without a sandbox it may edit files, but commands will be denied; sluice config set agents.claude.args" err
@@ -113,23 +110,19 @@ run sluice add --draft --agent claude 'Do it.'
 report $? 'not if its own settings allow them'
 echo '{}' >"$HOME/.claude/settings.json"
 run sluice add --draft --agent claude --sandbox bubblewrap 'Do it.'
-! grep -q "agent 'claude'" err
-report $? 'nor in a sandbox'
+rule 'nor in a sandbox' not grep -q "agent 'claude'" err
 run sluice config set agents.claude.args=--allowedTools=Bash
 run sluice add --draft --agent claude --json 'Do it.'
 [ "$code" = 0 ] && [ ! -s err ]
 report $? 'nor if they are allowed by args'
 run sluice add --draft --agent gemini 'Do it.'
-grep -q "agent 'gemini': its program 'gemini' was not found; install it, or set agents.gemini.command" err
-report $? 'add warns of a missing program'
-[ "$code" = 0 ]
-report $? 'and adds the task'
+rule 'add warns of a missing program' grep -q "agent 'gemini': its program 'gemini' was not found; install it, or set agents.gemini.command" err
+rule 'and adds the task' [ "$code" = 0 ]
 
 # The same for every command that adds tasks or starts them: once for each agent.
 missing="agent 'gemini': its program 'gemini' was not found"
 warns() { # 'what'
-    [ "$(grep -c "$missing" err)" = 1 ]
-    report $? "$1"
+    rule "$1" [ "$(grep -c "$missing" err)" = 1 ]
 }
 printf 'tasks:\n  - {agent: gemini, prompt: a, draft: true}\n  - {agent: gemini, prompt: b, draft: true}\n' >tasks.yaml
 run sluice add --file tasks.yaml
@@ -157,8 +150,7 @@ config "agents:
   lost: {adapter: acp, command: [$tmp/bin/none, --acp]}"
 run sluice doctor
 exits 0 'acp: exit code'
-grep -q "  ok    agent here .*$tmp/bin/claude" out
-report $? 'acp: its command is found'
+rule 'acp: its command is found' grep -q "  ok    agent here .*$tmp/bin/claude" out
 has "'$tmp/bin/none' was not found" 'or not'
 has '-> install it, or set agents.lost.command' 'and what to do'
 mkdir installed
@@ -175,8 +167,7 @@ has 'sluice add --agent claude "..."' 'init names an agent that can work'
 has "agent 'codex' was found, but it seems not to be logged in" 'and what another one needs'
 grep -q '^#  claude: # found here' "$home/sluice.yaml" && grep -q '^#  codex: #' "$home/sluice.yaml"
 report $? 'it writes those that are there'
-! grep -q '^#  gemini' "$home/sluice.yaml"
-report $? 'and no others'
+rule 'and no others' not grep -q '^#  gemini' "$home/sluice.yaml"
 sed 's/^#\([a-z]\)/\1/; s/^#\(  \)/\1/' "$home/sluice.yaml" >all.yaml
 run sluice config show --file all.yaml
 exits 0 'every line is a setting'

@@ -19,8 +19,7 @@ web-1
 web-2' 'the order of the queue'
 run sluice promote --priority 5 web-2
 prints 'web-2 promoted: ready' 'a number'
-[ "$(value web-2 priority)" = 5 ]
-report $? 'is the priority'
+rule 'is the priority' [ "$(value web-2 priority)" = 5 ]
 run sluice promote --priority 5 web-2
 exits 0 'a second time: exit code'
 prints 'web-2 is at the front already' 'a second time'
@@ -45,6 +44,5 @@ $usage" 'an empty id'
 run sluice promote web-1 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 finish

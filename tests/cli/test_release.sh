@@ -27,8 +27,7 @@ $usage" 'an empty id'
 run sluice release web-2 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 run sluice release --all web-2
 exits 2 '--all and an id: exit code'
 says "sluice: '--all' and 'web-2' exclude each other
@@ -38,8 +37,7 @@ exits 2 'a filter without --all: exit code'
 says "sluice: option '--project' needs --all
 $usage" 'a filter without --all'
 
-[ "$(value web-2 state)" = held ]
-report $? 'the other one is still held'
+rule 'the other one is still held' [ "$(value web-2 state)" = held ]
 run sluice release --all
 prints 'web-2 released: ready' 'release --all'
 run sluice release --all
@@ -59,6 +57,5 @@ exits 0 '--all leaves it out: exit code'
 says "sluice: task 'web-3' is held: it waits for a verdict: approve or reject it (left out)" \
     '--all leaves it out'
 grep -c '^web-[45] released' out >count
-[ "$(cat count)" = 2 ]
-report $? 'and lets the others go'
+rule 'and lets the others go' [ "$(cat count)" = 2 ]
 finish

@@ -17,10 +17,8 @@ report $? 'tokens'
 export SLUICE_TASK=web-1 SLUICE_RUN=web-1.1 SLUICE_SOCKET="$home/sluice.sock"
 run sluice report --tokens 2000
 exits 0 'more tokens: exit code'
-[ ! -s out ]
-report $? 'more tokens: says nothing'
-[ "$(value web-1 tokens_in) $(value web-1 tokens_out)" = '1200 800' ]
-report $? 'totals rise'
+rule 'more tokens: says nothing' [ ! -s out ]
+rule 'totals rise' [ "$(value web-1 tokens_in) $(value web-1 tokens_out)" = '1200 800' ]
 run sluice report --tokens 500 --json
 prints '{"ok":true}' 'as JSON'
 SLUICE_RUN=web-1.7
@@ -37,42 +35,34 @@ says "sluice: task 'web-1' does not run: nothing can be reported of it" 'a run t
 # A total, then the same tokens told apart: they are the same tokens.
 add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600 --tokens-out 400"
 becomes "$id" 'done'
-[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
-report $? 'a total and its parts count once'
+rule 'a total and its parts count once' [ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
 add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600"
 becomes "$id" 'done'
-[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
-report $? 'a total, then what was read of it'
+rule 'a total, then what was read of it' [ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
 add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600 && '$SLUICE' report --tokens-in 700"
 becomes "$id" 'done'
-[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '700 300' ]
-report $? 'and then more of it'
+rule 'and then more of it' [ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '700 300' ]
 add --project web -- sh -c "'$SLUICE' report --tokens-out 400 && '$SLUICE' report --tokens-in 600"
 becomes "$id" 'done'
-[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
-report $? 'both parts, one after the other'
+rule 'both parts, one after the other' [ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
 
 # DONE, with a daemon and without one.
 add --project web --until 'done' -- sh -c "'$SLUICE' report --done"
-becomes "$id" 'done'
-report $? '--done ends a task with until: done'
+rule '--done ends a task with until: done' becomes "$id" 'done'
 run sluice down
 SLUICE_DONE=$tmp/marker
 export SLUICE_DONE
 run sluice report --done
 exits 0 'no daemon: exit code'
 says 'sluice: no daemon: made the DONE marker, which it will find' 'no daemon'
-[ -e marker ]
-report $? 'the marker is there'
+rule 'the marker is there' [ -e marker ]
 rm marker
 run sluice report --done --tokens 5
 exits 3 'no daemon, and numbers: exit code'
-[ -e marker ]
-report $? 'the marker is there all the same'
+rule 'the marker is there all the same' [ -e marker ]
 run sluice report --tokens 5
 exits 3 'no daemon, only numbers: exit code'
-[ ! -S "$home/sluice.sock" ]
-report $? 'and none was started'
+rule 'and none was started' [ ! -S "$home/sluice.sock" ]
 
 usage='usage: sluice report [--tokens N] [--tokens-in N] [--tokens-out N] [--cost USD] [--done] [--rate-limited SECS]'
 run sluice report

@@ -27,21 +27,18 @@ echo junk >junk.db
 run sluice restore --yes junk.db
 exits 1 'no backup at all: exit code'
 start
-[ "$(value web-2 state)" = 'done' ]
-report $? 'after every refusal all is as it was'
+rule 'after every refusal all is as it was' [ "$(value web-2 state)" = 'done' ]
 run sluice down
 run sluice restore --yes night.db
 exits 0 'restore: exit code'
 has 'what was there before: ' 'restore: the old state is kept'
 kept=$(sed -n 's/^what was there before: //p' out)
-[ -e "$kept" ]
-report $? 'under the name it says'
+rule 'under the name it says' [ -e "$kept" ]
 start
 [ "$(value web-1 state)" = 'done' ] && [ -z "$(value web-2 state)" ]
 report $? 'all is as it was at the backup'
 add --project web -- true
-becomes "$id" 'done'
-report $? 'and work goes on'
+rule 'and work goes on' becomes "$id" 'done'
 run sluice down
 run sluice restore --yes --json night.db
 prints "{\"restored\":\"$tmp/night.db\"}" 'as JSON'

@@ -12,8 +12,7 @@ add -- true
 run sluice resume
 exits 0 'f124: resume: exit code'
 prints 'resumed' 'f124: resume'
-becomes "$id" 'done'
-report $? 'what waited starts'
+rule 'what waited starts' becomes "$id" 'done'
 run sluice project add web
 run sluice pause web
 run sluice resume web

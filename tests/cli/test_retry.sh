@@ -13,11 +13,9 @@ run sluice pause
 run sluice retry web-1
 exits 0 'a failed task: exit code'
 prints 'web-1 retried: ready' 'a failed task'
-[ "$(value web-1 failures)" = 0 ]
-report $? 'its counters are 0'
+rule 'its counters are 0' [ "$(value web-1 failures)" = 0 ]
 run sluice resume
-becomes web-1 'done'
-report $? 'and the new attempt counts on'
+rule 'and the new attempt counts on' becomes web-1 'done'
 run sluice retry web-1
 exits 4 'a task that is done: exit code'
 says "sluice: task 'web-1' is done: only what has failed, was canceled or waits for its next attempt can be retried" 'a task that is done'
@@ -35,8 +33,7 @@ $usage" 'an empty id'
 run sluice retry web-1 nope-99
 exits 1 'an unknown task among others: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task among others'
-[ ! -s out ]
-report $? 'and nothing is printed'
+rule 'and nothing is printed' [ ! -s out ]
 run sluice retry --all web-1
 exits 2 '--all and an id: exit code'
 says "sluice: '--all' and 'web-1' exclude each other

@@ -16,8 +16,7 @@ done
 # shellcheck disable=SC2016 # for the inner shell
 run sluice run --until done --cwd "$tmp" -- sh -c 'echo >>loop; [ "$(wc -l <loop)" -lt 2 ] || touch "$SLUICE_DONE"'
 exits 0 '--until done: exit code'
-[ "$(wc -l <loop)" = 2 ]
-report $? '--until done: until it is marked'
+rule '--until done: until it is marked' [ "$(wc -l <loop)" = 2 ]
 "$SLUICE" down --wait >/dev/null
 
 config 'limits: {runs: 4}
@@ -36,18 +35,15 @@ run sluice run -- sh -c 'kill -KILL $$'
 exits 137 '128 + signal'
 run sluice run -- "$tmp/not-there"
 exits 125 'a command that is not there: exit code'
-grep -q '^sluice: .*not-there' err
-report $? 'a command that is not there'
+rule 'a command that is not there' grep -q '^sluice: .*not-there' err
 run sluice run --timeout 200ms -- true
 exits 2 'a wrong option: exit code'
 run sluice run --timeout 0.3s --grace 600s -- cat /dev/zero
 exits 143 'a time-out: exit code'
-grep -q '^sluice: ' err
-report $? 'a time-out is said'
+rule 'a time-out is said' grep -q '^sluice: ' err
 run sluice run --project nowhere -- true
 exits 125 'a task that is refused: exit code'
-[ "$(wc -l <err)" = 1 ]
-report $? 'a task that is refused: one sentence'
+rule 'a task that is refused: one sentence' [ "$(wc -l <err)" = 1 ]
 run sluice run
 exits 2 'no command'
 run sluice run --draft -- true
@@ -59,11 +55,9 @@ run sluice run --cwd "$tmp" -- cat bytes
 compare bytes out 'byte by byte into a pipe'
 needs script
 run env TERM=xterm script -qec "'$SLUICE' run --cwd '$tmp' -- cat bytes" /dev/null
-! grep -q "$(printf '\033')" out
-report $? 'no escapes on a terminal'
+rule 'no escapes on a terminal' not grep -q "$(printf '\033')" out
 run env TERM=xterm script -qec "'$SLUICE' run --raw --cwd '$tmp' -- cat bytes" /dev/null
-grep -q "$(printf '\033')" out
-report $? '--raw'
+rule '--raw' grep -q "$(printf '\033')" out
 
 run sluice run --json -- sh -c 'echo hidden; exit 4'
 exits 4 '--json: exit code'

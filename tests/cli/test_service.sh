@@ -28,11 +28,9 @@ has 'Restart=on-failure' 'it is started again'
 has "Environment=\"SLUICE_HOME=$home\"" 'for this home'
 has "Environment=\"PATH=$PATH\"" 'with this PATH'
 has 'Environment="CODEX_HOME=/data/codex"' 'with the folders of agents'
-! grep -q sk-secret out
-report $? 'and without secrets'
+rule 'and without secrets' not grep -q sk-secret out
 has "systemctl --user enable $unit" 'what would be done'
-! grep -q RestartSteps out
-report $? 'nothing that this systemd does not know'
+rule 'nothing that this systemd does not know' not grep -q RestartSteps out
 [ ! -e "$file" ] && calls && [ ! -s out ]
 report $? 'nothing is done'
 echo 257.1-1 >version
@@ -47,8 +45,7 @@ run sluice service install
 exits 0 'install: exit code'
 [ "$(pid_of_daemon)" = "$(cat pid)" ] && [ "$(cat pid)" != "$old" ]
 report $? 'the daemon is that of the service'
-grep -qx "SLUICE_HOME=$home" environment
-report $? 'of this home'
+rule 'of this home' grep -qx "SLUICE_HOME=$home" environment
 calls
 prints "systemctl --user daemon-reload
 systemctl --user enable $unit
@@ -58,8 +55,7 @@ run sluice service install
 exits 0 'install twice: exit code'
 has 'is installed and runs' 'install twice: nothing to do'
 calls
-[ ! -s out ]
-report $? 'install twice: nothing is asked for'
+rule 'install twice: nothing is asked for' [ ! -s out ]
 run sluice service status
 exits 0 'status: exit code'
 has "unit     $unit, installed" 'status: the unit'
@@ -89,8 +85,7 @@ rm refuses
 : >absent
 run sluice up
 exits 0 'no manager: up works'
-grep -q "the service '$unit' is not used: the systemd manager of this user does not answer" err
-report $? 'no manager: it says so'
+rule 'no manager: it says so' grep -q "the service '$unit' is not used: the systemd manager of this user does not answer" err
 run sluice service status
 exits 1 'no manager: status'
 has 'started without the service: a crash ends it' 'no manager: what this means'
@@ -103,8 +98,7 @@ exits 4 'no systemctl: install is refused'
 rm absent
 run env -u SLUICE_HOME "$SLUICE" service install --dry-run
 exits 4 'the socket of the default home needs XDG_RUNTIME_DIR: exit code'
-grep -q 'XDG_RUNTIME_DIR is not set' err
-report $? 'the socket of the default home needs XDG_RUNTIME_DIR'
+rule 'the socket of the default home needs XDG_RUNTIME_DIR' grep -q 'XDG_RUNTIME_DIR is not set' err
 run env -u SLUICE_HOME XDG_RUNTIME_DIR="$tmp" "$SLUICE" service install --dry-run --json
 has '"unit":"sluice.service"' 'the default home has the plain name'
 
@@ -113,8 +107,7 @@ rm linger
 : >no-linger
 run sluice service install
 exits 0 'no right to linger: exit code'
-grep -q "run 'sudo loginctl enable-linger $(id -un)'" err
-report $? 'no right to linger: a hint'
+rule 'no right to linger: a hint' grep -q "run 'sudo loginctl enable-linger $(id -un)'" err
 run sluice service install --no-linger
 [ "$code" = 0 ] && [ ! -s err ]
 report $? 'not wanted: no hint'
@@ -122,21 +115,17 @@ report $? 'not wanted: no hint'
 # Runs get what tasks.env names; what the service does not have of it is said.
 config 'tasks: {env: [PATH, HOME, ANTHROPIC_API_KEY]}'
 run env ANTHROPIC_API_KEY=sk-secret "$SLUICE" service install --no-linger
-grep -q 'tasks.env names ANTHROPIC_API_KEY, which the service does not have' err
-report $? 'a variable that runs will miss'
-! grep -q sk-secret "$file" err out
-report $? 'its value is nowhere'
+rule 'a variable that runs will miss' grep -q 'tasks.env names ANTHROPIC_API_KEY, which the service does not have' err
+rule 'its value is nowhere' not grep -q sk-secret "$file" err out
 
 : >calls
 run sluice service remove --dry-run
 exits 0 'remove --dry-run'
-[ -e "$file" ]
-report $? 'changes nothing'
+rule 'changes nothing' [ -e "$file" ]
 : >calls
 run sluice service remove
 exits 0 'remove: exit code'
-[ ! -e "$file" ]
-report $? 'the unit is gone'
+rule 'the unit is gone' [ ! -e "$file" ]
 calls
 prints "systemctl --user disable --now $unit
 systemctl --user daemon-reload" 'remove: what systemd is asked for'
@@ -145,8 +134,7 @@ has '"installed":false' 'remove twice'
 rm -f "$home/sluice.yaml"
 run sluice init --service
 exits 0 'init --service: exit code'
-[ -e "$file" ]
-report $? 'init --service installs it'
+rule 'init --service installs it' [ -e "$file" ]
 : >absent
 run sluice init --force --service
 exits 4 'init --service without a manager'

@@ -17,24 +17,20 @@ has '  state       failed, retries' 'the state and its reason'
 has "  command     sh -c 'echo \"it'\\''s\"; exit 3'" 'the command as it can be pasted'
 has '  env         KEY=[not shown]' 'the names of variables, not their values'
 has "  cwd         $tmp" 'where it ran'
-grep -q '^  1  .* failed, exit code 3$' out
-report $? 'its run'
+rule 'its run' grep -q '^  1  .* failed, exit code 3$' out
 cp out whole
 run sluice show "${id##*-}"
-[ "$(sed 1q out)" = "$(sed 1q whole)" ]
-report $? 'the number alone'
+rule 'the number alone' [ "$(sed 1q out)" = "$(sed 1q whole)" ]
 run sluice show "$id" --json
 has '"exit_code":3' 'as JSON'
-[ "$(wc -l <out)" = 1 ]
-report $? 'as JSON: one value'
+rule 'as JSON: one value' [ "$(wc -l <out)" = 1 ]
 
 add --hold -- true
 run sluice show "$id"
 has '  why         held: ' 'why it does not run, in one line'
 add --draft -- "$(printf 'evil\033[2J')"
 run sluice show "$id"
-! grep -q "$(printf '\033')" out
-report $? 'no escapes'
+rule 'no escapes' not grep -q "$(printf '\033')" out
 
 run sluice show nothing-99
 exits 1 'no such task: exit code'
@@ -49,8 +45,7 @@ exits 2 'an id is no path'
 add --hold --timeout 0.3 --serial -- true
 run sluice show "$id"
 has 'timeout_s   0.3' 'a part of a second as it was written'
-! grep -qE '0\.29999|parallelizable(true|false)' "$tmp/out"
-report $? 'a long label does not touch its value'
+rule 'a long label does not touch its value' not grep -qE '0\.29999|parallelizable(true|false)' "$tmp/out"
 add -- sh -c ': >"$SLUICE_ARTIFACTS/plan.md"'
 becomes "$id" 'done'
 n=0

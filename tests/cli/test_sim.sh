@@ -19,13 +19,10 @@ has 'a-1  ▇▇▇' 'the chart'
 
 run env LC_ALL=C "$SLUICE" sim four.json
 has 'a-1  ####' 'plain letters where the locale is not UTF-8'
-[ -z "$(LC_ALL=C tr -d '\001-\177' <out)" ]
-report $? 'plain letters: no other byte'
-[ "$(awk '{ if (length > most) most = length } END { print most }' out)" -le 100 ]
-report $? 'a pipe is 100 columns wide'
+rule 'plain letters: no other byte' [ -z "$(LC_ALL=C tr -d '\001-\177' <out)" ]
+rule 'a pipe is 100 columns wide' [ "$(awk '{ if (length > most) most = length } END { print most }' out)" -le 100 ]
 run env COLUMNS=60 LC_ALL=C "$SLUICE" sim four.json
-[ "$(grep -c '^.\{60\}$' out)" -ge 1 ]
-report $? 'COLUMNS sets the width of the chart'
+rule 'COLUMNS sets the width of the chart' [ "$(grep -c '^.\{60\}$' out)" -ge 1 ]
 
 run sluice sim --json four.json
 has '"makespan_ms":120000,"end":"drained","utilisation":1.0000,"peak":2,"runs_cap":2,' 'as JSON'
@@ -59,8 +56,7 @@ has 'chart written to four.svg' '--svg says so'
 [ "$(head -c 5 four.svg)" = '<?xml' ] && [ "$(tail -n 1 four.svg)" = '</svg>' ]
 report $? '--svg writes the whole picture'
 run sluice sim --json four.json --svg four.svg
-[ "$(wc -l <out)" -eq 1 ]
-report $? '--svg with --json: only JSON on stdout'
+rule '--svg with --json: only JSON on stdout' [ "$(wc -l <out)" -eq 1 ]
 
 # Bad calls: exit code 2, one sentence.
 run sluice sim missing.json

@@ -6,10 +6,8 @@
 
 run sluice snapshot
 exits 3 'no daemon: exit code'
-[ ! -s "$tmp/out" ]
-report $? 'no daemon: nothing on stdout'
-[ "$(wc -l <"$tmp/err")" -eq 1 ]
-report $? 'no daemon: one line'
+rule 'no daemon: nothing on stdout' [ ! -s "$tmp/out" ]
+rule 'no daemon: one line' [ "$(wc -l <"$tmp/err")" -eq 1 ]
 run sluice snapshot queue.json
 exits 2 'an argument is refused'
 
@@ -22,8 +20,7 @@ run sluice snapshot
 exits 0 'an empty queue: exit code'
 "$SLUICE" plan "$tmp/out" >plan.txt
 report $? 'an empty queue is a snapshot'
-[ "$(cat plan.txt)" = '0 tasks: nothing to do' ]
-report $? 'an empty queue: nothing to do'
+rule 'an empty queue: nothing to do' [ "$(cat plan.txt)" = '0 tasks: nothing to do' ]
 
 # Hostile texts: they are where names are, or not there at all.
 add --project 'we"b <\u00e9>' --title 'a "title" \ <b>' --kind 'review' -- sh -c 'echo "a prompt"'
@@ -31,8 +28,7 @@ add --project api --kind 'k "<x>.y' --priority 50 --resource 'gpu "a"' -- true
 add --project api --after "$id" -- true
 "$SLUICE" snapshot >queue.json
 report $? 'a queue'
-! grep -q 'title\|prompt\|echo' queue.json
-report $? 'titles and commands are not in it'
+rule 'titles and commands are not in it' not grep -q 'title\|prompt\|echo' queue.json
 "$SLUICE" plan --json --set limits.runs=8 queue.json >plan.json
 report $? 'plan reads it'
 [ "$(grep -c '"gate":"dependency"' plan.json)" -eq 1 ] && [ "$(sed -n '2,/]/p' plan.json | grep -c '"task"')" -ge 2 ]
@@ -44,17 +40,14 @@ report $? 'sim reads it'
 
 "$SLUICE" snapshot --anonymous >anonymous.json
 report $? 'anonymous'
-! grep -q 'web\|api\|review\|gpu\|<' anonymous.json
-report $? 'anonymous: no name is in it'
+rule 'anonymous: no name is in it' not grep -q 'web\|api\|review\|gpu\|<' anonymous.json
 "$SLUICE" plan --json --set limits.runs=8 anonymous.json | sed -n 's/.*"task":"task-\([0-9]*\)".*/\1/p' >neutral
 sed -n 's/.*"task":"[a-z]*-\([0-9]*\)".*/\1/p' plan.json >real
-cmp real neutral
-report $? 'anonymous: the same decisions'
+rule 'anonymous: the same decisions' cmp real neutral
 run sluice snapshot --json
 exits 0 'with --json: exit code'
 
-[ -z "$(ls -A "$home/snapshots" 2>/dev/null)" ]
-report $? 'no file stays in the home'
+rule 'no file stays in the home' [ -z "$(ls -A "$home/snapshots" 2>/dev/null)" ]
 
 run sluice down --wait
 run sluice snapshot

@@ -27,27 +27,19 @@ printf '%s\n' '  running  ready  waiting  held  draft  done  failed  canceled' \
     '        1      3        0     1      1     0       0         0' >want
 sed -n 2,3p out >seen
 compare want seen 'f121: how many of each, right-aligned'
-grep -q "^  $first  *web  *-  *[0-9]* [a-z]*  *-  sh -c read -r x <go # *\[31mred" out
-report $? 'f121: what runs'
-grep -q '^  *3  lease:runs  *web-' out
-report $? 'f121: what waits, by the first gate'
-grep -q '^  runs  *1  *1  full$' out
-report $? 'limits'
-grep -q 'task.state' out
-report $? 'the last events'
-! grep -q "$(printf '\033')" out
-report $? 'no escapes'
-! grep -q -e roots -e budget out
-report $? 'limits without a cap are left out'
+rule 'f121: what runs' grep -q "^  $first  *web  *-  *[0-9]* [a-z]*  *-  sh -c read -r x <go # *\[31mred" out
+rule 'f121: what waits, by the first gate' grep -q '^  *3  lease:runs  *web-' out
+rule 'limits' grep -q '^  runs  *1  *1  full$' out
+rule 'the last events' grep -q 'task.state' out
+rule 'no escapes' not grep -q "$(printf '\033')" out
+rule 'limits without a cap are left out' not grep -q -e roots -e budget out
 run sluice status --all
 has 'budget:global' '--all has them'
 run sluice status
-! grep -q ' $' out
-report $? 'no blanks at the ends of lines'
+rule 'no blanks at the ends of lines' not grep -q ' $' out
 run sluice status --json
 has '"counts":{' 'f121: as JSON'
-[ "$(wc -l <out)" = 1 ]
-report $? 'as JSON: one value'
+rule 'as JSON: one value' [ "$(wc -l <out)" = 1 ]
 "$SLUICE" pause >/dev/null
 run sluice status
 sed 1q out | grep -q '  PAUSED'

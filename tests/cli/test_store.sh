@@ -17,12 +17,10 @@ add --project web -- true
 becomes web-1 'done'
 run sluice store show
 exits 4 'a daemon has it: exit code'
-grep -q "^sluiced: store '$home/sluice.db' is in use by another process .*: stop that daemon first ('sluice down' ends" err
-report $? 'a daemon has it: how to end that'
+rule 'a daemon has it: how to end that' grep -q "^sluiced: store '$home/sluice.db' is in use by another process .*: stop that daemon first ('sluice down' ends" err
 run sluice store copy current copy.db
 exits 4 'a copy of a store in use'
-[ ! -e copy.db ]
-report $? 'of which nothing is made'
+rule 'of which nothing is made' [ ! -e copy.db ]
 run sluice down
 
 run sluice store show
@@ -41,10 +39,8 @@ has 'copied: 1 tasks, 1 runs, ' 'copy: what'
 has 'both compared: the same' 'copy: and that it is'
 has "from  $home/sluice.db" 'copy: from where'
 has "next  sluice config set store.url=$tmp/copy.db && sluice up" 'copy: how to go on'
-[ ! -s err ]
-report $? 'no progress where nobody looks'
-[ "$(stat -c %a copy.db)" = 600 ]
-report $? 'it belongs to its owner alone'
+rule 'no progress where nobody looks' [ ! -s err ]
+rule 'it belongs to its owner alone' [ "$(stat -c %a copy.db)" = 600 ]
 run sluice store copy current copy.db
 exits 4 'into one that is not empty: exit code'
 says "sluiced: store '$tmp/copy.db' is not empty: give another place, or move away what is there" 'into one that is not empty'
@@ -52,14 +48,12 @@ run sluice store copy --json copy.db other.db
 has "{\"from\":\"$tmp/copy.db\",\"to\":\"$tmp/other.db\",\"resumed\":false," 'copy as JSON'
 "$SLUICE" store show --json copy.db | sed 's/.*"rows"://' >one
 "$SLUICE" store show --json other.db | sed 's/.*"rows"://' >two
-cmp -s one two
-report $? 'a copy of a copy has as many rows'
+rule 'a copy of a copy has as many rows' cmp -s one two
 
 run sluice store copy missing.db new.db
 exits 2 'from nowhere: exit code'
 says "sluiced: cannot read 'missing.db': No such file or directory" 'from nowhere'
-[ ! -e new.db ]
-report $? 'nothing is made of it'
+rule 'nothing is made of it' [ ! -e new.db ]
 run sluice store copy copy.db ./copy.db
 exits 2 'into itself: exit code'
 says "sluiced: a store cannot be copied into itself: give another place" 'into itself'
@@ -76,8 +70,7 @@ run sluice store copy junk.db new.db
 exits 1 'from junk: exit code'
 run sluice store show junk.db
 exits 1 'show junk: exit code'
-grep -q "'$tmp/junk.db' is damaged\|'junk.db' is damaged" err
-report $? 'show junk: which is named'
+rule 'show junk: which is named' grep -q "'$tmp/junk.db' is damaged\|'junk.db' is damaged" err
 run sluice store copy current "$tmp/no/such/folder/x.db"
 exits 2 'to nowhere'
 run sluice store copy current

@@ -24,29 +24,25 @@ add --project web -- sh -c "read -r word <'$tmp/go'"
 becomes web-1 running
 add --project web -- sh -c "read -r word <'$tmp/go'"
 add --project web -- true
-[ "$(value web-2 gate)" = pace ]
-report $? 'the pace holds the second one back'
+rule 'the pace holds the second one back' [ "$(value web-2 gate)" = pace ]
 run sluice tick --dry-run
 exits 0 'f123: dry run: exit code'
 prints 'would start
   #  TASK   PROJECT  AGENT  SCORE  WHEN
   1  web-2  web      -        100  now' 'f123: dry run'
-[ "$(value web-2 state)" = ready ]
-report $? 'f123: and nothing has started'
+rule 'f123: and nothing has started' [ "$(value web-2 state)" = ready ]
 run sluice tick
 prints 'started
   #  TASK   PROJECT  AGENT  SCORE  WHEN
   1  web-2  web      -        100  now' 'f123: a tick by hand'
-becomes web-2 running
-report $? 'f123: and it runs'
+rule 'f123: and it runs' becomes web-2 running
 
 # What is asked for while nothing can start is not kept for later.
 "$SLUICE" pause >/dev/null
 run sluice tick
 prints "nothing to start; 'sluice status' tells why" 'f123: a tick while everything is paused starts nothing'
 "$SLUICE" resume >/dev/null
-[ "$(value web-3 gate)" = pace ]
-report $? 'f123: and nothing later'
+rule 'f123: and nothing later' [ "$(value web-3 gate)" = pace ]
 
 # With a pause between starts the rest of the batch is told in advance: one of three has started.
 run sluice config set pace.batch=3 pace.spawn_delay_s=600 limits.runs=9

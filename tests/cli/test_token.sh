@@ -15,16 +15,14 @@ token=$(cat out)
 secret=${token#sl_*_} # it may hold a _, or begin with a -
 expr "$token" : 'sl_[a-z2-7]\{10\}_[A-Za-z0-9_-]\{43\}$' >/dev/null
 report $? 'the token alone is on stdout'
-grep -q "^sluice: this token is shown once; 'sluice token revoke [a-z2-7]*' ends it$" err
-report $? 'what it is goes to stderr'
+rule 'what it is goes to stderr' grep -q "^sluice: this token is shown once; 'sluice token revoke [a-z2-7]*' ends it$" err
 grep -rqF -e "$secret" "$home"
 [ $? = 1 ]
 report $? 'the secret is in no file of the home'
 
 run sluice token list
 has 'phone' 'list: its name'
-grep -q '^  phone .* read .* token .* in 29 d\|in 30 d$' out
-report $? 'list: read is the default, and when it expires'
+rule 'list: read is the default, and when it expires' grep -q '^  phone .* read .* token .* in 29 d\|in 30 d$' out
 grep -qF -e "$secret" out
 [ $? = 1 ]
 report $? 'list: no secret'

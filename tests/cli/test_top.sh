@@ -29,31 +29,23 @@ LC_ALL=C LINES=24 COLUMNS=80
 export LC_ALL LINES COLUMNS
 run sluice top --once
 exits 0 'once: exit code'
-grep -q '^\[running 1\] ready 2  waiting 1  ended 0  limits  alerts 0$' out
-report $? 'how many there are of each'
-grep -q '^>  web-1  *web .* the first one$' out
-report $? 'what runs'
+rule 'how many there are of each' grep -q '^\[running 1\] ready 2  waiting 1  ended 0  limits  alerts 0$' out
+rule 'what runs' grep -q '^>  web-1  *web .* the first one$' out
 has 'runs 1/1 full' 'the limit'
 has 'wait for: 2 lease:runs' 'what the others wait for'
-grep -q '^sluice [0-9.]* .*load .*disk .*GB free' out
-report $? 'the host'
+rule 'the host' grep -q '^sluice [0-9.]* .*load .*disk .*GB free' out
 [ "$(wc -l <out)" -le 24 ] && [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' out)" -le 80 ]
 report $? '80x24 holds it'
-! grep -q ' $' out
-report $? 'no blanks at the ends of lines'
+rule 'no blanks at the ends of lines' not grep -q ' $' out
 run sluice top
 exits 0 'a pipe gets one screen, too'
 run sluice top --once --pane ready
-grep -q '^o  web-2  *web .* lease:runs  true .*red .*title$' out
-report $? 'what is ready, with the gate that stops it; a title is harmless'
-! grep -q "$(printf '\033')" out
-report $? 'no escapes'
+rule 'what is ready, with the gate that stops it; a title is harmless' grep -q '^o  web-2  *web .* lease:runs  true .*red .*title$' out
+rule 'no escapes' not grep -q "$(printf '\033')" out
 run sluice top --once --pane waiting
-grep -q '^=  web-[0-9]*  *web .* held ' out
-report $? 'what waits'
+rule 'what waits' grep -q '^=  web-[0-9]*  *web .* held ' out
 run sluice top --once --pane limits
-grep -q '^runs  *1  *1  \[####################\]  full$' out
-report $? 'the limits'
+rule 'the limits' grep -q '^runs  *1  *1  \[####################\]  full$' out
 run sluice top --once --pane ready --filter 'project:api'
 grep -q 'another one' out && ! grep -q web-2 out
 report $? 'a filter that the daemon knows'
@@ -70,26 +62,20 @@ exits 0 'a filter that nothing matches: exit code'
 has 'nothing matches the filter' 'a filter that nothing matches'
 run sluice top --once --filter project:nowhere
 exits 1 'a filter with an unknown project: exit code'
-grep -q "^sluice: .*'nowhere'" err
-report $? 'a filter with an unknown project'
+rule 'a filter with an unknown project' grep -q "^sluice: .*'nowhere'" err
 run sluice top --json
 exits 0 'JSON: exit code'
-grep -q '^{"status":{.*"counts":{.*},"running":{"items":\[{"id":"web-1".*"ready":{"items":\[.*"waiting":{.*"ended":{' out
-report $? 'JSON has the status and the lists'
-[ "$(wc -l <out)" = 1 ]
-report $? 'JSON is one value'
+rule 'JSON has the status and the lists' grep -q '^{"status":{.*"counts":{.*},"running":{"items":\[{"id":"web-1".*"ready":{"items":\[.*"waiting":{.*"ended":{' out
+rule 'JSON is one value' [ "$(wc -l <out)" = 1 ]
 width=$(LC_ALL=C.UTF-8 COLUMNS=200 LINES=60 "$SLUICE" top --once --pane ready | grep -c 'WHY  .*TITLE')
-[ "$width" = 1 ]
-report $? 'a wide screen has the reasons'
+rule 'a wide screen has the reasons' [ "$width" = 1 ]
 
 # A terminal that cannot be drawn on gets a sentence, and nothing is changed.
 needs script
 for name in dumb no-such-terminal; do
     run env -u LINES -u COLUMNS TERM=$name script -qec "'$SLUICE' top" /dev/null
     exits 2 "TERM=$name: exit code"
-    grep -q "terminal '$name' .*sluice top --once" out
-    report $? "TERM=$name: a sentence"
-    ! grep -q "$(printf '\033')" out
-    report $? "TERM=$name: nothing is sent to the terminal"
+    rule "TERM=$name: a sentence" grep -q "terminal '$name' .*sluice top --once" out
+    rule "TERM=$name: nothing is sent to the terminal" not grep -q "$(printf '\033')" out
 done
 finish

@@ -36,13 +36,11 @@ does_not_show() {
 }
 
 shows() {
-    soon does_show "$1"
-    report $? "$2"
+    rule "$2" soon does_show "$1"
 }
 
 hides() {
-    soon does_not_show "$1"
-    report $? "$2"
+    rule "$2" soon does_not_show "$1"
 }
 
 config 'limits: {runs: 1}
@@ -69,10 +67,8 @@ shows 'ready>' 'the shell'
 keys "'$SLUICE' top" Enter
 shows '[running 1] ready 2  waiting 1' '80x24: the panes'
 shows 'web-1' '80x24: what runs'
-grep -q '^▶  web-1 .*hostile title 日本$' out
-report $? 'a hostile title is one line of text'
-[ "$(mux display-message -p '#{pane_title}')" != owned ]
-report $? 'it does not change the title of the terminal'
+rule 'a hostile title is one line of text' grep -q '^▶  web-1 .*hostile title 日本$' out
+rule 'it does not change the title of the terminal' [ "$(mux display-message -p '#{pane_title}')" != owned ]
 [ "$(wc -l <out)" = 24 ] && tail -n 1 out | grep -q '^q quit '
 report $? '80x24: the last line has the keys'
 
@@ -80,8 +76,7 @@ keys Tab
 shows '[ready 2]' 'tab: the next pane'
 keys Enter
 shows '✗ lease:runs closed' 'enter: why, with every gate'
-grep -q '✓ paused open' out
-report $? 'open gates are listed, too'
+rule 'open gates are listed, too' grep -q '✓ paused open' out
 keys q Down +
 shows 'web-3 goes before all that wait' '+: promoted'
 keys /
@@ -100,10 +95,8 @@ report $? '200x60: the last line has the keys'
 
 keys 1 l
 shows 'the last line' 'l: the end of the log'
-grep -q '^web-1  output  (following)' out
-report $? 'the log is followed'
-[ "$(mux display-message -p '#{pane_title}')" != owned ]
-report $? 'a hostile log does not change the title of the terminal'
+rule 'the log is followed' grep -q '^web-1  output  (following)' out
+rule 'a hostile log does not change the title of the terminal' [ "$(mux display-message -p '#{pane_title}')" != owned ]
 keys /
 keys -l needle
 keys Enter
@@ -112,8 +105,7 @@ keys n
 mux resize-window -x 80 -y 24
 hides 'first line' 'the log at 80x24'
 shows 'needle two' 'what was found stays in sight'
-[ "$(wc -l <out)" = 24 ]
-report $? 'and the lines are broken anew'
+rule 'and the lines are broken anew' [ "$(wc -l <out)" = 24 ]
 keys /
 keys -l 'not in there'
 keys Enter
@@ -132,8 +124,7 @@ keys c
 shows '[y/n] cancel web-1?' 'c asks first'
 keys n
 shows 'nothing was changed' 'n changes nothing'
-[ "$(value web-1 state)" = running ]
-report $? 'it runs on'
+rule 'it runs on' [ "$(value web-1 state)" = running ]
 keys p
 shows '[y/n] pause everything?' 'p asks first'
 keys y
@@ -141,8 +132,7 @@ shows 'PAUSED' 'y pauses everything'
 keys c
 shows '[y/n] cancel web-1?' 'c asks again'
 keys y
-becomes web-1 canceled
-report $? 'y cancels'
+rule 'y cancels' becomes web-1 canceled
 shows 'nothing runs' 'it has gone from the list, by itself'
 keys 4
 shows '[ended 1]' 'the pane of what has ended'
@@ -160,8 +150,7 @@ shows 'web-1' 'and is seen without a key'
 kill -9 "$(pid_of_daemon)"
 shows 'the daemon is away, trying again' 'a daemon that was killed: a line says so'
 screen
-grep -q 'web-1' out
-report $? 'what was known stays'
+rule 'what was known stays' grep -q 'web-1' out
 start
 hides 'the daemon is away' 'a daemon that comes back is found'
 add --project web --title 'a new one' -- true
@@ -176,8 +165,7 @@ keys C-c
 shows 'ready>' 'Ctrl-C ends it'
 keys 'echo "code $?"; stty -a >modes; echo "modes" are written' Enter
 shows 'modes are written' 'the shell works again'
-grep -q 'code 0' out
-report $? 'exit code 0'
+rule 'exit code 0' grep -q 'code 0' out
 grep -q '[ ;]icanon' modes && grep -q ' echo ' modes
 report $? 'the terminal is as it was'
 keys clear Enter

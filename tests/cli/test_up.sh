@@ -11,8 +11,7 @@ says "sluice: the daemon runs (pid $pid) in '$home'" 'up says which daemon'
 run sluice up
 exits 0 'up twice: exit code'
 says "sluice: the daemon runs already (pid $pid)" 'up twice'
-[ ! -s out ]
-report $? 'what is no result is not on stdout'
+rule 'what is no result is not on stdout' [ ! -s out ]
 run sluice up --detach --json
 has "{\"pid\":$pid,\"already\":true,\"role\":\"active\",\"home\":\"$home\",\"socket\":\"$home/sluice.sock\"" 'up --json'
 run sluice up --foreground --detach
@@ -21,8 +20,7 @@ exits 2 'two ways at once'
 # The daemon itself keeps a second one out.
 run "$(dirname "$SLUICE")/sluiced"
 exits 4 'a second daemon on the same home is refused'
-kill -0 "$pid"
-report $? 'and the first one lives'
+rule 'and the first one lives' kill -0 "$pid"
 
 # A daemon that died is replaced; those who come at the same moment get the same one.
 kill -9 "$pid"
@@ -30,12 +28,9 @@ for i in 1 2 3 4; do
     "$SLUICE" up --json >"up.$i" 2>&1 &
 done
 wait
-[ "$(sed 's/.*"pid":\([0-9]*\).*/\1/' up.1 up.2 up.3 up.4 | sort -u | wc -l)" = 1 ]
-report $? 'four at once get one daemon'
-[ "$(grep -c '"already":false' up.1 up.2 up.3 up.4 | grep -c ':1')" = 1 ]
-report $? 'one of them started it'
-[ "$(pid_of_daemon)" != "$pid" ]
-report $? 'it is a new one'
+rule 'four at once get one daemon' [ "$(sed 's/.*"pid":\([0-9]*\).*/\1/' up.1 up.2 up.3 up.4 | sort -u | wc -l)" = 1 ]
+rule 'one of them started it' [ "$(grep -c '"already":false' up.1 up.2 up.3 up.4 | grep -c ':1')" = 1 ]
+rule 'it is a new one' [ "$(pid_of_daemon)" != "$pid" ]
 run sluice down
 exits 0 'down'
 
@@ -47,8 +42,7 @@ run sluice add --draft -- true
 exits 0 'add starts one'
 says "sluice: started the daemon (pid $(pid_of_daemon))" 'add says so'
 run sluice add --draft -- true
-[ ! -s err ]
-report $? 'and not again'
+rule 'and not again' [ ! -s err ]
 run sluice down
 
 # What it needs and does not have is one sentence.
@@ -60,8 +54,7 @@ says "sluice: the daemon did not start: $home/sluice.yaml:1: unknown key 'limits
 rm "$home/sluice.yaml"
 run env SLUICE_HOME=/dev/null/home "$SLUICE" up
 exits 1 'a home that cannot be: exit code'
-[ "$(wc -l <err)" = 1 ]
-report $? 'a home that cannot be: one sentence'
+rule 'a home that cannot be: one sentence' [ "$(wc -l <err)" = 1 ]
 run env SLUICE_HOME=home2 "$SLUICE" up --json
 has "\"home\":\"$tmp/home2\"" 'a relative home counts from here'
 run env SLUICE_HOME=home2 "$SLUICE" down

@@ -46,10 +46,8 @@ becomes "$slow" running
 timeout "$patience" "$SLUICE" wait "$slow" >waited 2>&1 &
 waiter=$!
 timeout "$patience" sh -c 'echo >go'
-wait $waiter
-report $? 'it is told when the task ends'
-[ "$(cat waited)" = "$slow is done" ]
-report $? 'and says so'
+rule 'it is told when the task ends' wait $waiter
+rule 'and says so' [ "$(cat waited)" = "$slow is done" ]
 
 run sluice wait nothing-99
 exits 1 'no such task: exit code'

@@ -16,10 +16,8 @@ run sluice why "$id"
 exits 0 'why: exit code'
 sed 1q out | grep -q "^$id  waiting  .*$first"
 report $? 'the reason first'
-grep -q '^  + paused  *open$' out
-report $? 'a gate that is open'
-grep -q "^  x dependency  *closed  .*$first" out
-report $? 'the gate that is closed, and why'
+rule 'a gate that is open' grep -q '^  + paused  *open$' out
+rule 'the gate that is closed, and why' grep -q "^  x dependency  *closed  .*$first" out
 run sluice why "$id" --json
 has '"first":"dependency"' 'as JSON: the first gate'
 has '{"gate":"paused","open":true' 'as JSON: all gates'
@@ -27,12 +25,10 @@ run env LC_ALL=C.UTF-8 "$SLUICE" why "$id"
 has '✗ dependency' 'a nicer mark where it can be shown'
 
 run sluice why "$first"
-grep -q '^  x held  *closed' out
-report $? 'held by hand'
+rule 'held by hand' grep -q '^  x held  *closed' out
 add --in 1h -- true
 run sluice why "$id"
-grep -q '(opens in [0-9]* m)$' out
-report $? 'a gate that opens by itself says when'
+rule 'a gate that opens by itself says when' grep -q '(opens in [0-9]* m)$' out
 add -- true
 ends "$id"
 becomes "$id" 'done'
@@ -48,12 +44,10 @@ prints "$id  failed  retry it when the cause is gone; its last run: exit code 7"
 add --cwd "$tmp" -- ./no-such-program
 becomes "$id" held
 run sluice why "$id"
-grep -q "^  x breaker  *closed  .*: cannot run './no-such-program'.*; release it to try again" out
-report $? 'a breaker tells the error that opened it'
+rule 'a breaker tells the error that opened it' grep -q "^  x breaker  *closed  .*: cannot run './no-such-program'.*; release it to try again" out
 "$SLUICE" pause >/dev/null
 run sluice why "$id"
-grep -Eq "^  x paused  *closed  everything is paused by '.*'; go on with: sluice resume \\(paused (just now|[0-9]+ s ago)\\)\$" out
-report $? 'a pause says since when'
+rule 'a pause says since when' grep -Eq "^  x paused  *closed  everything is paused by '.*'; go on with: sluice resume \\(paused (just now|[0-9]+ s ago)\\)\$" out
 "$SLUICE" resume >/dev/null
 
 run sluice why nothing-99

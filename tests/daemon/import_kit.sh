@@ -100,8 +100,7 @@ nothing_waits() {
 }
 
 drained() {
-    soon nothing_waits
-    report $? "$1"
+    rule "$1" soon nothing_waits
 }
 
 noted() {

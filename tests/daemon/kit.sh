@@ -2,7 +2,6 @@
 # Read with `. "$(dirname "$0")/kit.sh"`. The names of the tests are rules of Sluice, seen from outside:
 # real programs, real processes, a home of its own. Nothing sleeps.
 #
-#   rule 'what' COMMAND...        the command succeeds
 #   complains TEXT 'what'         stderr is one sentence (and perhaps the usage), and contains TEXT
 #   tell FIFO                     lets a command go on that reads a line from the fifo
 #   gone PID, is_gone PID         that process does not live any more; until it does not
@@ -14,13 +13,6 @@
 . "$(dirname "$0")/../cli/lib.sh"
 . "$root/tests/cli/daemon.sh"
 SLUICED=$(dirname "$SLUICE")/sluiced
-
-rule() {
-    what=$1
-    shift
-    "$@"
-    report $? "$what"
-}
 
 complains() {
     [ "$(grep -c '^sluice: ' "$tmp/err")" = 1 ] && ! grep -qv -e '^sluice: ' -e '^usage: ' "$tmp/err" &&

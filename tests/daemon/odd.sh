@@ -26,8 +26,7 @@ cat >odd <<END
 END
 chmod +x odd
 placed() {
-    [ -s "$tmp/placed" ]
-    report $? "$1: it was put there"
+    rule "$1: it was put there" [ -s "$tmp/placed" ]
     rm -f "$tmp/placed"
 }
 

@@ -12,8 +12,7 @@ ask() {
 }
 is() { # STATUS 'what'
     [ "$status" = "$1" ] || echo "# status $status"
-    [ "$status" = "$1" ]
-    report $? "$2"
+    rule "$2" [ "$status" = "$1" ]
 }
 url() {
     "$SLUICE" status --json | sed 's/.*"http":{"url":\("\([^"]*\)"\|null\).*/\2/'
@@ -23,18 +22,15 @@ bearer() {
 }
 
 start
-[ -z "$(url)" ]
-report $? 'nobody listens until somebody asks'
+rule 'nobody listens until somebody asks' [ -z "$(url)" ]
 "$SLUICE" config set http.listen=127.0.0.1:0 >/dev/null
 here_url=$(url)
-[ -n "$here_url" ]
-report $? 'http.listen opens it at once, and the status says where'
+rule 'http.listen opens it at once, and the status says where' [ -n "$here_url" ]
 ask "$here_url/"
 is 200 'the page needs no token'
 ask "$here_url/healthz"
 is 200 'nor does health'
-[ "$(cat out)" = '{"ok":true}' ]
-report $? 'which says nothing else'
+rule 'which says nothing else' [ "$(cat out)" = '{"ok":true}' ]
 ask "$here_url/v1/status"
 is 401 'everything else does'
 
@@ -75,8 +71,7 @@ is 401 'mcp needs a token, too'
 mcp -H "Authorization: Bearer $read_token" --json "$initialize"
 is 200 'mcp with a token'
 mcp -H "Authorization: Bearer $read_token" --json "$call"
-grep -qF "this token has the scope 'read'" out
-report $? 'mcp: the scope holds there, too'
+rule 'mcp: the scope holds there, too' grep -qF "this token has the scope 'read'" out
 
 # A run has a token of its own, which is none here, and cannot get another.
 add -- sh -c "curl -s -o /dev/null -w '%{http_code}\n' -H \"Authorization: Bearer \$SLUICE_TOKEN\" '$here_url/v1/status'; \
@@ -84,8 +79,7 @@ SLUICE_HOME='$home' SLUICE_SOCKET= '$SLUICE' dash --print; SLUICE_HOME='$home' S
 ends "$id"
 run sluice logs "$id"
 has 401 'r11 the token of a run is none'
-! grep -qE 'sl_|#t=' out
-report $? 'r11 a run gets neither a link nor a token'
+rule 'r11 a run gets neither a link nor a token' not grep -qE 'sl_|#t=' out
 
 # A page: swapped once, and for programs of the owner alone.
 code_of() {
@@ -112,8 +106,7 @@ curl -sN -H "Authorization: Bearer $page" -H 'Accept: text/event-stream' "$here_
 follower=$!
 exec 3<stream
 read -r line <&3
-[ "$line" = : ]
-report $? 'it follows the events'
+rule 'it follows the events' [ "$line" = : ]
 "$SLUICE" token revoke "$("$SLUICE" token list --json | grep -o '"id":"[a-z2-7]*","name":"dashboard"' | cut -d'"' -f4)" >/dev/null
 rule 'a revoked page is cut off' is_gone $follower
 exec 3<&-
@@ -155,11 +148,9 @@ is 200 'TLS: by the name that was given'
 tls -H "Authorization: Bearer $read_token" "https://localhost:$port/v1/events?limit=1000"
 is 200 'TLS: a large answer'
 ask "http://127.0.0.1:$port/healthz"
-[ "$code" != 0 ]
-report $? 'TLS: nothing is said without'
+rule 'TLS: nothing is said without' [ "$code" != 0 ]
 tls --tls-max 1.1 "https://localhost:$port/healthz"
-[ "$code" != 0 ]
-report $? 'TLS: nothing older than 1.2'
+rule 'TLS: nothing older than 1.2' [ "$code" != 0 ]
 # CIPHER PORT: does a client of TLS 1.2 that knows nothing else get a connection?
 offers() {
     timeout "$patience" openssl s_client -connect "127.0.0.1:$2" -tls1_2 -cipher "$1@SECLEVEL=0" </dev/null >out 2>err &&
@@ -175,8 +166,7 @@ rule 'control: a server that allows it takes a key exchange by RSA' offers AES12
 kill $server
 exec 4>&-
 for cipher in AES128-GCM-SHA256 AES256-SHA; do
-    ! offers $cipher "$port"
-    report $? "TLS 1.2: a key exchange by RSA is refused: $cipher"
+    rule "TLS 1.2: a key exchange by RSA is refused: $cipher" not offers $cipher "$port"
 done
 rule 'TLS 1.2: one that is new for each connection is taken' offers ECDHE-RSA-AES128-GCM-SHA256 "$port"
 tls -k -H 'Host: 0.0.0.0' "https://localhost:$port/healthz"
@@ -196,12 +186,10 @@ is 200 'and the one before goes on'
 mkdir dist && echo 'a page of mine' >dist/index.html
 run "$SLUICED" --web-dir "$tmp/nothing"
 exits 1 'no such folder: exit code'
-grep -qF "'$tmp/nothing' is no folder: --web-dir wants that of the built dashboard" err
-report $? 'no such folder'
+rule 'no such folder' grep -qF "'$tmp/nothing' is no folder: --web-dir wants that of the built dashboard" err
 "$SLUICED" --web-dir "$tmp/dist" >/dev/null 2>&1 &
 rule 'the daemon serves a folder' soon test -S "$home/sluice.sock"
 link=$("$SLUICE" dash --print 2>/dev/null)
 ask "${link%%#*}"
-[ "$(cat out)" = 'a page of mine' ]
-report $? 'and the page comes from there'
+rule 'and the page comes from there' [ "$(cat out)" = 'a page of mine' ]
 finish

@@ -30,8 +30,7 @@ tells() { # AGENT PROMPT...: one run in $tmp/work
 # --- outcomes ------------------------------------------------------------------------------------------------
 
 tells talker ok
-becomes "$id" 'done'
-report $? 'a turn that ends well'
+rule 'a turn that ends well' becomes "$id" 'done'
 run sluice show "$id"
 has 'All is well.' 'its message'
 has 'sess-1' 'its session'
@@ -46,14 +45,12 @@ rule 'tokens and cost, where the agent reports them' \
     [ "$(field tokens_in) $(field tokens_out) $(field tokens_cached)" = '4312 25 4000' ]
 has '"cost_usd":0.045' 'money'
 tells talker leave
-becomes "$id" failed
-report $? 'an agent that exits without an answer has failed, whatever its exit code'
+rule 'an agent that exits without an answer has failed, whatever its exit code' becomes "$id" failed
 tells talker stop refusal
 run sluice show "$id"
 has refused 'a refusal'
 add --agent login --cwd "$tmp/work" 'ok'
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
-report $? 'an agent that is not logged in closes its account'
+rule 'an agent that is not logged in closes its account' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
 run sluice show "$id"
 has 'authentication methods of the agent: browser, key' 'and says how it can be'
 
@@ -62,14 +59,12 @@ has 'authentication methods of the agent: browser, key' 'and says how it can be'
 tells strict run touch denied
 run sluice show "$id"
 has denied 'deny: a command is denied'
-[ ! -e work/denied ]
-report $? 'and does not run'
+rule 'and does not run' [ ! -e work/denied ]
 tells talker run touch denied
 run sluice show "$id"
 has denied 'auto, without a sandbox: a command is denied, too'
 tells talker edit "$tmp/work/file"
-becomes "$id" 'done'
-report $? 'auto, without a sandbox: a file in the folder may be changed'
+rule 'auto, without a sandbox: a file in the folder may be changed' becomes "$id" 'done'
 tells boxed run 'test -r ~/.codex/config.toml && touch made'
 becomes "$id" 'done' && [ -e work/made ]
 report $? 'auto, in a sandbox: a command runs, with the settings of the agent that its program is named after'
@@ -91,18 +86,15 @@ complains 'remove agents.wrong.prompt' 'prompt: argument is refused'
 
 : >seen
 add --agent loader --cwd "$tmp/work" limit
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
-report $? 'a limit'
+rule 'a limit' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
 run sluice limiter clear account
-becomes "$id" 'done'
-report $? 'goes on when it is over'
+rule 'goes on when it is over' becomes "$id" 'done'
 rule 'in the same session' grep -q '"method":"session/load".*"sessionId":"sess-1"' seen
 : >seen
 add --agent talker --cwd "$tmp/work" "once $tmp/limited"
 soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
 run sluice limiter clear account
-becomes "$id" 'done'
-report $? 'an agent that cannot load sessions begins a new one'
+rule 'an agent that cannot load sessions begins a new one' becomes "$id" 'done'
 rule 'and no retry is counted' [ "$(value "$id" failures)" = 0 ]
 
 # --- stops, and a daemon that dies --------------------------------------------------------------------------------
@@ -111,8 +103,7 @@ rule 'and no retry is counted' [ "$(value "$id" failures)" = 0 ]
 add --agent talker --cwd "$tmp/work" wait
 soon grep -qsF 'I wait.' "$home/runs/$id/1/out.log"
 run sluice cancel "$id"
-becomes "$id" canceled
-report $? 'cancel'
+rule 'cancel' becomes "$id" canceled
 rule 'by session/cancel' grep -q '"method":"session/cancel"' seen
 rule 'which the agent has answered' grep -qxF '{"acp":"end","reason":"cancelled","stopped":true}' "$home/runs/$id/1/out.log"
 add --agent talker --cwd "$tmp/work" wait
@@ -121,7 +112,6 @@ kill -9 "$(pid_of_daemon)"
 run sluice up
 rule 'a run outlives the daemon' [ "$(value "$id" state)" = running ]
 run sluice cancel "$id"
-becomes "$id" canceled
-report $? 'and the next one can stop it'
+rule 'and the next one can stop it' becomes "$id" canceled
 
 finish

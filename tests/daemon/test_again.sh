@@ -81,8 +81,7 @@ has "not-there': No such file or directory" 'and show says what was wrong'
 rule 'after so many attempts' [ "$(value "$id" attempt)" = 2 ]
 cp /bin/true not-there
 run sluice release "$id"
-becomes "$id" 'done'
-report $? 'release closes the breaker'
+rule 'release closes the breaker' becomes "$id" 'done'
 
 # --- until it is really done -------------------------------------------------------------------------
 
@@ -97,8 +96,7 @@ rule 'until done: run again until the marker is there' [ "$(value "$id" iteratio
 add --until external -- true
 becomes "$id" held
 run sluice close "$id"
-becomes "$id" 'done'
-report $? 'until external: somebody says so'
+rule 'until external: somebody says so' becomes "$id" 'done'
 add --review -- sh -c 'echo "$SLUICE_ITERATION" >>reviewed'
 becomes "$id" held
 run sluice why "$id"

@@ -36,8 +36,7 @@ play "$limited" 1 claude/limit-oauth 3600
 play "$limited" 2 claude/limit-oauth 1
 play "$limited" 3 claude/ok-stream
 run sluice release "$limited"
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
-report $? 'a plan that is used up: its account waits'
+rule 'a plan that is used up: its account waits' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
 rule 'its task is not running, and nothing was counted' \
     [ "$(value "$limited" state) $(value "$limited" failures) $(value "$limited" gate)" = 'ready 0 limiter' ]
 run sluice status
@@ -48,14 +47,12 @@ session=$("$SLUICE" show --json "$limited" | first session)
 kill -9 "$(pid_of_daemon)"
 run sluice up
 exits 0 'a daemon that was killed meanwhile starts again'
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
-report $? 'the account still waits'
+rule 'the account still waits' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
 run sluice limiter clear claude # the next limit is short
 soon [ -e "plays/$limited.2.prompt" ]
 kill -9 "$(pid_of_daemon)"
 run sluice up
-becomes "$limited" 'done'
-report $? 'when the time has come it goes on by itself'
+rule 'when the time has come it goes on by itself' becomes "$limited" 'done'
 for attempt in 2 3; do
     rule "attempt $attempt: in the same session" grep -qF -e "--resume $session" "plays/$limited.$attempt.argv"
     rule "attempt $attempt: and is told again what to do" grep -qF 'mend it' "plays/$limited.$attempt.prompt"
@@ -73,8 +70,7 @@ refused=$id
 play "$refused" 1 claude/403
 play "$refused" 2 claude/ok-stream
 run sluice release "$refused"
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
-report $? 'an account that is refused is closed'
+rule 'an account that is refused is closed' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
 run sluice limiter list
 said=$("$SLUICE" limiter list --json | first said)
 rule 'the agent said something' [ -n "$said" ]
@@ -83,8 +79,7 @@ has '-> ' 'and what to do'
 rule 'nothing was counted' [ "$(value "$refused" state) $(value "$refused" failures)" = 'ready 0' ]
 run sluice limiter clear claude
 exits 0 'until a person clears it'
-becomes "$refused" 'done'
-report $? 'then its tasks go on'
+rule 'then its tasks go on' becomes "$refused" 'done'
 
 # --- a process that stays ---------------------------------------------------------------------------------
 
@@ -92,8 +87,7 @@ hold claude
 stays=$id
 play "$stays" 1 claude/ok-stream 0 stay
 run sluice release "$stays"
-becomes "$stays" 'done'
-report $? 'a process that stays after its result is asked to go, and its result counts'
+rule 'a process that stays after its result is asked to go, and its result counts' becomes "$stays" 'done'
 run sluice show "$stays"
 has 'ok' 'as its result said'
 
@@ -115,8 +109,7 @@ add --hold --agent claude --retries 0 'mend it'
 quiet=$id
 play "$quiet" 1 claude/sigterm
 run sluice release "$quiet"
-becomes "$quiet" failed
-report $? 'without a last word there is no success'
+rule 'without a last word there is no success' becomes "$quiet" failed
 
 # --- loops that stand still --------------------------------------------------------------------------------
 
@@ -127,8 +120,7 @@ git init -q tree && (cd tree && git -c user.name=a -c user.email=a@b commit -q -
 soon sh -c '[ "$("$SLUICE" config get --live loop.stuck_iterations)" = 2 ]'
 add --until 'done' --cwd "$tmp/tree" -- sh -c '[ "$SLUICE_ITERATION" -gt 3 ] || date +%N >>file'
 still=$id
-becomes "$still" failed
-report $? 'a loop that changes nothing any more is stopped'
+rule 'a loop that changes nothing any more is stopped' becomes "$still" failed
 rule 'and says so' [ "$(value "$still" reason)" = stuck ]
 rule 'after the iterations that did something, and two that did not' [ "$(value "$still" attempt)" = 5 ]
 rule 'nothing of the repository was touched' [ "$(git -C tree status --porcelain)" = '?? file' ]

@@ -42,8 +42,7 @@ failed=$id
 add --project web --group release --after "$failed" -- true
 waiting=$id
 add --project web --after "$failed" -- true
-opens "chain:$failed"
-report $? 'f086 a task that others wait for has failed: one alert'
+rule 'f086 a task that others wait for has failed: one alert' opens "chain:$failed"
 rule 'f086 the group that cannot finish has one too' opens group:release
 run sluice status
 has "'$failed' is failed, and " 'f086 status shows it, with what waits'
@@ -58,8 +57,7 @@ kill -9 "$(pid_of_daemon)"
 "$SLUICE" up >/dev/null 2>&1
 rule 'pain 10: also after kill -9' [ "$(raised "chain:$failed") $(cleared "chain:$failed")" = '1 0' ]
 "$SLUICE" cancel --all --project web --state waiting,ready >/dev/null
-closes "chain:$failed"
-report $? 'f086 it is over when nobody waits any more'
+rule 'f086 it is over when nobody waits any more' closes "chain:$failed"
 rule 'f086 so is that of the group' closes group:release
 rule 'f086 each was cleared once' [ "$(cleared "chain:$failed") $(cleared group:release)" = '1 1' ]
 
@@ -70,19 +68,16 @@ parent=$id
 becomes "$parent" failed
 add --project web --parent "$parent" -- true
 child=$id
-opens "chain:$parent"
-report $? 'f086 a task whose children wait for it has failed: one alert'
+rule 'f086 a task whose children wait for it has failed: one alert' opens "chain:$parent"
 run sluice status
 has "'$parent' is failed, and '$child' waits for it: retry it, or cancel what waits" 'f086 with the child that waits'
 has '1 waits for what failed' 'f086 and it is counted'
 run sluice why "$child"
 has "waits for its parent '$parent', which is failed; retry it" 'f086 why says what to do'
 "$SLUICE" cancel "$child" >/dev/null
-closes "chain:$parent"
-report $? 'f086 it is over when no child waits any more'
+rule 'f086 it is over when no child waits any more' closes "chain:$parent"
 "$SLUICE" retry "$child" >/dev/null
-opens "chain:$parent"
-report $? 'f086 and opens again when one does'
+rule 'f086 and opens again when one does' opens "chain:$parent"
 "$SLUICE" cancel "$child" "$parent" >/dev/null 2>&1
 closes "chain:$parent"
 add --project web --after "$failed" -- true
@@ -92,21 +87,18 @@ child=$id
 "$SLUICE" cancel "$parent" >/dev/null
 "$SLUICE" delete "$parent" >/dev/null
 "$SLUICE" retry "$child" >/dev/null
-becomes "$child" done
-report $? 'f025 an orphan that is retried runs without its parent'
+rule 'f025 an orphan that is retried runs without its parent' becomes "$child" done
 
 # --- f084: a breaker ------------------------------------------------------------------------------------
 
 add --project web -- /nowhere/at/all
 broken=$id
-opens "breaker:$broken"
-report $? 'f084 a task that cannot be launched: one alert when its breaker opens'
+rule 'f084 a task that cannot be launched: one alert when its breaker opens' opens "breaker:$broken"
 run sluice status
 has "'$broken' could not be launched 2 times in a row" 'f084 with how often'
 has "'sluice why $broken' says why" 'f084 and where the reason is: a run that was not launched has no log'
 "$SLUICE" cancel "$broken" >/dev/null
-closes "breaker:$broken"
-report $? 'f084 it is over with the task'
+rule 'f084 it is over with the task' closes "breaker:$broken"
 
 # --- stuck ----------------------------------------------------------------------------------------------
 
@@ -118,10 +110,8 @@ for _ in 1 2 3; do
     add --project web --resource gpu -- true
 done
 run sluice config set alerts.stuck_s=1
-opens "run:$runs"
-report $? 'f022 a task that runs longer than alerts.stuck_s: an alert'
-opens stuck:lease:resource:gpu
-report $? 'f022 tasks that wait longer: one alert for the place that all of them lack'
+rule 'f022 a task that runs longer than alerts.stuck_s: an alert' opens "run:$runs"
+rule 'f022 tasks that wait longer: one alert for the place that all of them lack' opens stuck:lease:resource:gpu
 run sluice status
 rule 'f022 it names the oldest, since when, and what stops it' \
     grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' waits for [0-9]+ min already: .*gpu" out
@@ -129,10 +119,8 @@ rule 'f022 three tasks, one alert' [ "$("$SLUICE" debug events | grep -c '"key":
 "$SLUICE" pause >/dev/null
 tell go
 ends "$runs"
-closes "run:$runs"
-report $? 'f022 it is over when the run has ended'
-closes stuck:lease:resource:gpu
-report $? 'f022 what a person has stopped is not stuck'
+rule 'f022 it is over when the run has ended' closes "run:$runs"
+rule 'f022 what a person has stopped is not stuck' closes stuck:lease:resource:gpu
 "$SLUICE" resume >/dev/null
 becomes "$id" 'done'
 rule 'f022 in the end nothing is left' soon none_is_open
@@ -147,11 +135,9 @@ exits 0 'a command can be told'
 add --project web --retries 0 -- false
 failed=$id
 add --project web --after "$failed" -- true
-appears "raised chain:$failed $failed '$failed' is failed, and '$id' waits for it" told
-report $? 'alerts.notify is run for an alert'
+rule 'alerts.notify is run for an alert' appears "raised chain:$failed $failed '$failed' is failed, and '$id' waits for it" told
 "$SLUICE" cancel "$id" >/dev/null
-appears "cleared chain:$failed $failed" told
-report $? 'and when it is over'
+rule 'and when it is over' appears "cleared chain:$failed $failed" told
 "$SLUICE" down >/dev/null 2>&1
 start
 add --project web --retries 0 -- false
@@ -161,14 +147,12 @@ appears "raised chain:$second" told
 rule 'pain 10: nobody is told twice' [ "$(grep -c "raised chain:$failed" told)" = 1 ]
 run sluice config set alerts.notify=/nowhere/notify
 "$SLUICE" cancel "$id" >/dev/null
-appears 'alerts.notify:' "$home/sluice.log"
-report $? 'a command that cannot be run is in the log, and nothing else suffers'
+rule 'a command that cannot be run is in the log, and nothing else suffers' appears 'alerts.notify:' "$home/sluice.log"
 
 mkfifo never
 run sluice config set groups.notify_timeout_s=1 "groups.notify=sh -c 'read -r _ <$tmp/never'"
 exits 0 'a command can be told when groups close'
 run sluice add --project web --group night -- true
 exits 0 'one closes'
-appears 'groups.notify took longer than 1000 ms' "$home/sluice.log"
-report $? 'groups.notify_timeout_s ends one that takes too long'
+rule 'groups.notify_timeout_s ends one that takes too long' appears 'groups.notify took longer than 1000 ms' "$home/sluice.log"
 finish

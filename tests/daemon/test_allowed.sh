@@ -32,8 +32,7 @@ line=$(grep -m 1 '^sluice add .*--agent claude' "$root/README.md")
 "$SLUICE" project add web --path "$tmp/work" >/dev/null
 eval "$(printf '%s' "$line" | sed "s|^sluice|\"\$SLUICE\"|")" >out 2>err
 id=$(sed 's/ .*//' out)
-becomes "$id" 'done'
-report $? 'the first agent command of the README works as typed'
+rule 'the first agent command of the README works as typed' becomes "$id" 'done'
 rule 'in a sandbox' [ "$(value "$id" sandbox)" = bubblewrap ]
 rule 'in one run' [ "$(value "$id" attempt)" = 1 ]
 rule 'it could run commands' [ -e work/ran ]

@@ -42,15 +42,13 @@ run sluice show --json "$kept"
 rule 'what was deleted since is back' [ "$(field title) $(field priority) $(field state)" = 'kept 7 held' ]
 run sluice show "$later"
 exits 1 'what was added since is gone'
-becomes "$living" 'done'
-report $? 'a run that was live then, and ended meanwhile, is known with its end'
+rule 'a run that was live then, and ended meanwhile, is known with its end' becomes "$living" 'done'
 run sluice logs "$living"
 prints 'went on' 'and its log is there'
 run sluice project show web --json
 rule 'projects are back' [ "$(field name) $(field prefix)" = 'web web' ]
 add -- true
-becomes "$id" 'done'
-report $? 'work goes on'
+rule 'work goes on' becomes "$id" 'done'
 
 # The one that was replaced is a backup like any other.
 run sluice down
@@ -101,10 +99,8 @@ run sluice restore --yes night.db
 exits 0 'restore after a crash'
 run sluice up
 run sluice resume # paused, as the backup was
-becomes "$long" running
-report $? 'a run that lives is the run of its task'
-becomes "$short" 'done'
-report $? 'one that has ended since is known with its end'
+rule 'a run that lives is the run of its task' becomes "$long" running
+rule 'one that has ended since is known with its end' becomes "$short" 'done'
 run sluice show "$other"
 exits 1 'a task that came since is gone'
 run sluice project show web --json
@@ -117,8 +113,7 @@ run sluice events --json --limit 1000
 rule 'the events name both runs' [ "$(grep -o '"run.found","task":"[^"]*"' out | sort | tr '\n' ' ')" = \
     "\"run.found\",\"task\":\"$long\" \"run.found\",\"task\":\"$short\" " ]
 tell go_long
-becomes "$long" 'done'
-report $? 'what was found ends like any other'
+rule 'what was found ends like any other' becomes "$long" 'done'
 daemon=$(pid_of_daemon)
 kill -9 "$daemon" # once more: now the rows know all of it
 is_gone "$daemon"
@@ -128,8 +123,7 @@ becomes "$id" 'done'
 rule 'also not after the next crash' [ "$(cat long short other | wc -l) $(value "$long" state)" = '3 done' ]
 shim=$(shim_of "$other" 1)
 tell go_other
-is_gone "$shim"
-report $? 'the run that belongs to nobody has ended'
+rule 'the run that belongs to nobody has ended' is_gone "$shim"
 
 # A task that the backup calls finished, and whose next run lives, is not started beside it.
 mkfifo go_again

@@ -53,8 +53,7 @@ meanwhile() { # COMMAND...
 
 last=$(last_event)
 soon stop_in_the_middle
-meanwhile hold "$id"
-report $? 'others are answered while a large store is copied'
+rule 'others are answered while a large store is copied' meanwhile hold "$id"
 wait $backup || sed 's/^/# /' backup.out
 rule 'which is whole when the command returns' grep -q 'big.db written' backup.out
 rule 'what they have changed meanwhile is in it' \

@@ -72,31 +72,23 @@ while read -r command option argument rest; do
     # shellcheck disable=SC2086 # several words
     case $option:$argument in
     -:*)
-        try $words --no-such-option
-        report $? "$words --no-such-option"
+        rule "$words --no-such-option" try $words --no-such-option
         if [ "$rest" = group ]; then
-            try $words
-            report $? "$words without a subcommand"
-            try $words no-such-thing
-            report $? "$words no-such-thing"
+            rule "$words without a subcommand" try $words
+            rule "$words no-such-thing" try $words no-such-thing
         elif [ "$rest" != - ] && [ "$rest" != '--+true' ]; then
-            try $words
-            report $? "$words without what it needs"
+            rule "$words without what it needs" try $words
         fi
         ;;
     *:null)
-        try $words "--$option=x" $behind
-        report $? "$words --$option=x takes no value"
+        rule "$words --$option=x takes no value" try $words "--$option=x" $behind
         ;;
     *:N | *:MB | *:SIZE | *:SECS | *:SPAN | *:WHEN | *:USD | *:H)
-        try $words "--$option"
-        report $? "$words --$option without a value"
-        try $words "--$option=x" $behind
-        report $? "$words --$option=x is no $argument"
+        rule "$words --$option without a value" try $words "--$option"
+        rule "$words --$option=x is no $argument" try $words "--$option=x" $behind
         ;;
     *)
-        try $words "--$option"
-        report $? "$words --$option without a value"
+        rule "$words --$option without a value" try $words "--$option"
         ;;
     esac
 done <calls
@@ -117,14 +109,12 @@ for call in '--priority 9999999' '--retries -2' '--until later' '--stop-signal K
     # shellcheck disable=SC2086 # several words
     run sluice add $call -- true
     exits 2 "add $call: exit code"
-    is_one_sentence
-    report $? "add $call: one sentence"
+    rule "add $call: one sentence" is_one_sentence
 done
 for call in 'limits.rnus=3' 'limits.runs=' 'limits.runs=-1' 'limits=3' 'order=first' 'lost=maybe' '=3' 'limits.runs' 'preset=x'; do
     run sluice config set "$call"
     exits 2 "config set $call: exit code"
-    is_one_sentence
-    report $? "config set $call: one sentence"
+    rule "config set $call: one sentence" is_one_sentence
 done
 run sluice project add web
 exits 1 'a project that is there'

@@ -38,8 +38,7 @@ works() { # does another project still get on?
 "$SLUICE" config set report.run_tokens=unlimited report.tokens_per_min=unlimited report.run_usd=unlimited report.usd_per_min=unlimited >/dev/null
 lies by_request.sh
 works
-grep -q 'the token budget is used up (900000000000000 of 1000000)' out
-report $? 'control: without bounds another project waits'
+rule 'control: without bounds another project waits' grep -q 'the token budget is used up (900000000000000 of 1000000)' out
 rule 'control: it does not run' [ "$(value "$other" state)" = ready ]
 
 # --- corrected ----------------------------------------------------------------------------------------
@@ -54,8 +53,7 @@ report $? 'its project has used what is true'
 "$SLUICE" down --wait >/dev/null 2>&1
 start
 run sluice budget "$liar"
-grep -qE '^ *all projects +tokens +1,200 ' out
-report $? 'also for the next daemon'
+rule 'also for the next daemon' grep -qE '^ *all projects +tokens +1,200 ' out
 
 # --- bounded ------------------------------------------------------------------------------------------
 
@@ -79,8 +77,7 @@ run sluice events --json --limit 200
 has '"kind":"run.usage_refused"' 'and it is among the events'
 run sluice budget "$liar" --booked-usd 0.10
 alerts
-! grep -qF "\"key\":\"usage:$liar\"" out
-report $? 'until it was corrected'
+rule 'until it was corrected' not grep -qF "\"key\":\"usage:$liar\"" out
 
 # --- by agents ----------------------------------------------------------------------------------------
 

@@ -59,8 +59,7 @@ hold --project web --agent opencode --run-tokens 1000 --on-budget stop
 mkfifo "plays/$id.1.stay"
 step 1500 0.02 tool-calls >"plays/$id.1"
 run sluice release "$id"
-becomes "$id" held
-report $? 'a run that passes its budget is stopped while it runs, and its task held'
+rule 'a run that passes its budget is stopped while it runs, and its task held' becomes "$id" held
 rule 'for its budget, and nothing is counted' [ "$(value "$id" hold) $(value "$id" failures) $(value "$id" losses)" = 'budget 0 0' ]
 run sluice why "$id"
 has "its last run has used 1,500 of 1,000 tokens; raise it with \`sluice budget $id --run-tokens N\`, then it goes on" \
@@ -73,8 +72,7 @@ step 10 0.001 stop >"plays/$id.2"
 run sluice budget "$id" --run-tokens 2000
 exits 0 'a person raises it: exit code'
 prints "$id budget changed: ready" 'and is told what it is now'
-becomes "$id" 'done'
-report $? 'then it goes on, and is done'
+rule 'then it goes on, and is done' becomes "$id" 'done'
 
 # --- all runs of a task, over a kill ------------------------------------------------------------------------
 
@@ -85,16 +83,14 @@ mkfifo "plays/$id.2.stay"
 result 500 '' true >"plays/$id.2.last"
 : >"plays/$id.2.code"
 run sluice release "$id"
-appears '--max-budget-usd 0.3' "plays/$id.2.argv"
-report $? 'claude is told what its task has left'
+rule 'claude is told what its task has left' appears '--max-budget-usd 0.3' "plays/$id.2.argv"
 rule 'the first run is counted' [ "$(budget "$id" task tokens) $(budget "$id" task usd)" = '600 0.200000' ]
 kill -9 "$(pid_of_daemon)"
 run sluice up
 exits 0 'a daemon that was killed meanwhile starts again'
 rule 'what was used is known' [ "$(budget "$id" task tokens)" = 600 ]
 tell "plays/$id.2.stay"
-becomes "$id" held
-report $? 'when all is used the task is held, and not repeated'
+rule 'when all is used the task is held, and not repeated' becomes "$id" held
 run sluice why "$id"
 has "it has used 1,100 of 1,000 tokens; raise it with \`sluice budget $id --tokens N\`, then it goes on" 'for its own budget'
 run sluice budget "$id"
@@ -109,8 +105,7 @@ run sluice release "$id"
 rule 'to release it is not enough' [ "$(value "$id" state)" = held ]
 result 50 0.01 false >"plays/$id.3"
 run sluice budget "$id" --tokens 5000
-becomes "$id" 'done'
-report $? 'with more it goes on'
+rule 'with more it goes on' becomes "$id" 'done'
 
 # --- an agent that keeps its own limit ------------------------------------------------------------------
 
@@ -132,28 +127,24 @@ mkfifo "plays/$live.1.stay"
 step 100 1.25 tool-calls >"plays/$live.1"
 step 100 0.25 stop >"plays/$live.1.last"
 run sluice release "$live"
-soon is_alerted window:shop
-report $? 'a window that is used up is told to a person, by what live runs have told'
+rule 'a window that is used up is told to a person, by what live runs have told' soon is_alerted window:shop
 add --project shop -- true
 waiting=$id
 rule 'new work of the project waits' [ "$(value "$waiting" gate)" = project-budget ]
 run sluice why "$waiting"
 has "project 'shop' has used \$1.25 of \$1.00 in 24 h" 'and why names the dollars'
 add --project api -- true
-becomes "$id" 'done'
-report $? 'that of others does not'
+rule 'that of others does not' becomes "$id" 'done'
 rule 'what runs goes on' [ "$(value "$live" state)" = running ]
 tell "plays/$live.1.stay"
-becomes "$live" 'done'
-report $? 'to its end'
+rule 'to its end' becomes "$live" 'done'
 kill -9 "$(pid_of_daemon)"
 run sluice up
 rule 'the window is the same after a kill' [ "$(value "$waiting" gate)" = project-budget ]
 run sluice project show shop
 has '$1.50' 'project show has the sum'
 run sluice config set projects.shop.budget_usd=10
-becomes "$waiting" 'done'
-report $? 'with more it goes on'
+rule 'with more it goes on' becomes "$waiting" 'done'
 rule 'and nobody is told of it any more' not_alerted window:shop
 
 # --- and stops what runs, if that is wanted --------------------------------------------------------------

@@ -99,8 +99,7 @@ holder=$!
 read -r _ <held
 since=$(date +%s)
 add --project web -- sh -c "'$SLUICE' report --done"
-becomes web-8 'done'
-report $? 'f117 a locked bus stops no task'
+rule 'f117 a locked bus stops no task' becomes web-8 'done'
 run sluice bus read --project web --tail 1
 has 'task web-7 completed' 'f119 the lock is advisory: readers do not ask for it'
 run sluice status
@@ -109,8 +108,7 @@ appears 'task completed' "$home/bus/web/web-8.md"
 tell free
 wait $holder
 took=$(($(date +%s) - since))
-appears 'task web-8 completed' "$home/bus/web.md"
-report $? 'f117 it is posted when the lock is free'
+rule 'f117 it is posted when the lock is free' appears 'task web-8 completed' "$home/bus/web.md"
 rule 'f117 once' [ "$(count 'task web-8 completed' web)" = 1 ]
 run sluice bus stats --json
 rule 'f133 the wait is counted' [ "$(field waits)" -ge 1 ]
@@ -128,8 +126,7 @@ exits 0 'a locked bus does not stop the end of the daemon'
 tell free
 wait $holder
 "$SLUICE" up >/dev/null 2>&1
-appears 'task web-9 completed' "$home/bus/web.md"
-report $? 'the next one posts it'
+rule 'the next one posts it' appears 'task web-9 completed' "$home/bus/web.md"
 
 # --- how much ---------------------------------------------------------------------------------
 run sluice config set bus.lifecycle=project

@@ -116,13 +116,11 @@ rule 'nor has it a title that moves the cursor' [ "$code" = 2 ]
 
 tries 'sluice add --agent helper hi'
 child=web-$((${rogue#web-} + 1))
-becomes "$child" running
-report $? 'what it may add starts beside it'
+rule 'what it may add starts beside it' becomes "$child" running
 run sluice show --json "$child"
 rule 'as its child, in its folder, at its priority' [ "$(field parent) $(field priority)" = "$rogue 50" ]
 has '"timeout_s":7200' 'with the deadline of its parent'
-appears "$child" begun
-report $? 'where it works itself'
+rule 'where it works itself' appears "$child" begun
 cat >many.yaml <<'END'
 - {agent: quick, prompt: a}
 - {agent: quick, prompt: b}
@@ -139,8 +137,7 @@ becomes "$second" running
 run sluice why "$third"
 has "below:$rogue" 'and not more at once than capability.running'
 "$SLUICE" config set capability.running=3 >/dev/null
-becomes "$third" running
-report $? 'of which a larger one counts at once'
+rule 'of which a larger one counts at once' becomes "$third" running
 "$SLUICE" config set capability.running=2 >/dev/null
 rule 'and a smaller one stops nobody' [ "$(value "$second" state) $(value "$third" state)" = 'running running' ]
 tries "sluice cancel $third"
@@ -151,8 +148,7 @@ run sluice why "$third"
 has "below:$rogue" 'but lets nobody else start'
 tries "sluice cancel $second"
 rule 'it cancels a child' [ "$code" = 0 ]
-becomes "$third" running
-report $? 'whose place the next one gets'
+rule 'whose place the next one gets' becomes "$third" running
 
 # --- it outlives the daemon ---------------------------------------------------------------------------
 
@@ -183,12 +179,9 @@ has 'another user' 'and what would prevent it'
 # --- the end ------------------------------------------------------------------------------------------
 
 run sluice cancel "$rogue"
-becomes "$rogue" canceled
-report $? 'a cancel ends it'
-becomes "$child" canceled
-report $? 'and what it has added'
-becomes "$third" canceled
-report $? 'all of it'
+rule 'a cancel ends it' becomes "$rogue" canceled
+rule 'and what it has added' becomes "$child" canceled
+rule 'all of it' becomes "$third" canceled
 run env -u SLUICE_HOME SLUICE_SOCKET="$home/run.sock" SLUICE_TOKEN="$(cat token)" "$SLUICE" list
 complains 'no run that lives' 'its token is worth nothing then'
 finish

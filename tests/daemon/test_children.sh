@@ -60,8 +60,7 @@ quiet() {
 
 for path in $paths; do
     sh attack.sh "$path" "$tmp/owner-$path" >out 2>err
-    soon [ -e "owner-$path" ]
-    report $? "$path: works for the owner"
+    rule "$path: works for the owner" soon [ -e "owner-$path" ]
 done
 
 # $1: of which setting; more: paths

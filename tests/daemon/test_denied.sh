@@ -47,8 +47,7 @@ play() { # ID SCENARIO...
     done
 }
 hasnt() { # TEXT WHAT
-    ! grep -qF -e "$1" "$tmp/out"
-    report $? "$2"
+    rule "$2" not grep -qF -e "$1" "$tmp/out"
 }
 held() { # ID REASON
     [ "$(value "$1" state) $(value "$1" hold)" = "held $2" ]
@@ -60,8 +59,7 @@ add --hold --agent claude 'mend it'
 task=$id
 play "$task" claude/denied claude/ok
 run sluice release "$task"
-soon held "$task" denied
-report $? 'a task whose agent was denied a tool is held'
+rule 'a task whose agent was denied a tool is held' soon held "$task" denied
 rule 'it ran once: nothing is paid twice' [ "$(value "$task" attempt) $(value "$task" failures)" = '1 0' ]
 session=$("$SLUICE" show --json "$task" | first session)
 fix="sluice retry $task --allow 'Bash(git commit:*)'"
@@ -91,8 +89,7 @@ has "$fix" 'all that is known after a crash'
 
 run sluice retry "$task" --allow 'Bash(git commit:*)'
 exits 0 'it is allowed'
-becomes "$task" 'done'
-report $? 'and the task goes on'
+rule 'and the task goes on' becomes "$task" 'done'
 rule 'in the same session' grep -qF -e "--resume $session" "plays/$task.2.argv"
 rule 'with the rule' grep -qF -e "--allowedTools Bash(git commit:*)" "plays/$task.2.argv"
 rule 'and the agent knows of it' grep -qF 'permitted now' "plays/$task.2.prompt"
@@ -111,8 +108,7 @@ play "$id" claude/denied claude/ok
 run sluice release "$id"
 soon held "$id" denied
 run sluice release "$id"
-becomes "$id" 'done'
-report $? 'a person can let it go on as it is'
+rule 'a person can let it go on as it is' becomes "$id" 'done'
 add --hold --agent claude 'mend it'
 play "$id" claude/denied
 run sluice release "$id"
@@ -125,13 +121,11 @@ rule 'or cancel it' in_state "$id" canceled
 add --hold --agent claude --until validate --check true 'mend it'
 play "$id" claude/denied
 run sluice release "$id"
-becomes "$id" 'done'
-report $? 'a check that passes says more than a denial'
+rule 'a check that passes says more than a denial' becomes "$id" 'done'
 add --hold --agent claude --until validate --check false 'mend it'
 play "$id" claude/denied
 run sluice release "$id"
-soon held "$id" denied
-report $? 'where it fails, the denial is the cause'
+rule 'where it fails, the denial is the cause' soon held "$id" denied
 rule 'and nothing is tried again' [ "$(value "$id" attempt)" = 1 ]
 
 # --- other agents -----------------------------------------------------------------------------------------
@@ -139,15 +133,13 @@ rule 'and nothing is tried again' [ "$(value "$id" attempt)" = 1 ]
 add --hold --agent opencode 'mend it'
 play "$id" opencode/denied
 run sluice release "$id"
-soon held "$id" denied
-report $? 'the same of an agent that says it in words'
+rule 'the same of an agent that says it in words' soon held "$id" denied
 run sluice why "$id"
 has 'bash (rm -rf x)' 'why names the tool'
 has 'opencode.json' 'and where it is allowed'
 run sluice retry "$id" --allow bash
 exits 2 'an agent without such an option: --allow is refused'
 complains 'no option that allows one tool' 'with the reason'
-soon held "$id" denied
-report $? 'and the task stays as it is'
+rule 'and the task stays as it is' soon held "$id" denied
 
 finish

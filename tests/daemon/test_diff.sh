@@ -95,8 +95,7 @@ has '+merged' 'and its iteration'
 echo 'before worktree remove' >stop
 add -p web --merge local -- sh -c 'echo going >going'
 becomes "$id" 'done'
-stops 'worktree remove'
-report $? 'its worktree is about to be removed'
+rule 'its worktree is about to be removed' stops 'worktree remove'
 rm "$home/worktrees/$id/file"
 run sluice diff "$id"
 has '+going' 'while the worktree is being removed: what was noted'

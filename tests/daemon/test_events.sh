@@ -9,20 +9,17 @@ mkfifo go
 follower=$!
 add -- sh -c 'read -r _ <go; exit 0'
 task=$id
-appears '"kind":"run.started"' stream
-report $? 'events -f tells what happens, as it happens'
+rule 'events -f tells what happens, as it happens' appears '"kind":"run.started"' stream
 kill -9 "$(pid_of_daemon)"
 tell go
 "$SLUICE" up >/dev/null 2>&1
-appears '"to":"done"' stream
-report $? 'events -f goes on after kill -9 of the daemon'
+rule 'events -f goes on after kill -9 of the daemon' appears '"to":"done"' stream
 "$SLUICE" down >/dev/null 2>&1
 "$SLUICE" up >/dev/null 2>&1
 add -- true
 becomes "$id" 'done'
 last=$(last_event)
-appears "\"seq\":$last," stream
-report $? 'and after it was stopped and started'
+rule 'and after it was stopped and started' appears "\"seq\":$last," stream
 kill $follower
 wait $follower 2>/dev/null
 sed 's/^{"seq":\([0-9]*\),.*/\1/' stream >out

@@ -39,8 +39,7 @@ first=$id
 play "$first" 1 claude/limit-oauth 3600
 play "$first" 2 codex/ok-json
 run sluice release "$first"
-becomes "$first" 'done'
-report $? 'a task whose account is limited goes on with the next agent of the list'
+rule 'a task whose account is limited goes on with the next agent of the list' becomes "$first" 'done'
 rule 'at once: nothing was counted, and the limit is still there' \
     [ "$(value "$first" attempt) $(value "$first" failures) $(account claude backoff && echo limited)" = '2 0 limited' ]
 rule 'the second attempt had the command of the second agent' grep -q '^[^ ]*/codex exec ' "plays/$first.2.argv"
@@ -53,8 +52,7 @@ run sluice show "$first"
 has 'ok, with codex for claude' 'show says who ran, and for whom'
 has 'task unknown of $2.00, 1 run of unknown cost' 'the second tells no money: its budget says so'
 run sluice show --json "$first"
-grep -q '"agent":"codex",[^{}]*"instead_of":"claude"' out
-report $? 'also as JSON'
+rule 'also as JSON' grep -q '"agent":"codex",[^{}]*"instead_of":"claude"' out
 run sluice events --json --task "$first"
 has '"agent":"codex","instead_of":"claude","instead_until":1' 'and so does the event of its start'
 rule 'the account of the second knows of no limit' account codex open
@@ -66,8 +64,7 @@ none=$id
 printf 'tasks:\n- {name: own, agent: claude, argv: ["true"]}\n' >own.yaml
 add --file own.yaml
 own=$id
-soon sh -c '"$SLUICE" show --json "$1" | grep -q "\"gate\":\"limiter\""' - "$none"
-report $? 'a task with `--failover none` waits for its own agent'
+rule 'a task with `--failover none` waits for its own agent' soon sh -c '"$SLUICE" show --json "$1" | grep -q "\"gate\":\"limiter\""' - "$none"
 rule 'and so does one with a command of its own' [ "$(value "$own" gate)" = limiter ]
 
 # --- both are closed -----------------------------------------------------------------------------------------
@@ -76,8 +73,7 @@ add --hold --agent claude 'mend that'
 both=$id
 play "$both" 1 codex/401
 run sluice release "$both"
-soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
-report $? 'a refused key closes the account of the second agent, not that of the first'
+rule 'a refused key closes the account of the second agent, not that of the first' soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
 run sluice why "$both"
 has 'agents  claude: limited, opens in' 'why has each agent: the one that opens by itself'
 has 'codex: closed until cleared' 'and the one that a person must clear'
@@ -96,15 +92,12 @@ play "$both" 2 claude/limit-oauth 1
 play "$both" 3 claude/ok-stream
 play "$none" 1 claude/ok-stream
 run sluice limiter clear claude
-becomes "$both" 'done'
-report $? 'the first agent is taken again as soon as it is open, also after another limit'
+rule 'the first agent is taken again as soon as it is open, also after another limit' becomes "$both" 'done'
 rule 'with its own command' grep -q '^[^ ]*/claude -p ' "plays/$both.3.argv"
 session=$(session_of "$both" 2)
 rule 'and goes on with its own session' grep -qF -- "--resume $session" "plays/$both.3.argv"
-becomes "$none" 'done'
-report $? 'who waited for it has it now'
-becomes "$own" 'done'
-report $? 'with a command of its own too'
+rule 'who waited for it has it now' becomes "$none" 'done'
+rule 'with a command of its own too' becomes "$own" 'done'
 
 # --- its own session, although another has worked meanwhile -------------------------------------------------------
 
@@ -117,8 +110,7 @@ play "$back" 3 claude/ok-stream
 run sluice release "$back"
 soon account codex closed
 run sluice limiter clear claude
-becomes "$back" 'done'
-report $? 'after a turn of the other it comes back'
+rule 'after a turn of the other it comes back' becomes "$back" 'done'
 session=$(session_of "$back" 1)
 rule 'and goes on with the session from before' grep -qF -- "--resume $session" "plays/$back.3.argv"
 

@@ -72,8 +72,7 @@ work never '' --project idle
 run sluice why "$id"
 rule 'f012 a project that is not active gets nothing, and says so' grep -Eq "project .*'idle'" out
 run sluice config set projects.idle.active=true
-becomes "$id" 'done'
-report $? 'f012 active again, it does'
+rule 'f012 active again, it does' becomes "$id" 'done'
 rule 'f042 no tokens at all divide nothing by zero' [ "$(project idle share)" = 0.0000 ]
 run sluice config set fair.window_h=48
 exits 0 'f043 the length of the window is a setting'
@@ -93,22 +92,19 @@ rule 'f063 a project at its cap is passed over: one of alpha, one of beta' \
 for id in $("$SLUICE" list --ids --state starting,running); do becomes "$id" canceled; done
 run sluice config set projects.alpha.max_running=4 projects.alpha.budget=5001
 work one-more 1 --project alpha
-becomes "$id" 'done'
-report $? 'f064 below its budget a project goes on'
+rule 'f064 below its budget a project goes on' becomes "$id" 'done'
 work too-much '' --project alpha
 run sluice why "$id"
 rule 'f064 at its budget it stops, with the figures' grep -Eq 'project-budget .*5001' out
 over=$id
 work other '' --project beta
-becomes "$id" 'done'
-report $? 'f064 the others go on'
+rule 'f064 the others go on' becomes "$id" 'done'
 run sluice config set projects.alpha.budget=unlimited budget=5501
 rule 'f064 the budget of all stops all' [ "$(value "$over" gate)" = budget ]
 run sluice status
 has 'budget:global' 'f064 status shows it'
 run sluice config set budget=unlimited
-becomes "$over" 'done'
-report $? 'f064 raised, work goes on at once'
+rule 'f064 raised, work goes on at once' becomes "$over" 'done'
 
 # --- pain 3: spend is bounded -------------------------------------------------------------------------------
 

@@ -31,8 +31,7 @@ bad() { # LINE 'sentence' 'what'; the file is bad.yaml
     exits 2 "$3: exit code"
     grep -q "^sluice: bad.yaml:$1:.*$2" err && [ "$(wc -l <err)" = 1 ]
     report $? "$3: the line and a sentence"
-    [ "$(last_event)" = "$before" ]
-    report $? "$3: nothing was stored"
+    rule "$3: nothing was stored" [ "$(last_event)" = "$before" ]
 }
 
 file() { # the third line

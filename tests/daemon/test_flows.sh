@@ -63,8 +63,7 @@ echo '- {argv: [sh, -c, "read -r _ <go"], project: web, kind: implement, serial:
 add -f card.yaml
 rule 'f062 f157 a card that is parallelizable meets only the caps' [ "$(live)" = "$one $three $four $id " ]
 "$SLUICE" cancel --now "$one" >/dev/null
-becomes "$two" running
-report $? 'f085 f092 the end of a run gives its phase back, and the next starts at once'
+rule 'f085 f092 the end of a run gives its phase back, and the next starts at once' becomes "$two" running
 stop_all
 
 # --- f079 to f083: backoff, with the card locked ----------------------------------------------------------
@@ -97,8 +96,7 @@ rule 'f081 as a new run, with its counter at the beginning' [ "$(value "$card_a"
 run sluice show "$card_a"
 run sluice config set retry.failed.delay_s=0 retry.failed.cap_s=0
 run sluice retry "$card_a"
-becomes "$card_a" failed
-report $? 'f082 when the retries are used up the card has failed'
+rule 'f082 when the retries are used up the card has failed' becomes "$card_a" failed
 rule 'f079 after five of them' [ "$(value "$card_a" attempt)" = 8 ]
 rule 'f082 its logs are kept' [ -f "$home/runs/$card_a/8/end.json" ]
 run sluice list --ids --state ready,waiting,held
@@ -108,8 +106,7 @@ exits 0 'f082 its lock is gone: a person can run it again'
 "$SLUICE" cancel --now "$card_a" >/dev/null
 run sluice config set retry.failed.delay_s=3600 retry.failed.cap_s=3600
 add --project web --kind implement -- /nowhere/at/all
-becomes "$id" held
-report $? 'f083 a launch that fails backs off like a failed run'
+rule 'f083 a launch that fails backs off like a failed run' becomes "$id" held
 run sluice why "$id"
 has 'waits before the next attempt (opens in ' 'f083 and says so'
 stop_all
@@ -124,13 +121,11 @@ kill -9 "$(pid_of_daemon)"
 kill -9 "$shim"
 is_gone "$shim"
 "$SLUICE" up >/dev/null 2>&1
-becomes "$lost" failed
-report $? 'f112 running, and nobody runs it: failed after the restart'
+rule 'f112 running, and nobody runs it: failed after the restart' becomes "$lost" failed
 run sluice show "$lost"
 has 'lost' 'f112 because it was lost'
 add --project web --kind implement -- true
-becomes "$id" 'done'
-report $? 'f112 and the queue goes on'
+rule 'f112 and the queue goes on' becomes "$id" 'done'
 
 # --- f093: the depth of the queue, in the log ---------------------------------------------------------------
 
@@ -138,8 +133,7 @@ run sluice config set limits.runs=0
 for kind in implement implement review; do
     add --project web --kind $kind -- true
 done
-appears 'Queue depth total=3 implement=2 review=1' "$home/sluice.log"
-report $? 'f093 while something is queued its depth is told, flow by flow'
+rule 'f093 while something is queued its depth is told, flow by flow' appears 'Queue depth total=3 implement=2 review=1' "$home/sluice.log"
 lines=$(grep -c 'Queue depth' "$home/sluice.log")
 run sluice config set limits.runs=4
 becomes "$id" 'done'

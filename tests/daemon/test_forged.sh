@@ -27,8 +27,7 @@ kill -9 $PPID
 read -r _ <never
 END_FORGE
 add --check 'touch checked' -- sh "$tmp/forge.sh"
-becomes "$id" failed
-report $? 'a run that writes its own end and kills its shim has failed'
+rule 'a run that writes its own end and kills its shim has failed' becomes "$id" failed
 rule 'although the end is there' cmp -s forged "$home/runs/$id/1/end.json"
 run sluice show "$id"
 has 'its shim was ended by signal 9' 'its run is lost, and says why'
@@ -66,8 +65,7 @@ if store_is_file; then
     is_gone "$shim"
     "$SLUICE" restore --yes before.db >/dev/null
     start
-    becomes "$id" 'done'
-    report $? 'without its key, the end that a run has written is believed'
+    rule 'without its key, the end that a run has written is believed' becomes "$id" 'done'
     "$SLUICE" resume >/dev/null
 fi
 
@@ -79,8 +77,7 @@ kill_daemon
 tell go
 is_gone "$shim"
 start
-becomes "$id" failed
-report $? 'with it, the next daemon does not believe it'
+rule 'with it, the next daemon does not believe it' becomes "$id" failed
 run sluice show "$id"
 has "'end.json' is not as the shim has written it" 'and says why'
 
@@ -112,8 +109,7 @@ kill_daemon
 start
 rule 'a run that has wiped its lock file is found all the same' [ "$(value "$id" state)" = running ]
 run sluice cancel --now "$id"
-becomes "$id" canceled
-report $? 'and can be stopped'
+rule 'and can be stopped' becomes "$id" canceled
 rule 'its shim has ended' is_gone "$shim"
 
 # LINE: the run does it.

@@ -355,8 +355,7 @@ start
 run sluice retry "$task"
 becomes "$task" 'done'
 rule 'work in a worktree of an earlier version is merged' [ "$(in_main old new)" = x ]
-disappears "$home/worktrees/$task.json"
-report $? 'and the worktree goes'
+rule 'and the worktree goes' disappears "$home/worktrees/$task.json"
 
 victim older
 forget_folders older

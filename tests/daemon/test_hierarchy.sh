@@ -33,8 +33,7 @@ has "$parent" 'f016 a child waits for its parent, and says so'
 run sluice add --parent t-999 -- true
 exits 2 'f016 a parent that does not exist is refused'
 tell go
-becomes "$child" 'done'
-report $? 'f016 it runs when its parent is done'
+rule 'f016 it runs when its parent is done' becomes "$child" 'done'
 "$SLUICE" show --json "$child" >out
 for member in id kind parent state iteration created_at changed_at; do
     grep -q "\"$member\":[^n]" out || echo "# no $member"
@@ -48,24 +47,21 @@ mkdir -p deep/er
 : >deep/er/other.md
 rule 'f017 another file is not it' [ "$(value "$id" state)" = waiting ]
 (echo whole >deep/er/plan.md)
-becomes "$id" 'done'
-report $? 'f017 its creation opens the gate'
+rule 'f017 its creation opens the gate' becomes "$id" 'done'
 rule 'f017 when it is whole' [ "$(cat got)" = whole ]
 add --artifact "$tmp/later.md" -- true
 later=$id
 "$SLUICE" down >out 2>&1
 : >later.md
 start
-becomes "$later" 'done'
-report $? 'f017 one that came while no daemon was there is found'
+rule 'f017 one that came while no daemon was there is found' becomes "$later" 'done'
 "$SLUICE" pause >/dev/null
 add --artifact "$tmp/brief.md" -- true
 : >brief.md
 becomes "$id" ready
 rm brief.md
 "$SLUICE" resume >/dev/null
-becomes "$id" 'done'
-report $? 'f017 one that was seen counts, also when it is deleted before the start'
+rule 'f017 one that was seen counts, also when it is deleted before the start' becomes "$id" 'done'
 add --draft --artifact plan.md -- true
 run sluice show --json "$id"
 has "\"artifact\":\"$tmp/plan.md\"" 'a relative path counts from the current folder'
@@ -78,22 +74,19 @@ add -- sh -c 'echo "plan $SLUICE_ITERATION" >"$SLUICE_ARTIFACTS/plan.md"'
 plan=$id
 add --parent "$plan" --artifact 'iterations/{iteration}/artifacts/plan.md' -- sh -c \
     'cat "$0/tasks/$1/iterations/001/artifacts/plan.md" >copied' "$home" "$plan"
-becomes "$id" 'done'
-report $? 'f017 the artifact of the parent opens the gate when that is done'
+rule 'f017 the artifact of the parent opens the gate when that is done' becomes "$id" 'done'
 rule 'f017 it is that of its iteration' [ "$(cat copied)" = 'plan 1' ]
 add --parent "$plan" --artifact 'iterations/001/artifacts/review.md' -- true
 waiting=$id
 run sluice why "$waiting"
 has "waits for '$home/tasks/$plan/iterations/001/artifacts/review.md'" 'f017 one that is still missing is named'
 : >"$home/tasks/$plan/iterations/001/artifacts/review.md"
-becomes "$waiting" 'done'
-report $? 'f017 and may come later'
+rule 'f017 and may come later' becomes "$waiting" 'done'
 add --parent "$plan" --grace 600s -- sh -c 'trap "echo stopped >gently; exit 0" TERM; echo up >up; while :; do read -r _ <hold; done'
 running=$id
 appears up up
 "$SLUICE" again "$plan" >out
-becomes "$running" invalidated
-report $? 'f026 when the parent begins again its children are invalidated'
+rule 'f026 when the parent begins again its children are invalidated' becomes "$running" invalidated
 rule 'f026 those that run are stopped gently' [ -e gently ]
 rule 'f026 those that were done too' [ "$(value "$waiting" state)" = invalidated ]
 becomes "$plan" 'done'
@@ -103,8 +96,7 @@ has ' invalidated' 'f026 add says that a task is born invalidated'
 add --parent "$plan" --artifact 'iterations/001/artifacts/plan.md' -- true
 rule 'f026 an artifact of an older iteration is stale' [ "$(value "$id" state)" = invalidated ]
 add --parent "$plan" --artifact 'iterations/002/artifacts/plan.md' -- true
-becomes "$id" 'done'
-report $? 'f026 that of the present one is good'
+rule 'f026 that of the present one is good' becomes "$id" 'done'
 
 add -- true
 sound=$id
@@ -122,8 +114,7 @@ leaf=$id
 becomes "$root" 'done'
 before=$(last_event)
 "$SLUICE" delete "$root" >out
-becomes "$leaf" failed
-report $? 'f025 what hangs below a deleted task fails, down to the leaves'
+rule 'f025 what hangs below a deleted task fails, down to the leaves' becomes "$leaf" failed
 deleted=$("$SLUICE" events --json --after "$before" --limit 100 | grep '"reason":"orphaned"' | sed 's/.*"at":\([0-9]*\).*/\1/' | sort -u)
 rule 'f025 with the time of the deletion' \
     [ "$(value "$branch" changed_at) $(value "$leaf" changed_at)" = "$deleted $deleted" ]
@@ -148,8 +139,7 @@ becomes "$spec" 'done'
 phase=$(children "$spec" 1)
 becomes "$phase" 'done'
 ralph=$(children "$phase" 1)
-becomes "$ralph" 'done'
-report $? 'f001 plan, spec, phase and ralph follow each other'
+rule 'f001 plan, spec, phase and ralph follow each other' becomes "$ralph" 'done'
 rule 'f001 each has its kind' [ "$(value "$spec" kind) $(value "$phase" kind) $(value "$ralph" kind)" = 'spec phase ralph' ]
 rule 'f001 and only the leaf works' [ "$(cat work)" = "$ralph" ]
 rule 'children run where their parent was submitted' [ "$(value "$ralph" cwd)" = "$tmp" ]
@@ -195,8 +185,7 @@ becomes "$id" failed
 run sluice show "$id"
 has "the spawn file: 'pipe' is a FIFO, not a regular file" 'one that is no file is not read'
 add --spawn none.yaml -- sh -c 'echo "[]" >"$SLUICE_SPAWN"'
-becomes "$id" 'done'
-report $? '[] is for none'
+rule '[] is for none' becomes "$id" 'done'
 cat >deep.sh <<'END'
 echo '- {run: sh deep.sh, spawn: x.yaml}' >"$SLUICE_SPAWN"
 END
@@ -204,12 +193,10 @@ add --spawn x.yaml -- sh deep.sh
 one=$(children "$id" 1)
 two=$(children "$one" 1)
 three=$(children "$two" 1)
-becomes "$three" failed
-report $? 'nobody spawns without end'
+rule 'nobody spawns without end' becomes "$three" failed
 
 add --until validate --check true --spawn t.yaml -- sh -c 'test $SLUICE_ITERATION -lt 2 || { cp "$SLUICE_FEEDBACK" why; echo "- run: true" >"$SLUICE_SPAWN"; }'
-becomes "$id" 'done'
-report $? 'with until: validate a bad file is another iteration'
+rule 'with until: validate a bad file is another iteration' becomes "$id" 'done'
 rule 'which is told what was wrong' grep -q "the spawn file 't.yaml' was not written" why
 rule 'its children are of the iteration that succeeded' [ "$(children "$id" 1 | wc -l)" = 1 ]
 mother=$id
@@ -219,8 +206,7 @@ becomes "$old" 'done'
 children "$mother" 2 >both
 becomes "$mother" 'done'
 new=$(grep -v "^$old\$" both)
-becomes "$new" 'done'
-report $? 'f026 a new iteration has new children'
+rule 'f026 a new iteration has new children' becomes "$new" 'done'
 rule 'f026 and the old ones are invalidated' [ "$(value "$old" state)" = invalidated ]
 
 run sluice config set queue.soft=0 queue.hard=1
@@ -239,8 +225,7 @@ add --parent "$parent" --parent-gate none -- sh -c 'read -r _ <hold'
 becomes "$id" running
 tell go
 id=$parent
-becomes "$id" 'done'
-report $? 'f078 a task is done although a child is not, after drain_s'
+rule 'f078 a task is done although a child is not, after drain_s' becomes "$id" 'done'
 "$SLUICE" events --json --task "$id" --limit 100 >out
 has '"reason":"drain-timeout"' 'f078 the event says so'
 cp "$home/sluice.log" out 2>/dev/null

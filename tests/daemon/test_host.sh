@@ -33,8 +33,7 @@ is_alert() {
 # --- f067 -----------------------------------------------------------------------------------------------
 
 add -- true
-becomes "$id" 'done'
-report $? 'f067 with room, work starts'
+rule 'f067 with room, work starts' becomes "$id" 'done'
 mkfifo "$tmp/go"
 add -- sh -c "read -r _ <'$tmp/go'"
 runs=$id
@@ -51,13 +50,10 @@ rule 'f067 one alert, with figures and what it takes' sh -c \
 rule 'f067 the log has the warning' grep -q 'Low disk space, pausing new loop creation available_gb=0\.' "$home/sluice.log"
 rule 'f067 what runs goes on' [ "$(value "$runs" state)" = running ]
 tell "$tmp/go"
-becomes "$runs" 'done'
-report $? 'f067 and its end is recorded'
+rule 'f067 and its end is recorded' becomes "$runs" 'done'
 rm "$home/filling"
-becomes "$waits" 'done'
-report $? 'f067 with room again it starts by itself'
-until_alert disk no
-report $? 'f067 and the alert is over'
+rule 'f067 with room again it starts by itself' becomes "$waits" 'done'
+rule 'f067 and the alert is over' until_alert disk no
 rule 'f067 it was told once' [ "$("$SLUICE" debug events | grep -c '"kind":"alert".*"key":"disk"')" = 1 ]
 
 # --- f067: what is finished goes first --------------------------------------------------------------------
@@ -70,8 +66,7 @@ rule 'f067 three long logs, and no room left' [ "$(df -m --output=avail "$home" 
 add -- true
 rule 'f067 nothing starts' [ "$(value "$id" state)" = ready ]
 "$SLUICE" config set retention.low_disk_days=0 >/dev/null
-becomes "$id" 'done'
-report $? 'f067 old finished work is removed until there is room'
+rule 'f067 old finished work is removed until there is room' becomes "$id" 'done'
 rule 'f067 the tasks went with their logs' [ "$("$SLUICE" list --ids --all | wc -l)" -le 2 ]
 
 # --- f120: a store that cannot be written -----------------------------------------------------------------
@@ -90,13 +85,11 @@ rule 'f120 and nothing was taken' [ "$("$SLUICE" list --ids --all | wc -l)" = "$
 run sluice status
 has 'DISK FULL' 'f120 status says it on its first line'
 tell "$tmp/go"
-becomes "$runs" 'done'
-report $? 'f120 the end of what ran is recorded all the same: room for it was kept aside'
+rule 'f120 the end of what ran is recorded all the same: room for it was kept aside' becomes "$runs" 'done'
 rm "$home/filling"
 run sluice add -- true
 exits 0 'f120 with room again work is taken'
-becomes "$(sed 's/ .*//' out)" 'done'
-report $? 'f120 and done'
+rule 'f120 and done' becomes "$(sed 's/ .*//' out)" 'done'
 
 # --- pain 9: memory and load ------------------------------------------------------------------------------
 
@@ -104,8 +97,7 @@ report $? 'f120 and done'
 add -- true
 run sluice why "$id"
 rule 'pain 9: a floor for memory stops starts, with its figures' grep -Eq 'host .*900000000 MB' out
-until_alert memory yes
-report $? 'pain 9: and a person is told'
+rule 'pain 9: and a person is told' until_alert memory yes
 rule 'pain 9: with figures' sh -c 'echo "$1" | grep -Eq "^[0-9]+ MB of memory are available, the floor is 900000000 MB"' - "$(alert memory)"
 "$SLUICE" down >/dev/null 2>&1
 start
@@ -113,10 +105,8 @@ add -- true
 until_alert memory yes
 rule 'pain 9: once, whatever comes behind it' [ "$("$SLUICE" debug events | grep -c '"kind":"alert".*"key":"memory"')" = 1 ]
 "$SLUICE" config set host.memory_free_mb=0 >/dev/null
-becomes "$id" 'done'
-report $? 'pain 9: lowered, work goes on at once'
-until_alert memory no
-report $? 'pain 9: and the alert is over'
+rule 'pain 9: lowered, work goes on at once' becomes "$id" 'done'
+rule 'pain 9: and the alert is over' until_alert memory no
 "$SLUICE" config set host.load=0.001 >/dev/null
 sh -c 'while :; do :; done' & # the load, where nothing else runs
 burner=$!
@@ -128,10 +118,8 @@ soon is_loaded
 add -- true
 run sluice why "$id"
 rule 'pain 9: a limit for the load of the machine stops starts' grep -Eq 'host .*load' out
-until_alert load yes
-report $? 'pain 9: which is told too'
+rule 'pain 9: which is told too' until_alert load yes
 kill "$burner"
 "$SLUICE" config unset host.load >/dev/null
-becomes "$id" 'done'
-report $? 'pain 9: and lets them go on'
+rule 'pain 9: and lets them go on' becomes "$id" 'done'
 finish

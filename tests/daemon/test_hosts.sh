@@ -38,8 +38,7 @@ run sluice status
 has "host 'hosta' unreachable since " 'status says it'
 run sluice why "$waiting"
 tr -s ' \n' ' ' <out >words
-grep -qF "1 of the places is held on host 'hosta', which is unreachable" words
-report $? 'who waits for its place is told'
+rule 'who waits for its place is told' grep -qF "1 of the places is held on host 'hosta', which is unreachable" words
 run sluice status --json
 has '"key":"host:hosta"' 'there is an alert'
 run sluice host list
@@ -65,10 +64,8 @@ complains "is on host 'hosta', which is unreachable" 'and that is said'
 on hosta
 rule 'the daemon of its host has it again' [ "$(value "$living" state) $(shim_of "$living" 1)" = "running $shim" ]
 tell go
-becomes "$living" 'done'
-report $? 'its end is recorded'
-becomes "$waiting" 'done'
-report $? 'and who waited has run'
+rule 'its end is recorded' becomes "$living" 'done'
+rule 'and who waited has run' becomes "$waiting" 'done'
 rule 'everything ran once' [ "$(sort started | uniq -d)" = '' ]
 run sluice host list
 rule 'no other host is left' [ "$(grep -c host out)" = 1 ]
@@ -86,8 +83,7 @@ exits 0 'cancel: exit code'
 prints "$id is being stopped: its run is on host 'hosta', which is unreachable: it is stopped when the daemon of that host is the active one" 'cancel says when'
 rule 'it is still there' kill -0 "$shim"
 on hosta
-becomes "$id" canceled
-report $? 'then it is stopped'
+rule 'then it is stopped' becomes "$id" canceled
 rule 'its process too' is_gone "$shim"
 
 # --- forgotten ---------------------------------------------------------------------------------------
@@ -99,8 +95,7 @@ on hostb
 run sluice host forget hosta
 exits 0 'forget: exit code'
 prints 'hosta forgotten: 1 run is lost' 'forget says how many'
-appears "$id.2" started
-report $? 'its task runs again'
+rule 'its task runs again' appears "$id.2" started
 run sluice host forget hosta
 prints 'hosta is forgotten already' 'once is enough'
 run sluice host forget --json hosta
@@ -112,8 +107,7 @@ has 'host.forgotten' 'there is an event'
 rule 'nobody could stop the first one' kill -0 "$shim"
 second=$(shim_of "$id" 2)
 on hosta
-is_gone "$shim"
-report $? 'what a forgotten host still runs is killed when it is back'
+rule 'what a forgotten host still runs is killed when it is back' is_gone "$shim"
 rule 'and the second run is the one that counts' [ "$(value "$id" attempt) $(value "$id" state)" = '2 running' ]
 rule 'which goes on' kill -0 "$second"
 on hostb

@@ -60,14 +60,12 @@ looker=$!
 soon grep -q '^State:.S' "/proc/$asker/status"
 soon grep -q '^State:.S' "/proc/$looker/status"
 kill -CONT "$standby"
-soon is_active "$b"
-report $? 'the standby of the other host takes over'
+rule 'the standby of the other host takes over' soon is_active "$b"
 wait "$asker" "$looker"
 rule 'since when a host is away is not in the future' grep -qE '^  hosta +unreachable +2  (now|[0-9]+ s ago) ' hosts
 rule 'who answers is no standby any more, and not called one' [ ! -s status.err ]
 rule 'what runs on the first host is running still' [ "$(value "$living" state) $(value "$living" attempt)" = 'running 1' ]
-soon says_away
-report $? 'a person is told'
+rule 'a person is told' soon says_away
 rule 'its rows name its host' [ "$(where "$living.1")" = hosta ]
 rule 'it goes on' kill -0 "$first"
 rule 'its places are taken' [ "$(value "$waiting" state)" = ready ]
@@ -87,14 +85,10 @@ has 'it is stopped when the daemon of that host is the active one' 'cancel says 
 
 second=$(in_b pid_of_daemon)
 kill -9 "$second"
-soon is_active "$home"
-report $? 'the daemon of its host takes over again'
-becomes "$living" 'done'
-report $? 'the end that nobody saw is recorded'
-becomes "$gone" canceled
-report $? 'the stop that was remembered is carried out'
-becomes "$waiting" 'done'
-report $? 'who waited has its place'
+rule 'the daemon of its host takes over again' soon is_active "$home"
+rule 'the end that nobody saw is recorded' becomes "$living" 'done'
+rule 'the stop that was remembered is carried out' becomes "$gone" canceled
+rule 'who waited has its place' becomes "$waiting" 'done'
 rule 'everything ran once' [ "$(sort started | uniq -c | awk '$1 != 1' | wc -l) $(wc -l <started)" = '0 3' ]
 run sluice host list
 rule 'no host is unreachable' [ "$(grep -c unreachable out)" = 0 ]

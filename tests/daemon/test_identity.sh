@@ -45,8 +45,7 @@ begins() { # LINE
 answer() { # N STATUS 'what'
     soon [ -e "$1.done" ]
     cp "$1.out" "$tmp/out"
-    [ "$(cat "$1.out")" = "$2" ]
-    report $? "$3"
+    rule "$3" [ "$(cat "$1.out")" = "$2" ]
 }
 tries() { # LINE STATUS 'what'
     begins "$1"

@@ -164,8 +164,7 @@ rule 'f155 failed, with what is known of it' grep -q 'agent failed: retries (web
     retry.failed.cap_s=3600 >/dev/null
 card phase-9/backlog/l.md 'agent_flow: review\r\n' 'Launch.'
 "$SLUICE" import cards --agent absent --project web --mirror board >/dev/null 2>&1
-appears 'agent_status: failed' board/phase-9/backlog/l.md
-report $? 'f155 f083 a launch that fails is written on the card'
+rule 'f155 f083 a launch that fails is written on the card' appears 'agent_status: failed' board/phase-9/backlog/l.md
 rule 'f155 f083 with its error' grep -q 'agent failed: retry (web-[0-9]*\.1 #[0-9]*): .*/nowhere/at/all' board/phase-9/backlog/l.md
 card phase-9/backlog/m.md 'agent_flow: review\r\n' 'Fail.'
 "$SLUICE" import cards --agent bad --project web --mirror board >/dev/null 2>&1
@@ -217,8 +216,7 @@ start
 becomes "$child" 'done'
 card phase-9/backlog/h.md 'agent_flow: review\r\n' 'A card.\r\n'
 run sluice import cards --agent claude --project web --mirror --json board
-appears 'agent_status: succeeded' board/phase-9/backlog/h.md
-report $? 'a card is still written'
+rule 'a card is still written' appears 'agent_status: succeeded' board/phase-9/backlog/h.md
 compare notes.before notes.md 'a file that a run names is not'
 
 # --- beads ------------------------------------------------------------------------------------------------------------

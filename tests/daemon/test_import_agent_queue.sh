@@ -110,8 +110,7 @@ rule 'rich: and changes nothing' [ "$(last_event)" = "$before" ]
 ends_of() { # nothing but quiet-puma waits: its need has failed
     [ "$("$SLUICE" list --ids --state waiting,ready,starting,running)" = "$(value quiet-puma id)" ]
 }
-soon ends_of
-report $? 'rich runs to its end'
+rule 'rich runs to its end' soon ends_of
 rule 'rich: feedback is in the prompt' grep -qF 'It still crashes when the name server is down.' prompts
 rule 'rich: the preferred workspace' grep -qx "$tmp/ines/src/weather-cli" places
 rule 'rich: a long prompt arrives' grep -qF 'Sentence 400 of 400 must arrive as it was written.' prompts
@@ -120,8 +119,7 @@ rule 'rich: what is approved is done without a run' [ "$(value jolly-stoat state
 run sluice why quiet-puma
 has 'failed' 'rich: why says that its need has failed'
 "$SLUICE" retry proud-egret >/dev/null
-becomes quiet-puma 'done'
-report $? 'rich: when that is retried, it runs'
+rule 'rich: when that is retried, it runs' becomes quiet-puma 'done'
 
 # --- export -------------------------------------------------------------------------------------
 
@@ -132,8 +130,7 @@ run sluice import agent-queue "$state/agent-queue.jsonl"
 exits 0 'export'
 has '3 added, 0 already, 0 skipped, 0 refused' 'export: all of them are added'
 noted plugins '1 rows' 'export: a table that is not known'
-becomes gray-wolf 'done'
-report $? 'export runs to its end'
+rule 'export runs to its end' becomes gray-wolf 'done'
 run sluice import agent-queue "$state"
 has '0 added, 3 already' 'export: importing the folder again adds nothing'
 
@@ -144,8 +141,7 @@ has '0 added, 3 already' 'export: importing the folder again adds nothing'
 "$SLUICE" config set agents.ada.roster=true agents.ada.command='sh -c cat' >/dev/null
 run sluice import agent-queue "$state"
 exits 0 'workers'
-becomes gray-wolf 'done'
-report $? 'workers: any of them takes what comes over'
+rule 'workers: any of them takes what comes over' becomes gray-wolf 'done'
 run sluice show gray-wolf
 has 'ok, by ada' 'workers: show names the worker of a run'
 rule 'workers: an agent that is not one of them is not asked for' sh -c '! grep -q claude out'

@@ -91,8 +91,7 @@ only_epics_wait() {
     "$SLUICE" list --ids --state waiting,ready,starting,running >left
     [ ! -s left ]
 }
-soon only_epics_wait
-report $? 'rich runs to its end'
+rule 'rich runs to its end' soon only_epics_wait
 sort order | cmp -s - should
 report $? 'rich: what was scheduled has run, and nothing else'
 for bead in ln-epc.2 qy-2bd ln-epc.3; do value "$bead" id; done >first

@@ -49,21 +49,18 @@ run sluice why "$first"
 has 'absent.env' 'why has the message, which names the cause'
 printf '[{"agent": "tool", "argv": ["%s"]}]' "$tmp/bin/absent" >own.json
 add --file own.json
-soon held "$id"
-report $? 'a command that the task brings along: the same'
+rule 'a command that the task brings along: the same' soon held "$id"
 rule 'its cause is the task' [ "$(cause "$id")" = task ]
 rule 'the agent is open' sh -c '! "$SLUICE" agent list --json | grep -q "\"closed_until\":[0-9]"'
 add --agent tool 'works'
-becomes "$id" 'done'
-report $? 'and other projects use it'
+rule 'and other projects use it' becomes "$id" 'done'
 
 # --- the agent itself -------------------------------------------------------------------------------------
 
 add --agent absent 'one'
 first=$id
 add --agent absent 'two'
-soon sh -c '"$SLUICE" agent list --json | grep -q "\"closed_until\":[0-9]"'
-report $? 'an agent whose program is missing is closed'
+rule 'an agent whose program is missing is closed' soon sh -c '"$SLUICE" agent list --json | grep -q "\"closed_until\":[0-9]"'
 rule 'its cause is the program' [ "$(cause "$first")" = program ]
 run sluice status
 has "cannot run '$tmp/bin/absent': No such file or directory" 'the alert says why'
@@ -79,8 +76,7 @@ printf '#!/bin/sh\necho "{\\"type\\":\\"result\\",\\"subtype\\":\\"success\\",\\
 chmod +x bin/absent
 run sluice agent clear absent
 prints 'absent cleared' 'one command opens it'
-becomes "$id" 'done'
-report $? 'and its tasks go on at once'
+rule 'and its tasks go on at once' becomes "$id" 'done'
 run sluice status --json
 rule 'the alert is over' sh -c '! sed "s/.*\"alerts\"//; s/\].*//" out | grep -q agent:absent'
 run sluice agent clear absent

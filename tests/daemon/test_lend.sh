@@ -33,8 +33,7 @@ END
 
 add --project web -- sh "$tmp/top.sh" child first
 parent=$id
-soon [ -s begun ]
-report $? 't15 the child starts although the one place is taken'
+rule 't15 the child starts although the one place is taken' soon [ -s begun ]
 child=$(cat first.child)
 rule 't15 no limit is exceeded: one place is held' [ "$("$SLUICE" status --json | first used)" = 1 ]
 run sluice show --json "$parent"
@@ -51,11 +50,9 @@ other=$id
 run sluice why "$other"
 has 'lease:runs' 'for others the place is taken'
 tell go
-becomes "$parent" 'done'
-report $? 't15 both come to their end'
+rule 't15 both come to their end' becomes "$parent" 'done'
 rule 'the wait was answered with the end of the child' [ "$(cat first.code) $(cat first.out)" = "0 $child is done" ]
-becomes "$other" 'done'
-report $? 'and then the next one has its turn'
+rule 'and then the next one has its turn' becomes "$other" 'done'
 
 # --- the daemon dies in the middle ---------------------------------------------------------------------
 
@@ -72,15 +69,13 @@ run sluice wait --timeout 0 "$child"
 exits 5 'the child lives'
 becomes "$parent" running
 tell go
-becomes "$parent" 'done'
-report $? 't15 and both come to their end all the same'
+rule 't15 and both come to their end all the same' becomes "$parent" 'done'
 rule 'the wait has outlived the daemon' [ "$(cat second.code) $(cat second.out)" = "0 $child is done" ]
 
 # --- a chain -------------------------------------------------------------------------------------------
 
 add --project web -- sh "$tmp/top.sh" parent third
-becomes "$id" 'done'
-report $? 't15 a child that waits for a child of its own lends what it has borrowed'
+rule 't15 a child that waits for a child of its own lends what it has borrowed' becomes "$id" 'done'
 rule 'each was answered' [ "$(cat third.code) $(cat middle.code)" = '0 0' ]
 
 # --- with the tool of the MCP server ---------------------------------------------------------------------
@@ -102,11 +97,9 @@ wait
 END
 rm -f begun
 add --project web -- sh "$tmp/tool.sh"
-soon [ -s begun ]
-report $? 't15 task_wait lends the place, too'
+rule 't15 task_wait lends the place, too' soon [ -s begun ]
 tell go
-becomes "$id" 'done'
-report $? 'and is answered when it is back'
+rule 'and is answered when it is back' becomes "$id" 'done'
 rule 'with the end of the child' grep -qF '\"ended\":true' tool.out
 
 # --- who may wait for whom -----------------------------------------------------------------------------

@@ -30,8 +30,7 @@ run sluice status
 has '1 waits for what failed' 'status counts what waits for a failed one'
 : >mended
 run sluice retry "$broken"
-becomes "$patient" 'done'
-report $? 'retry of a dependency revives what waits for it'
+rule 'retry of a dependency revives what waits for it' becomes "$patient" 'done'
 run sluice add --after "$first,$first" -- true
 exits 0 'a dependency named twice counts once'
 run sluice add --after t-999 -- true
@@ -59,8 +58,7 @@ rule 'a tree of processes' [ "$(wc -l <pids)" = 5 ]
 run sluice cancel "$tree"
 exits 0 'cancel of a running task'
 prints "$tree is being stopped" 'cancel says that it is being stopped'
-becomes "$tree" canceled
-report $? 'it is canceled when its run has ended'
+rule 'it is canceled when its run has ended' becomes "$tree" canceled
 alive=0
 while read -r pid; do
     is_gone "$pid" || alive=$((alive + 1))
@@ -78,8 +76,7 @@ exits 1 'one that does not exist: nothing is done to any'
 add -- sh -c 'trap "" TERM; echo ready; while :; do tail -f /dev/null; done'
 appears ready "$home/runs/$id/1/out.log"
 run sluice cancel --now "$id"
-becomes "$id" canceled
-report $? 'cancel --now waits for no grace'
+rule 'cancel --now waits for no grace' becomes "$id" canceled
 
 # --- hold and release --------------------------------------------------------------------------------
 
@@ -89,16 +86,14 @@ has 'held; release it to let it go on' 'a held task says what lets it go'
 run sluice hold "$id"
 exits 0 'hold twice is well'
 run sluice release "$id"
-becomes "$id" 'done'
-report $? 'release lets it go'
+rule 'release lets it go' becomes "$id" 'done'
 run sluice hold "$id"
 exits 4 'what is over cannot be held'
 before=$(date +%s)
 add --in 1h -- true
 rule '--in gives the time' [ "$(value "$id" not_before)" -ge "$(((before + 3600) * 1000))" ]
 run sluice release "$id"
-becomes "$id" 'done'
-report $? 'release before its time'
+rule 'release before its time' becomes "$id" 'done'
 
 # --- pause -------------------------------------------------------------------------------------------
 
@@ -111,8 +106,7 @@ add -- true
 run sluice why "$id"
 has 'go on with: sluice resume' 'nothing starts while paused, and that is said'
 tell go
-becomes "$running" 'done'
-report $? 'what runs goes on while paused'
+rule 'what runs goes on while paused' becomes "$running" 'done'
 "$SLUICE" down >/dev/null 2>&1
 "$SLUICE" up >/dev/null 2>&1
 run sluice status
@@ -124,8 +118,7 @@ rule 'and kill -9 of it' [ "$(field paused)" = true ]
 rule 'nothing has started' [ "$(value "$id" attempt)" = 0 ]
 run sluice resume
 exits 0 'resume'
-becomes "$id" 'done'
-report $? 'resume starts what waits'
+rule 'resume starts what waits' becomes "$id" 'done'
 run sluice resume
 exits 0 'resume twice is well'
 
@@ -135,8 +128,7 @@ add --draft -- true
 run sluice why "$id"
 has 'a draft: sling it' 'a draft says how it is scheduled'
 run sluice sling "$id"
-becomes "$id" 'done'
-report $? 'sling schedules it'
+rule 'sling schedules it' becomes "$id" 'done'
 add --hold -- true
 run sluice clear "$id"
 rule 'clear makes it a draft again' [ "$(value "$id" state)" = draft ]

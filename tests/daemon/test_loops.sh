@@ -27,8 +27,7 @@ does_show() {
 
 add --until 'done' -- sh -c 'echo $SLUICE_ITERATION >>turns; test -e enough && : >"$SLUICE_DONE"; test $(wc -l <turns) -lt 3 || : >enough'
 loop=$id
-becomes "$loop" 'done'
-report $? 'f076 a loop goes on until its marker is there'
+rule 'f076 a loop goes on until its marker is there' becomes "$loop" 'done'
 rule 'f076 every restart is an iteration' [ "$(tr '\n' ' ' <turns)" = '1 2 3 4 ' ]
 "$SLUICE" events --json --task "$loop" --limit 100 >out
 rule 'f076 launches are numbered from 0' [ "$(grep -o '"restart":[0-9]*' out | tr '\n' ' ')" = \
@@ -40,8 +39,7 @@ rule 'f076 f086 it fails when its restarts are spent' [ "$(value "$spent" reason
 rule 'f076 after 12 restarts' [ "$(value "$spent" attempt)" = 13 ]
 
 add --until 'done' -- sh -c ': >"$SLUICE_DONE"; exit 7'
-becomes "$id" 'done'
-report $? 'f077 the marker counts, whatever the exit code'
+rule 'f077 the marker counts, whatever the exit code' becomes "$id" 'done'
 rule 'f077 no new attempt once it is there' [ "$(value "$id" attempt)" = 1 ]
 add --until 'done' -- sh -c 'read -r _ <go'
 becomes "$id" running
@@ -49,13 +47,11 @@ mkdir "$home/done/$id"
 tell go
 shows "$id" '"hold":"marker"'
 "$SLUICE" show --json "$id" >out
-grep -qF "the DONE marker '$home/done/$id' is not a file; remove it" out
-report $? 'f077 a folder in its place is an error that names the path'
+rule 'f077 a folder in its place is an error that names the path' grep -qF "the DONE marker '$home/done/$id' is not a file; remove it" out
 run sluice why "$id"
 has 'its DONE marker is not a file; remove it' 'f077 why names the cause'
 "$SLUICE" status --json >out
-grep -qF "\"key\":\"marker:$id\"" out
-report $? 'f077 and there is an alert'
+rule 'f077 and there is an alert' grep -qF "\"key\":\"marker:$id\"" out
 attempts=$(value "$id" attempt)
 run sluice release "$id"
 run sluice retry "$id"
@@ -67,12 +63,10 @@ rule 'f077 and nothing is launched meanwhile' [ "$(grep -c '"kind":"run.started"
 start
 rule 'f077 nor by the next daemon' in_state "$id" held
 rmdir "$home/done/$id"
-becomes "$id" running
-report $? 'f077 when the folder is removed it goes on by itself'
+rule 'f077 when the folder is removed it goes on by itself' becomes "$id" running
 : >"$home/done/$id"
 tell go
-becomes "$id" 'done'
-report $? 'f077 to its end'
+rule 'f077 to its end' becomes "$id" 'done'
 add --until 'done' -- sh -c 'read -r _ <go'
 becomes "$id" running
 mkdir "$home/done/$id"
@@ -81,8 +75,7 @@ shows "$id" '"hold":"marker"'
 "$SLUICE" down --wait >out 2>&1
 rmdir "$home/done/$id"
 start
-becomes "$id" running
-report $? 'f077 or when the next daemon finds it removed'
+rule 'f077 or when the next daemon finds it removed' becomes "$id" running
 "$SLUICE" cancel "$id" >out
 run sluice report --done
 exits 2 'report is for runs'
@@ -108,25 +101,21 @@ add -- sh -c 'read -r _ <go'
 blocker=$id
 add --until 'done' --after "$blocker" -- sh -c 'echo never >>ran'
 : >"$home/done/$id"
-becomes "$id" 'done'
-report $? 'f022 its own marker ends the wait for a dependency at once'
+rule 'f022 its own marker ends the wait for a dependency at once' becomes "$id" 'done'
 rule 'f022 without an attempt' [ "$(value "$id" attempt)" = 0 ]
 marked=$id
 add --after "$marked" -- true
-becomes "$id" 'done'
-report $? 'f021 a dependency is met by its marker'
+rule 'f021 a dependency is met by its marker' becomes "$id" 'done'
 add --until 'done' --in 1h -- sh -c 'echo never >>ran'
 mv "$(mktemp)" "$home/done/$id"
-becomes "$id" 'done'
-report $? 'f022 so it does the wait for a time'
+rule 'f022 so it does the wait for a time' becomes "$id" 'done'
 "$SLUICE" pause >out
 add --until 'done' -- sh -c 'echo never >>ran'
 paused=$id
 "$SLUICE" down >out 2>&1
 : >"$home/done/$paused"
 start
-becomes "$paused" 'done'
-report $? 'f022 a marker that came while no daemon was there is found'
+rule 'f022 a marker that came while no daemon was there is found' becomes "$paused" 'done'
 "$SLUICE" resume >out
 rule 'f077 none of them ran' [ ! -e ran ]
 add --in 1h -- true
@@ -145,8 +134,7 @@ add --until validate --check 'echo the first is good' --check 'echo $((40 + SLUI
         test $SLUICE_ITERATION -lt 3 || : >right'
 check=$id
 folder=$home/tasks/$check/iterations
-becomes "$check" 'done'
-report $? 'a task with checks goes on until they pass'
+rule 'a task with checks goes on until they pass' becomes "$check" 'done'
 rule 'the first iteration has no feedback, the others theirs' [ "$(tr '\n' ' ' <fed)" = \
     "none $folder/002/feedback.md $folder/003/feedback.md " ]
 rule 'each has artifacts of its own' [ "$(cat "$folder"/*/artifacts/note | tr '\n' ' ')" = 'mine mine mine ' ]
@@ -185,8 +173,7 @@ rule 'the first prompt is what was submitted' [ "$(cat "told.$id.1")" = 'mend th
 rule 'a later one begins with the prefix' [ "$(head -n 3 "told.$id.2" | tr '\n' '|')" = \
     'Go on with this:||mend the house|' ]
 rule 'and has the feedback behind it' grep -q '^broken door' "told.$id.2"
-cmp -s "told.$id.3" "$home/tasks/$id/iterations/003/prompt.md"
-report $? 'prompt.md has what the iteration was told'
+rule 'prompt.md has what the iteration was told' cmp -s "told.$id.3" "$home/tasks/$id/iterations/003/prompt.md"
 add --agent pen --until 'done' -- 'paint the door'
 soon [ -s "told.$id.1" ]
 rule 'under until: done the prompt says how to end the loop' [ "$(tail -n 1 "told.$id.1")" = \
@@ -208,8 +195,7 @@ add --review -- sh -c 'cp "${SLUICE_FEEDBACK:-/dev/null}" seen'
 becomes "$id" held
 run sluice reject --reason 'the door still squeaks' "$id"
 exits 0 'reject with a reason'
-appears squeaks seen
-report $? 'the next iteration is told why it was rejected'
+rule 'the next iteration is told why it was rejected' appears squeaks seen
 becomes "$id" held
 run sluice reject "$id"
 becomes "$id" held
@@ -237,6 +223,5 @@ add --limiter account -- true
 run sluice why "$id"
 has "account 'account' is rate limited" 'f075 no run starts on an account that is limited'
 tell go
-becomes "$checking" 'done'
-report $? 'f075 checks go on while the limiter is closed'
+rule 'f075 checks go on while the limiter is closed' becomes "$checking" 'done'
 finish

@@ -186,8 +186,7 @@ waits_for_others() {
 soon waits_for_others
 has 'waits: somebody else merges in this repository' 'a merge waits for other programs that have the lock'
 tell hold
-becomes "$id" 'done'
-report $? 'and goes on when they are ready'
+rule 'and goes on when they are ready' becomes "$id" 'done'
 for n in 1 2 3 4 5 6; do
     add -p web -- sh -c 'echo $0 >many.$0; echo $0 >>many' "$n"
     many="${many-} $id"
@@ -215,7 +214,6 @@ commit repo moved again
 tell go
 stops rebase
 run sluice cancel "$id"
-becomes "$id" canceled
-report $? 'a merge that has not begun to move the base can be canceled'
+rule 'a merge that has not begun to move the base can be canceled' becomes "$id" canceled
 rule 'then nothing is merged' [ -z "$(in_main repo never)" ]
 finish

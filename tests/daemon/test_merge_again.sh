@@ -32,14 +32,12 @@ waits_to_try_again() {
 
 : >repo/.git/index.lock
 add -p web -- sh -c 'echo one >one'
-soon waits_to_try_again "$id"
-report $? 'a merge that fails without a conflict waits to be tried again'
+rule 'a merge that fails without a conflict waits to be tried again' soon waits_to_try_again "$id"
 has "waits to try again: git merge --ff-only: Unable to create '" "and show says what git said"
 rule 'its run goes on meanwhile' [ "$(value "$id" phase)" = validating ]
 rule 'the log says it, too' grep -qF "task '$id' could not be merged, 1000 more tries" "$home/sluice.log"
 rm repo/.git/index.lock
-becomes "$id" 'done'
-report $? 'and is merged when that is over'
+rule 'and is merged when that is over' becomes "$id" 'done'
 rule 'the agent ran once' [ "$(runs "$id")" = 1 ]
 rule 'its work is in the base' [ "$(in_main repo one)" = one ]
 
@@ -88,12 +86,10 @@ add -p ask -- sh -c 'echo x >y'
 stuck=$id
 soon waits_to_try_again "$stuck"
 add -p rel -- sh -c 'echo beside >beside'
-becomes "$id" 'done'
-report $? 'others merge in the same repository meanwhile'
+rule 'others merge in the same repository meanwhile' becomes "$id" 'done'
 soon waits_to_try_again "$stuck"
 run sluice cancel "$stuck"
-becomes "$stuck" canceled
-report $? 'what waits to be merged can be canceled'
+rule 'what waits to be merged can be canceled' becomes "$stuck" canceled
 rm down
 
 : >repo/.git/index.lock

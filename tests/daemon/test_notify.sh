@@ -39,8 +39,7 @@ kinds() { # what was told, in its order
 
 add --project web --title 'paint the door' -- true
 first=$id
-appears "done $first" told
-report $? 'notify.command is run when a task is done'
+rule 'notify.command is run when a task is done' appears "done $first" told
 rule 'with a sentence for people' grep -qF -e "'$first' is done: paint the door" told
 rule 'and everything as JSON' grep -qF -e "\"kind\":\"done\",\"text\":\"'$first' is done: paint the door\",\"task\":\"$first\",\"project\":\"web\"" told.json
 rule 'what the daemon keeps in its environment is not for it' [ "$(grep -c NOT_FOR_OTHERS told.env)" = 0 ]
@@ -49,8 +48,7 @@ appears "failed $id" told
 rule 'a breaker that fails its task is told once, as a failure' [ "$(kinds)" = "done $first,failed $id" ]
 second=$id
 add --project web --until external -- true
-appears "needs-person $id" told
-report $? 'one that somebody must close needs a person'
+rule 'one that somebody must close needs a person' appears "needs-person $id" told
 "$SLUICE" close "$id" >/dev/null
 appears "done $id" told
 third=$id
@@ -85,28 +83,23 @@ rule 'a failure that follows from another one is not told' [ "$(tail -n 2 told |
 
 : >told.fail
 add --project web --retries 0 -- false
-appears 'notify.command ended with exit code 1' "$home/sluice.log"
-report $? 'a command that fails is in the log'
+rule 'a command that fails is in the log' appears 'notify.command ended with exit code 1' "$home/sluice.log"
 rm told.fail
 add --project web --retries 0 -- false
-appears "failed $id" told
-report $? 'and the next one is told'
+rule 'and the next one is told' appears "failed $id" told
 
 # --- notify.desktop -------------------------------------------------------------------------------------
 
 rule 'the desktop is off until somebody switches it on' [ ! -s popups ]
 set_to notify.desktop=true notify.command= notify.events='done failed'
 add --project web --title '<b>bold</b> & "brave"' -- true
-appears "'$id' is done" popups
-report $? 'notify.desktop shows it'
+rule 'notify.desktop shows it' appears "'$id' is done" popups
 rule 'marks in it are text' grep -qF -e "|Sluice: done|'$id' is done: &lt;b&gt;bold&lt;/b&gt; &amp; \"brave\"|" popups
 rule 'on the bus of the session' grep -qF -e "unix:path=$tmp/bus|--app-name=Sluice|--urgency=normal|--|" popups
 add --project web --retries 0 -- false
-appears '--urgency=critical' popups
-report $? 'a failure is urgent'
+rule 'a failure is urgent' appears '--urgency=critical' popups
 rm bin/notify-send
 add --project web -- true
-appears 'notify.desktop' "$home/sluice.log"
-report $? 'without a notify-send that works that is in the log, and nothing else suffers'
+rule 'without a notify-send that works that is in the log, and nothing else suffers' appears 'notify.desktop' "$home/sluice.log"
 becomes "$id" 'done'
 finish

@@ -33,8 +33,7 @@ rule 'a plain read of a link to /dev/zero does not end by itself' [ "$(head -c 1
 for kind in $kinds; do
     attack "test \$SLUICE_ATTEMPT = 2 || { $tmp/odd $kind \"$home/tasks/\$SLUICE_TASK/iterations/001/prompt.md\"; exit 1; }"
     add -p pen --agent pen 'do it'
-    becomes "$id" 'done'
-    report $? "prompt.md is a $kind: it is replaced"
+    rule "prompt.md is a $kind: it is replaced" becomes "$id" 'done'
     placed "prompt.md is a $kind"
     answers "prompt.md is a $kind"
 done
@@ -54,8 +53,7 @@ for kind in $kinds; do
     attack "test \$SLUICE_ITERATION = 2 || { mkdir -p \"$home/tasks/\$SLUICE_TASK/iterations/002/artifacts\"
         $tmp/odd $kind \"$home/tasks/\$SLUICE_TASK/iterations/002/feedback.md\"; }"
     add -p pen --agent pen --until validate --check 'test $SLUICE_ITERATION = 2' 'do it'
-    becomes "$id" 'done'
-    report $? "feedback.md of the next iteration is a $kind: it is replaced"
+    rule "feedback.md of the next iteration is a $kind: it is replaced" becomes "$id" 'done'
     placed "feedback.md of the next iteration is a $kind"
     answers "feedback.md of the next iteration is a $kind"
     rule "the next iteration is told what was wrong, not what a $kind holds" grep -q 'The check' told
@@ -157,8 +155,7 @@ for kind in fifo socket; do
     id=$(sed -n 's/.*"id":"\(pen-[0-9]*\)".*/\1/p' out)
     settles
     placed "a card becomes a $kind"
-    appears "$kind.md' is a" "$home/sluice.log"
-    report $? "a card becomes a $kind: the log says so"
+    rule "a card becomes a $kind: the log says so" appears "$kind.md' is a" "$home/sluice.log"
     answers "a card becomes a $kind"
     rm -f board/phase-1/backlog/*
 done

@@ -154,8 +154,7 @@ SLUICE_HOME=$tmp/way
 start
 attack ''
 add -p pen --agent pen --until validate --check 'test $SLUICE_ITERATION = 2' 'do it'
-becomes "$id" 'done'
-report $? 'a home, and a folder in it, may be links of the owner'
+rule 'a home, and a folder in it, may be links of the owner' becomes "$id" 'done'
 rule 'the next iteration has its feedback' grep -q 'The check' told
 run sluice bus post --project pen 'hello'
 exits 0 'messages, too'

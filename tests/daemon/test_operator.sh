@@ -59,8 +59,7 @@ would=$(grep -oE '(web|api)-[0-9]+' out | head -n 1)
 rule 'f123 and starts it not' [ "$(value "$would" attempt)" = 0 ]
 run sluice tick
 exits 0 'f123 a tick by hand'
-becomes "$would" running
-report $? 'f123 starts what was shown'
+rule 'f123 starts what was shown' becomes "$would" running
 "$SLUICE" cancel --now "$would" >/dev/null
 "$SLUICE" down >/dev/null 2>&1
 
@@ -86,11 +85,9 @@ run sluice why "$held"
 has "project 'web' is paused by '$(id -un)'" 'f124 a project can be paused alone'
 run sluice add --project api -- true
 other=$(sed 's/ .*//' out)
-becomes "$other" 'done'
-report $? 'f124 the others go on'
+rule 'f124 the others go on' becomes "$other" 'done'
 run sluice resume web
-becomes "$held" 'done'
-report $? 'f124 and resumed'
+rule 'f124 and resumed' becomes "$held" 'done'
 run sluice pause nowhere
 exits 1 'f124 a project that is not there'
 

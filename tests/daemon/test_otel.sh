@@ -132,8 +132,7 @@ becomes "$id" 'done'
 set_to 'agents.claude.env=["PLAYS='"$tmp"'/plays"]'
 hook_start ''
 set_to "otel.listen=127.0.0.1:$(cat "$hook/port")"
-appears 'otel.listen: cannot listen on' "$home/sluice.log"
-report $? 'a port that another program has is said'
+rule 'a port that another program has is said' appears 'otel.listen: cannot listen on' "$home/sluice.log"
 begin
 rule 'and nothing waits for it' [ -z "$(variable OTEL_EXPORTER_OTLP_ENDPOINT)" ]
 says "$(result 1 2 0.0001)"
@@ -155,32 +154,27 @@ trace=$(echo "$parent" | cut -d - -f 2)
 span=$(echo "$parent" | cut -d - -f 3)
 says "$(result 30 4 0.0123)"
 becomes "$id" 'done'
-posted "\"traceId\":\"$trace\",\"spanId\":\"$span\",\"name\":\"invoke_agent claude\""
-report $? 'a run becomes a span, with the ids that the run was given'
+rule 'a run becomes a span, with the ids that the run was given' posted "\"traceId\":\"$trace\",\"spanId\":\"$span\",\"name\":\"invoke_agent claude\""
 rule 'at the path of OTLP below that of the configuration, with the headers of the file' \
     grep -q '^204 POST /base/v1/traces HTTP/1.1 none id=from-the-file {"resourceSpans":\[' "$hook/log"
 rule 'with what it has used' grep -qF -e '{"key":"gen_ai.usage.input_tokens","value":{"intValue":"30"}}' "$hook/log"
 rule 'and its conversation' grep -qF -e '{"key":"gen_ai.conversation.id","value":{"stringValue":"5f0c3a52-9d0e-4a7c-8a51-0c6f2f6d1b11"}}' "$hook/log"
-posted '/base/v1/metrics HTTP/1.1'
-report $? 'sums follow'
+rule 'sums follow' posted '/base/v1/metrics HTTP/1.1'
 rule 'with tokens' grep -q '"gen_ai.client.inference.usage.input_tokens".*"gen_ai.provider.name","value":{"stringValue":"anthropic"}.*"asInt":"30"' "$hook/log"
 rule 'and durations' grep -q '"gen_ai.invoke_agent.duration".*"unit":"s"' "$hook/log"
 
 add --project web --retries 0 -- sh -c 'exit 7'
 becomes "$id" failed
-posted "{\"key\":\"sluice.task\",\"value\":{\"stringValue\":\"$id\"}}"
-report $? 'a plain command is a span, too'
+rule 'a plain command is a span, too' posted "{\"key\":\"sluice.task\",\"value\":{\"stringValue\":\"$id\"}}"
 rule 'with an error type' grep -qF -e '{"key":"error.type","value":{"stringValue":"failed"}}' "$hook/log"
 
 printf 'a secret without a name\n' >headers
 add --project web -- true
-appears 'otel.headers_file: line 1 of' "$home/sluice.log"
-report $? 'headers that are none are said,'
+rule 'headers that are none are said,' appears 'otel.headers_file: line 1 of' "$home/sluice.log"
 rule 'but not shown' sh -c '! grep -q "a secret without" "$1"' - "$home/sluice.log"
 rule 'and nothing is sent without them' [ "$(posts "$id\"")" = 0 ]
 printf 'Sluice-Id: from-the-file\n' >headers
-posted "$id\""
-report $? 'until they are right'
+rule 'until they are right' posted "$id\""
 
 # --- a collector that is not well --------------------------------------------------------------------------
 
@@ -188,13 +182,11 @@ mode 503
 add --project web -- true
 missed=$id
 becomes "$missed" 'done'
-soon grep -q "^503 .*$missed\"" "$hook/log"
-report $? 'what is not acknowledged'
+rule 'what is not acknowledged' soon grep -q "^503 .*$missed\"" "$hook/log"
 kill -9 "$(pid_of_daemon)"
 mode 204
 run sluice up
-soon grep -q "^204 .*$missed\"" "$hook/log"
-report $? 'is sent again, also by the next daemon'
+rule 'is sent again, also by the next daemon' soon grep -q "^204 .*$missed\"" "$hook/log"
 mode 400
 add --project web -- true
 refused=$id
@@ -227,17 +219,14 @@ tls=$(sed -n 's/^ACCEPT \(.*:[0-9]*\).*/\1/p' served | head -n 1)
 set_to "otel.endpoint=https://$tls/base"
 add --project web -- true
 https=$id
-appears "the certificate of '$tls' is not trusted" "$home/sluice.log"
-report $? 'a collector that nobody vouches for gets nothing, and the log says why'
+rule 'a collector that nobody vouches for gets nothing, and the log says why' appears "the certificate of '$tls' is not trusted" "$home/sluice.log"
 rule 'really nothing' [ "$(grep -c 'POST /base' served)" = 0 ]
 set_to "notify.https_command=curl --cacert $tmp/cert.pem"
-appears "$https\"" served
-report $? 'one with a certificate that is trusted gets its spans by https'
+rule 'one with a certificate that is trusted gets its spans by https' appears "$https\"" served
 rule 'at its path' grep -qF -e 'POST /base/v1/traces HTTP/' served
 rule 'with the headers of the file' grep -qF -e 'Sluice-Id: from-the-file' served
 printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n' >&9
-appears 'otel.endpoint: it is back' "$home/sluice.log"
-report $? 'and its answer is the acknowledgement'
+rule 'and its answer is the acknowledgement' appears 'otel.endpoint: it is back' "$home/sluice.log"
 exec 9>&-
 kill "$tls_pid"
 set_to "otel.endpoint=${url%/hook}/base/"
@@ -246,8 +235,6 @@ mode hang
 add --project web -- true
 soon grep -q "^hang .*$id\"" "$hook/log"
 add --project web -- true
-becomes "$id" 'done'
-report $? 'one that hangs holds up nothing'
-timeout "$patience" "$SLUICE" down --wait
-report $? 'not even the end of the daemon'
+rule 'one that hangs holds up nothing' becomes "$id" 'done'
+rule 'not even the end of the daemon' timeout "$patience" "$SLUICE" down --wait
 finish

@@ -11,10 +11,8 @@ add -- sh -c 'echo first; echo trouble >&2; read -r _ <go; echo last; exit 2'
 "$SLUICE" logs -f "$id" >out 2>err &
 follower=$!
 "$SLUICE" logs -f --err "$id" >errors 2>&1 &
-appears first out
-report $? 'logs -f shows a line before the command has ended'
-appears trouble errors
-report $? 'and so it does with stderr'
+rule 'logs -f shows a line before the command has ended' appears first out
+rule 'and so it does with stderr' appears trouble errors
 rule 'it is live' [ "$(value "$id" state)" = running ]
 tell go
 wait $follower
@@ -78,7 +76,6 @@ ends "$id"
 for command in "list --all" "show $id" "status" "events" "why $id"; do
     # shellcheck disable=SC2086 # several words
     run sluice $command
-    ! grep -q "$esc" out
-    report $? "no escapes from a command line: ${command% "$id"}"
+    rule "no escapes from a command line: ${command% "$id"}" not grep -q "$esc" out
 done
 finish

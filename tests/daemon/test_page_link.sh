@@ -43,8 +43,7 @@ attack_as_run() {
     run sluice logs "$id"
 }
 answered() { # STATUS 'what'
-    [ "$(cat out)" = "$1 " ]
-    report $? "$2"
+    rule "$2" [ "$(cat out)" = "$1 " ]
 }
 
 # --- a link in the arguments of a program -------------------------------------------------------------
@@ -67,16 +66,13 @@ hide_link() {
 show_link
 attack by_link.sh
 answered 200 'control: whoever sees a link in the arguments of a program gets a token for it'
-grep -qF '"scope":"admin"' answer
-report $? 'control: an admin'
+rule 'control: an admin' grep -qF '"scope":"admin"' answer
 hide_link
 show_link
 attack_as_run by_link.sh
-[ "$(cat loot)" = "$link" ]
-report $? 'control: a run sees such a link, too'
+rule 'control: a run sees such a link, too' [ "$(cat loot)" = "$link" ]
 answered 403 'but a run gets no token for a code'
-grep -qF 'a process of a run cannot open the dashboard' answer
-report $? 'it is told why'
+rule 'it is told why' grep -qF 'a process of a run cannot open the dashboard' answer
 hide_link
 printf '%s\n' "$link" | sh swap.sh answer >out
 answered 401 'and the code that it has shown is used up'
@@ -120,8 +116,7 @@ tell close
 open_page
 attack by_file.sh
 answered 200 'control: a browser gets one'
-grep -qF '"scope":"submit"' answer
-report $? 'that may add tasks, and not change settings'
+rule 'that may add tasks, and not change settings' grep -qF '"scope":"submit"' answer
 rule 'the file is gone when its code is used' [ ! -e "$file" ]
 tell close
 

@@ -37,8 +37,7 @@ rule 'pain 1: all of them die with the daemon: the places come back, and are use
 for id in 1 2 3 4; do becomes $id canceled; done
 rule 'pain 1: nothing runs, nothing is counted' [ "$(used runs) $(used project:api)" = '0 0' ]
 add --project web -- true
-becomes "$id" 'done'
-report $? 'pain 1: and the next task starts'
+rule 'pain 1: and the next task starts' becomes "$id" 'done'
 
 # --- pain 2: a limit is no crash, and ends by itself ----------------------------------------------------------
 
@@ -64,18 +63,15 @@ for seconds in 3600 1; do
         run sluice limiter clear account
     fi
     tell go2
-    becomes "$limited" 'done'
-    report $? "pain 2: the run that met the limit of $seconds s is not a crash"
-    becomes "$second" 'done'
-    report $? "pain 2: what waited for its end goes on by itself"
+    rule "pain 2: the run that met the limit of $seconds s is not a crash" becomes "$limited" 'done'
+    rule "pain 2: what waited for its end goes on by itself" becomes "$second" 'done'
     rule 'pain 2: and the limit counted on nobody' [ "$(value "$second" attempt)" = 1 ]
 done
 
 # --- pain 3: retries end ---------------------------------------------------------------------------------------
 
 add --project web -- sh -c 'echo >>tries; exit 1'
-becomes "$id" failed
-report $? 'pain 3: a task that always fails stops'
+rule 'pain 3: a task that always fails stops' becomes "$id" failed
 rule 'pain 3: after as many retries as were allowed' [ "$(wc -l <tries)" = 4 ]
 
 # --- pain 4: a breaker opens again by itself ----------------------------------------------------------------------
@@ -90,8 +86,7 @@ rule 'pain 4: a breaker holds what cannot be launched' soon names_breaker
 printf '#!/bin/sh\nexit 0\n' >not-there-yet.new
 chmod +x not-there-yet.new
 mv not-there-yet.new not-there-yet
-becomes "$broken" 'done'
-report $? 'pain 4: when the fault is gone it goes on, and nobody had to reset it'
+rule 'pain 4: when the fault is gone it goes on, and nobody had to reset it' becomes "$broken" 'done'
 no_alert() {
     ! "$SLUICE" status --json | grep -qE "\"alerts\":\[[^]]*breaker:$broken"
 }
@@ -124,8 +119,7 @@ run sluice add --project web --processes 20 --retries 0 -- sh -c ': >forking; i=
 id=$(sed 's/ .*//' out)
 soon [ -e forking ]
 "$SLUICE" cancel --now "$id" >/dev/null
-becomes "$id" canceled
-report $? 'pain 9: a run that forks without end is stopped with all that it has started'
+rule 'pain 9: a run that forks without end is stopped with all that it has started' becomes "$id" canceled
 rule 'pain 9: nothing of it is left' [ -z "$(grep -lszF "$home/runs/$id/" /proc/[0-9]*/environ)" ]
 
 # --- pain 10: controls stay -----------------------------------------------------------------------------------------

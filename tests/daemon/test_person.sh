@@ -55,8 +55,7 @@ run sluice why "$task"
 has "$words" 'all that after a crash'
 : >plays/in
 run sluice limiter clear claude
-becomes "$task" 'done'
-report $? 'after the login one command goes on'
+rule 'after the login one command goes on' becomes "$task" 'done'
 run sluice limiter list --json
 rule 'and nothing more is said of it' sh -c '! grep -q "\"said\"" out'
 

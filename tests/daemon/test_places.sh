@@ -27,8 +27,7 @@ run sluice debug events
 rule 'f026 the event has who and why' grep -q "\"kind\":\"task.rejected\".*\"by\":\"$(id -un)\",\"reason\":\"the tests of login fail\"" out
 run sluice approve --reason fine 2
 exits 0 'f012 approve'
-becomes 3 held
-report $? 'f012 a verdict gives the place back: the third has run'
+rule 'f012 a verdict gives the place back: the third has run' becomes 3 held
 is_held_again() {
     "$SLUICE" show --json 1 >out
     [ "$(field iteration) $(field state)" = '2 held' ]

@@ -58,8 +58,7 @@ rounds() {
 
 how 'echo prepared >made'
 add -p web --cwd repo/sub -- sh -c 'pwd; cat ../made ../.env ../config/one.local; stat -c %a ../.env; [ "$SLUICE_ATTEMPT" != 1 ]'
-becomes "$id" 'done'
-report $? 'a task in a prepared worktree is done'
+rule 'a task in a prepared worktree is done' becomes "$id" 'done'
 run sluice logs --attempt 1 "$id"
 prints "$(worktree "$id")/sub
 prepared
@@ -98,8 +97,7 @@ complains 'projects.here.prepare is for worktrees: set projects.here.workspace_m
 
 how 'echo no network; exit 3'
 add -p web -- touch "$tmp/began"
-becomes "$id" held
-report $? 'a failed preparation is a failed launch'
+rule 'a failed preparation is a failed launch' becomes "$id" held
 run sluice show "$id"
 has "prepare 'sh $tmp/prepare.sh' failed with exit code 3; 'sluice logs --prepare' shows its output" 'with the command, and its exit code'
 run sluice logs --prepare "$id"
@@ -120,14 +118,12 @@ for project in word gone; do
         becomes "$id" held
     done
     add -p plain --agent helper hi
-    becomes "$id" 'done'
-    report $? "four failed launches in project $project do not close the agent"
+    rule "four failed launches in project $project do not close the agent" becomes "$id" 'done'
 done
 for n in 1 2; do
     add -p plain --agent broken hi
 done
-soon sh -c '"$1" why "$2" | grep -q "agent"' - "$SLUICE" "$id"
-report $? 'those of an agent that cannot be run do'
+rule 'those of an agent that cannot be run do' soon sh -c '"$1" why "$2" | grep -q "agent"' - "$SLUICE" "$id"
 add -p word -- true
 becomes "$id" held
 run sluice show "$id"
@@ -159,8 +155,7 @@ begins
 run sluice status --json
 has '"doing":"prepares its worktree"' 'status says what it does'
 "$SLUICE" cancel "$id" >/dev/null
-becomes "$id" canceled
-report $? 'a cancel ends it'
+rule 'a cancel ends it' becomes "$id" canceled
 run sluice show "$id"
 has 'stopped before its worktree was prepared' 'and says where it was'
 
@@ -169,8 +164,7 @@ begins
 kill -9 "$(shim_of "$id" 1)"
 begins
 tell go
-becomes "$id" 'done'
-report $? 'one that was killed is repeated'
+rule 'one that was killed is repeated' becomes "$id" 'done'
 rule 'in the next attempt' [ "$(rounds " $id ")" = 2 ]
 
 add -p web -- sh -c 'echo started; read -r _ <"$0"' "$tmp/go"
@@ -178,8 +172,7 @@ begins
 kill -9 "$(pid_of_daemon)"
 start
 tell go
-appears started "$home/runs/$id/1/out.log"
-report $? 'it outlives the daemon'
+rule 'it outlives the daemon' appears started "$home/runs/$id/1/out.log"
 kill -9 "$(shim_of "$id" 1)"
 appears started "$home/runs/$id/2/out.log"
 tell go
@@ -201,8 +194,7 @@ echo found >repo/config/missing.conf
 echo config/missing.conf >>repo/.git/info/exclude
 for id in $("$SLUICE" list --ids --project gone --state held); do
     "$SLUICE" release "$id" >/dev/null
-    becomes "$id" 'done'
-    report $? 'it goes on when the file is there'
+    rule 'it goes on when the file is there' becomes "$id" 'done'
 done
 run sluice config set projects.web.copy=../secret
 exits 2 'a path that leads out of the folder is refused as a setting'

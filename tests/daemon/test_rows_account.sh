@@ -45,21 +45,17 @@ becomes "$user" running
 
 limit 0
 rule 'f070 f071 the first hit is counted and backs off 2 seconds' [ "$(account hits)" = 1 ]
-opens_after 2
-report $? 'f071 t03 two seconds, exactly, as the code of the document has it'
+rule 'f071 t03 two seconds, exactly, as the code of the document has it' opens_after 2
 limit 0
 rule 'f071 the second hit' [ "$(account hits)" = 2 ]
-opens_after 4
-report $? 'f071 doubles them'
+rule 'f071 doubles them' opens_after 4
 limit 1000
-opens_after 1000
-report $? 'f071 the longer of what the provider says and the own delay'
+rule 'f071 the longer of what the provider says and the own delay' opens_after 1000
 add --project api --until exit --limiter account -- true
 waiting=$id
 rule 'f070 f073 another project with the same account waits for it' [ "$(value "$waiting" gate)" = limiter ]
 add --project api --until exit --limiter second -- true
-becomes "$id" 'done'
-report $? 'f070 another account is another state'
+rule 'f070 another account is another state' becomes "$id" 'done'
 rule 'f073 what runs goes on' [ "$(value "$talker" state) $(value "$user" state)" = 'running running' ]
 run sluice why "$waiting"
 has 'account' 'f073 why names the account'
@@ -70,8 +66,7 @@ rule 'f070 the state outlives the daemon' [ "$(account hits) $(account opens_at)
 rule 'f073 nothing has started meanwhile' [ "$(value "$waiting" attempt)" = 0 ]
 tell first
 becomes "$user" 'done'
-becomes "$waiting" 'done'
-report $? 'f072 a success of any user lets the others go'
+rule 'f072 a success of any user lets the others go' becomes "$waiting" 'done'
 rule 'f072 and clears hits and backoff' [ "$(account hits) $(account state)" = '0 open' ]
 rule 'f070 f072 when it last worked is kept' [ "$(account last_success)" -ge "$after" ]
 limit 0
@@ -98,8 +93,7 @@ add --project web --limiter account -- sh -c \
 becomes "$id" running
 talker=$id
 limit 0
-opens_after 5
-report $? 'f074 t03 default: the first pause is 5 seconds, as its configuration has it'
+rule 'f074 t03 default: the first pause is 5 seconds, as its configuration has it' opens_after 5
 "$SLUICE" cancel --now "$talker" >/dev/null
 becomes "$talker" canceled
 
@@ -109,8 +103,7 @@ limited=$id
 waits_for_account() {
     [ "$(value "$limited" gate)" = limiter ]
 }
-soon waits_for_account
-report $? 'f071 who gives up because of a limit waits for the account'
+rule 'f071 who gives up because of a limit waits for the account' soon waits_for_account
 rule 'f071 and has lost no retry' [ "$(value "$limited" failures)" = 0 ]
 rule 'f071 one run is one hit' [ "$(account hits)" = 1 ]
 "$SLUICE" cancel "$limited" >/dev/null
@@ -129,8 +122,7 @@ done
 last=$id
 tell first
 becomes "$talker" 'done'
-becomes "web-$((${last#web-} - 2))" running
-report $? 'f074 after the pause one goes ahead'
+rule 'f074 after the pause one goes ahead' becomes "web-$((${last#web-} - 2))" running
 run sluice tick
 rule 'f074 and the others wait until it has succeeded' [ "$(value "$last" gate)" = lease:limiter:account ]
 finish

@@ -30,12 +30,10 @@ card --kind review --parallel && r1=$id
 card --kind research --parallel && s1=$id
 becomes "$i1" running
 becomes "$r1" running
-becomes "$s1" running
-report $? 'f037 the oldest of each flow runs; a long queue of one flow stops no other'
+rule 'f037 the oldest of each flow runs; a long queue of one flow stops no other' becomes "$s1" running
 rule 'f037 the others of a flow wait for it' [ "$(gate "$i2") $(gate "$i3")" = 'lease:kind:implement lease:kind:implement' ]
 let_go "$i1"
-becomes "$i2" running
-report $? 'f037 in a flow first come, first served'
+rule 'f037 in a flow first come, first served' becomes "$i2" running
 rule 'f037 one after the other' [ "$(value "$i3" attempt)" = 0 ]
 let_go "$i2"
 let_go "$i3"
@@ -49,8 +47,7 @@ card --kind implement --serial five && a=$id
 becomes "$a" running
 card --kind implement --serial five && b=$id
 card --kind implement --serial six && c=$id
-becomes "$c" running
-report $? 't06 a card that waits for its phase is queued; cards of another phase pass it'
+rule 't06 a card that waits for its phase is queued; cards of another phase pass it' becomes "$c" running
 rule 't06 it is queued, not refused: the phase is taken at dispatch' \
     [ "$(value "$b" state) $(value "$b" attempt)" = 'ready 0' ]
 locked=$(gate "$b")
@@ -61,8 +58,7 @@ run sluice tick
 rule 'f111 after a relaunch living workers are found and keep their locks' \
     [ "$(value "$a" state) $(value "$a" attempt) $(value "$b" attempt) $(gate "$b")" = "running 1 0 $locked" ]
 let_go "$a"
-becomes "$b" running
-report $? 't06 it starts when the phase is free'
+rule 't06 it starts when the phase is free' becomes "$b" running
 let_go "$b"
 let_go "$c"
 
@@ -72,8 +68,7 @@ add --project board --kind implement --serial five --external-id phase-5/card.md
 failing=$id
 becomes "$failing" held
 card --kind implement --serial five && d=$id
-becomes "$d" running
-report $? 't07 the phase and the places are free while a card backs off'
+rule 't07 the phase and the places are free while a card backs off' becomes "$d" running
 run sluice add --project board --kind implement --serial five --external-id phase-5/card.md -- true
 rule 't07 the card is not: it cannot be run beside its retry' [ "$(value "$failing" attempt)" = 1 ]
 rule 't07 and the answer is the card that has it' grep -q "$failing" out
@@ -102,8 +97,7 @@ becomes "$failing" ready
 kill -9 "$(pid_of_daemon)"
 start
 let_go "$b"
-becomes "$c" running
-report $? 'f037 f079 a retry goes to the tail of its flow, also after a restart'
+rule 'f037 f079 a retry goes to the tail of its flow, also after a restart' becomes "$c" running
 rule 'f037 f079 it has not run again yet' [ "$(value "$failing" attempt)" = 1 ]
 let_go "$c"
 let_go "$failing"

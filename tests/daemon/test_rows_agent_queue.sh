@@ -120,8 +120,7 @@ for place in 'full 100' 'web 100' 'web 1' 'api 100'; do
     add --project "${place% *}" --priority "${place#* }" -- sh -c 'read -r _ <go'
 done
 "$SLUICE" resume >/dev/null
-becomes web-3 running
-report $? 'f158 the daemon launches in the background what the decision names'
+rule 'f158 the daemon launches in the background what the decision names' becomes web-3 running
 "$SLUICE" events --json --limit 100 | grep '"to":"starting"' | grep -o '"task":"[^"]*"' | paste -sd ' ' >began
 rule 'f041 f046 f160 two workers, two tasks of the first project, the lower number first' \
     [ "$(cat began)" = '"task":"web-3" "task":"web-2"' ]
@@ -167,8 +166,7 @@ rule 'f013 list, show and status name the worker' \
 add --project api --prompt third
 rule 'f013 a third prompt waits for a worker' [ "$(value "$id" gate)" = lease:agents ]
 tell said.go
-becomes "$id" running
-report $? 'f013 and is taken by the first that is idle'
+rule 'f013 and is taken by the first that is idle' becomes "$id" running
 rule 'f013 a task that has ended names its worker' \
     sh -c "'$SLUICE' show $one --json | grep -q '\"agent\":\"w1\"' && '$SLUICE' show $two --json | grep -q '\"agent\":\"w2\"'"
 "$SLUICE" pause >/dev/null

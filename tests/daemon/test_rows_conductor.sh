@@ -50,8 +50,7 @@ run sluice why --json "$e"
 rule 'f108 a newcomer is behind those from before' [ "$(field queue_position)" = 4 ]
 for pair in "$a $b" "$b $c"; do
     let_go "${pair% *}"
-    becomes "${pair#* }" running
-    report $? "f094 f110 a finished run leaves and the next in line is promoted: ${pair#* }"
+    rule "f094 f110 a finished run leaves and the next in line is promoted: ${pair#* }" becomes "${pair#* }" running
 done
 let_go "$c"
 becomes "$d" 'done'
@@ -68,16 +67,14 @@ rule 'f051 one run, the others wait for a place' [ "$(gate "$b") $(gate "$c")" =
 "$SLUICE" cancel "$b" >/dev/null
 rule 'f051 a waiting run leaves by cancel' [ "$(value "$b" state) $(value "$b" attempt)" = 'canceled 0' ]
 let_go "$a"
-becomes "$c" running
-report $? 'f051 or goes on with a place'
+rule 'f051 or goes on with a place' becomes "$c" running
 let_go "$c"
 for none in 0 -1; do
     "$SLUICE" config set "limits.runs=$none" >/dev/null
     note --project web && a=$id
     note --project web && b=$id
     note --project web && c=$id
-    becomes "$c" running
-    report $? "f051 $none is no limit"
+    rule "f051 $none is no limit" becomes "$c" running
     let_go "$a" "$b" "$c"
 done
 
@@ -89,15 +86,12 @@ becomes "$root" running
 note --project api && other=$id
 rule 'f052 a second root task waits for a place' [ "$(gate "$other")" = lease:roots ]
 note --project web --parent "$root" && child=$id
-becomes "$child" running
-report $? 'f142 a child does not pass the planner'
+rule 'f142 a child does not pass the planner' becomes "$child" running
 let_go "$child" "$root"
-becomes "$other" running
-report $? 'f052 f094 and starts when the first is done'
+rule 'f052 f094 and starts when the first is done' becomes "$other" running
 note --project api && waiting=$id
 "$SLUICE" config unset limits.roots >/dev/null
-becomes "$waiting" running
-report $? 'f052 without a cap root tasks start at once'
+rule 'f052 without a cap root tasks start at once' becomes "$waiting" running
 let_go "$other" "$waiting"
 
 # --- dependencies --------------------------------------------------------------------------------------
@@ -108,12 +102,10 @@ note --project web --after "$a,$b" && c=$id
 becomes "$a" running
 rule 'f018 what depends on something waits for it' [ "$(gate "$b") $(gate "$c")" = 'dependency dependency' ]
 let_go "$a"
-becomes "$b" running
-report $? 'f018 it starts when that is done'
+rule 'f018 it starts when that is done' becomes "$b" running
 rule 'f018 and not before all of it is' [ "$(value "$c" attempt)" = 0 ]
 let_go "$b"
-becomes "$c" running
-report $? 'f018 over projects too'
+rule 'f018 over projects too' becomes "$c" running
 let_go "$c"
 
 # --- no restarts allowed --------------------------------------------------------------------------------
@@ -132,10 +124,8 @@ rule 't16 default: no restarts allowed is still one run' [ "$(value "$id" attemp
 
 "$SLUICE" config set limits.runs=1 >/dev/null
 add --project web -- sh -c 'sluice add --project web --parent "$SLUICE_TASK" --until exit -- touch child && sluice report --done'
-becomes "$id" 'done'
-report $? 't15 with one place: a parent does not wait for a child that has not begun'
-becomes "web-$((${id#web-} + 1))" 'done'
-report $? 't15 and the child runs in the place that is free then'
+rule 't15 with one place: a parent does not wait for a child that has not begun' becomes "$id" 'done'
+rule 't15 and the child runs in the place that is free then' becomes "web-$((${id#web-} + 1))" 'done'
 rule 't15 really' [ -e child ]
 
 "$SLUICE" down >/dev/null 2>&1
@@ -146,15 +136,13 @@ start
 add --project web -- sh -c 'sluice add --project web --parent "$SLUICE_TASK" --parent-gate none -- sh -c "mkfifo held; read -r _ <held; :"'
 parent=$id
 child=web-$((${id#web-} + 1))
-becomes "$child" running
-report $? 't15 default: a parent that waits for its child gives its place to it'
+rule 't15 default: a parent that waits for its child gives its place to it' becomes "$child" running
 "$SLUICE" show --json "$parent" >out
 rule 't15 default: it waits, as running' [ "$(field state) $(field reason)" = 'running drain' ]
 rule 't15 default: one place is in use' [ "$("$SLUICE" status --json | grep -o '"key":"runs","used":[0-9]*')" = '"key":"runs","used":1' ]
 soon [ -p held ]
 tell held
-becomes "$parent" 'done'
-report $? 't15 default: and is done with it'
+rule 't15 default: and is done with it' becomes "$parent" 'done'
 run env -u SLUICE_HOME SLUICE_SOCKET="$tmp/nobody" HOME="$tmp" "$SLUICE" add -- true
 rule 'inside a run no other daemon is found or started' [ "$code $(ls -A "$tmp/.local" 2>/dev/null)" = '3 ' ]
 finish

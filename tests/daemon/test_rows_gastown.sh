@@ -95,8 +95,7 @@ rule 'f023 scheduled work that something blocks is not eligible, over projects' 
 run sluice tick
 becomes "$base" 'done'
 run sluice tick
-becomes "$above" 'done'
-report $? 'f023 it is when nothing does'
+rule 'f023 it is when nothing does' becomes "$above" 'done'
 
 # --- what a sling means ---------------------------------------------------------------------------------
 
@@ -177,8 +176,7 @@ for none in 0 -1; do
     "$SLUICE" config set "limits.runs=$none" >/dev/null
     add --project web --draft -- true
     "$SLUICE" sling "$id" >/dev/null
-    becomes "$id" 'done'
-    report $? "t05 a cap of $none is direct dispatch"
+    rule "t05 a cap of $none is direct dispatch" becomes "$id" 'done'
 done
 "$SLUICE" config unset limits.runs >/dev/null
 "$SLUICE" pause >/dev/null

@@ -61,15 +61,12 @@ rule 'f002 a change moves the time of the change' [ "$(field changed_at)" -gt "$
 rule 'f003 pending: it waits' [ "$(value "$spec" state)" = waiting ]
 rule 'f003 complete: done' [ "$(value "$plan" state)" = 'done' ]
 "$SLUICE" again "$plan" >/dev/null
-becomes "$spec" invalidated
-report $? 'f003 invalidated: its parent iterates'
-becomes "$plan" running
-report $? 'f003 running'
+rule 'f003 invalidated: its parent iterates' becomes "$spec" invalidated
+rule 'f003 running' becomes "$plan" running
 tell go
 becomes "$plan" 'done'
 add --project web --until exit --retries 0 -- false
-becomes "$id" failed
-report $? 'f003 failed'
+rule 'f003 failed' becomes "$id" failed
 add --project web --hold -- true
 "$SLUICE" cancel "$id" >/dev/null
 rule 'f003 canceled' [ "$(value "$id" state)" = canceled ]
@@ -102,8 +99,7 @@ fifth=$(grep -o '"id":"[^"]*"' out | sed -n '1s/.*:"\(.*\)"/\1/p')
 ninth=$(grep -o '"id":"[^"]*"' out | sed -n '2s/.*:"\(.*\)"/\1/p')
 # no child runs before its parent, so the depth is that of children of a plan that is done
 "$SLUICE" resume >/dev/null
-all_done "$plan" "$spec" "$phase" "$ralph" "$younger" "$fifth" "$ninth"
-report $? 'f141 everything that may run has run'
+rule 'f141 everything that may run has run' all_done "$plan" "$spec" "$phase" "$ralph" "$younger" "$fifth" "$ninth"
 rule 'f028 f031 f033 f141 by score: 100, 100, 80 twice, 70, 60, 40' \
     [ "$(ran)" = "$ralph $younger $phase $fifth $ninth $spec $plan " ]
 
@@ -197,8 +193,7 @@ soon many_leaves
 rule 't01 as the document has it a plan starves behind a stream of leaves' \
     [ "$(value "$plan" attempt)" = 0 ]
 "$SLUICE" config set max_wait_s=1 >/dev/null
-becomes "$plan" 'done'
-report $? 'f035 t01 with max_wait_s it does not wait for ever'
+rule 'f035 t01 with max_wait_s it does not wait for ever' becomes "$plan" 'done'
 rule 'f035 t01 and the leaves go on' many_leaves
 : >enough
 run sluice doctor
@@ -236,11 +231,9 @@ rule 'f050 two plans at once, the third waits for its kind' \
 third=$id
 rule 't13 a plan has no parent that could be incomplete' [ "$(value "$id" parent)" = null ]
 add --project web --kind spec -- sh -c 'read -r _ <go'
-becomes "$id" running
-report $? 'f050 another kind has its own cap'
+rule 'f050 another kind has its own cap' becomes "$id" running
 add --project web --kind odd -- sh -c 'read -r _ <go'
-becomes "$id" running
-report $? 'f050 a kind without a cap has none'
+rule 'f050 a kind without a cap has none' becomes "$id" running
 for _ in 1 2 3 4 5 6 7 8 9 10 11; do
     add --project web --limiter account -- sh -c 'read -r _ <go'
 done
@@ -269,10 +262,8 @@ says_quick() { # ID
 run sluice config set runaway.pause_s=1 runaway.alert_after=2 limits.runs=50
 add --project web --kind ralph -- false
 quick=$id
-soon says_quick "$quick"
-report $? 'f162 a loop whose runs end at once: why says so'
-appears "alert runaway:$quick" "$home/sluice.log"
-report $? 'f162 and there is an alert'
+rule 'f162 a loop whose runs end at once: why says so' soon says_quick "$quick"
+rule 'f162 and there is an alert' appears "alert runaway:$quick" "$home/sluice.log"
 "$SLUICE" hold "$quick" >/dev/null
 "$SLUICE" events --json --task "$quick" --limit 100 >out
 # The starts of attempts 1, 2 and 3 are at least 1 s and 2 s apart: n starts take 2^(n-1) - 1 s.

@@ -28,20 +28,17 @@ behind=$id
 kill -9 "$(pid_of_daemon)"
 kill -9 "$shim"
 start
-appears "$orphan.2" began
-report $? 'pain 6: work whose worker died is queued again as soon as a daemon is there, not after half an hour'
+rule 'pain 6: work whose worker died is queued again as soon as a daemon is there, not after half an hour' appears "$orphan.2" began
 "$SLUICE" events --json --task "$orphan" --limit 100 >out
 rule 'pain 6: the death is told' grep -q '"kind":"run.ended".*"outcome":"lost"' out
 rule 'pain 6: finished work is not done again' [ "$(value "$finished" attempt) $(grep -c "^$finished\\." began)" = '1 1' ]
 rule 'pain 6: what lives keeps its claim' [ "$(value "$alive" state) $(value "$alive" attempt)" = 'running 1' ]
 rule 'pain 6: and what waits goes on waiting' [ "$(value "$behind" state)" = waiting ]
 kill -9 "$(shim_of "$orphan" 2)"
-becomes "$orphan" failed
-report $? 'pain 6: no claim of a dead worker stays for ever'
+rule 'pain 6: no claim of a dead worker stays for ever' becomes "$orphan" failed
 rule 'pain 6: its reason is that it was lost' [ "$(value "$orphan" reason)" = lost ]
 tell "go.$alive.1"
-becomes "$alive" 'done'
-report $? 'pain 6: a run that outlived the daemon ends as it ends'
+rule 'pain 6: a run that outlived the daemon ends as it ends' becomes "$alive" 'done'
 kill -9 "$(pid_of_daemon)"
 start
 rule 'pain 6: after another crash nothing has changed' \
@@ -125,8 +122,7 @@ after_review=$id
 becomes "$review" held
 rule 'pain 8: nor one that waits for review' [ "$(value "$after_review" gate)" = dependency ]
 "$SLUICE" approve "$review" >/dev/null
-becomes "$after_review" 'done'
-report $? 'pain 8: approved, it starts what waits, at once'
+rule 'pain 8: approved, it starts what waits, at once' becomes "$after_review" 'done'
 rule 'pain 8: nothing started early' [ ! -e early ]
 printf '%s\n' '- {project: web, id: box, needs: part, run: "true"}' '- {project: web, id: part, parent: box, run: "true"}' >box.yaml
 before=$(last_event)

@@ -57,21 +57,17 @@ has '"sandbox":{"auto":"bubblewrap","why":null}' 'and so it is in JSON'
 run sluice doctor
 has 'auto is bubblewrap' 'doctor says it'
 succeeds 'an agent runs in it' shell 'test "$SLUICE_SANDBOX" = bubblewrap && test $$ -lt 20'
-[ "$(value "$id" sandbox)" = bubblewrap ]
-report $? 'show --json names the sandbox of a run'
+rule 'show --json names the sandbox of a run' [ "$(value "$id" sandbox)" = bubblewrap ]
 run sluice show "$id"
 has 'sandbox     bubblewrap' 'and so does show'
 "$SLUICE" show --json "$id" | grep -q '"applied":"[^"]*bubblewrap'
 report $? 'what was in force is recorded'
 add --cwd "$tmp/work" -- sh -c 'test -z "$SLUICE_SANDBOX"'
-becomes "$id" 'done'
-report $? 'a command is in none'
+rule 'a command is in none' becomes "$id" 'done'
 add --cwd "$tmp/work" --sandbox bubblewrap -- sh -c 'test "$SLUICE_SANDBOX" = bubblewrap'
-becomes "$id" 'done'
-report $? 'unless its task says so'
+rule 'unless its task says so' becomes "$id" 'done'
 add --agent shell --cwd "$tmp/work" --sandbox none -- 'test -z "$SLUICE_SANDBOX"'
-becomes "$id" 'done'
-report $? 'a task can say none'
+rule 'a task can say none' becomes "$id" 'done'
 run sluice add --cwd "$tmp/work" --sandbox chroot -- true
 complains sandbox 'another word is refused'
 
@@ -109,8 +105,7 @@ has all 'which others read'
 succeeds 'it leaves artifacts' shell 'echo a >"$SLUICE_ARTIFACTS/a" && test -w "$TMPDIR"'
 rule 'that stay' [ -s "$home/tasks/$id/iterations/001/artifacts/a" ]
 add --agent shell --until 'done' --cwd "$tmp/work" -- 'touch "$SLUICE_DONE"; exit 3'
-becomes "$id" 'done'
-report $? 'its DONE marker counts'
+rule 'its DONE marker counts' becomes "$id" 'done'
 run sluice pause
 run sluice again "$id"
 rule 'and is taken away when it begins again' [ ! -e "$home/tasks/$id/own/$id" ]
@@ -119,20 +114,16 @@ other=$id
 succeeds 'it marks no other task' shell "touch $home/done/$other; true"
 rule 'whatever it writes there' [ ! -e "$home/done/$other" ]
 add --agent shell --cwd "$tmp/work" --check 'test "$SLUICE_SANDBOX" = bubblewrap && test $$ -lt 20' -- 'true'
-becomes "$id" 'done'
-report $? 'its checks are in the sandbox, too'
+rule 'its checks are in the sandbox, too' becomes "$id" 'done'
 echo words >work/input
 add --sandbox bubblewrap --cwd "$tmp/work" --stdin "$tmp/work/input" -- grep -q words
-becomes "$id" 'done'
-report $? 'its standard input is a file of the workspace'
+rule 'its standard input is a file of the workspace' becomes "$id" 'done'
 add --sandbox none --retries 0 --cwd "$tmp/work" --stdin "$HOME/.ssh/id" -- cat
 ends "$id"
-grep -q secret "$home/runs/$id"/*/out.log
-report $? 'without one it can be any file'
+rule 'without one it can be any file' grep -q secret "$home/runs/$id"/*/out.log
 add --sandbox bubblewrap --retries 0 --cwd "$tmp/work" --stdin "$HOME/.ssh/id" -- cat
 ends "$id"
-! grep -q secret "$home/runs/$id"/*/out.log
-report $? 'and none that it does not see'
+rule 'and none that it does not see' not grep -q secret "$home/runs/$id"/*/out.log
 
 # --- settings --------------------------------------------------------------------------------------------------
 
@@ -140,8 +131,7 @@ succeeds 'without network there is none' offline 'test "$(grep -c : /proc/self/n
 succeeds 'lists show and open more' lists 'cat ~/.config/tool/a && echo x >>~/notes/a && ! echo x 2>/dev/null >>~/.config/tool/a'
 mkdir -p work/private && echo secret-part >work/private/a
 does lists 'cat private/a'
-! grep -q secret out
-report $? 'and hide'
+rule 'and hide' not grep -q secret out
 rm -r work/private
 ln -s "$HOME/.ssh" work/private
 does lists 'true'
@@ -149,8 +139,7 @@ run sluice show "$id"
 has 'is a symbolic link' 'a link in the workspace does not open what a setting names'
 rm work/private
 succeeds 'another program is put before the command' wrapped 'case $WRAPPED in *"/work "*/runs/*) ;; *) exit 1 ;; esac'
-[ "$(value "$id" sandbox)" = wrap ]
-report $? 'and named'
+rule 'and named' [ "$(value "$id" sandbox)" = wrap ]
 add --agent wrapped --retries 0 --cwd "$tmp/work" --env LD_PRELOAD=/x.so -- 'true'
 becomes "$id" failed
 run sluice show "$id"
@@ -174,8 +163,7 @@ live=$id
 appears before "$home/runs/$live/1/out.log"
 kill -9 "$(pid_of_daemon)"
 start
-[ "$(value "$live" sandbox)" = bubblewrap ]
-report $? 'a daemon that finds a run knows its sandbox'
+rule 'a daemon that finds a run knows its sandbox' [ "$(value "$live" sandbox)" = bubblewrap ]
 tell work/hold
 becomes "$live" 'done'
 rule 'and is reached from there' grep -q after "$home/runs/$live/1/out.log"
@@ -183,8 +171,7 @@ rule 'and is reached from there' grep -q after "$home/runs/$live/1/out.log"
 # Folders behind links, in the home directory, which is another one inside.
 ln -s "$tmp/work" "$HOME/linked"
 add --agent shell --retries 0 --cwd "$HOME/linked" -- 'echo x >linked && pwd'
-becomes "$id" 'done'
-report $? 'a workspace can be behind a link'
+rule 'a workspace can be behind a link' becomes "$id" 'done'
 rule 'and is changed there' [ -s work/linked ]
 "$SLUICE" down --wait >/dev/null 2>&1
 mkdir -m 700 real real/home

@@ -104,8 +104,7 @@ mkdir "$HOME/tools"
 printf '#!/bin/sh\necho ran\n' >"$HOME/tools/tool"
 chmod +x "$HOME/tools/tool" "$HOME/key"
 add --sandbox bubblewrap --retries 0 --cwd "$tmp/work" -- "$HOME/tools/tool"
-becomes "$id" 'done'
-report $? 'a program in the home of the owner runs when its owner says so'
+rule 'a program in the home of the owner runs when its owner says so' becomes "$id" 'done'
 echo "[{argv: [cat, $HOME/key], retries: 0, cwd: $tmp/work, sandbox: bubblewrap, checks: [[$HOME/key]]}]" >owners.yaml
 add --file owners.yaml
 ends "$id"

@@ -69,8 +69,7 @@ held() {
     git -C "$repo" worktree remove --force --force "$home/worktrees/$id" 2>/dev/null
     git -C "$repo" update-ref -d "refs/heads/sluice/$id" 2>/dev/null
     shape >found
-    ! cmp -s expected found
-    report $? "$1: possible without a sandbox"
+    rule "$1: possible without a sandbox" not cmp -s expected found
     rm -rf "$repo" && mv before "$repo"
     add --project web --agent shell --retries 0 --cwd - --merge none --env "loose=$loose" -- "$common$2"
     ends "$id"
@@ -78,8 +77,7 @@ held() {
     git -C "$repo" update-ref -d "refs/heads/sluice/$id"
     shape >found
     diff expected found | sed 's/^/# /'
-    cmp -s expected found
-    report $? "$1: held in a sandbox"
+    rule "$1: held in a sandbox" cmp -s expected found
 }
 common='c=$(git rev-parse --git-common-dir); '
 held 'adding a hook' 'echo x >"$c/hooks/post-commit"'
@@ -106,8 +104,7 @@ tied() {
     exits 0 "$1: possible without a sandbox"
     git -C "$repo" worktree prune
     does web shell "$2"
-    [ "$code" != 0 ]
-    report $? "$1: held in a sandbox"
+    rule "$1: held in a sandbox" [ "$code" != 0 ]
 }
 tied 'belonging to another repository' 'cp .git other && mv other .git'
 tied 'the same from the other side' 'g=$(git rev-parse --git-dir) && cp "$g/commondir" "$g/x" && mv "$g/x" "$g/commondir"'
@@ -120,11 +117,9 @@ exits 0 'in a checkout a run reads the repository and changes files'
 rule 'which stay' [ -s "$repo/changed" ]
 rm "$repo/changed"
 does plain shell 'touch .git/x'
-[ "$code" != 0 ]
-report $? 'but nothing of .git'
+rule 'but nothing of .git' [ "$code" != 0 ]
 does plain shell 'mv .git moved'
-[ "$code" != 0 ]
-report $? 'nor does it put another one in its place'
+rule 'nor does it put another one in its place' [ "$code" != 0 ]
 does plain owner 'echo x >own && git add own && git commit -qm own'
 exits 0 'unless a setting says so'
 # A folder that is no repository yet: a run leaves what would show the next one the rest of the home directory.
@@ -141,14 +136,11 @@ add --agent reader --retries 0 --cwd "$tmp/fresh" -- "cat $HOME/private/a"
 ends "$id"
 rule 'where it is shown, it is read' grep -q secret-file "$home/runs/$id/1/out.log"
 next "echo 'gitdir: $HOME/private/worktrees/x' >.git"
-! grep -q secret-file "$home/runs/$id/1/out.log"
-report $? 'a .git file that a run writes shows nothing'
+rule 'a .git file that a run writes shows nothing' not grep -q secret-file "$home/runs/$id/1/out.log"
 next "mkdir -p .git/objects/info .git/refs && echo 'ref: refs/heads/main' >.git/HEAD && echo $HOME/private >.git/objects/info/alternates"
-! grep -q secret-file "$home/runs/$id/1/out.log"
-report $? 'nor a repository that it makes'
+rule 'nor a repository that it makes' not grep -q secret-file "$home/runs/$id/1/out.log"
 next "ln -s $HOME/private .git"
-! grep -q secret-file "$home/runs/$id/1/out.log"
-report $? 'nor a link'
+rule 'nor a link' not grep -q secret-file "$home/runs/$id/1/out.log"
 git -C "$repo" worktree add -q --detach "$tmp/linked"
 add --agent shell --retries 0 --cwd "$tmp/linked" -- 'git log -1 --format=%s'
 ends "$id"

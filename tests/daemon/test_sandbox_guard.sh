@@ -121,8 +121,7 @@ rule 'its check ran once more, in its worktree' [ "$(in_main check new)" = "$id"
 victim mr
 echo of-the-owner >mr/new
 add -p mr --agent shell --retries 0 --cwd - -- 'echo x >new'
-becomes "$id" 'done'
-report $? 'mr_command has the login of the owner'
+rule 'mr_command has the login of the owner' becomes "$id" 'done'
 run sluice show "$id"
 has of-the-owner 'and is told the folder of the owner'
 

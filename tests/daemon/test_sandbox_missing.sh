@@ -34,8 +34,7 @@ add --agent shell --cwd /var/tmp -- 'true'
 becomes "$id" held
 says "'/var/tmp' cannot be the workspace of a run in a sandbox: other programs use it; choose" 'nor /var/tmp'
 add --agent shell --cwd "$tmp/work" -- 'true'
-becomes "$id" 'done'
-report $? 'failed launches in such folders do not close the agent'
+rule 'failed launches in such folders do not close the agent' becomes "$id" 'done'
 
 # A run can do this to the next one in its workspace.
 ln -s "$HOME" work/private
@@ -46,12 +45,10 @@ done
 says 'is a symbolic link' 'a link in place of a hidden folder is a failed launch'
 rm work/private
 add --agent linked --cwd "$tmp/work" -- 'true'
-becomes "$id" 'done'
-report $? 'and does not close the agent'
+rule 'and does not close the agent' becomes "$id" 'done'
 add --agent broken --cwd "$tmp/work" hi
 add --agent broken --cwd "$tmp/work" hi
-soon sh -c '"$1" why "$2" | grep -q "agent"' - "$SLUICE" "$id"
-report $? 'that an agent cannot be run does'
+rule 'that an agent cannot be run does' soon sh -c '"$1" why "$2" | grep -q "agent"' - "$SLUICE" "$id"
 "$SLUICE" down --wait >/dev/null 2>&1
 
 # --- bubblewrap is not installed ------------------------------------------------------------------------------
@@ -72,8 +69,7 @@ has "auto is none, so agents run without a sandbox: cannot create the sandbox: t
     'doctor says why'
 has '-> install bubblewrap, then restart the daemon' 'and what to do'
 add --agent shell --cwd "$tmp/work" -- 'test -z "$SLUICE_SANDBOX"'
-becomes "$id" 'done'
-report $? 'agents run without'
+rule 'agents run without' becomes "$id" 'done'
 add --sandbox bubblewrap --cwd "$tmp/work" -- true
 becomes "$id" held
 says "cannot create the sandbox: there is no program 'bwrap' in the daemon's PATH; install bubblewrap" 'but not a task that asks for one'

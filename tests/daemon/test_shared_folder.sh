@@ -11,8 +11,7 @@ first=$(sed 's/ .*//' out)
 rule 'alone: no warning' [ ! -s err ]
 soon [ -s work/started ]
 run sluice status
-! grep -q 'same folder' out
-report $? 'alone: nothing in status'
+rule 'alone: nothing in status' not grep -q 'same folder' out
 run sluice add --agent waits --cwd "$tmp/other" 'Work.'
 rule 'in another folder: no warning' [ ! -s err ]
 run sluice add --cwd "$tmp/work" -- true
@@ -20,8 +19,7 @@ rule 'a command: no warning' [ ! -s err ]
 run sluice add --agent waits --cwd "$tmp/work" 'Work.'
 exits 0 'in the same folder: it is added'
 second=$(sed 's/ .*//' out)
-grep -qF "the agent of '$first' works in '$tmp/work' at the moment: use worktrees" err
-report $? 'in the same folder: a warning that names the other and the way out'
+rule 'in the same folder: a warning that names the other and the way out' grep -qF "the agent of '$first' works in '$tmp/work' at the moment: use worktrees" err
 both() { [ "$(wc -l <work/started)" = 2 ]; }
 soon both
 run sluice status
@@ -32,8 +30,7 @@ has "same folder" 'why says it'
 becomes "$first" 'done'
 becomes "$second" 'done'
 run sluice status
-! grep -q 'same folder' out
-report $? 'over when one has ended'
+rule 'over when one has ended' not grep -q 'same folder' out
 run sluice down --wait
 
 rm -f go work/started
@@ -51,7 +48,6 @@ has 'lease:workspace' 'share_folder: false: the second one waits for the folder'
 rule 'and does not run' [ "$(wc -l <work/started)" = 1 ]
 : >go
 becomes "$first" 'done'
-becomes "$second" 'done'
-report $? 'it follows'
+rule 'it follows' becomes "$second" 'done'
 rule 'in that folder' [ "$(wc -l <work/started)" = 2 ]
 finish

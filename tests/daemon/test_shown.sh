@@ -44,11 +44,9 @@ all=$(printf "x $bad y")
 add -- sh -c ': "$1"' - "$all"
 ends "$id"
 run sluice list --json
-! steers out
-report $? 'as JSON nothing steers the terminal'
+rule 'as JSON nothing steers the terminal' not steers out
 value "$id" title >title
-! steers title
-report $? 'its title is clean'
+rule 'its title is clean' not steers title
 
 # What an agent prints as its last message, and what a run posts.
 printf 'echo "%s" >&2; printf "%%s\\n" "%s"; sluice bus post --type FACT "%s"; exit 3\n' "$all" "$all" "$all" >loud.sh
@@ -62,10 +60,8 @@ for command in "show $id" "show --json $id" "why $id" "logs $id" "bus read --tas
     'events --json --limit 100' status 'list' digest 'digest --html' 'graph'; do
     # shellcheck disable=SC2086 # words
     run sluice $command
-    ! steers out
-    report $? "sluice $command"
+    rule "sluice $command" not steers out
 done
 rule 'the log of the daemon is there' [ -s "$home/sluice.log" ]
-! steers "$home/sluice.log"
-report $? 'and steers nothing'
+rule 'and steers nothing' not steers "$home/sluice.log"
 finish

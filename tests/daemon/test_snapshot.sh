@@ -100,8 +100,7 @@ pace: {batch: unlimited, tick_s: 0, spawn_delay_s: 0}"
         "$SLUICE" cancel --now $("$SLUICE" list --ids --state starting,running) >/dev/null
         soon nothing_lives
     done
-    [ "$total" -ge "$ROUNDS" ]
-    report $? "$preset, seed $2: something was planned"
+    rule "$preset, seed $2: something was planned" [ "$total" -ge "$ROUNDS" ]
     stop_daemon
 }
 

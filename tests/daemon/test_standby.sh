@@ -154,8 +154,7 @@ becomes "$id" running
 kill -9 "$(in_b pid_of_daemon)"
 soon is_role "$home" active
 tell finish
-becomes "$id" 'done'
-report $? 'a marker that is made after the takeover is seen by the next daemon'
+rule 'a marker that is made after the takeover is seen by the next daemon' becomes "$id" 'done'
 rule 'so nothing is repeated' [ "$(cat rounds)" = 1 ]
 in_b "$SLUICE" up >/dev/null 2>&1
 in_b "$SLUICE" wait "$id" >/dev/null

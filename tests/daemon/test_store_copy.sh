@@ -80,8 +80,7 @@ exits 0 'a daemon starts on the copy'
 compare before after 'every task is as it was'
 rule 'a run that lived meanwhile lives' [ "$(value "$living" state)" = running ]
 tell go
-becomes "$living" 'done'
-report $? 'and its end is known'
+rule 'and its end is known' becomes "$living" 'done'
 run sluice logs "$living"
 prints 'went on' 'its log is there'
 rule 'it was begun once' [ "$(wc -l <begun)" = 1 ]
@@ -93,8 +92,7 @@ becomes "$id" 'done'
 rule 'numbers that were given are not given again' [ "${id#web-}" -gt "${last#web-}" ]
 rule 'events are numbered on' [ "$(last_event)" -gt "$last_event" ]
 "$SLUICE" release "$kept" >/dev/null
-becomes "$kept" 'done'
-report $? 'what was held goes on when it is let'
+rule 'what was held goes on when it is let' becomes "$kept" 'done'
 run sluice project show web --json
 rule 'projects are there' [ "$(field name) $(field prefix)" = 'web web' ]
 

@@ -25,8 +25,7 @@ tell go
 is_gone "$(shim_of "$ended" 1 2>/dev/null || echo 0)"
 run sluice up
 exits 0 'the next daemon starts'
-becomes "$ended" failed
-report $? 'a run that ended while no daemon was there is recorded'
+rule 'a run that ended while no daemon was there is recorded' becomes "$ended" failed
 run sluice show "$ended"
 has 'failed, exit code 6' 'with its code'
 rule 'a run that lives is adopted' [ "$(value "$living" state) $(shim_of "$living" 1)" = "running $shim" ]
@@ -39,8 +38,7 @@ rule 'and none was lost' sh -c '! grep -q lost=[1-9] out'
 
 command=$(tr '\0\n' '  ' <"$home/runs/$living/1/lock" | sed -n 's/.*command \([0-9]*\) .*/\1/p')
 kill -9 "$shim"
-appears "$living.2" started
-report $? 'a run whose shim was killed is lost, and queued again'
+rule 'a run whose shim was killed is lost, and queued again' appears "$living.2" started
 rule 'after what was left of it is gone' gone "$command"
 run sluice show "$living"
 has 'lost' 'and is never taken for a success'
@@ -53,8 +51,7 @@ command=$(tr '\0\n' '  ' <"$home/runs/$living/2/lock" | sed -n 's/.*command \([0
 kill -9 "$(pid_of_daemon)"
 kill -9 "$shim"
 run sluice up
-appears "$living.3" started
-report $? 'daemon and shim killed: the task runs again'
+rule 'daemon and shim killed: the task runs again' appears "$living.3" started
 rule 'daemon and shim killed: the old tree is gone first' gone "$command"
 rule 'daemon and shim killed: one run at a time' [ "$("$SLUICE" list --ids --state running,starting | wc -l)" = 1 ]
 run sluice cancel --now "$living"

@@ -46,8 +46,7 @@ hit=$id
 appears 'Rate limited, backing off globally limiter=account retry_after_secs=3000 consecutive_hits=1' "$log"
 report $? 'f131 a rate limit tells retry_after_secs and consecutive_hits'
 add --project web --kind ralph --agent bot 'wait for it'
-appears 'Rate limited, not selecting new loops limiter=account until=' "$log"
-report $? 'f131 and that nothing is selected, until when'
+rule 'f131 and that nothing is selected, until when' appears 'Rate limited, not selecting new loops limiter=account until=' "$log"
 run sluice why "$id"
 rule 'pain 2: what waits says for which account, and when it opens' grep -Eq "limiter .*'account'.*opens in" out
 "$SLUICE" cancel --now "$id" >/dev/null

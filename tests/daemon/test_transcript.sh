@@ -63,8 +63,7 @@ compare last out 'logs --tail: lines of the transcript'
 run sluice logs --tail 99 "$id"
 compare want out 'logs --tail: more than there are'
 run sluice logs --tail 0 "$id"
-[ ! -s out ]
-report $? 'logs --tail 0'
+rule 'logs --tail 0' [ ! -s out ]
 run sluice logs --json "$id"
 has '"text":"{\"type\":\"system\"' 'logs --json: the text of the log, as before'
 

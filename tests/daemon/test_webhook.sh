@@ -31,41 +31,35 @@ no_alert() {
 # --- what is sent ---------------------------------------------------------------------------------------
 
 add --project web --title 'paint the "door"' -- true
-posted '"kind":"done"'
-report $? 'a task that is done is posted'
+rule 'a task that is done is posted' posted '"kind":"done"'
 rule 'as the schema says' grep -qF -e "\"schema_version\":1,\"id\":\"$(id_of '"kind":"done"')\",\"seq\":" "$hook/log"
 rule 'with task, project and title' grep -qF -e "\"task\":\"$id\",\"project\":\"web\",\"title\":\"paint the \\\"door\\\"\"" "$hook/log"
 rule 'to the path of the URL, signed with the secret' grep -q '^204 POST /hook HTTP/1.1 good id=' "$hook/log"
 
 add --project web --retries 1 --title broken -- sh -c 'exit 7'
-posted '"kind":"failed"'
-report $? 'one that has failed, too'
+rule 'one that has failed, too' posted '"kind":"failed"'
 rule 'with its reason and the end of its last run' grep -q '"kind":"failed".*"attempt":2,"reason":"retries","message":"[^"]*7' "$hook/log"
 
 add --project web --hold -- true
 "$SLUICE" cancel "$id" >/dev/null
 add --project web --review -- true
-posted '"kind":"needs-person"'
-report $? 'one that waits for review needs a person'
+rule 'one that waits for review needs a person' posted '"kind":"needs-person"'
 rule 'and it says what to do' grep -qF -e "'sluice approve $id'" "$hook/log"
 "$SLUICE" approve "$id" >/dev/null
 posted "\"kind\":\"done\",\"text\":\"'$id' is done"
 
 add --project web -- /nowhere/at/all
-posted '"alert":"breaker:'
-report $? 'an open breaker needs a person'
+rule 'an open breaker needs a person' posted '"alert":"breaker:'
 "$SLUICE" cancel "$id" >/dev/null
 
 add --project web --group release -- true
-posted '"kind":"group-finished"'
-report $? 'a group that is finished is posted'
+rule 'a group that is finished is posted' posted '"kind":"group-finished"'
 rule 'with its counts' grep -qF -e '"group":{"name":"release","total":1,"done":1,"failed":0,"open":0}' "$hook/log"
 
 mkfifo go told
 add --project web --limiter anthropic -- sh -c "'$SLUICE' report --rate-limited 900 && echo told >'$tmp/told'; read -r word <'$tmp/go'"
 cat told >/dev/null
-posted '"kind":"limited"'
-report $? 'an account in a long backoff is posted'
+rule 'an account in a long backoff is posted' posted '"kind":"limited"'
 rule 'with its name and the time' grep -q '"kind":"limited".*"account":"anthropic","until":[0-9]' "$hook/log"
 "$SLUICE" limiter clear anthropic >/dev/null
 tell go
@@ -85,11 +79,9 @@ rule 'the secret is not in the configuration that is shown' [ "$(grep -c 'a secr
 for bad in 500 302 404 close half junk; do
     mode $bad
     add --project web --title "meets $bad" -- true
-    soon tried 2 $bad "meets $bad"
-    report $? "$bad is no acknowledgement: it is tried again"
+    rule "$bad is no acknowledgement: it is tried again" soon tried 2 $bad "meets $bad"
     mode 204
-    soon grep -qF -e "204 POST /hook HTTP/1.1 good id=$(id_of "meets $bad") " "$hook/log"
-    report $? "$bad: it arrives when the receiver is well again, with the same id"
+    rule "$bad: it arrives when the receiver is well again, with the same id" soon grep -qF -e "204 POST /hook HTTP/1.1 good id=$(id_of "meets $bad") " "$hook/log"
 done
 rule 'and each was acknowledged once' [ -z "$(ids 204 | sort | uniq -d)" ]
 
@@ -98,8 +90,7 @@ began=$(date +%s%3N)
 add --project web --title 'not now' -- true
 posted '"title":"not now"'
 mode 204
-soon grep -q '^204 .*"title":"not now"' "$hook/log"
-report $? 'a receiver that asks for time (Retry-After) gets it: it arrives then'
+rule 'a receiver that asks for time (Retry-After) gets it: it arrives then' soon grep -q '^204 .*"title":"not now"' "$hook/log"
 rule 'and not before' [ $(($(date +%s%3N) - began)) -ge 1000 ]
 rule 'nor is it tried in between' [ "$(posts '"title":"not now"')" = 2 ]
 
@@ -109,21 +100,17 @@ posted '"title":"put right"'
 mode 204
 run sluice notify test
 exits 0 'while that lasts a test goes through'
-soon grep -q '^204 .*"title":"put right"' "$hook/log"
-report $? 'and when it has worked nobody waits any longer'
+rule 'and when it has worked nobody waits any longer' soon grep -q '^204 .*"title":"put right"' "$hook/log"
 
 set_to notify.timeout_s=0.3
 mode hang
 add --project web --title 'meets hang' -- true
-soon tried 2 hang 'meets hang'
-report $? 'a receiver that hangs is given up in time, and tried again'
+rule 'a receiver that hangs is given up in time, and tried again' soon tried 2 hang 'meets hang'
 add --project web --title 'behind it' -- true
-becomes "$id" 'done'
-report $? 'and nothing waits for it: tasks go on'
+rule 'and nothing waits for it: tasks go on' becomes "$id" 'done'
 rule 'what is behind it waits for its turn' [ "$(posts 'behind it')" = 0 ]
 mode 204
-posted '"title":"behind it"'
-report $? 'until the first one was taken'
+rule 'until the first one was taken' posted '"title":"behind it"'
 soon grep -q '^204 .*"title":"behind it"' "$hook/log"
 
 # --- kill -9 --------------------------------------------------------------------------------------------
@@ -140,8 +127,7 @@ posted '"title":"killed in between"'
 kill -9 "$(pid_of_daemon)"
 mode 204
 "$SLUICE" up >/dev/null 2>&1
-soon grep -q '^204 .*"title":"killed in between"' "$hook/log"
-report $? 'killed between the post and its acknowledgement, the next daemon posts it again'
+rule 'killed between the post and its acknowledgement, the next daemon posts it again' soon grep -q '^204 .*"title":"killed in between"' "$hook/log"
 rule 'with the same id' [ "$(grep -F 'killed in between' "$hook/log" | sed 's/.* id=\([^ ]*\) .*/\1/' | sort -u | wc -l)" = 1 ]
 rule 'and what was acknowledged before is not posted again' [ -z "$(ids 204 | sort | uniq -d)" ]
 rule 'nothing else came' [ "$(ids 204 | wc -l)" = $((before + 1)) ]
@@ -165,22 +151,18 @@ soon tried 2 500 'over a restart'
 "$SLUICE" down --wait >/dev/null 2>&1
 mode 204
 start
-soon grep -q '^204 .*"title":"over a restart"' "$hook/log"
-report $? 'what was not acknowledged when the daemon ended is posted by the next one'
+rule 'what was not acknowledged when the daemon ended is posted by the next one' soon grep -q '^204 .*"title":"over a restart"' "$hook/log"
 rule 'still nothing twice' [ -z "$(ids 204 | sort | uniq -d)" ]
 
 # --- the end of patience --------------------------------------------------------------------------------
 
 mode 410
 add --project web --title 'gone' -- true
-soon alert_is webhook
-report $? '410: a person is told at once'
+rule '410: a person is told at once' soon alert_is webhook
 mode 204
 set_to "notify.webhook=$url/new"
-soon grep -q '^204 POST /hook/new .*"title":"gone"' "$hook/log"
-report $? 'a new URL is tried at once'
-soon no_alert webhook
-report $? 'and the alert is over'
+rule 'a new URL is tried at once' soon grep -q '^204 POST /hook/new .*"title":"gone"' "$hook/log"
+rule 'and the alert is over' soon no_alert webhook
 
 mode 410
 i=0
@@ -192,53 +174,43 @@ posted '"title":"many ' # whichever has ended first
 becomes "web-$((${id#web-} + 100))" 'done'
 mode 204
 set_to "notify.webhook=$url/newer"
-soon grep -q '^204 POST /hook/newer .*"title":"many 1"' "$hook/log"
-report $? 'also when hundreds of events wait'
+rule 'also when hundreds of events wait' soon grep -q '^204 POST /hook/newer .*"title":"many 1"' "$hook/log"
 soon grep -q '^204 POST /hook/newer .*"title":"many 100"' "$hook/log"
 soon no_alert webhook
 
 mode '500=too late' # that one alone: what is told of it has its own age
 set_to notify.give_up_s=1
 add --project web --title 'too late' -- true
-soon alert_is webhook:given-up
-report $? 'what nobody takes for notify.give_up_s is given up, with an alert'
+rule 'what nobody takes for notify.give_up_s is given up, with an alert' soon alert_is webhook:given-up
 set_to notify.give_up_s=3600
 mode 204
 add --project web --title 'in time' -- true
-soon grep -q '^204 .*"title":"in time"' "$hook/log"
-report $? 'what comes later is posted'
+rule 'what comes later is posted' soon grep -q '^204 .*"title":"in time"' "$hook/log"
 rule 'what was given up is not' [ "$(ids 204 | grep -cxF -e "$(id_of 'too late')")" = 0 ]
-soon no_alert webhook:given-up
-report $? 'and that alert is over, too'
-soon grep -q '^204 .*"alert":"webhook:given-up"' "$hook/log"
-report $? 'the receiver learns that it has missed something'
+rule 'and that alert is over, too' soon no_alert webhook:given-up
+rule 'the receiver learns that it has missed something' soon grep -q '^204 .*"alert":"webhook:given-up"' "$hook/log"
 
 mode 422
 add --project web --title 'bad one' -- true
 soon tried 8 422 'bad one'
-soon alert_is webhook:given-up
-report $? 'a message that is refused as such is given up after some tries'
+rule 'a message that is refused as such is given up after some tries' soon alert_is webhook:given-up
 mode 204
 add --project web --title 'good one' -- true
-soon grep -q '^204 .*"title":"good one"' "$hook/log"
-report $? 'and holds up nobody for longer'
+rule 'and holds up nobody for longer' soon grep -q '^204 .*"title":"good one"' "$hook/log"
 
 # --- secrets and other ways to reach it -----------------------------------------------------------------
 
 rm secret
 add --project web --title 'unsigned' -- true
-appears 'cannot read the secret' "$home/sluice.log"
-report $? 'a secret that cannot be read is said'
+rule 'a secret that cannot be read is said' appears 'cannot read the secret' "$home/sluice.log"
 rule 'and nothing goes out without a signature' [ "$(posts unsigned)" = 0 ]
 set_to notify.secret_file=
-posted '"title":"unsigned"'
-report $? 'without a secret it goes out unsigned'
+rule 'without a secret it goes out unsigned' posted '"title":"unsigned"'
 rule 'which the receiver sees' grep -q '^204 POST .* none id=.*"title":"unsigned"' "$hook/log"
 
 set_to "notify.webhook=unix:$hook/hook.sock:/by/socket"
 add --project web --title 'by a socket' -- true
-soon grep -q '^204 POST /by/socket .*"title":"by a socket"' "$hook/log"
-report $? 'unix: posts to a socket'
+rule 'unix: posts to a socket' soon grep -q '^204 POST /by/socket .*"title":"by a socket"' "$hook/log"
 
 set_to notify.webhook=
 add --project web --title 'to nobody' -- true
@@ -262,22 +234,17 @@ add --project web --title 'by https' -- true
 says_why() { # TEXT: why nothing reaches the webhook
     "$SLUICE" notify test 2>&1 | grep -qF -e "$1"
 }
-says_why "the certificate of '$tls' is not trusted"
-report $? 'https needs a certificate that is trusted'
+rule 'https needs a certificate that is trusted' says_why "the certificate of '$tls' is not trusted"
 rule 'else nothing is sent' [ "$(grep -c 'POST /secret' served)" = 0 ]
 set_to 'notify.https_command=curl --insecure'
-says_why "notify.https_command: '--insecure' is not supported any more"
-report $? 'an option of the former program that cannot be kept is refused'
+rule 'an option of the former program that cannot be kept is refused' says_why "notify.https_command: '--insecure' is not supported any more"
 set_to notify.https_command=curl "notify.ca_file=$tmp/cert.pem" "notify.webhook=https://localhost:${tls##*:}/secret-path"
-says_why "the certificate of 'localhost:${tls##*:}' is not trusted"
-report $? 'nor is the certificate of another host'
+rule 'nor is the certificate of another host' says_why "the certificate of 'localhost:${tls##*:}' is not trusted"
 set_to "notify.webhook=https://$tls/secret-path"
-appears '"title":"by https"' served
-report $? 'one that is trusted gets it'
+rule 'one that is trusted gets it' appears '"title":"by https"' served
 rule 'at its path' grep -qF -e 'POST /secret-path HTTP/1.1' served
 printf 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n' >&9
 add --project web --title 'by https again' -- true
-appears '"title":"by https again"' served
-report $? 'its status is the acknowledgement'
+rule 'its status is the acknowledgement' appears '"title":"by https again"' served
 exec 9>&-
 finish

@@ -79,8 +79,7 @@ done
 add -p pool -- true
 rule 'f065 with no free path a task waits' [ "$(value "$id" gate)" = lease:workspaces:pool ]
 for n in 1 2 3; do tell go$n; done
-becomes "$id" 'done'
-report $? 'f065 and starts when one is free'
+rule 'f065 and starts when one is free' becomes "$id" 'done'
 
 add -p pool -- sh -c 'pwd >>"$0"; exit 1' "$tmp/twice"
 becomes "$id" failed
@@ -147,8 +146,7 @@ rule 'work of a lost run is saved before it is tried again' \
     grep -qx 'WIP: saved before recovery' "$home/runs/$id/2/out.log"
 
 add -p web -- sh -c 'git rev-parse --git-dir; echo x >x; : >"$(git rev-parse --git-dir)/index.lock"; : >"$(git rev-parse --git-common-dir)/refs/heads/$SLUICE_BRANCH.lock"; test "$SLUICE_ATTEMPT" = 2'
-becomes "$id" 'done'
-report $? 'a lock that a killed git has left is no obstacle'
+rule 'a lock that a killed git has left is no obstacle' becomes "$id" 'done'
 
 # --- the cap ---------------------------------------------------------------------------------------
 
@@ -160,8 +158,7 @@ add -p cap -- true
 rule 'f065 no more worktrees than the project may have' [ "$(value "$id" gate)" = lease:workspaces:cap ]
 tell go1
 tell go2
-becomes "$id" 'done'
-report $? 'f065 the next one comes when a task is done'
+rule 'f065 the next one comes when a task is done' becomes "$id" 'done'
 
 # --- what cannot be --------------------------------------------------------------------------------
 
@@ -177,11 +174,9 @@ has "has no commit 'release'" 'a base that does not exist is said'
 git -C repo branch release
 commit repo later yes
 add -p rel -- sh -c 'test ! -e later'
-becomes "$id" 'done'
-report $? 'the project says which branch they come from'
+rule 'the project says which branch they come from' becomes "$id" 'done'
 add -p rel --base-branch main -- sh -c 'test -e later'
-becomes "$id" 'done'
-report $? 'a task may say another'
+rule 'a task may say another' becomes "$id" 'done'
 run sluice add -p web --workspace "$tmp/p1" -- true
 exits 2 'a wish for a path is nothing for a project with worktrees'
 add --hold -p web -- true

@@ -90,8 +90,7 @@ in_home2 becomes "$id" 'done'
 rule 'a path that another home uses is passed over' [ "$(cat "home2/runs/$id/1/out.log")" = "$tmp/plain" ]
 rule 'a folder outside of a repository is left as it was' [ -z "$(ls -A plain)" ]
 in_home2 add -p sub -- pwd
-in_home2 becomes "$id" 'done'
-report $? 'a folder in it is another one'
+rule 'a folder in it is another one' in_home2 becomes "$id" 'done'
 crash
 in_home2 add -p only -- pwd
 in_home2 becomes "$id" failed
@@ -101,8 +100,7 @@ start
 tell go
 becomes "$mine" 'done'
 in_home2 add -p only -- pwd
-in_home2 becomes "$id" 'done'
-report $? 'and it is free when the run is over'
+rule 'and it is free when the run is over' in_home2 becomes "$id" 'done'
 rule 'nothing stays in the repository' [ -z "$(find clone/.git -name '*sluice*')" ]
 
 # --- worktrees of another home ----------------------------------------------------------------------
@@ -140,8 +138,7 @@ is_away() { # who asks makes the daemon look
     run sluice status
     [ ! -e "$home/worktrees/$1" ]
 }
-soon is_away "$committed"
-report $? 'when the disk is short the worktree of failed work goes'
+rule 'when the disk is short the worktree of failed work goes' soon is_away "$committed"
 rule 'its commits stay' [ "$(git -C repo show "sluice/$committed:work")" = work ]
 rule 'what is not committed stays where it is' [ "$(cat "$home/worktrees/$loose/loose")" = loose ]
 rule 'what is committed on no branch stays, too' [ "$(cat "$home/worktrees/$detached/head")" = head ]

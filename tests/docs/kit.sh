@@ -169,8 +169,7 @@ step() {
     execute "$1" "$2"
     case $1 in
     sh)
-        [ "$status" = 0 ]
-        report $? "$page:$begin: $line"
+        rule "$page:$begin: $line" [ "$status" = 0 ]
         ;;
     console)
         [ "$status" = 0 ] || [ "$tolerant" = 1 ]
@@ -299,8 +298,7 @@ play_formula() { # FILE
 play_text() { # LINE FILE
     : >"$tmp/out"
     grep -nE '^ *(\$ |sluice |sudo |make |git )' "$2" >"$tmp/out"
-    [ ! -s "$tmp/out" ]
-    report $? "$page:$1: text has no commands"
+    rule "$page:$1: text has no commands" [ ! -s "$tmp/out" ]
 }
 
 play_json() { # LINE FILE
@@ -315,8 +313,7 @@ play() {
         ! is_exempt block "$top" || continue
         own=$(hooks_of instead "$top")
         if [ -n "$own" ]; then
-            "$own" "$block"
-            report $? "$page:$opened: $own"
+            rule "$page:$opened: $own" "$own" "$block"
         else
             "play_$kind" "$opened" "$block"
         fi
@@ -366,8 +363,7 @@ are() {
     shift
     for id; do
         "$SLUICE" show "$id" >"$tmp/out" 2>"$tmp/err"
-        in_state "$id" "$wanted"
-        report $? "$page: $id is $wanted"
+        rule "$page: $id is $wanted" in_state "$id" "$wanted"
     done
 }
 
@@ -419,8 +415,7 @@ check_text() {
     while IFS= read -r text <&4; do
         check_command "$text" | while IFS= read -r wrong; do printf '%s: %s\n' "$text" "$wrong"; done
     done 4<"$tmp/commands" >"$tmp/out"
-    [ ! -s "$tmp/out" ]
-    report $? "$page: the commands in the text exist"
+    rule "$page: the commands in the text exist" [ ! -s "$tmp/out" ]
 }
 
 # Hooks and exemptions that no command has used: the document has changed. An exemption is for one command or block.
@@ -430,8 +425,7 @@ check_used() {
         awk -F ' :: ' -v page="$page" '!/^#/ && $1 == page { print "exempt\t" $2 "\t" $3 }' "$exempt"
     } | grep -vxFf "$tmp/used" >"$tmp/out"
     grep '^exempt' "$tmp/used" | sort | uniq -d >>"$tmp/out"
-    [ ! -s "$tmp/out" ]
-    report $? "$page: has the commands that the test and exempt.txt name, and those of exempt.txt once"
+    rule "$page: has the commands that the test and exempt.txt name, and those of exempt.txt once" [ ! -s "$tmp/out" ]
 }
 
 played() {

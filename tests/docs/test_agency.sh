@@ -9,8 +9,7 @@ arrived() {
     drained
     are 'done' 1.1-recipe-model 1.2-recipe-list 1.3-recipe-photos
     are draft 1.4-units
-    [ "$(started codex)" = 2 ]
-    report $? 'what was running and what was queued has run'
+    rule 'what was running and what was queued has run' [ "$(started codex)" = 2 ]
     "$SLUICE" sling 1.4-units >/dev/null
     drained
     are 'done' 1.4-units
@@ -25,9 +24,7 @@ play
 drained
 says_that 'sluice import agency --agent codex --project app --dry-run' '4 would be added, 0 already, 0 skipped, 0 refused'
 says_that 'sluice import agency --agent codex --project app --settings' '4 added, 0 already, 0 skipped, 0 refused'
-[ "$(task_count 'done')" = 3 ]
-report $? 'the open cards of the board are done'
-[ "$(sort -u "$log"/*.cwd)" = "$HOME/src/app" ]
-report $? 'all of them run in the folder of the project'
+rule 'the open cards of the board are done' [ "$(task_count 'done')" = 3 ]
+rule 'all of them run in the folder of the project' [ "$(sort -u "$log"/*.cwd)" = "$HOME/src/app" ]
 prompted 'Recipe Photos' 'a card is a prompt'
 played

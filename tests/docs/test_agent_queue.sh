@@ -14,8 +14,7 @@ finished() {
     timeout "$patience" sh -c 'echo >"$1"; rm "$1"' - "$log/gate"
     drained
     are 'done' web-1
-    [ "$(cat "$log/web-1.1.cwd")" = "$HOME/src/web" ]
-    report $? 'in the folder of its project'
+    rule 'in the folder of its project' [ "$(cat "$log/web-1.1.cwd")" = "$HOME/src/web" ]
     prompted 'fix the failing test' 'a worker was told the prompt'
     run sluice show web-1
     has 'ok, by ada' 'show names the worker of the run'
@@ -28,8 +27,6 @@ says_that 'sluice list' ada
 says_that 'sluice import agent-queue --dry-run' '4 would be added, 0 already, 0 skipped, 0 refused'
 says_that 'sluice import agent-queue --settings' '4 added, 0 already, 0 skipped, 0 refused'
 are 'done' calm-heron brave-otter keen-lynx quick-wren
-[ "$("$SLUICE" project show --json weather-cli | first max_running)" = 2 ]
-report $? 'the project has its limit'
-[ "$(sort -u "$log"/weatherc-*.cwd)" = "$HOME/agent-queue-workspaces/weather-cli/main" ]
-report $? 'what came over runs in its workspace'
+rule 'the project has its limit' [ "$("$SLUICE" project show --json weather-cli | first max_running)" = 2 ]
+rule 'what came over runs in its workspace' [ "$(sort -u "$log"/weatherc-*.cwd)" = "$HOME/agent-queue-workspaces/weather-cli/main" ]
 played

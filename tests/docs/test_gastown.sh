@@ -21,8 +21,7 @@ arrived() {
     becomes ki-e1a.2 'done'
     are 'done' ki-e1a.1 ki-e1a.2
     are draft ki-e1a.3 ki-7pw
-    [ "$(started claude)" = 1 ]
-    report $? 'only what a polecat worked on has run'
+    rule 'only what a polecat worked on has run' [ "$(started claude)" = 1 ]
     prompted 'Draw the forecast' 'with its prompt'
     "$SLUICE" sling ki-e1a.3 ki-7pw >/dev/null
     drained
@@ -37,9 +36,7 @@ says_that 'bd ready' '2 added, 0 already, 1 skipped, 0 refused'
 are 'done' gt-abc gt-def
 [ "$(value gt-abc project)-$(value gt-abc priority)-$(value gt-def priority)" = gastown-90-100 ]
 report $? 'they belong to the project with their prefix, and have its priorities'
-[ "$(sort -u "$log"/ki-*.cwd) $(sort -u "$log"/gt-*.cwd)" = "$HOME/gt/kite/mayor/rig $HOME/gt/gastown" ]
-report $? 'each runs in the repository of its rig'
-[ "$("$SLUICE" config get limits.runs)" = unlimited ]
-report $? 'the settings of the town are applied'
+rule 'each runs in the repository of its rig' [ "$(sort -u "$log"/ki-*.cwd) $(sort -u "$log"/gt-*.cwd)" = "$HOME/gt/kite/mayor/rig $HOME/gt/gastown" ]
+rule 'the settings of the town are applied' [ "$("$SLUICE" config get limits.runs)" = unlimited ]
 prompted 'The gate sticks.' 'a bead is a prompt'
 played

@@ -12,8 +12,7 @@ play
 "$SLUICE" sling t-2 >/dev/null
 drained
 are 'done' t-2 t-3 t-4
-[ "$(value t-3 parent)-$(value t-4 parent)-$(value t-3 kind)" = t-2-t-2-spec ]
-report $? 'they are children of the plan'
+rule 'they are children of the plan' [ "$(value t-3 parent)-$(value t-4 parent)-$(value t-3 kind)" = t-2-t-2-spec ]
 prompted 'Write one task for each part of it into $SLUICE_SPAWN.' 'the plan'
 prompted 'Specify the API of the feature.' 'the first child'
 prompted 'Specify the page.' 'the second child'

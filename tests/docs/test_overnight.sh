@@ -33,8 +33,7 @@ says_that "git -C ~/src/web branch --list 'sluice/*'" sluice/web-2
 says_that 'sluice diff web-1' 'web-1'
 says_that 'sluice merge web-1' "web-1 merged into '"
 for id in web-1 web-2 web-3; do
-    [ "$(value $id attempt)-$(value $id failures)" = 2-0 ]
-    report $? "$id took two runs and no retry"
+    rule "$id took two runs and no retry" [ "$(value $id attempt)-$(value $id failures)" = 2-0 ]
     grep "^$id.1 " "$log/argv" | grep -qE -e '--allowedTools=Bash'
     report $? "$id may run commands"
     session=$("$SLUICE" show --json $id | first session)
@@ -42,10 +41,8 @@ for id in web-1 web-2 web-3; do
     report $? "$id resumed its session"
     branch=sluice/$id
     [ $id != web-1 ] || branch=HEAD # merged
-    [ "$(git -C "$HOME/src/web" log -1 --format=%s "$branch")" = "work of $id.2" ]
-    report $? "the branch of $id has its work"
-    [ "$(cat "$log/$id.1.cwd")" = "$(cat "$log/$id.2.cwd")" ]
-    report $? "$id continued in its worktree"
+    rule "the branch of $id has its work" [ "$(git -C "$HOME/src/web" log -1 --format=%s "$branch")" = "work of $id.2" ]
+    rule "$id continued in its worktree" [ "$(cat "$log/$id.1.cwd")" = "$(cat "$log/$id.2.cwd")" ]
 done
 prompted 'Make the tests of the parser pass.' 'the first task'
 prompted 'Write the missing pages of the manual.' 'the second task'

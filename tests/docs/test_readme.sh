@@ -27,12 +27,9 @@ first_agent() {
 first_prompt() {
     soon first_agent
     run=$(cut -d ' ' -f 1 "$log/argv")
-    becomes "${run%.*}" 'done'
-    report $? 'the first prompt is done'
-    [ "$(cat "$log/$run.cwd")" = "$HOME/src/web" ]
-    report $? 'the agent runs in the folder of the project'
-    [ "$("$SLUICE" config get agents.claude.failover)-$("$SLUICE" config get budget_usd)" = codex-20 ]
-    report $? 'the settings are in force'
+    rule 'the first prompt is done' becomes "${run%.*}" 'done'
+    rule 'the agent runs in the folder of the project' [ "$(cat "$log/$run.cwd")" = "$HOME/src/web" ]
+    rule 'the settings are in force' [ "$("$SLUICE" config get agents.claude.failover)-$("$SLUICE" config get budget_usd)" = codex-20 ]
     start_over
 }
 before 'sluice config set projects.site.path' first_prompt
@@ -45,21 +42,16 @@ after 'sluice merge site-1' merged
 before 'sluice config set projects.web.path' start_over
 play
 says_that 'sluice status' runs
-[ -s "$bin/opened" ]
-report $? 'the dashboard is opened in the browser'
+rule 'the dashboard is opened in the browser' [ -s "$bin/opened" ]
 says_that 'sluice logs -f t-1' 'all tests passed'
 says_that 'sluice list --all' t-2
 says_that 'sluice why t-1' 'done'
 says_that 'sluice digest' failed
 for id in web-1 web-2 web-3; do
-    becomes $id 'done'
-    report $? "$id is done"
-    [ "$(git -C "$HOME/src/web" log -1 --format=%s "sluice/$id")" = "work of $id.1" ]
-    report $? "the branch of $id has its work"
+    rule "$id is done" becomes $id 'done'
+    rule "the branch of $id has its work" [ "$(git -C "$HOME/src/web" log -1 --format=%s "sluice/$id")" = "work of $id.1" ]
 done
 prompted 'Make the tests of the parser pass.' 'the prompt of the first steps'
-grep -q sluice "$HOME/.claude.json"
-report $? 'claude knows the queue as a server of tools'
-[ -s "$HOME/work/night.svg" ]
-report $? 'the night is drawn'
+rule 'claude knows the queue as a server of tools' grep -q sluice "$HOME/.claude.json"
+rule 'the night is drawn' [ -s "$HOME/work/night.svg" ]
 played

@@ -21,11 +21,9 @@ exemptions() {
     [ "$(wc -l <out)" -le 5 ] && ! awk -F ' :: ' -v tested="$tested" '
         NF == 4 && (" " tested " ") ~ (" " $1 " ") && ($2 == "block" || $2 == "command") && $3 != "" && length($4) > 10 { next } { print "wrong: " $0 }' out | grep .
 }
-exemptions "$root/tests/docs/exempt.txt"
-report $? 'at most five blocks are exempt, each with its reason'
+rule 'at most five blocks are exempt, each with its reason' exemptions "$root/tests/docs/exempt.txt"
 { cat "$root/tests/docs/exempt.txt" && yes 'README.md :: command :: sluice status :: a reason that is long enough' | head -n 5; } >six
-! exemptions six
-report $? 'a sixth one is found'
+rule 'a sixth one is found' not exemptions six
 printf 'README.md :: command :: sluice status :: \n' >unfounded
 ! exemptions unfounded >/dev/null
 report $? 'so is one without a reason'
@@ -151,8 +149,7 @@ sluice add --formula greet --var name=you
 a --> b
 ```'
 exits 0 'a document that is right'
-[ "$(grep -c '^ok' out)" = 33 ]
-report $? 'each command is a result'
+rule 'each command is a result' [ "$(grep -c '^ok' out)" = 33 ]
 
 plays '```sh
 true
@@ -219,8 +216,7 @@ finds ':42: formula' name 'a formula with an unknown variable'
 finds ': the commands in the text exist' "there is no 'sluice nonsense'" 'a command in the text that does not exist'
 finds ': the commands in the text exist' "'sluice list' has no '--nonsense'" 'so with an option'
 finds ': the commands in the text exist' limits.rnus 'and with a setting'
-[ "$(grep -c '^not ok' out)" = 15 ]
-report $? 'and nothing else'
+rule 'and nothing else' [ "$(grep -c '^not ok' out)" = 15 ]
 plays '```
 true
 ```
@@ -279,8 +275,7 @@ instead "- run" seen
 instead "echo one" unseen
 play'
 finds ':1: unseen' '' 'something is done instead of playing a block, and may fail'
-[ "$(grep -c '^not ok' out)" = 1 ]
-report $? 'or not'
+rule 'or not' [ "$(grep -c '^not ok' out)" = 1 ]
 plays '```sh
 echo one
 ```' 'before "echo two" true; before "echo one" false; play; says_that "echo one" two'

@@ -15,8 +15,7 @@ printf 'all:\n\t@echo built $(VERSION)\n' >"$HOME/work/Makefile"
 awk 'BEGIN { print "project: web\ntasks:"; while (i++ < 16) print "  - run: \"true\"" }' >"$tmp/sixteen.yaml"
 "$SLUICE" add --draft --file "$tmp/sixteen.yaml" >/dev/null
 drafts_are_done() {
-    becomes web-17 'done'
-    report $? 'what is slung runs'
+    rule 'what is slung runs' becomes web-17 'done'
 }
 after 'sluice sling web-17' drafts_are_done
 play
@@ -25,16 +24,13 @@ says_that 'sluice sling web-17' 'web-17 slung: ready, in group-1'
 prompted 'make the login work' 'with its prompt'
 says_that 'sluice formula list' 'build, test and publish'
 says_that 'sluice formula show release' version
-becomes t-18 'done'
-report $? 'the first step'
-becomes t-19 held
-report $? 'the second one waits for a review'
+rule 'the first step' becomes t-18 'done'
+rule 'the second one waits for a review' becomes t-19 held
 prompted 'Publish 1.2 to stable.' 'and has the values of the variables'
 "$SLUICE" logs t-18 >"$tmp/out" 2>&1
 has 'built 1.2' 'so has the first one'
 "$SLUICE" approve t-19 >/dev/null
 are 'done' t-19
 "$SLUICE" sling web-1 --group evening >/dev/null
-appears 'evening: 1 done, 0 failed' "$bin/notified"
-report $? 'the command for groups is run when one closes'
+rule 'the command for groups is run when one closes' appears 'evening: 1 done, 0 failed' "$bin/notified"
 played

@@ -22,8 +22,7 @@ speak '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion"
     '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
     '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
 exits 0 'the end of the input ends it'
-[ "$(wc -l <out)" -eq 2 ]
-report $? 'one line for each request, none for a notification'
+rule 'one line for each request, none for a notification' [ "$(wc -l <out)" -eq 2 ]
 has '"protocolVersion":"2025-06-18"' 'initialize'
 has '"name":"queue_task"' 'tools/list'
 [ ! -s err ] && [ ! -S "$home/sluice.sock" ]
@@ -32,8 +31,7 @@ report $? 'no daemon was started for it'
 speak "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{$meta}}" 'junk' ''
 has '"resultType":"complete"' 'discover'
 has '"code":-32700' 'a line that is no JSON'
-[ "$(wc -l <out)" -eq 2 ]
-report $? 'an empty line is nothing'
+rule 'an empty line is nothing' [ "$(wc -l <out)" -eq 2 ]
 
 printf '{"jsonrpc":"2.0","id":7,"method":"ping"}' | timeout "$patience" "$SLUICE" mcp >out 2>err
 has '"id":7,"result":{}' 'the last line needs no newline'
@@ -51,8 +49,7 @@ start
 run sluice project add web
 speak "$(call 1 queue_task '{"argv":["sh","-c","echo hello; exit 0"],"project":"web","title":"first"}')"
 has '\"id\":\"web-1\"' 'queue_task'
-becomes web-1 'done'
-report $? 'the task runs'
+rule 'the task runs' becomes web-1 'done'
 speak "$(call 1 task_wait '{"tasks":["web-1"]}')" "$(call 2 task_status '{"task":"web-1"}')" \
     "$(call 3 task_log '{"task":"web-1"}')" "$(call 4 why '{"task":"1"}')" \
     "$(call 5 list_tasks '{"state":"done","limit":5}')" "$(call 6 status '{}')" \
@@ -79,15 +76,13 @@ line 8 '"isError":true' 'that says so'
 line 9 '"isError":true' 'bad input'
 line 10 'this is no run of Sluice' 'report_done outside of a run'
 line 11 '"text":"hello\n"' 'the log as a resource'
-grep -q '"id":12,"error":{"code":-32602' out
-report $? 'a resource that is not there'
+rule 'a resource that is not there' grep -q '"id":12,"error":{"code":-32602' out
 run sluice bus read --task web-1
 has 'well done' 'the message is on the bus'
 
 # Waiting: told by an event, with progress.
 told() { # TEXT 'what'
-    grep -qF -e "$1" answers
-    report $? "$2"
+    rule "$2" grep -qF -e "$1" answers
 }
 mkfifo to-server go
 "$SLUICE" mcp <to-server >answers 2>err &
@@ -95,12 +90,10 @@ server=$!
 exec 3>to-server
 add --project web -- sh -c "read -r word <'$tmp/go'"
 printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":\"w\",\"method\":\"tools/call\",\"params\":{\"name\":\"task_wait\",\"arguments\":{\"tasks\":[\"$id\"],\"timeout_s\":3600},\"_meta\":{\"progressToken\":\"t\"}}}" >&3
-appears "$id is" answers
-report $? 'progress'
+rule 'progress' appears "$id is" answers
 told '"progressToken":"t"' 'with its token'
 echo >go
-appears '"id":"w","result"' answers
-report $? 'the end of the task is told'
+rule 'the end of the task is told' appears '"id":"w","result"' answers
 told '\"ended\":true' 'as such'
 
 # An older client subscribes.
@@ -109,22 +102,18 @@ updates() { # N: so many of the task have come
 }
 add --project web --hold -- true
 printf '{"jsonrpc":"2.0","id":"s","method":"resources/subscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
-appears '"id":"s","result":{}' answers
-report $? 'resources/subscribe is answered'
+rule 'resources/subscribe is answered' appears '"id":"s","result":{}' answers
 "$SLUICE" release "$id" >/dev/null
-soon updates 1
-report $? 'and what happens to the task is told'
+rule 'and what happens to the task is told' soon updates 1
 becomes "$id" 'done'
 printf '{"jsonrpc":"2.0","id":"u","method":"resources/unsubscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
-appears '"id":"u","result":{}' answers
-report $? 'until resources/unsubscribe'
+rule 'until resources/unsubscribe' appears '"id":"u","result":{}' answers
 printf '{"jsonrpc":"2.0","id":"s2","method":"resources/subscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
 appears '"id":"s2","result":{}' answers
 "$SLUICE" down >/dev/null 2>&1
 before=$(grep -c '"notifications/resources/updated"' answers)
 start
-soon updates $((before + 1))
-report $? 'a daemon that comes back makes everything that is subscribed worth a look'
+rule 'a daemon that comes back makes everything that is subscribed worth a look' soon updates $((before + 1))
 
 # A daemon that goes away and comes back.
 add --project web -- sh -c "read -r word <'$tmp/go'"
@@ -133,8 +122,7 @@ appears '"progressToken":"u"' answers
 "$SLUICE" down >/dev/null 2>&1
 start
 echo >go
-appears '"id":"r","result"' answers
-report $? 'a restart of the daemon does not end a wait'
+rule 'a restart of the daemon does not end a wait' appears '"id":"r","result"' answers
 grep '"id":"r","result"' answers | grep -qF -e '\"ended\":true'
 report $? 'and the end of the task is told after it'
 exec 3>&-
@@ -146,8 +134,7 @@ exits 0 'the end of the input'
 add --project web -- tail -f /dev/null
 speak "$(call 1 task_wait "{\"tasks\":[\"$id\"],\"timeout_s\":600}")"
 exits 0 'the end of the input does not wait for a wait'
-[ ! -s out ]
-report $? 'which is not answered'
+rule 'which is not answered' [ ! -s out ]
 
 # Inside a run it is that run.
 mkfifo told
@@ -155,11 +142,9 @@ printf '%s\n' "$(call 1 add_children '{"children":[{"prompt":"x","agent":"nobody
     "$(call 3 report_done '{}')" "$(call 4 post_message '{"text":"from inside"}')" >"$tmp/inside"
 add --project web --until 'done' -- sh -c "'$SLUICE' mcp <'$tmp/inside' >'$tmp/inside.out' 2>&1; echo told >'$tmp/told'"
 cat told >/dev/null
-becomes "$id" 'done'
-report $? 'report_done ends a task with until: done'
+rule 'report_done ends a task with until: done' becomes "$id" 'done'
 cp inside.out out
 line 2 '"isError":false' 'report_usage'
 line 4 '"isError":false' 'post_message to the own task'
-grep -q '"id":1,.*"isError":true' out
-report $? 'children for an agent that is not there are refused'
+rule 'children for an agent that is not there are refused' grep -q '"id":1,.*"isError":true' out
 finish

@@ -115,8 +115,7 @@ find_roles
 first=$(head -n 1 "$tmp/pg/server/data/postmaster.pid")
 soon names_the_active_one
 kill -STOP "$first"
-names_it_all_the_time
-report $? 'a standby waits for no new connection to say who is active'
+rule 'a standby waits for no new connection to say who is active' names_it_all_the_time
 kill -CONT "$first"
 first=
 

@@ -45,14 +45,12 @@ exits 0 'install: exit code'
 has 'sluice down' 'the daemon that ran is replaced'
 has 'starts again after a crash' 'and says what this is good for'
 unit=$("$SLUICE" service status --json | first unit)
-is_of_service
-report $? 'the daemon is that of the service'
+rule 'the daemon is that of the service' is_of_service
 [ "$(daemon_pid)" != "$before" ] && [ "$(daemon_pid)" = "$(main_pid)" ]
 report $? 'it is another process, of the unit'
 kill -0 "$(cat pid)" && [ "$(value "$long" state)" = running ]
 report $? 'the run goes on'
-[ "$(value "$waiting" state)" = ready ]
-report $? 'and the queue is there'
+rule 'and the queue is there' [ "$(value "$waiting" state)" = ready ]
 run systemctl --user is-enabled "$unit"
 prints enabled 'the unit is enabled'
 run sluice service install --no-linger --json
@@ -61,15 +59,12 @@ has '"actions":[]' 'a second time there is nothing to do'
 # The point of it all.
 before=$(daemon_pid)
 kill -9 "$before"
-soon is_another "$before"
-report $? 'killed, it comes back by itself'
+rule 'killed, it comes back by itself' soon is_another "$before"
 kill -0 "$(cat pid)" && [ "$(value "$long" state)" = running ]
 report $? 'with the run'
 : >go
-becomes "$long" 'done'
-report $? 'which ends well'
-becomes "$waiting" 'done'
-report $? 'and the queue goes on'
+rule 'which ends well' becomes "$long" 'done'
+rule 'and the queue goes on' becomes "$waiting" 'done'
 run sluice service status
 exits 0 'status: exit code'
 has 'active, enabled, 1 restart' 'status: how often it was started again'
@@ -103,17 +98,14 @@ exits 0 'down: exit code'
 is_inactive() {
     [ "$(systemctl --user is-active "$unit" | tee "$tmp/out")" = inactive ]
 }
-soon is_inactive
-report $? 'a daemon that was stopped is not started again'
+rule 'a daemon that was stopped is not started again' soon is_inactive
 run sluice add --draft -- true
 exits 0 'add starts it'
-is_of_service
-report $? 'through the service'
+rule 'through the service' is_of_service
 run sluice down
 run sluice up
 exits 0 'so does up'
-is_of_service
-report $? 'through the service, too'
+rule 'through the service, too' is_of_service
 
 # What keeps it from starting is said at once.
 run sluice down
@@ -121,25 +113,19 @@ cp "$home/sluice.yaml" good.yaml
 printf 'limits: {rnus: 3}\n' >"$home/sluice.yaml"
 run sluice up
 exits 1 'a bad configuration: exit code'
-grep -q "could not start the daemon (exit code 1); see 'journalctl --user -u $unit'" err
-report $? 'a bad configuration: where to look'
+rule 'a bad configuration: where to look' grep -q "could not start the daemon (exit code 1); see 'journalctl --user -u $unit'" err
 cp good.yaml "$home/sluice.yaml"
-soon is_of_service
-report $? 'corrected, it starts by itself'
+rule 'corrected, it starts by itself' soon is_of_service
 
 run sluice service remove
 exits 0 'remove: exit code'
-kill -0 "$(cat pid)"
-report $? 'remove leaves the run alone'
-[ -z "$(find "$HOME/.config/systemd" -name "$unit")" ]
-report $? 'no file is left'
+rule 'remove leaves the run alone' kill -0 "$(cat pid)"
+rule 'no file is left' [ -z "$(find "$HOME/.config/systemd" -name "$unit")" ]
 run sluice service remove
 exits 0 'remove twice: exit code'
 run sluice up
 exits 0 'up works without the service'
-[ "$(value "$id" state)" = running ]
-report $? 'and finds the run'
+rule 'and finds the run' [ "$(value "$id" state)" = running ]
 : >go
-becomes "$id" 'done'
-report $? 'which ends well'
+rule 'which ends well' becomes "$id" 'done'
 finish

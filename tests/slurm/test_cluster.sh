@@ -13,8 +13,7 @@ trap 'exit 1' INT TERM HUP
 rule() {
     what=$1
     shift
-    "$@"
-    report $? "$what"
+    rule "$what" "$@"
 }
 
 run "$SLURM_CLUSTER" start "$cluster" MinJobAge=77 'PartitionName=more Nodes=n1' nonsense

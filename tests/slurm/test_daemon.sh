@@ -32,8 +32,7 @@ is() { # WANTED COMMAND...
 # --- one task -----------------------------------------------------------------------------------------------
 
 add --executor slurm --slurm partition=small --slurm cpus=2 -- sh -c 'echo "on $SLURMD_NODENAME"; echo "in $PWD"; read -r _ <go; exit 3'
-becomes "$id" running
-report $? 'a task runs on a node'
+rule 'a task runs on a node' becomes "$id" running
 appears 'on s1' "$home/runs/$id/1/out.log"
 run sluice show "$id"
 has 'node s1' 'show says on which'
@@ -55,16 +54,13 @@ becomes "$id" running
 reported() {
     "$SLUICE" show "$id" | grep -q '4711'
 }
-soon reported
-report $? 'a run on a node reports what it uses'
+rule 'a run on a node reports what it uses' soon reported
 posted() {
     "$SLUICE" bus read --task "$id" | grep -q half
 }
-soon posted
-report $? 'and posts messages'
+rule 'and posts messages' soon posted
 tell go
-becomes "$id" 'done'
-report $? 'and says that it is done'
+rule 'and says that it is done' becomes "$id" 'done'
 
 # --- order, limits, dependencies and loops stay Sluice's --------------------------------------------------------
 
@@ -77,14 +73,12 @@ done
 printf -- '- {name: last, run: "wc -l <diary >count", project: night, depends_on: [t1, t2, t3, t4, t5, t6]}\n' >>batch.yaml
 run sluice add -f batch.yaml
 exits 0 'a batch of a project whose runs are on Slurm'
-appears 12 count
-report $? 'what waits for all of it comes last'
+rule 'what waits for all of it comes last' appears 12 count
 peak=$(awk '$1 == "start" { if (++n > most) most = n } $1 == "end" { n-- } END { print most }' diary)
 rule 'its cap of two holds on the cluster' [ "$peak" -le 2 ]
 
 add --executor slurm --until 'done' -- sh -c 'echo x >>loops; [ "$(wc -l <loops)" -lt 3 ] || : >"$SLUICE_DONE"'
-becomes "$id" 'done'
-report $? 'a loop goes on until it says DONE'
+rule 'a loop goes on until it says DONE' becomes "$id" 'done'
 rule 'three iterations, three jobs' [ "$(wc -l <loops)" = 3 ]
 
 # --- a partition with a limit -----------------------------------------------------------------------------------
@@ -97,8 +91,7 @@ run sluice why "$id"
 has 'slurm:small' 'who finds no place on its partition waits here, and why says so'
 rule '… and has no job' is '' job_of "$id"
 tell go
-becomes "$id" 'done'
-report $? 'the next one goes when there is room'
+rule 'the next one goes when there is room' becomes "$id" 'done'
 
 # --- pending in Slurm -------------------------------------------------------------------------------------------
 
@@ -106,14 +99,11 @@ add --executor slurm --slurm options=--begin=now+1hour -- sh -c 'echo ran >>neve
 waits() {
     "$SLUICE" why "$id" | grep -q 'pending in Slurm: BeginTime'
 }
-soon waits
-report $? 'why says what Slurm says'
+rule 'why says what Slurm says' soon waits
 rule 'it is starting, however long that takes' is starting value "$id" state
 run sluice cancel "$id"
-becomes "$id" canceled
-report $? 'what waits in Slurm is canceled at once'
-soon is CANCELLED job "$id" State
-report $? 'with its job'
+rule 'what waits in Slurm is canceled at once' becomes "$id" canceled
+rule 'with its job' soon is CANCELLED job "$id" State
 
 # --- what people do in Slurm ------------------------------------------------------------------------------------
 
@@ -121,8 +111,7 @@ add --executor slurm -- sh -c 'echo "$SLUICE_RUN" >>begun; read -r _ <go'
 becomes "$id" running
 appears "$id.1" begun
 scancel "$(job_of "$id")"
-appears "$id.2" begun
-report $? 'a job that is cancelled in Slurm is lost, and the task runs again'
+rule 'a job that is cancelled in Slurm is lost, and the task runs again' appears "$id.2" begun
 run sluice show "$id"
 has 'cancelled in Slurm' 'show says so'
 rule 'it is no failure of the task' [ "$(value "$id" losses)" = 1 ]
@@ -133,8 +122,7 @@ add --executor slurm --slurm partition=nowhere -- true
 refused() {
     "$SLUICE" why "$id" | grep -qi 'invalid partition'
 }
-soon refused
-report $? 'what Slurm refuses is told in its words'
+rule 'what Slurm refuses is told in its words' soon refused
 run sluice cancel "$id"
 
 # --- the controller ---------------------------------------------------------------------------------------------
@@ -144,14 +132,12 @@ add --executor slurm -- sh -c 'echo "$SLUICE_RUN" >>begun'
 away() {
     "$SLUICE" why "$id" | grep -q again
 }
-soon away
-report $? 'without a controller a task waits, and why says so'
+rule 'without a controller a task waits, and why says so' soon away
 kill -9 "$(pid_of_daemon)"
 run sluice up
 exits 0 'a daemon starts without a controller'
 "$SLURM_CLUSTER" start-part "$SLUICE_TEST_SLURM" ctld
-becomes "$id" 'done'
-report $? 'when it is there again the task runs'
+rule 'when it is there again the task runs' becomes "$id" 'done'
 rule 'once' [ "$(grep -c "^$id" begun)" = 1 ]
 
 # --- doctor -----------------------------------------------------------------------------------------------------

@@ -25,16 +25,13 @@ retry: {failed: {max: 0}}'
 start
 
 add -- sh -c 'echo fine'
-becomes "$id" 'done'
-report $? 'a run that needs less is fine'
+rule 'a run that needs less is fine' becomes "$id" 'done'
 # tail keeps what it has read until there is a line.
 add -- sh -c 'head -c 200000000 /dev/zero | tail -n 1 >/dev/null; exit 5'
-becomes "$id" failed
-report $? 'a run whose process was killed for memory has failed'
+rule 'a run whose process was killed for memory has failed' becomes "$id" failed
 # The whole of it: the shell itself grows, and the kernel takes it.
 add -- awk 'BEGIN { for (i = 0; ; i++) a[i] = i " padding padding padding padding padding padding" }'
-becomes "$id" failed
-report $? 'a command that is killed for memory has failed'
+rule 'a command that is killed for memory has failed' becomes "$id" failed
 run sluice show "$id"
 has memory 'and show says why'
 rule "it is a failure of the task, not lost" [ "$(value "$id" losses)" = 0 ]
