@@ -60,6 +60,8 @@ thread=\$(sed -n 's/.*"thread_id":"\([^"]*\)".*/\1/p' "\$TMPDIR/first")
 echo 'And now the rest.' | $(command -v codex) exec --json --skip-git-repo-check resume "\$thread" -
 END
 chmod +x bin/codex
+# A sandbox shows the program of the agent; where the home is in /tmp, not the client that this one calls.
+"$SLUICE" config set "agents.codex.sandbox_read=$(dirname "$(dirname "$(command -v codex)")")" >/dev/null
 PATH=$tmp/bin:$PATH
 start
 : >"$stub/requests"
