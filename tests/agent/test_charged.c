@@ -386,15 +386,15 @@ TEST(what_is_reported_twice_counts_once) {
 }
 
 TEST(every_recording_is_in_the_table) {
-    static const char *const agents[] = { "claude", "codex", "copilot", "gemini", "opencode" };
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+    const char *agent;
+    for (size_t i = 0; (agent = agent_builtin(i)); i++) {
         char path[512];
-        (void)snprintf(path, sizeof(path), "%s/%s", FOLDER, agents[i]);
+        (void)snprintf(path, sizeof(path), "%s/%s", FOLDER, agent);
         DIR *folder = opendir(path);
         assert_non_null(folder);
         for (struct dirent *entry; (entry = readdir(folder));)
             if (entry->d_name[0] != '.')
-                (void)run_find(agents[i], entry->d_name);
+                (void)run_find(agent, entry->d_name);
         (void)closedir(folder);
     }
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "agent/preflight.h"
+#include "agent/transcript.h"
 #include "harness/test.h"
 #include "os/files.h"
 #include "told.h"
@@ -442,6 +443,8 @@ TEST(of_a_plain_program_the_exit_code_is_the_word) {
     expect_result(&outcome, AGENT_CANCELLED);
 }
 
+#define TABLES_OF_AGENTS 5 /* in docs/agents.md */
+
 /* The recipe in CONTRIBUTING: a step that was forgotten is found here. */
 TEST(every_builtin_agent_is_whole_and_documented) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
@@ -453,11 +456,25 @@ TEST(every_builtin_agent_is_whole_and_documented) {
         _cleanup_(strbuf_finish) struct strbuf row = STRBUF_INIT, folder = STRBUF_INIT,
                                                words = STRBUF_INIT;
         strbuf_printf(&row, "\n| `%s` | ", name);
-        if (!strstr(strbuf_text(&page), strbuf_text(&row)))
-            fail_msg("docs/agents.md has no row for '%s'", name);
+        size_t rows = 0;
+        for (const char *at = strbuf_text(&page); (at = strstr(at, strbuf_text(&row))); at++)
+            rows++;
+        if (rows != TABLES_OF_AGENTS)
+            fail_msg("docs/agents.md has a row for '%s' in %zu of its %d tables of agents", name,
+                     rows, TABLES_OF_AGENTS);
         strbuf_printf(&folder, "%s/tests/fixtures/agents/%s", SOURCE_ROOT, name);
         if (access(strbuf_text(&folder), R_OK) < 0)
-            fail_msg("there are no recorded runs of '%s'", name);
+            fail_msg("there are no recorded runs of '%s' in tests/fixtures/agents", name);
+        strbuf_clear(&folder);
+        strbuf_printf(&folder, "%s/tests/fuzz/corpus/agent_%s", SOURCE_ROOT, name);
+        if (access(strbuf_text(&folder), R_OK) < 0)
+            fail_msg("'%s' has no fuzz target: tests/fuzz", name);
+        struct transcript *transcript = transcript_new(adapter, TRANSCRIPT_PLAIN);
+        if (!transcript)
+            fail_msg("'%s' has no transcript", name);
+        transcript_free(transcript);
+        if (!agent_paths(adapter)->path)
+            fail_msg("'%s' has no paths: it would not work in a sandbox", name);
         if (agent_command(adapter, &(struct agent_launch){ 0 }, &words) == 0)
             fail_msg("'%s' has no command", name);
         if (!agent_put_login(adapter, name, &folder) || !agent_preflight(adapter))

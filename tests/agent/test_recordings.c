@@ -158,18 +158,18 @@ static size_t last_word_end(const struct recording *r, size_t from, size_t *ret_
         *ret_start = 0;
         return from == 0 && close ? (size_t)(close - bytes) + 2 : SIZE_MAX;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        const char *found =
-            strcmp(words[i][0], r->agent) == 0 ? strstr(bytes + from, words[i][1]) : NULL;
-        if (!found)
-            continue;
-        const char *start = found;
-        while (start > bytes && start[-1] != '\n')
-            start--;
-        *ret_start = (size_t)(start - bytes);
-        return (size_t)(strchrnul(found, '\n') - bytes);
-    }
-    return SIZE_MAX;
+    size_t i = 0;
+    while (i < ARRAY_SIZE(words) && strcmp(words[i][0], r->agent) != 0)
+        i++;
+    if (i == ARRAY_SIZE(words))
+        fail_msg("say how '%s' marks its last word", r->agent);
+    const char *found = strstr(bytes + from, words[i][1]), *start = found;
+    if (!found)
+        return SIZE_MAX;
+    while (start > bytes && start[-1] != '\n')
+        start--;
+    *ret_start = (size_t)(start - bytes);
+    return (size_t)(strchrnul(found, '\n') - bytes);
 }
 
 /* With the exit code that looks best. */
@@ -251,23 +251,28 @@ TEST(junk_is_survived) {
 /* --- the table ------------------------------------------------------------------------------------ */
 
 TEST(every_recording_is_in_the_table) {
-    static const char *const agents[] = {
-        "acp", "claude", "codex", "copilot", "gemini", "opencode"
-    };
     _cleanup_(strbuf_finish) struct strbuf table = STRBUF_INIT;
     struct error err = { 0 };
     assert_int_equal(file_read(FOLDER "/expected.txt", 1024 * 1024, &table, &err), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+    const char *agent;
+    for (size_t i = 0; (agent = recorded_agent(i)); i++) {
         char path[512], row[512];
-        (void)snprintf(path, sizeof(path), "%s/%s", FOLDER, agents[i]);
+        (void)snprintf(path, sizeof(path), "%s/%s", FOLDER, agent);
         DIR *folder = opendir(path);
         assert_non_null(folder);
         for (struct dirent *entry; (entry = readdir(folder));) {
-            (void)snprintf(row, sizeof(row), "\n%s %s ", agents[i], entry->d_name);
+            (void)snprintf(row, sizeof(row), "\n%s %s ", agent, entry->d_name);
             if (entry->d_name[0] != '.' && !strstr(strbuf_text(&table), row))
-                fail_msg("tests/fixtures/agents/%s/%s has no line in expected.txt", agents[i],
+                fail_msg("tests/fixtures/agents/%s/%s has no line in expected.txt", agent,
                          entry->d_name);
         }
         (void)closedir(folder);
     }
+    DIR *all = opendir(FOLDER);
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        if (entry->d_name[0] != '.' && !strchr(entry->d_name, '.')
+            && !agent_adapter_find(entry->d_name))
+            fail_msg("tests/fixtures/agents/%s: AGENT_ADAPTERS has no '%s'", entry->d_name,
+                     entry->d_name);
+    (void)closedir(all);
 }

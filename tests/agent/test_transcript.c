@@ -17,7 +17,6 @@
 #define RECORDINGS  SOURCE_ROOT "/tests/fixtures/agents"
 #define TRANSCRIPTS SOURCE_ROOT "/tests/fixtures/transcripts"
 
-static const char *const agents[] = { "acp", "claude", "codex", "copilot", "gemini", "opencode" };
 static bool writes;
 
 /* In pieces of `piece` bytes. */
@@ -76,12 +75,12 @@ static void add_scene(const char *agent, const char *scene, const struct strbuf 
 }
 
 TEST(every_recording_reads_as_it_was_approved) {
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+    for (size_t i = 0; recorded_agent(i); i++) {
         _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, before = STRBUF_INIT;
         char path[512];
         struct error err = { 0 };
-        each_recording(agents[i], add_scene, &now);
-        (void)snprintf(path, sizeof(path), TRANSCRIPTS "/%s.txt", agents[i]);
+        each_recording(recorded_agent(i), add_scene, &now);
+        (void)snprintf(path, sizeof(path), TRANSCRIPTS "/%s.txt", recorded_agent(i));
         if (writes)
             assert_int_equal(file_write(path, strbuf_text(&now), now.length, &err), 0);
         read_file(path, &before);
@@ -106,8 +105,8 @@ static void cut_scene(const char *agent, const char *scene, const struct strbuf 
 }
 
 TEST(the_pieces_do_not_matter) {
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
-        each_recording(agents[i], cut_scene, NULL);
+    for (size_t i = 0; recorded_agent(i); i++)
+        each_recording(recorded_agent(i), cut_scene, NULL);
 }
 
 #define CLAUDE_TOOL                                                                                \
@@ -460,8 +459,8 @@ static void mutate_scene(const char *agent, const char *scene, const struct strb
 }
 
 TEST(junk_is_survived) {
-    for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
-        each_recording(agents[i], mutate_scene, NULL);
+    for (size_t i = 0; recorded_agent(i); i++)
+        each_recording(recorded_agent(i), mutate_scene, NULL);
 }
 
 /* Feeds `times` times the same, and returns how much came out in all. No piece gives more than a megabyte. */

@@ -13,6 +13,11 @@
 #include "agent/agent.h"
 #include "base/macros.h"
 
+/* Whose runs are recorded in tests/fixtures/agents: every agent that needs no configuration, and acp. NULL behind the last. */
+static inline const char *recorded_agent(size_t index) {
+    return index == 0 ? "acp" : agent_builtin(index - 1);
+}
+
 #define TOLD_NOW INT64_C(1794711600000) /* 2026-11-15T03:00:00Z */
 
 struct told {
