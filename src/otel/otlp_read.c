@@ -9,22 +9,36 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "otel/otlp_value.h"
+#include "base/macros.h"
 
-#define VALUE_MAX 1e15 /* of one number: more is a mistake of somebody */
+#define VALUE_MAX       1e15 /* of one number: more is a mistake of the client */
+#define NUMBER_TEXT_MAX 64u
+#define COST_METRIC     "claude_code.cost.usage"
+#define ATTRIBUTES_MAX  128u /* more are ignored */
 
-/* What is counted; tokens as the agent tells them apart. */
 enum quantity { INPUT, CACHE_READ, CACHE_WRITE, OUTPUT, COST, QUANTITY_MAX };
+static const struct {
+    const char *type;      /* of the counter of tokens */
+    const char *attribute; /* of an event */
+} quantities[] = {
+    [INPUT] = { "input", "input_tokens" },
+    [CACHE_READ] = { "cacheRead", "cache_read_tokens" },
+    [CACHE_WRITE] = { "cacheCreation", "cache_creation_tokens" },
+    [OUTPUT] = { "output", "output_tokens" },
+    [COST] = { NULL, "cost_usd" },
+};
+_Static_assert(ARRAY_SIZE(quantities) == QUANTITY_MAX, "a quantity has no names");
 
 struct amounts {
     double sum[QUANTITY_MAX];
-    bool is_told[QUANTITY_MAX];
+    bool is_reported[QUANTITY_MAX];
 };
 
 /* One counter. */
@@ -39,7 +53,7 @@ struct series {
 struct otlp_meter {
     struct otlp_usage before;
     struct amounts deltas;  /* of counters, since `before` */
-    struct amounts settled; /* of cumulative counters that have begun anew */
+    struct amounts settled; /* of cumulative counters that were reset */
     struct series *series;
     size_t series_count, series_capacity;
     struct amounts events; /* since `before` */
@@ -47,36 +61,113 @@ struct otlp_meter {
     size_t seen_count;     /* ever */
 };
 
+/* --- values: invalid ones count as missing ---------------------------------------------------- */
+
+static bool parse_text(const char *text, double *ret_number) {
+    size_t length = strlen(text);
+    char *end = NULL;
+    /* Neither blanks nor the words and hexadecimal numbers that strtod would take. */
+    if (length == 0 || length > NUMBER_TEXT_MAX || strspn(text, "0123456789+-.eE") != length)
+        return false;
+    double number = strtod(text, &end);
+    if (*end != '\0' || !isfinite(number))
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+static bool number_of(const json_t *value, double *ret_number) {
+    if (json_is_string(value))
+        return parse_text(json_string_value(value), ret_number);
+    if (!json_is_number(value) || !isfinite(json_number_value(value)))
+        return false;
+    *ret_number = json_number_value(value);
+    return true;
+}
+
+static uint64_t u64_of(const json_t *value) {
+    if (json_is_integer(value))
+        return json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+    const char *text = json_string_value(value);
+    size_t length = text ? strlen(text) : 0;
+    if (length == 0 || length > 20 || strspn(text, "0123456789") != length)
+        return 0;
+    errno = 0;
+    unsigned long long number = strtoull(text, NULL, 10);
+    return errno ? 0 : number;
+}
+
+static size_t attribute_count(const json_t *attributes) {
+    size_t count = json_array_size(attributes);
+    return count < ATTRIBUTES_MAX ? count : ATTRIBUTES_MAX;
+}
+
+static const json_t *attribute_find(const json_t *attributes, const char *name) {
+    for (size_t i = 0; i < attribute_count(attributes); i++) {
+        const json_t *attribute = json_array_get(attributes, i);
+        const char *key = json_string_value(json_object_get(attribute, "key"));
+        if (key && strcmp(key, name) == 0)
+            return json_object_get(attribute, "value");
+    }
+    return NULL;
+}
+
+static const char *attribute_text(const json_t *attributes, const char *name) {
+    return json_string_value(json_object_get(attribute_find(attributes, name), "stringValue"));
+}
+
+/* The member that holds the value, whichever it is. */
+static const json_t *plain_value(const json_t *value) {
+    static const char *const members[] = { "stringValue", "intValue", "doubleValue", "boolValue" };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const json_t *plain = json_object_get(value, members[i]);
+        if (plain)
+            return plain;
+    }
+    return NULL;
+}
+
+static uint64_t hash_value(const json_t *value) {
+    double number = 0;
+    if (json_is_string(value))
+        return hash_bytes(json_string_value(value), json_string_length(value));
+    if (number_of(value, &number))
+        return hash_bytes(&number, sizeof(number));
+    return json_is_true(value) ? 1 : 2;
+}
+
+static uint64_t attributes_hash(const json_t *attributes) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < attribute_count(attributes); i++) {
+        const json_t *attribute = json_array_get(attributes, i);
+        const json_t *key = json_object_get(attribute, "key");
+        const json_t *value = plain_value(json_object_get(attribute, "value"));
+        if (json_is_string(key))
+            sum += hash_mix(hash_value(key), value ? hash_value(value) : 0);
+    }
+    return sum;
+}
+
+/* --- counters -------------------------------------------------------------------------------- */
+
 static void add(struct amounts *to, enum quantity quantity, double value) {
     to->sum[quantity] += value;
-    to->is_told[quantity] = true;
+    to->is_reported[quantity] = true;
 }
 
 static bool is_sane(double value) {
     return value >= 0 && value <= VALUE_MAX;
 }
 
-/* --- counters -------------------------------------------------------------------------------- */
-
-static bool quantity_of(const char *metric, const json_t *attributes, enum quantity *ret) {
-    static const struct {
-        const char *type;
-        enum quantity quantity;
-    } types[] = { { "input", INPUT },
-                  { "cacheRead", CACHE_READ },
-                  { "cacheCreation", CACHE_WRITE },
-                  { "output", OUTPUT } };
-    const char *type = otlp_attribute_text(attributes, "type");
-    if (strcmp(metric, "claude_code.cost.usage") == 0) {
-        *ret = COST;
-        return true;
-    }
-    for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
-        if (strcmp(type, types[i].type) == 0) {
-            *ret = types[i].quantity;
-            return true;
-        }
-    return false;
+/* QUANTITY_MAX: not one that is counted here. */
+static enum quantity quantity_of(const char *metric, const json_t *attributes) {
+    const char *type = attribute_text(attributes, "type");
+    enum quantity quantity = 0;
+    if (strcmp(metric, COST_METRIC) == 0)
+        return COST;
+    while (quantity < COST && !(type && strcmp(type, quantities[quantity].type) == 0))
+        quantity++;
+    return quantity < COST ? quantity : QUANTITY_MAX;
 }
 
 /* NULL: there are too many. */
@@ -115,14 +206,14 @@ static void read_point(struct otlp_meter *m, const char *metric, const json_t *p
                        bool is_cumulative) {
     const json_t *attributes = json_object_get(point, "attributes");
     const json_t *whole = json_object_get(point, "asInt");
-    enum quantity quantity;
+    enum quantity quantity = quantity_of(metric, attributes);
     double value = 0;
-    if (!otlp_value_number(whole ? whole : json_object_get(point, "asDouble"), &value)
-        || !is_sane(value) || !quantity_of(metric, attributes, &quantity))
+    if (!number_of(whole ? whole : json_object_get(point, "asDouble"), &value) || !is_sane(value)
+        || quantity == QUANTITY_MAX)
         return;
-    uint64_t start = otlp_value_u64(json_object_get(point, "startTimeUnixNano"));
-    uint64_t time = otlp_value_u64(json_object_get(point, "timeUnixNano"));
-    uint64_t key = hash_mix(quantity, otlp_attributes_hash(attributes));
+    uint64_t start = u64_of(json_object_get(point, "startTimeUnixNano"));
+    uint64_t time = u64_of(json_object_get(point, "timeUnixNano"));
+    uint64_t key = hash_mix(quantity, attributes_hash(attributes));
     struct series *s = find_series(m, key, quantity, is_cumulative);
     if (!s)
         return;
@@ -150,8 +241,7 @@ static void read_metric(struct otlp_meter *m, const json_t *metric) {
     int temporality = temporality_of(sum);
     const json_t *points = json_object_get(sum, "dataPoints");
     if (!name || temporality == 0
-        || (strcmp(name, "claude_code.token.usage") != 0
-            && strcmp(name, "claude_code.cost.usage") != 0))
+        || (strcmp(name, "claude_code.token.usage") != 0 && strcmp(name, COST_METRIC) != 0))
         return;
     for (size_t i = 0; i < json_array_size(points); i++)
         read_point(m, name, json_array_get(points, i), temporality == 2);
@@ -162,7 +252,7 @@ static void read_metric(struct otlp_meter *m, const json_t *metric) {
 static bool is_request(const json_t *record, const json_t *attributes) {
     const char *name = json_string_value(json_object_get(record, "eventName"));
     if (!name)
-        name = otlp_attribute_text(attributes, "event.name");
+        name = attribute_text(attributes, "event.name");
     if (!name)
         name = json_string_value(json_object_get(json_object_get(record, "body"), "stringValue"));
     return name
@@ -171,10 +261,10 @@ static bool is_request(const json_t *record, const json_t *attributes) {
 
 /* True: it came before. One that has neither time nor number cannot be recognised. */
 static bool is_repeated(struct otlp_meter *m, const json_t *record, const json_t *attributes) {
-    uint64_t time = otlp_value_u64(json_object_get(record, "timeUnixNano"));
-    if (time == 0 && !otlp_attribute(attributes, "event.sequence"))
+    uint64_t time = u64_of(json_object_get(record, "timeUnixNano"));
+    if (time == 0 && !attribute_find(attributes, "event.sequence"))
         return false;
-    uint64_t hash = hash_mix(time, otlp_attributes_hash(attributes));
+    uint64_t hash = hash_mix(time, attributes_hash(attributes));
     size_t kept = m->seen_count < OTLP_EVENTS_MAX ? m->seen_count : OTLP_EVENTS_MAX;
     for (size_t i = 0; i < kept; i++)
         if (m->seen[i] == hash)
@@ -186,21 +276,14 @@ static bool is_repeated(struct otlp_meter *m, const json_t *record, const json_t
 }
 
 static void read_record(struct otlp_meter *m, const json_t *record) {
-    static const struct {
-        const char *name;
-        enum quantity quantity;
-    } members[] = { { "input_tokens", INPUT },
-                    { "cache_read_tokens", CACHE_READ },
-                    { "cache_creation_tokens", CACHE_WRITE },
-                    { "output_tokens", OUTPUT },
-                    { "cost_usd", COST } };
     const json_t *attributes = json_object_get(record, "attributes");
     if (!is_request(record, attributes) || is_repeated(m, record, attributes))
         return;
-    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+    for (enum quantity i = 0; i < QUANTITY_MAX; i++) {
         double value = 0;
-        if (otlp_attribute_number(attributes, members[i].name, &value) && is_sane(value))
-            add(&m->events, members[i].quantity, value);
+        if (number_of(plain_value(attribute_find(attributes, quantities[i].attribute)), &value)
+            && is_sane(value))
+            add(&m->events, i, value);
     }
 }
 
@@ -215,7 +298,7 @@ static const struct levels levels_of[] = {
     [OTLP_METRICS] = { "resourceMetrics", "scopeMetrics", "metrics", read_metric },
     [OTLP_LOGS] = { "resourceLogs", "scopeLogs", "logRecords", read_record },
 };
-_Static_assert(sizeof(levels_of) / sizeof(*levels_of) == OTLP_SIGNAL_MAX, "a signal has no levels");
+_Static_assert(ARRAY_SIZE(levels_of) == OTLP_SIGNAL_MAX, "a signal has no levels");
 
 static void read_tree(struct otlp_meter *m, const struct levels *l, const json_t *resources) {
     for (size_t i = 0; i < json_array_size(resources); i++) {
@@ -249,24 +332,16 @@ int otlp_meter_read(struct otlp_meter *m, enum otlp_signal signal, const char *b
 
 /* --- the sum --------------------------------------------------------------------------------- */
 
-static struct amounts counted(const struct otlp_meter *m) {
-    struct amounts all = m->settled;
-    for (size_t i = 0; i < m->series_count; i++)
-        if (m->series[i].is_cumulative)
-            add(&all, m->series[i].quantity, m->series[i].value);
-    return all;
-}
-
-/* Tokens, or millionths of a dollar; -1: none of these was told. */
-static int64_t sum_of(const struct amounts *amounts, const enum quantity *which, size_t count) {
+/* Tokens, or millionths of a dollar, over a set of quantities (bit 1 << enum quantity); -1: none was reported. */
+static int64_t sum_of(const struct amounts *amounts, unsigned which) {
     double sum = 0;
-    bool is_told = false;
-    for (size_t i = 0; i < count; i++) {
-        double value = amounts->sum[which[i]];
-        sum += which[i] == COST ? value * 1e6 : value;
-        is_told = is_told || amounts->is_told[which[i]];
-    }
-    if (!is_told)
+    bool is_reported = false;
+    for (enum quantity i = 0; i < QUANTITY_MAX; i++)
+        if (which & 1u << i) {
+            sum += i == COST ? amounts->sum[i] * 1e6 : amounts->sum[i];
+            is_reported |= amounts->is_reported[i];
+        }
+    if (!is_reported)
         return -1;
     return (int64_t)((sum < VALUE_MAX * 1000 ? sum : VALUE_MAX * 1000) + 0.5);
 }
@@ -275,7 +350,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* However much it is: what came before is not ours, and may be any number. */
+/* `before` comes from outside and may be any number: the sum saturates. */
 static int64_t plus(int64_t before, int64_t more) {
     int64_t sum;
     if (more < 0)
@@ -283,28 +358,28 @@ static int64_t plus(int64_t before, int64_t more) {
     return __builtin_add_overflow(larger(before, 0), more, &sum) ? INT64_MAX : sum;
 }
 
-static int64_t total(const struct otlp_meter *m, int64_t before, const enum quantity *which,
-                     size_t count) {
-    struct amounts cumulative = counted(m);
-    int64_t by_deltas = plus(before, sum_of(&m->deltas, which, count));
-    int64_t by_totals = sum_of(&cumulative, which, count);
-    int64_t by_events = plus(before, sum_of(&m->events, which, count));
-    /* A client changes its way of counting only with its process: then both are parts of the whole. */
+static int64_t total(const struct otlp_meter *m, const struct amounts *cumulative, int64_t before,
+                     unsigned which) {
+    int64_t by_deltas = plus(before, sum_of(&m->deltas, which));
+    int64_t by_totals = sum_of(cumulative, which);
+    int64_t by_events = plus(before, sum_of(&m->events, which));
+    /* A client changes its temporality only with its process: then both are parts of the sum. */
     int64_t by_counters =
         by_deltas > before ? plus(by_deltas, by_totals) : larger(by_deltas, by_totals);
     return larger(by_counters, by_events);
 }
 
 void otlp_meter_look(const struct otlp_meter *m, struct otlp_usage *ret) {
-    static const enum quantity in[] = { INPUT, CACHE_READ, CACHE_WRITE };
-    static const enum quantity out[] = { OUTPUT };
-    static const enum quantity cached[] = { CACHE_READ };
-    static const enum quantity cost[] = { COST };
+    struct amounts cumulative = m->settled;
+    for (size_t i = 0; i < m->series_count; i++)
+        if (m->series[i].is_cumulative)
+            add(&cumulative, m->series[i].quantity, m->series[i].value);
     *ret = (struct otlp_usage){
-        .in = total(m, m->before.in, in, 3),
-        .out = total(m, m->before.out, out, 1),
-        .cached = total(m, m->before.cached, cached, 1),
-        .cost_micro_usd = total(m, m->before.cost_micro_usd, cost, 1),
+        .in =
+            total(m, &cumulative, m->before.in, 1u << INPUT | 1u << CACHE_READ | 1u << CACHE_WRITE),
+        .out = total(m, &cumulative, m->before.out, 1u << OUTPUT),
+        .cached = total(m, &cumulative, m->before.cached, 1u << CACHE_READ),
+        .cost_micro_usd = total(m, &cumulative, m->before.cost_micro_usd, 1u << COST),
     };
 }
 
