@@ -14,11 +14,15 @@
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
+#include "base/symbol_table.h"
+#include "core/cycle.h"
 #include "os/clock.h"
 #include "os/files.h"
-#include "taskfile/taskfile_internal.h"
+#include "taskfile/task_member.h"
+#include "yaml/yaml.h"
 
-#define STDIN_NAME "stdin"
+#define STDIN_NAME  "stdin"
+#define CYCLE_SHOWN 8 /* tasks of a longer cycle that are shown */
 
 static const struct yaml_limits limits = {
     .bytes = TASKFILE_BYTES_MAX,
@@ -26,8 +30,22 @@ static const struct yaml_limits limits = {
     .nodes = 1000000,
 };
 
-int taskfile_fail(const struct taskfile *file, const struct yaml_node *where, struct error *err,
-                  const char *format, ...) {
+struct taskfile {
+    char *name;                /* for messages */
+    struct task_source source; /* its folder, and the time at which it is read */
+    json_t *here;              /* the folder */
+    struct yaml yaml;
+    const struct yaml_node **tasks; /* in the tree; as many as the body has */
+    json_t *body, *list;            /* list: borrowed from the body */
+};
+
+static bool is_null(const struct yaml_node *node) {
+    return node->kind == YAML_SCALAR && yaml_type(node) == YAML_NULL;
+}
+
+/* "NAME:LINE:COLUMN: ...", -EINVAL. */
+_printf_(4, 5) static int fail_at(const struct taskfile *file, const struct yaml_node *where,
+                                  struct error *err, const char *format, ...) {
     char text[ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
@@ -38,6 +56,266 @@ int taskfile_fail(const struct taskfile *file, const struct yaml_node *where, st
             *c = '?';
     return error_set(err, -EINVAL, "%.160s:%u:%u: %s", file->name, where->line, where->column,
                      text);
+}
+
+/* --- members --------------------------------------------------------------------------------- */
+
+static const struct yaml_node *key_of(const struct yaml_node *mapping, const char *member) {
+    for (const struct yaml_node *key = mapping->first; key; key = key->next) {
+        const struct task_member *m = task_member_find(key->text);
+        if (m && strcmp(m->name, member) == 0)
+            return key;
+    }
+    return NULL;
+}
+
+/* A scalar is a text as it is written, or with `typed` what YAML says it is. */
+static json_t *scalar_json(const struct yaml_node *node, bool typed) {
+    enum yaml_type type = yaml_type(node);
+    if (type == YAML_NULL)
+        return json_null();
+    if (typed && (type == YAML_TRUE || type == YAML_FALSE))
+        return json_boolean(type == YAML_TRUE);
+    if (typed && type == YAML_INTEGER)
+        return json_integer(yaml_integer(node));
+    return typed && type == YAML_REAL ? json_real(yaml_real(node))
+                                      : json_stringn(node->text, node->length);
+}
+
+/* The depth is bounded by the reader of the YAML. */
+static int any_json(const struct taskfile *file, const struct yaml_node *node, bool typed,
+                    json_t **ret_value, struct error *err) {
+    if (node->kind == YAML_SCALAR) {
+        *ret_value = scalar_json(node, typed);
+        return 0;
+    }
+    bool is_list = node->kind == YAML_LIST;
+    json_t *all = is_list ? json_array() : json_object(), *one = NULL;
+    int r = 0;
+    for (const struct yaml_node *at = node->first; r >= 0 && at; at = at->next) {
+        if (!is_list && json_object_get(all, at->text))
+            r = fail_at(file, at, err, "'%.60s' is said twice", at->text);
+        else
+            r = any_json(file, is_list ? at : at->value, typed, &one, err);
+        if (r >= 0 && is_list)
+            json_array_append_new(all, one);
+        else if (r >= 0)
+            json_object_set_new(all, at->text, one);
+    }
+    if (r < 0)
+        json_decref(all);
+    else
+        *ret_value = all;
+    return r;
+}
+
+/* The value of a key, as member `m` has it. */
+static int read_value(const struct taskfile *file, const struct task_member *m,
+                      const struct yaml_node *key, json_t **ret_value, struct error *err) {
+    const struct yaml_node *node = key->value;
+    struct error wrong = { 0 };
+    json_t *value = NULL, *other = NULL;
+    int r = any_json(file, node, m->kind == MEMBER_OBJECT, &value, err);
+    if (r < 0)
+        return r;
+    if (!is_null(node))
+        r = task_member_check(m, key->text, value, &file->source, &other, &wrong);
+    if (r < 0)
+        r = fail_at(file, node, err, "'%s': %s", key->text, wrong.text);
+    else
+        *ret_value = json_incref(other ? other : value);
+    json_decref(value);
+    json_decref(other);
+    return r;
+}
+
+static bool is_command(const struct task_member *m) {
+    return strcmp(m->name, "argv") == 0 || strcmp(m->name, "prompt") == 0;
+}
+
+/* The same member under two names, or a prompt besides a command. */
+static int check_twice(const struct taskfile *file, const struct yaml_node *mapping,
+                       const struct yaml_node *key, const struct task_member *m,
+                       struct error *err) {
+    for (const struct yaml_node *other = mapping->first; other != key; other = other->next) {
+        const struct task_member *said = task_member_find(other->text);
+        if (strcmp(other->text, key->text) == 0)
+            return fail_at(file, key, err, "'%s' is said twice, first in line %u", key->text,
+                           other->line);
+        if (said == m)
+            return fail_at(file, key, err, "'%s' and '%s' (line %u) say the same; leave one out",
+                           key->text, other->text, other->line);
+        if (is_command(m) && is_command(said))
+            return fail_at(file, key, err, "a task has '%s' (line %u) or '%s', not both",
+                           other->text, other->line, key->text);
+    }
+    return 0;
+}
+
+static int read_member(const struct taskfile *file, const struct yaml_node *mapping,
+                       const struct yaml_node *key, bool is_default, json_t *object,
+                       struct error *err) {
+    const struct task_member *m = task_member_find(key->text);
+    struct error unknown = { 0 };
+    json_t *value = NULL;
+    if (!m || m->flags & MEMBER_INTERNAL) {
+        (void)task_member_unknown(key->text, &unknown);
+        return fail_at(file, key, err, "%s", unknown.text);
+    }
+    if (m->flags & MEMBER_OWN && is_default)
+        return fail_at(file, key, err, "'%s' is of one task alone: it has no default", key->text);
+    int r = check_twice(file, mapping, key, m, err);
+    if (r >= 0)
+        r = read_value(file, m, key, &value, err);
+    if (r >= 0)
+        json_object_set_new(object, m->name, value);
+    return r;
+}
+
+/* Reads every member of a task, or of the defaults, into a new object. A key without a value becomes null. */
+static int read_members(const struct taskfile *file, const struct yaml_node *mapping,
+                        bool is_default, json_t **ret_object, struct error *err) {
+    json_t *object = json_object();
+    int r = 0;
+    for (const struct yaml_node *key = mapping->first; r >= 0 && key; key = key->next)
+        r = read_member(file, mapping, key, is_default, object, err);
+    if (r < 0)
+        json_decref(object);
+    else
+        *ret_object = object;
+    return r;
+}
+
+/* --- names and dependencies ------------------------------------------------------------------ */
+
+/* Only names of the file count: any other may be the id of a task that exists already. */
+struct links {
+    const struct taskfile *file;
+    struct symbol_table names;
+    uint32_t *owners; /* of name n: the task owners[n] */
+    uint32_t *starts, *targets;
+    size_t arrows;
+};
+
+static const json_t *task_at(const struct links *l, size_t index) {
+    return json_array_get(l->file->list, index);
+}
+
+static const char *name_of(const struct links *l, size_t index) {
+    const char *name = json_string_value(json_object_get(task_at(l, index), "name"));
+    return name ? name : "";
+}
+
+/* Where it says a member; a default has no place of its own. */
+static const struct yaml_node *place_of(const struct links *l, size_t index, const char *member) {
+    const struct yaml_node *task = l->file->tasks[index];
+    const struct yaml_node *key = key_of(task, member);
+    return key ? key->value : task;
+}
+
+static int take_name(struct links *l, size_t index, struct error *err) {
+    const char *name = name_of(l, index);
+    const struct yaml_node *place = place_of(l, index, "name");
+    if (!json_object_get(task_at(l, index), "name"))
+        return 0;
+    if (*name == '\0' || strchr(name, ','))
+        return fail_at(l->file, place, err, "expected a name without commas, got '%.60s'", name);
+    size_t known = l->names.count;
+    sym symbol = symbol_intern(&l->names, name, strlen(name));
+    if (symbol <= known)
+        return fail_at(l->file, place, err, "there is a task %s in line %u already",
+                       yaml_noun(place).text, l->file->tasks[l->owners[symbol]]->line);
+    l->owners[symbol] = (uint32_t)index;
+    return 0;
+}
+
+/* The task of this name; UINT32_MAX: none of the file. */
+static uint32_t owner_of(const struct links *l, const char *name) {
+    sym symbol = symbol_find(&l->names, name, strlen(name));
+    return symbol ? l->owners[symbol] : UINT32_MAX;
+}
+
+static int add_arrow(struct links *l, size_t index, const char *name, const char *member,
+                     struct error *err) {
+    uint32_t owner = owner_of(l, name);
+    if (owner == index)
+        return fail_at(l->file, place_of(l, index, member), err, "task '%.60s' %s itself", name,
+                       strcmp(member, "parent") == 0 ? "is the parent of" : "needs");
+    if (owner != UINT32_MAX)
+        l->targets[l->arrows++] = owner;
+    return 0;
+}
+
+/* All arrows of one member: depends_on, or parent. */
+static int draw_arrows(struct links *l, const char *member, struct error *err) {
+    l->arrows = 0;
+    for (size_t i = 0; i < json_array_size(l->file->list); i++) {
+        const json_t *value = json_object_get(task_at(l, i), member);
+        l->starts[i] = (uint32_t)l->arrows;
+        int r = 0;
+        if (json_is_string(value))
+            r = add_arrow(l, i, json_string_value(value), member, err);
+        for (size_t k = 0; r >= 0 && k < json_array_size(value); k++)
+            r = add_arrow(l, i, json_string_value(json_array_get(value, k)), member, err);
+        if (r < 0)
+            return r;
+    }
+    l->starts[json_array_size(l->file->list)] = (uint32_t)l->arrows;
+    return 0;
+}
+
+static int refuse_cycle(const struct links *l, const uint32_t *path, size_t length,
+                        const char *what, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf ring = STRBUF_INIT, lines = STRBUF_INIT;
+    for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++) {
+        strbuf_printf(&ring, "%.60s -> ", name_of(l, path[i]));
+        strbuf_printf(&lines, "%s%u", i ? ", " : "", l->file->tasks[path[i]]->line);
+    }
+    if (length > CYCLE_SHOWN) {
+        strbuf_printf(&ring, "... (%zu tasks) -> ", length);
+        strbuf_puts(&lines, ", ...");
+    }
+    strbuf_printf(&ring, "%.60s", name_of(l, path[0]));
+    return fail_at(l->file, l->file->tasks[path[0]], err, "%s detected: %.300s (lines %s)", what,
+                   strbuf_text(&ring), strbuf_text(&lines));
+}
+
+static int check_member(struct links *l, const char *member, const char *what, struct error *err) {
+    _cleanup_(freep) uint32_t *path = NULL;
+    size_t length = 0, count = json_array_size(l->file->list);
+    int r = draw_arrows(l, member, err);
+    if (r < 0 || !cycle_find(l->starts, l->targets, (uint32_t)count, &path, &length))
+        return r;
+    return refuse_cycle(l, path, length, what, err);
+}
+
+static size_t most_arrows(const struct taskfile *file) {
+    size_t most = json_array_size(file->list);
+    for (size_t i = 0; i < json_array_size(file->list); i++)
+        most += json_array_size(json_object_get(json_array_get(file->list, i), "depends_on"));
+    return most;
+}
+
+/* Unique names, no task that needs itself, no cycle. */
+static int check_links(const struct taskfile *file, struct error *err) {
+    size_t count = json_array_size(file->list);
+    struct links l = { .file = file,
+                       .owners = xcalloc(count + 1, sizeof(*l.owners)),
+                       .starts = xcalloc(count + 1, sizeof(*l.starts)),
+                       .targets = xcalloc(most_arrows(file) + 1, sizeof(*l.targets)) };
+    symbol_table_init(&l.names);
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < count; i++)
+        r = take_name(&l, i, err);
+    if (r >= 0)
+        r = check_member(&l, "depends_on", "dependency cycle", err);
+    if (r >= 0)
+        r = check_member(&l, "parent", "cycle of parents", err);
+    symbol_table_finish(&l.names);
+    free(l.owners);
+    free(l.starts);
+    free(l.targets);
+    return r;
 }
 
 /* --- one task -------------------------------------------------------------------------------- */
@@ -78,11 +356,11 @@ static int read_task(struct taskfile *file, const struct yaml_node *node, json_t
                      struct error *err) {
     json_t *task = NULL;
     if (node->kind != YAML_MAPPING)
-        return taskfile_fail(file, node, err,
-                             "expected a task with its members, got %s; a command alone is '- run: "
-                             "COMMAND'",
-                             yaml_noun(node).text);
-    int r = taskfile_members(file, node, MEMBER_OF_TASK, &task, err);
+        return fail_at(file, node, err,
+                       "expected a task with its members, got %s; a command alone is '- run: "
+                       "COMMAND'",
+                       yaml_noun(node).text);
+    int r = read_members(file, node, false, &task, err);
     if (r < 0)
         return r;
     add_defaults(task, defaults);
@@ -97,19 +375,17 @@ static int read_task(struct taskfile *file, const struct yaml_node *node, json_t
 static int read_tasks(struct taskfile *file, const struct yaml_node *list, json_t *defaults,
                       struct error *err) {
     if (list->kind != YAML_LIST)
-        return taskfile_fail(file, list, err, "expected a list of tasks, got %s",
-                             yaml_noun(list).text);
+        return fail_at(file, list, err, "expected a list of tasks, got %s", yaml_noun(list).text);
     if (list->count == 0)
-        return taskfile_fail(file, list, err, "there are no tasks in it");
+        return fail_at(file, list, err, "there are no tasks in it");
     if (list->count > TASKFILE_TASKS_MAX)
-        return taskfile_fail(file, list, err,
-                             "%zu tasks are too many for one file; the most are %u", list->count,
-                             TASKFILE_TASKS_MAX);
+        return fail_at(file, list, err, "%zu tasks are too many for one file; the most are %u",
+                       list->count, TASKFILE_TASKS_MAX);
     file->tasks = xcalloc(list->count, sizeof(*file->tasks));
     int r = 0;
     for (const struct yaml_node *node = list->first; r >= 0 && node; node = node->next)
         r = read_task(file, node, defaults, err);
-    return r < 0 ? r : taskfile_check_links(file, err);
+    return r < 0 ? r : check_links(file, err);
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -134,34 +410,33 @@ static int take_head_key(const struct taskfile *file, const struct yaml_node *ke
         if (strcmp(known[i].name, key->text) != 0)
             continue;
         if (*known[i].place)
-            return taskfile_fail(file, key, err, "'%s' is said twice, first in line %u", key->text,
-                                 (*known[i].place)->line);
+            return fail_at(file, key, err, "'%s' is said twice, first in line %u", key->text,
+                           (*known[i].place)->line);
         *known[i].place = key;
         return 0;
     }
     if (nearest.best)
-        return taskfile_fail(file, key, err, "a file of tasks has no %s; did you mean '%s'?",
-                             yaml_noun(key).text, nearest.best);
-    return taskfile_fail(file, key, err,
-                         "a file of tasks has no %s; it has project, group, draft, defaults and "
-                         "tasks%s",
-                         yaml_noun(key).text,
-                         task_member_find(key->text) ? ", and that is a member of a task" : "");
+        return fail_at(file, key, err, "a file of tasks has no %s; did you mean '%s'?",
+                       yaml_noun(key).text, nearest.best);
+    return fail_at(file, key, err,
+                   "a file of tasks has no %s; it has project, group, draft, defaults and "
+                   "tasks%s",
+                   yaml_noun(key).text,
+                   task_member_find(key->text) ? ", and that is a member of a task" : "");
 }
 
 /* The value of a key, if it is there and says anything; or NULL. */
 static const struct yaml_node *value_of(const struct yaml_node *key) {
-    bool nothing = !key || (key->value->kind == YAML_SCALAR && yaml_type(key->value) == YAML_NULL);
-    return nothing ? NULL : key->value;
+    return key && !is_null(key->value) ? key->value : NULL;
 }
 
 static int read_defaults(const struct taskfile *file, const struct yaml_node *value,
                          json_t **ret_object, struct error *err) {
     if (value && value->kind != YAML_MAPPING)
-        return taskfile_fail(file, value, err, "'defaults': expected members of a task, got %s",
-                             yaml_noun(value).text);
+        return fail_at(file, value, err, "'defaults': expected members of a task, got %s",
+                       yaml_noun(value).text);
     if (value)
-        return taskfile_members(file, value, MEMBER_OF_DEFAULTS, ret_object, err);
+        return read_members(file, value, true, ret_object, err);
     *ret_object = json_object();
     return 0;
 }
@@ -173,9 +448,9 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
     if (!value_of(head->project))
         return 0;
     if (json_object_get(defaults, "project"))
-        return taskfile_fail(file, head->project, err,
-                             "'project' is said here and in 'defaults'; leave one out");
-    int r = taskfile_value(file, task_member_find("project"), head->project, &project, err);
+        return fail_at(file, head->project, err,
+                       "'project' is said here and in 'defaults'; leave one out");
+    int r = read_value(file, task_member_find("project"), head->project, &project, err);
     if (r >= 0)
         json_object_set_new(defaults, "project", project);
     return r;
@@ -184,11 +459,11 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
 static int read_head(struct taskfile *file, const struct head *head, struct error *err) {
     json_t *group = NULL, *draft = NULL;
     const struct task_member *name = task_member_find("project"); /* a group has such a name, too */
-    int r = value_of(head->group) ? taskfile_value(file, name, head->group, &group, err) : 0;
+    int r = value_of(head->group) ? read_value(file, name, head->group, &group, err) : 0;
     if (group)
         json_object_set_new(file->body, "group", group);
     if (r >= 0 && value_of(head->draft))
-        r = taskfile_value(file, task_member_find("draft"), head->draft, &draft, err);
+        r = read_value(file, task_member_find("draft"), head->draft, &draft, err);
     if (draft)
         json_object_set_new(file->body, "draft", draft);
     return r;
@@ -203,7 +478,7 @@ static int read_mapping(struct taskfile *file, const struct yaml_node *root, str
     }
     const struct yaml_node *tasks = value_of(head.tasks);
     if (!tasks)
-        return taskfile_fail(file, root, err, "there are no tasks in it");
+        return fail_at(file, root, err, "there are no tasks in it");
     json_t *defaults = NULL;
     int r = read_head(file, &head, err);
     if (r >= 0)
@@ -223,8 +498,7 @@ static int read_root(struct taskfile *file, struct error *err) {
     if (root->kind == YAML_MAPPING)
         return read_mapping(file, root, err);
     if (root->kind == YAML_SCALAR)
-        return taskfile_fail(file, root, err, "expected a list of tasks, got %s",
-                             yaml_noun(root).text);
+        return fail_at(file, root, err, "expected a list of tasks, got %s", yaml_noun(root).text);
     json_t *none = json_object();
     int r = read_tasks(file, root, none, err);
     json_decref(none);
@@ -351,7 +625,7 @@ unsigned taskfile_line(const struct taskfile *file, size_t index) {
 
 unsigned taskfile_member_line(const struct taskfile *file, size_t index, const char *member) {
     const struct yaml_node *key =
-        index < taskfile_count(file) ? taskfile_key_of(file->tasks[index], member) : NULL;
+        index < taskfile_count(file) ? key_of(file->tasks[index], member) : NULL;
     return key ? key->line : 0;
 }
 
