@@ -1,25 +1,40 @@
-/* collector.c: see collector.h.
+/* collector.c: sends the runs that have ended to an OpenTelemetry collector (otel.endpoint).
  *
- * One body at a time: first the spans that wait, then the sums if they have changed. A collector that
- * cannot be reached is told of in the log once, and again when it is back. */
-#include "daemon/collector.h"
-
+ * A span for each run, and sums over all of them, by OTLP/HTTP in JSON, every otel.interval_s while there is anything
+ * new. One body at a time: first the spans that are queued, then the sums if they have changed. The log says when the
+ * collector becomes unreachable, and when it is back.
+ *
+ * Once:    a follower of the events named "otel". What was acknowledged is not sent again; the rest goes out
+ *          when the collector is back, also after a restart. After a crash a span may come twice, with the
+ *          same id. Sums begin with the daemon, as their start time says.
+ * Bounded: at most FOLLOW_AHEAD runs are in memory, the others wait in the log of events. What is older than KEEP when it
+ *          cannot be sent is given up, and so is what the collector refuses for good. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/queue.h"
+#include "daemon/http_sender.h"
+#include "daemon/services.h"
 #include "engine/data_folder.h"
 #include "engine/follow.h"
+#include "os/files.h"
 #include "os/log.h"
 #include "os/loop.h"
 #include "otel/otlp_write.h"
 
 #define BATCH_MAX 128u /* spans in one body */
 #define TIMEOUT   SECONDS(10)
+#define KEEP      HOURS(1) /* what cannot be sent for longer is given up */
+
+#define HEADERS_FILE_MAX 16384u
+#define OWN_HEADERS      2u /* of http_message_new */
 
 /* A run that has ended. */
 struct entry {
@@ -28,8 +43,7 @@ struct entry {
     uint64_t seq;
     task_id task;
     uint32_t attempt;
-    struct otlp_run run;
-    char *agent, *model, *session, *id, *project, *message, *error_type; /* of `run`; owned */
+    struct otlp_run run; /* its texts are owned, except `provider` and `outcome` */
 };
 
 enum sending { SENDING_NOTHING, SENDING_SPANS, SENDING_SUMS };
@@ -38,7 +52,7 @@ struct collector {
     struct engine *engine;
     struct loop *loop;
     struct follower *follower;
-    struct webhook_line *line;
+    struct http_sender *sender;
     struct loop_timer *timer; /* set while there is something to send */
     bool timer_is_set;
     char *instance;
@@ -47,14 +61,14 @@ struct collector {
     bool totals_changed;
     enum sending sending;
     size_t batch;           /* how many of the first are being sent */
-    bool failing, refusing; /* it was said in the log */
+    bool failing, refusing; /* and the log says so */
 };
 
 static bool is_on(const struct collector *c) {
     return *config_text(engine_config(c->engine), "otel.endpoint", NULL) != '\0';
 }
 
-/* `least`: the collector asks for so much time, or 0. */
+/* `least`: the minimum, as the collector asked for; or 0. */
 static void set_timer(struct collector *c, time_ms least) {
     if (c->timer_is_set || c->sending != SENDING_NOTHING)
         return;
@@ -67,10 +81,10 @@ static void set_timer(struct collector *c, time_ms least) {
 /* --- the queue ------------------------------------------------------------------------------- */
 
 static void entry_free(struct entry *e) {
-    char *const texts[] = { e->agent,   e->model,   e->session,   e->id,
-                            e->project, e->message, e->error_type };
+    const char *const texts[] = { e->run.agent,   e->run.model,   e->run.session,   e->run.task,
+                                  e->run.project, e->run.message, e->run.error_type };
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        free(texts[i]);
+        free((void *)(uintptr_t)texts[i]);
     free(e);
 }
 
@@ -93,43 +107,37 @@ static char *error_type_of(const struct run_row *row) {
 }
 
 static void fill(struct entry *e, const struct run_row *row) {
-    const struct collector *c = e->collector;
-    const struct config *config = engine_config(c->engine);
-    char id[ENGINE_ID_MAX];
-    struct strbuf name = STRBUF_INIT;
+    const struct engine *engine = e->collector->engine;
+    const struct symbol_table *symbols = core_symbols((struct core *)engine_core(engine));
+    char id[ENGINE_ID_MAX], name[ENGINE_ID_MAX + 16];
     struct task_view view;
-    e->id = xstrdup(engine_task_id(c->engine, e->task, id));
-    e->agent = copy(row->agent);
-    e->model = copy(row->model);
-    e->session = copy(row->session);
-    e->message = copy(row->message);
-    e->error_type = error_type_of(row);
-    if (core_task(engine_core(c->engine), e->task, &view))
-        e->project =
-            copy(symbol_name(core_symbols((struct core *)engine_core(c->engine)), view.project));
-    strbuf_printf(&name, "%s.%" PRIu32, e->id, e->attempt);
+    const char *project =
+        core_task(engine_core(engine), e->task, &view) ? symbol_name(symbols, view.project) : NULL;
+    const char *agent = row->agent && *row->agent ? row->agent : NULL;
+    engine_task_id(engine, e->task, id);
+    (void)snprintf(name, sizeof(name), "%s.%" PRIu32, id, e->attempt);
     e->run = (struct otlp_run){
-        .ids = otlp_ids_of(engine_data(c->engine), strbuf_text(&name), row->ordered_at),
+        .ids = otlp_ids_of(engine_data(engine), name, row->ordered_at),
         .started_at = row->started_at ? row->started_at : row->ordered_at,
         .ended_at = row->ended_at,
-        .agent = e->agent,
+        .agent = copy(agent),
         .provider =
-            e->agent ? agent_provider(config_text(config, "agents.A.adapter", e->agent)) : NULL,
-        .model = e->model,
-        .session = e->session,
-        .task = e->id,
-        .project = e->project,
+            agent ? agent_provider(config_text(engine_config(engine), "agents.A.adapter", agent))
+                  : NULL,
+        .model = copy(row->model),
+        .session = copy(row->session),
+        .task = xstrdup(id),
+        .project = copy(project),
         .attempt = e->attempt,
         .iteration = row->iteration,
         .outcome = outcome_name(row->outcome),
-        .error_type = e->error_type,
-        .message = e->message,
+        .error_type = error_type_of(row),
+        .message = copy(row->message),
         .tokens_in = row->tokens_in,
         .tokens_out = row->tokens_out,
         .tokens_cached = row->tokens_cached,
         .cost_micro_usd = row->cost_micro_usd,
     };
-    strbuf_finish(&name);
 }
 
 static void run_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -140,14 +148,14 @@ static void run_answered(void *ctx, const struct store_answer *answer, const str
         log_warning("otel.endpoint: a run that has ended cannot be read, and is left out: %s",
                     err->text);
     if (!row || row->attempt != e->attempt || !row->ended) {
-        follower_done(c->follower, e->seq); /* it is forgotten already */
+        follower_done(c->follower, e->seq); /* its row is deleted already */
         entry_free(e);
         return;
     }
     fill(e, row);
     QUEUE_ADD(&c->waiting, e);
     otlp_totals_add(c->totals, &e->run);
-    c->totals_changed = c->totals_changed || e->agent; /* a plain command is in no sum */
+    c->totals_changed = c->totals_changed || e->run.agent; /* a plain command is in no sum */
     set_timer(c, 0);
 }
 
@@ -168,14 +176,87 @@ static void handle(void *ctx, const struct event_row *event) {
     store_ask(engine_store(c->engine), &question, run_answered, e);
 }
 
+/* --- the address ----------------------------------------------------------------------------- */
+
+static bool is_header(const char *line) {
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    static const char *const ours[] = { "host",         "content-length",    "connection",
+                                        "content-type", "transfer-encoding", "user-agent" };
+    size_t length = strspn(line, letters);
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (strlen(ours[i]) == length && strncasecmp(line, ours[i], length) == 0)
+            return false;
+    for (const char *c = line; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return false;
+    return length > 0 && line[length] == ':' && line[length + 1] == ' ' && line[length + 2];
+}
+
+/* `line` is ended with NUL. */
+static int take_line(const char *path, unsigned number, char *line, struct http_message *m,
+                     struct error *err) {
+    size_t length = strlen(line);
+    while (length > 0 && strchr(" \t\r", line[length - 1]))
+        line[--length] = '\0';
+    if (length == 0 || *line == '#')
+        return 0;
+    if (!is_header(line)) /* not shown: it may be a secret */
+        return error_set(err, -EINVAL,
+                         "otel.headers_file: line %u of '%s' is no header of yours (example: "
+                         "Authorization: Bearer …)",
+                         number, path);
+    if (m->header_count == HTTP_SENDER_HEADERS_MAX)
+        return error_set(err, -E2BIG, "otel.headers_file: '%s' has more than %u headers", path,
+                         HTTP_SENDER_HEADERS_MAX - OWN_HEADERS);
+    m->headers[m->header_count++] = xstrdup(line);
+    return 0;
+}
+
+static int take_headers(const char *path, struct http_message *m, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = file_read(path, HEADERS_FILE_MAX, &text, err);
+    if (r < 0)
+        return error_prefix(err, "otel.headers_file");
+    if (strlen(strbuf_text(&text)) != text.length)
+        return error_set(err, -EINVAL, "otel.headers_file: '%s' has a NUL in it", path);
+    unsigned number = 1;
+    for (char *line = text.text, *end; line && r == 0; line = end ? end + 1 : NULL, number++) {
+        end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        r = take_line(path, number, line, m, err);
+    }
+    if (text.text)
+        explicit_bzero(text.text, text.length);
+    return r;
+}
+
+/* Fills URL and headers for /v1/SIGNAL. The headers are in a file, because they hold secrets and the configuration is
+ * printed. It is read for each POST: a new secret needs no restart. */
+static int fill_address(const struct config *config, const char *signal, struct http_message *m,
+                        struct error *err) {
+    const char *file = config_text(config, "otel.headers_file", NULL);
+    struct strbuf path = STRBUF_INIT;
+    int r = http_url_parse(config_text(config, "otel.endpoint", NULL), &m->url, err);
+    if (r < 0)
+        return error_prefix(err, "otel.endpoint");
+    size_t length = strlen(m->url.path);
+    while (length > 0 && m->url.path[length - 1] == '/')
+        length--;
+    strbuf_printf(&path, "%.*s/v1/%s", (int)length, m->url.path, signal);
+    free(m->url.path);
+    m->url.path = strbuf_take(&path);
+    return *file ? take_headers(file, m, err) : 0;
+}
+
 /* --- sending --------------------------------------------------------------------------------- */
 
 static void send_next(struct collector *c);
 
 static void give_up_old(struct collector *c) {
     size_t dropped = 0;
-    while (c->waiting.first
-           && loop_now(c->loop) - c->waiting.first->run.ended_at > COLLECTOR_KEEP) {
+    while (c->waiting.first && loop_now(c->loop) - c->waiting.first->run.ended_at > KEEP) {
         drop_first(c);
         dropped++;
     }
@@ -184,7 +265,7 @@ static void give_up_old(struct collector *c) {
                     dropped);
 }
 
-/* It is tried again after the interval, or when the collector wants it. */
+/* Retried after the interval, or when the collector asks for it. */
 static void fail(struct collector *c, const char *why, time_ms retry_after) {
     if (!c->failing)
         log_warning("otel.endpoint: %s; it is tried again every otel.interval_s", why);
@@ -201,22 +282,21 @@ static bool is_for_later(int status) {
            || status == 504;
 }
 
-static void came_back(void *ctx, const struct webhook_result *result) {
+static void posted(void *ctx, const struct http_result *result) {
     struct collector *c = ctx;
-    bool taken = result->status >= 200 && result->status < 300;
     if (result->canceled)
         return;
-    if (!taken && is_for_later(result->status)) {
+    if (!result->ok && is_for_later(result->status)) {
         c->totals_changed = c->totals_changed || c->sending == SENDING_SUMS;
         fail(c, result->text, result->retry_after);
         return;
     }
-    if (!taken && !c->refusing)
+    if (!result->ok && !c->refusing)
         log_warning("otel.endpoint: %s; what it refuses is not sent again", result->text);
-    else if (taken && (c->failing || c->refusing))
+    else if (result->ok && (c->failing || c->refusing))
         log_info("otel.endpoint: it is back");
-    c->refusing = !taken;
-    c->failing = c->failing && !taken;
+    c->refusing = !result->ok;
+    c->failing = c->failing && !result->ok;
     for (; c->sending == SENDING_SPANS && c->batch > 0; c->batch--)
         drop_first(c);
     c->sending = SENDING_NOTHING;
@@ -226,15 +306,16 @@ static void came_back(void *ctx, const struct webhook_result *result) {
 /* Takes the body. */
 static void send_body(struct collector *c, enum sending what, struct strbuf *body) {
     struct error err = { 0 };
-    struct webhook_message *m = xcalloc(1, sizeof(*m));
-    int r = collector_address(c->engine, what == SENDING_SPANS ? "traces" : "metrics", m, &err);
+    struct http_message *m = http_message_new(c->engine);
+    int r = fill_address(engine_config(c->engine), what == SENDING_SPANS ? "traces" : "metrics", m,
+                         &err);
     m->timeout = TIMEOUT;
     m->size = body->length;
     m->body = strbuf_take(body);
     if (r == 0)
-        r = webhook_line_post(c->line, m, &err); /* it is theirs, if that went well */
+        r = http_sender_post(c->sender, m, &err); /* owns the message if it succeeds */
     if (r < 0) {
-        webhook_message_free(m);
+        http_message_free(m);
         fail(c, err.text, 0);
         return;
     }
@@ -267,15 +348,14 @@ static void is_due(void *ctx) {
         send_next(c);
         return;
     }
-    while (c->waiting.first) /* it was switched off meanwhile */
+    while (c->waiting.first) /* it was switched off */
         drop_first(c);
     c->totals_changed = c->failing = c->refusing = false;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-struct collector *collector_new(struct engine *engine, struct loop *loop,
-                                char *const *environment) {
+struct collector *collector_new(struct engine *engine, struct loop *loop) {
     struct collector *c = xcalloc(1, sizeof(*c));
     struct strbuf instance = STRBUF_INIT;
     char host[256] = "";
@@ -283,7 +363,7 @@ struct collector *collector_new(struct engine *engine, struct loop *loop,
     c->loop = loop;
     c->totals = otlp_totals_new(loop_now(loop));
     c->timer = loop_timer_new(loop, is_due, c);
-    c->line = webhook_line_new(engine, loop, environment, came_back, c);
+    c->sender = http_sender_new(engine, loop, posted, c);
     (void)gethostname(host, sizeof(host) - 1);
     strbuf_printf(&instance, "%s:%s", host, engine_home(engine));
     c->instance = strbuf_take(&instance);
@@ -295,7 +375,7 @@ struct collector *collector_new(struct engine *engine, struct loop *loop,
 struct collector *collector_free(struct collector *c) {
     if (!c)
         return NULL;
-    webhook_line_free(c->line);
+    http_sender_free(c->sender);
     loop_timer_free(c->loop, c->timer);
     for (struct entry *e; (e = QUEUE_TAKE(&c->waiting));)
         entry_free(e);

@@ -1,11 +1,11 @@
-/* daemon.c: start in an order in which each step protects the next, stop in the reverse.
+/* daemon.c: starts in an order in which each step protects the next, stops in the reverse.
  *
- * The home's lock comes first: whoever holds it is the daemon of this home, so it may open the store,
- * adopt runs, remove a stale socket and listen. The socket comes last: whoever can connect is answered.
+ * The home's lock comes first: its holder is the daemon of this home, so it may open the store, adopt runs, remove a
+ * stale socket and listen. The socket comes last: every client that can connect is answered.
  *
- * A standby listens before it has the store, with a server that knows no engine. When it gets the store the same server
- * gets the engine. A daemon that has lost its store takes everything down, and begins again as a standby: what it
- * knew may be wrong by now, and nothing of it must reach the next life. */
+ * A standby listens before it has the store, with a server without an engine. When it gets the store, the same server
+ * gets the engine. A daemon that has lost its store shuts everything down and begins again as a standby: its state may be
+ * outdated, and nothing of it must reach the next life. */
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -29,14 +29,8 @@
 #include "base/strbuf.h"
 #include "bus/poster.h"
 #include "config/config.h"
-#include "daemon/bus_keep.h"
-#include "daemon/collector.h"
-#include "daemon/entry.h"
-#include "daemon/lifecycle.h"
-#include "daemon/mirror.h"
-#include "daemon/notify.h"
+#include "daemon/services.h"
 #include "daemon/standby.h"
-#include "daemon/telemetry.h"
 #include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
@@ -52,13 +46,9 @@
 #include "store/await.h"
 #include "store/store.h"
 
-/* --- the shim -------------------------------------------------------------------------------- */
-
-/* A daemon without its shim could start nothing, so this is looked for once, at the
- * beginning, and a missing one is an error with a name. */
-
-/* $SLUICE_SHIM, else beside this program, else beside it in ../libexec/sluice. The caller frees. */
-static int shim_path_find(char **ret_path, struct error *err) {
+/* $SLUICE_SHIM, else beside this program, else in ../libexec/sluice. A daemon without its shim could start nothing, so
+ * it is looked up at the start. The caller frees. */
+static int find_shim(char **ret_path, struct error *err) {
     const char *given = getenv("SLUICE_SHIM");
     if (given && access(given, X_OK) == 0) {
         *ret_path = xstrdup(given);
@@ -72,10 +62,10 @@ static int shim_path_find(char **ret_path, struct error *err) {
         return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
     self[length] = '\0';
     *strrchr(self, '/') = '\0';
-    static const char *const places[] = { "", "/../libexec/sluice" };
-    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+    static const char *const folders[] = { "", "/../libexec/sluice" };
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
         struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s%s/sluice-shim", self, places[i]);
+        strbuf_printf(&path, "%s%s/sluice-shim", self, folders[i]);
         if (access(strbuf_text(&path), X_OK) == 0) {
             *ret_path = strbuf_take(&path);
             return 0;
@@ -86,46 +76,23 @@ static int shim_path_find(char **ret_path, struct error *err) {
                      self);
 }
 
-/* --- who asks -------------------------------------------------------------------------------- */
-
-/* `engine` may be NULL: a standby knows no runs, and refuses their processes all the same. */
-static enum server_peer peer_identify(struct engine *engine, pid_t pid) {
-    switch (executor_kin(engine ? engine_executor(engine) : NULL, pid)) {
-    case KIN_NONE:
-        return SERVER_PEER_OWNER;
-    case KIN_RUN:
-        return SERVER_PEER_RUN;
-    case KIN_UNKNOWN:
-        break;
-    }
-    return SERVER_PEER_UNKNOWN;
-}
-
-/* A standby that takes over has another value at once. */
-static uint64_t peer_identities(struct engine *engine) {
-    return engine ? 1 + executor_kin_epoch(engine_executor(engine)) : 0;
-}
-
 /* --- the home -------------------------------------------------------------------------------- */
 
-/* Who has this home?
- *
- * The store has a lock of its own, but the configuration may put the store anywhere: two daemons with
- * two stores in one home would adopt each other's runs and take each other's socket away. The pid in
- * the file is for people; what counts is the lock. */
+/* The store has a lock of its own, but the configuration may put the store anywhere: two daemons with two stores in one
+ * home would adopt each other's runs and remove each other's socket. The pid in the file is informative; the lock is
+ * what counts. */
 
 #define TRIES_MAX 500 /* of 10 ms */
 
-/* Whom the file names; 0: nobody. */
+/* The pid in the file; 0: none. */
 static long named_pid(int fd) {
     char text[32] = "";
     ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
     return length > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-/* A daemon that was killed while it spawned something leaves a child that has its locks until its
- * exec, which comes in a moment, on a busy machine in a long one: that is waited for when the one that the file
- * names is dead. */
+/* A daemon that was killed while it spawned a process leaves a child that holds its locks until exec, which can take a
+ * while on a busy machine. So the lock is retried when the process that the file names is dead. */
 static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
@@ -139,7 +106,7 @@ static int lock_soon(int fd) {
     return r;
 }
 
-static int refuse(const struct home *home, int fd, struct error *err) {
+static int refuse_home(const struct home *home, int fd, struct error *err) {
     long pid = named_pid(fd);
     if (pid > 0)
         return error_set(err, -EBUSY,
@@ -149,8 +116,7 @@ static int refuse(const struct home *home, int fd, struct error *err) {
     return error_set(err, -EBUSY, "the home '%s' is in use by another process", home->data);
 }
 
-/* Locks the home for as long as the descriptor is open, which the kernel ends with the process. -EBUSY:
- * another process has it; the sentence names it. */
+/* Locks the home as long as the descriptor is open, at most until the process ends. -EBUSY: another process has it. */
 static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
     int fd =
         outside_open(AT_FDCWD, home->pid_lock, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
@@ -158,26 +124,28 @@ static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
         return fd;
     if (lock_soon(fd) == 0) {
         if (ftruncate(fd, 0) == 0)
-            (void)dprintf(fd, "%d\n", (int)getpid()); /* nobody needs it */
+            (void)dprintf(fd, "%d\n", (int)getpid());
         *ret_fd = fd;
         return 0;
     }
-    int r =
-        errno == EWOULDBLOCK ? refuse(home, fd, err) : error_set_errno(err, "lock", home->pid_lock);
+    int r = errno == EWOULDBLOCK ? refuse_home(home, fd, err)
+                                 : error_set_errno(err, "lock", home->pid_lock);
     close(fd);
     return r;
 }
 
-#define STOP_PATIENCE SECONDS(2) /* for answers that are on their way out */
-#define SHORT_LIFE    SECONDS(5) /* of an active daemon: the next one comes later */
-#define PAUSE_FIRST   200        /* ms before it; doubles */
+/* --- the daemon ------------------------------------------------------------------------------ */
+
+#define STOP_PATIENCE SECONDS(2) /* for answers that are being sent */
+#define SHORT_LIFE    SECONDS(5) /* of an active daemon: the next one waits before it starts */
+#define PAUSE_FIRST   200        /* ms of that wait; doubles */
 #define PAUSE_MOST    SECONDS(2)
 
-/* What one life of the daemon leaves to the next. */
+/* What one life of the daemon passes on to the next. */
 struct lives {
-    int ready_fd;    /* -1: who started us has been told */
+    int ready_fd;    /* -1: `ready` has been written */
     bool was_active; /* the last one, or about to be, and it has lost the store */
-    time_ms pause;   /* before the next one looks at the store */
+    time_ms pause;   /* before the next one opens the store */
 };
 
 struct daemon {
@@ -194,23 +162,22 @@ struct daemon {
     struct notify *notify;
     struct telemetry *telemetry;
     struct collector *collector;
-    struct bus_keep *bus_keep;
     struct mirror *mirror;
     struct server *server;
-    struct entry *entry;
+    struct tcp_listener *tcp;
     struct loop_timer *stop_timer;
     time_ms active_since; /* steady */
     int lock;             /* of the home; -1: not yet */
     bool stopping, impatient;
-    bool stands_by; /* it does not end because of the store */
+    bool stands_by; /* it becomes a standby when it loses the store */
 };
 
-/* One write: whoever reads the line has all of it. */
-void daemon_tell_starter(int ready_fd, const char *line) {
+/* One write: the reader gets the complete line or nothing. */
+void daemon_report_start(int ready_fd, const char *line) {
     if (ready_fd < 0)
         return;
     ssize_t n = dprintf(ready_fd, "%s\n", line);
-    (void)n; /* whoever started us may have gone */
+    (void)n; /* the reader may have exited */
     close(ready_fd);
 }
 
@@ -242,7 +209,7 @@ int daemon_store_url(const struct home *home, char **ret_url, struct error *err)
     return 0;
 }
 
-/* --- what happens ---------------------------------------------------------------------------- */
+/* --- stop and reload ------------------------------------------------------------------------- */
 
 static void stop_waiting(void *ctx) {
     struct daemon *d = ctx;
@@ -297,7 +264,7 @@ static void reload_done(struct engine *engine, struct engine_request *request,
         log_warning("configuration read again; that could not be stored: %s", err->text);
     else
         log_info("configuration read again");
-    entry_reload(reload->daemon->entry);
+    tcp_listener_reload(reload->daemon->tcp);
     free(reload);
 }
 
@@ -327,27 +294,23 @@ static void on_reload_signal(void *ctx, int signal) {
     engine_request(d->engine, &reload->request);
 }
 
-static void run_ended(struct daemon *d, const struct event_row *event) {
-    server_run_ended(d->server, event->task, event->attempt);
-    telemetry_run_ended(d->telemetry, event->task, event->attempt);
-}
-
 static void on_event(void *ctx, const struct event_row *event) {
     struct daemon *d = ctx;
     server_publish(d->server, event);
-    entry_heard(d->entry, event);
-    if (event->task && strcmp(event->kind, "run.ended") == 0)
-        run_ended(d, event);
+    tcp_listener_event(d->tcp, event);
+    if (event->task && strcmp(event->kind, "run.ended") == 0) {
+        server_run_ended(d->server, event->task, event->attempt);
+        telemetry_run_ended(d->telemetry, event->task, event->attempt);
+    }
 }
 
-/* A server that is told to stop ends the loop as soon as its last answer is out, what was ordered to start
- * is started, and whoever follows the events has ended what it began. A commit that is on its way is waited
- * for however long it takes. */
-static void check_stopped(void *ctx) {
+/* A stopping daemon ends the loop as soon as the last answer is sent, ordered launches are done and the followers of the
+ * events have finished what they began. A commit in progress is waited for however long it takes. */
+static void after_turn(void *ctx) {
     struct daemon *d = ctx;
     telemetry_look(d->telemetry);
     if (!d->stopping)
-        entry_look(d->entry);
+        tcp_listener_look(d->tcp);
     notify_look(d->notify);
     bool settled =
         server_is_idle(d->server) && !engine_is_launching(d->engine) && !follow_is_busy(d->engine);
@@ -355,12 +318,24 @@ static void check_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
+/* A standby has no engine and knows no runs; it refuses their processes all the same. */
 static enum server_peer identify(void *ctx, pid_t pid) {
-    return peer_identify(((struct daemon *)ctx)->engine, pid);
+    struct engine *engine = ((struct daemon *)ctx)->engine;
+    switch (executor_kin(engine ? engine_executor(engine) : NULL, pid)) {
+    case KIN_NONE:
+        return SERVER_PEER_OWNER;
+    case KIN_RUN:
+        return SERVER_PEER_RUN;
+    case KIN_UNKNOWN:
+        break;
+    }
+    return SERVER_PEER_UNKNOWN;
 }
 
+/* Changes at once when a standby takes over. */
 static uint64_t identities(void *ctx) {
-    return peer_identities(((struct daemon *)ctx)->engine);
+    struct engine *engine = ((struct daemon *)ctx)->engine;
+    return engine ? 1 + executor_kin_epoch(engine_executor(engine)) : 0;
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
@@ -371,12 +346,12 @@ static void report_progress(void *ctx, const char *what, unsigned percent) {
         log_info("store: %s", what);
 }
 
-static void report_words(void *ctx, const char *text) {
+static void report_warning(void *ctx, const char *text) {
     (void)ctx;
     log_warning("store: %s", text);
 }
 
-/* `awaited`: of this store, taken; or NULL. */
+/* `awaited`: the wait for this store, or NULL; taken. */
 static int open_store(struct daemon *d, const char *url, struct store_await *awaited,
                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
@@ -385,7 +360,7 @@ static int open_store(struct daemon *d, const char *url, struct store_await *awa
         .url = url,
         .loop = d->loop,
         .progress = report_progress,
-        .log = report_words,
+        .log = report_warning,
         .awaited = awaited,
         .who = strbuf_text(&who),
     };
@@ -403,10 +378,10 @@ static int open_store(struct daemon *d, const char *url, struct store_await *awa
 
 static int start_engine(struct daemon *d, struct error *err) {
     _cleanup_(freep) char *shim = NULL;
-    int r = shim_path_find(&shim, err);
+    int r = find_shim(&shim, err);
     if (r < 0)
         return r;
-    struct config *config = TAKE_PTR(d->config); /* the engine's from now on */
+    struct config *config = TAKE_PTR(d->config); /* owned by the engine from now on */
     struct engine_options options = {
         .loop = d->loop,
         .bus = d->bus,
@@ -426,12 +401,11 @@ static int start_engine(struct daemon *d, struct error *err) {
         return r;
     engine_try_sandbox(d->engine);
     engine_set_spawner(d->engine, spawn_tasks, NULL);
-    d->notify = notify_new(d->engine, d->loop, environ);
+    d->notify = notify_new(d->engine, d->loop);
     d->telemetry = telemetry_new(d->engine, d->loop);
-    d->collector = collector_new(d->engine, d->loop, environ);
+    d->collector = collector_new(d->engine, d->loop);
     d->mirror = mirror_new(d->engine, d->loop);
-    d->lifecycle = lifecycle_new(d->engine, d->bus);
-    d->bus_keep = bus_keep_new(d->engine, d->loop, d->bus);
+    d->lifecycle = lifecycle_new(d->engine, d->loop, d->bus);
     struct engine_report found;
     r = engine_start(d->engine, &found, err);
     if (r < 0)
@@ -482,7 +456,7 @@ static void make_server(struct daemon *d) {
 }
 
 static int listen_here(struct daemon *d, struct error *err) {
-    /* First: who finds the owner's socket may rely on both. */
+    /* First: a client that finds the owner's socket may rely on both. */
     int r = server_listen_runs(d->server, d->home->run_socket, err);
     struct error problem = { 0 };
     if (r == 0 && home_share_socket(d->home->run_socket, &problem) < 0)
@@ -490,8 +464,8 @@ static int listen_here(struct daemon *d, struct error *err) {
     return r == 0 ? server_listen_unix(d->server, d->home->socket, err) : r;
 }
 
-static void tell_starter(struct daemon *d, const char *line) {
-    daemon_tell_starter(d->lives->ready_fd, line);
+static void report_start(struct daemon *d, const char *line) {
+    daemon_report_start(d->lives->ready_fd, line);
     d->lives->ready_fd = -1;
 }
 
@@ -507,8 +481,8 @@ static void check_standby_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* The store is ours. 1: not yet, after all. Another one in the configuration waits for the next start, as it does when a
- * daemon is active. */
+/* Opens the store that has become free. 1: not yet, after all. A changed store.url takes effect at the next start, as for an
+ * active daemon. */
 static int take_store(struct daemon *d, struct error *err) {
     reload_standby(d);
     const char *url = standby_url(d->standby);
@@ -539,17 +513,17 @@ static int begin_standby(struct daemon *d, struct error *err) {
     if (r < 0)
         return r;
     struct error problem = { 0 };
-    if (entry_listen(d->server, d->config, &problem) < 0)
+    if (tcp_listen_configured(d->server, d->config, &problem) < 0)
         log_warning("http.listen: %s", problem.text);
     else if (server_url(d->server))
         log_info("standby: by TCP it says so at %s", server_url(d->server));
     log_info("standby (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION, d->home->data);
-    tell_starter(d, "ready");
+    report_start(d, "ready");
     loop_set_round(d->loop, check_standby_stopped, d);
     return 0;
 }
 
-/* Until the store is ours and open. 1: it was stopped instead. */
+/* Waits until the store is open. 1: it was stopped instead. */
 static int stand_by(struct daemon *d, struct error *err) {
     int r = begin_standby(d, err);
     if (r < 0)
@@ -569,7 +543,7 @@ static int stand_by(struct daemon *d, struct error *err) {
 
 /* --- active ---------------------------------------------------------------------------------- */
 
-/* Nothing runs elsewhere that would be worth waiting for when a first start is refused: a person has to know at once. */
+/* A first start that is refused fails at once unless another daemon holds the store. */
 static bool can_stand_by(const char *url, int result) {
     char who[STORE_WHO_MAX] = "";
     if (standby_can_wait(result) || !standby_can_go_on(result))
@@ -597,9 +571,9 @@ static int begin_active(struct daemon *d, struct error *err) {
     else
         make_server(d);
     d->standby = standby_free(d->standby);
-    d->entry = entry_new(d->engine, d->loop, d->server);
+    d->tcp = tcp_listener_new(d->engine, d->loop, d->server);
     engine_set_publisher(d->engine, on_event, d);
-    engine_set_after_turn(d->engine, check_stopped, d);
+    engine_set_after_turn(d->engine, after_turn, d);
     d->active_since = clock_read_steady();
     if (listens)
         return 0;
@@ -638,20 +612,18 @@ static int finish(struct daemon *d) {
         struct error why = { 0 };
         log_error("%s", engine_why_broken(d->engine));
         error_set(&why, -EIO, "%s", engine_why_broken(d->engine));
-        store_give_up(d->store,
-                      &why); /* a question may have failed while a commit was on its way */
+        store_give_up(d->store, &why); /* a question may have failed during a commit */
     }
     if (d->engine)
         d->stands_by = config_number(engine_config(d->engine), "daemon.standby", NULL) != 0;
-    entry_free(d->entry);
+    tcp_listener_free(d->tcp);
     server_free(d->server);
     standby_free(d->standby);
     notify_free(d->notify);
     telemetry_free(d->telemetry);
     collector_free(d->collector);
     mirror_free(d->mirror);
-    bus_keep_free(d->bus_keep);
-    bus_poster_free(d->bus); /* what it still tells needs an engine */
+    bus_poster_free(d->bus); /* its last callbacks need the engine */
     engine_free(d->engine);
     lifecycle_free(d->lifecycle);
     store_close(d->store);
@@ -664,19 +636,15 @@ static int finish(struct daemon *d) {
     return broken ? DAEMON_BROKEN : DAEMON_OK;
 }
 
-/* The server can end the connection while a standby that has opened the store still loads it. */
-static bool lost_while_taking_over(const struct daemon *d, int result) {
-    return d->standby && d->store && standby_can_wait(result);
-}
-
 /* Returns an exit code; DAEMON_BROKEN with `stands_by`: the next life follows. */
 static int live(struct daemon *d) {
     struct error err = { 0 };
     int r = start(d, &err);
     if (r < 0) {
         log_error("%s", err.text);
-        tell_starter(d, err.text);
-        bool lost = lost_while_taking_over(d, r);
+        report_start(d, err.text);
+        /* The server can close the connection while a standby that has opened the store still loads it. */
+        bool lost = d->standby && d->store && standby_can_wait(r);
         (void)finish(d);
         if (lost)
             return DAEMON_BROKEN;
@@ -685,7 +653,7 @@ static int live(struct daemon *d) {
     if (r == 0) {
         log_info("ready (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION,
                  d->home->data);
-        tell_starter(d, "ready");
+        report_start(d, "ready");
         r = loop_run(d->loop, &err);
     }
     if (r < 0)

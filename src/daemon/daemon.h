@@ -11,37 +11,38 @@ enum {
     DAEMON_OK = 0,
     DAEMON_FAILED = 1,
     DAEMON_USAGE = 2,
-    DAEMON_BUSY = 4, /* another one has this home */
-    DAEMON_BROKEN =
-        75, /* the store's answer is unknown: start again, nothing acknowledged is lost */
+    DAEMON_BUSY = 4,    /* another daemon has this home */
+    DAEMON_BROKEN = 75, /* the last commit is unknown: start again, nothing acknowledged is lost */
 };
 
 struct daemon_options {
     const struct home *home;
-    int ready_fd;        /* gets "ready\n", or a sentence; -1: nobody waits */
-    const char *web_dir; /* the dashboard's files; NULL: as built in */
-    int64_t open_files;  /* how many files a run may have open; 0: as many as the daemon */
+    int ready_fd;        /* gets "ready\n", or an error message; -1: none */
+    const char *web_dir; /* the dashboard's files; NULL: those built in */
+    int64_t open_files;  /* that a run may have; 0: as many as the daemon */
 };
 
-/* Writes the one line that whoever started us waits for, and closes it; -1: nobody waits. */
-void daemon_tell_starter(int ready_fd, const char *line);
+/* Writes the line that the starting process waits for, and closes the descriptor; -1: there is none. */
+void daemon_report_start(int ready_fd, const char *line);
 
 /* Runs until it is asked to stop. Returns an exit code. */
 int daemon_run(const struct daemon_options *options);
 
-/* Without a daemon. Looks at the store, changes nothing, and says what it found. */
+/* --- without a daemon (offline.c); exit codes -------------------------------------------------- */
+
+/* Checks the store, changes nothing, prints what it found. */
 int daemon_check(const struct home *home);
-/* The same and what the kernel lets a daemon do, as GET /v1/doctor tells it. */
+/* The same and what the kernel supports, as GET /v1/doctor has it. */
 int daemon_doctor(const struct home *home);
-/* Puts a backup in the place of the store. */
+/* Replaces the store with a backup. */
 int daemon_restore(const struct home *home, const char *backup);
-/* A whole store into an empty one; what is in a store. Both print JSON. A store is a path, postgresql://…, or
- * "current": the one of the configuration. */
+/* Copies a complete store into an empty one; counts what is in a store. Both print JSON. A store is a path,
+ * postgresql://…, or "current": the one of the configuration. */
 int daemon_store_copy(const struct home *home, const char *from, const char *to);
 int daemon_store_show(const struct home *home, const char *store);
-/* Makes the tables of a store, or brings those of an older version up to date; for roles that may do so. */
+/* Makes the tables of a store, or migrates those of an older version; for roles that may do so. */
 int daemon_store_migrate(const char *url);
-/* The description of the HTTP interface: "markdown" or "openapi". */
+/* The description of the HTTP interface: "markdown", "openapi", … */
 int daemon_print_api(const char *format);
 
 /* Where the store is: the configuration's store.url, or the file in the home. The caller frees. */

@@ -1,10 +1,11 @@
-/* lifecycle.c: which message does an event become, and to whom?
+/* lifecycle.c: posts what becomes of tasks to the message bus (bus.lifecycle), and deletes old messages
+ * (retention.days).
  *
- * Most events become none, and are done at once. The others wait until the thread of the bus has them in their
- * files: then the cursor may move on. A file that cannot be written costs its message, with a warning in
- * the log: nothing else stops for it, and the event itself is kept in the store. */
-#include "daemon/lifecycle.h"
-
+ * A follower of the events named "bus"; docs/bus.md has the messages. Most events become none, and are done at once. The
+ * others are done when the bus thread has their messages in files: then the cursor may advance. The id of a message is
+ * made from its event, so one that is handled again after a crash is recognized in the file and posted once. A file that
+ * cannot be written costs its message, with a warning in the log: nothing else stops for it, and the event itself is
+ * kept in the store. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -14,26 +15,33 @@
 
 #include "base/alloc.h"
 #include "bus/poster.h"
+#include "daemon/services.h"
 #include "engine/follow.h"
+#include "engine/loops.h"
 #include "os/log.h"
+#include "os/loop.h"
+
+#define RETENTION_EVERY HOURS(1)
 
 struct lifecycle {
     struct engine *engine;
+    struct loop *loop;
     struct bus_poster *poster;
     struct follower *follower;
-    uint64_t last_before; /* events up to here may have been handled by another daemon */
+    struct loop_timer *retention; /* its next look */
+    uint64_t last_before;         /* events up to here may have been handled by another daemon */
 };
 
 /* An event that is being posted. */
 struct handled {
     struct lifecycle *lifecycle;
     uint64_t seq;
-    unsigned left; /* messages that are not in their files yet, and one for whoever makes them */
+    unsigned left; /* messages that are not in their files yet, and one while they are made */
     bool dropped;  /* the daemon ends: the next one does it again */
 };
 
-/* An event with what is said about it. */
-struct news {
+/* An event and its messages. */
+struct report {
     struct lifecycle *lifecycle;
     const struct event_row *event;
     struct handled *handled; /* from the first message on */
@@ -64,7 +72,7 @@ static void posted(void *ctx, int result, const char *id, const struct error *er
     release(h);
 }
 
-static struct handled *handled_of(struct news *n) {
+static struct handled *handled_of(struct report *n) {
     if (!n->handled) {
         n->handled = xcalloc(1, sizeof(*n->handled));
         *n->handled = (struct handled){ n->lifecycle, n->event->seq, 1, false };
@@ -74,7 +82,7 @@ static struct handled *handled_of(struct news *n) {
 
 enum to { TO_TASK, TO_PROJECT };
 
-_printf_(4, 5) static void post(struct news *n, enum to to, const char *type, const char *format,
+_printf_(4, 5) static void post(struct report *n, enum to to, const char *type, const char *format,
                                 ...) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT, id = STRBUF_INIT;
     char meta[64];
@@ -106,14 +114,14 @@ _printf_(4, 5) static void post(struct news *n, enum to to, const char *type, co
     bus_post(n->lifecycle->poster, &message, n->event->seq <= n->lifecycle->last_before, posted, h);
 }
 
-/* --- what is said ---------------------------------------------------------------------------- */
+/* --- the messages ---------------------------------------------------------------------------- */
 
-static const char *text_of(const struct news *n, const char *key) {
+static const char *text_of(const struct report *n, const char *key) {
     const char *text = json_string_value(json_object_get(n->data, key));
     return text ? text : "";
 }
 
-static void on_held(struct news *n) {
+static void on_held(struct report *n) {
     const char *hold = text_of(n, "hold");
     if (strcmp(hold, "breaker") == 0)
         post(n, TO_TASK, "WARNING", "launches keep failing: no attempt for now");
@@ -123,7 +131,7 @@ static void on_held(struct news *n) {
         post(n, TO_TASK, "QUESTION", "waiting for somebody to close it");
 }
 
-static void on_state(struct news *n) {
+static void on_state(struct report *n) {
     const char *to = text_of(n, "to"), *reason = text_of(n, "reason");
     if (strcmp(to, "starting") == 0) {
         post(n, TO_TASK, "INFO", "starting root agent (restart #%" PRIu32 ")",
@@ -148,7 +156,7 @@ static void on_state(struct news *n) {
     }
 }
 
-static void on_run_ended(struct news *n) {
+static void on_run_ended(struct report *n) {
     const json_t *code = json_object_get(n->data, "exit_code");
     bool well = json_is_integer(code) && json_integer_value(code) == 0;
     _cleanup_(strbuf_finish) struct strbuf how = STRBUF_INIT;
@@ -163,7 +171,7 @@ static void on_run_ended(struct news *n) {
          text_of(n, "outcome"), strbuf_text(&how));
 }
 
-static void on_blocked(struct news *n) {
+static void on_blocked(struct report *n) {
     const json_t *blockers = json_object_get(n->data, "blockers");
     size_t count = (size_t)json_integer_value(json_object_get(n->data, "count"));
     size_t named = json_array_size(blockers);
@@ -181,17 +189,17 @@ static void on_blocked(struct news *n) {
          strbuf_text(&names));
 }
 
-static void on_run_started(struct news *n) {
+static void on_run_started(struct report *n) {
     post(n, TO_TASK, "RUN_START", "run %s started", n->run);
 }
 
-static void on_run_stopping(struct news *n) {
+static void on_run_stopping(struct report *n) {
     post(n, TO_TASK, "INFO", "stopping run %s", n->run);
 }
 
 static const struct {
     const char *kind;
-    void (*say)(struct news *news);
+    void (*print)(struct report *report);
 } kinds[] = {
     { "task.state", on_state },     { "run.started", on_run_started },
     { "run.ended", on_run_ended },  { "run.stopping", on_run_stopping },
@@ -200,8 +208,8 @@ static const struct {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* Of a task that is there; what was deleted since has no bus to tell on. */
-static bool find_task(struct news *n) {
+/* False: the task is deleted, and its bus with it. */
+static bool find_task(struct report *n) {
     const struct engine *engine = n->lifecycle->engine;
     struct task_view view;
     if (!n->event->task || !core_task(engine_core(engine), n->event->task, &view))
@@ -212,33 +220,62 @@ static bool find_task(struct news *n) {
     return true;
 }
 
-static void tell(struct news *n, void (*say)(struct news *news)) {
+static void post_report(struct report *n, void (*print)(struct report *report)) {
     const char *mode = config_text(engine_config(n->lifecycle->engine), "bus.lifecycle", NULL);
     n->all = strcmp(mode, "all") == 0;
     if (strcmp(mode, "off") == 0 || !find_task(n))
         return;
     n->data = n->event->data ? json_loads(n->event->data, 0, NULL) : NULL;
-    say(n);
+    print(n);
     json_decref(n->data);
 }
 
 static void handle(void *ctx, const struct event_row *event) {
     struct lifecycle *l = ctx;
-    struct news news = { .lifecycle = l, .event = event };
+    struct report report = { .lifecycle = l, .event = event };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (strcmp(kinds[i].kind, event->kind) == 0)
-            tell(&news, kinds[i].say);
-    if (news.handled)
-        release(news.handled);
+            post_report(&report, kinds[i].print);
+    if (report.handled)
+        release(report.handled);
     else
         follower_done(l->follower, event->seq);
 }
 
-struct lifecycle *lifecycle_new(struct engine *engine, struct bus_poster *poster) {
+/* --- retention ------------------------------------------------------------------------------- */
+
+/* Messages are kept as long as the tasks they are about: the bus of a task is deleted with the task, that of a project
+ * is rotated by age. Whatever may have to wait for a lock is left to the poster. */
+
+static void look_later(struct lifecycle *l, time_ms span) {
+    loop_timer_set(l->loop, l->retention, time_add(loop_now_steady(l->loop), span));
+}
+
+/* Messages have wall-clock times. */
+static void retire_old(void *ctx) {
+    struct lifecycle *l = ctx;
+    time_ms keep = config_number(engine_config(l->engine), "retention.days", NULL);
+    for (size_t i = 0; keep != TIME_NEVER && i < engine_project_count(l->engine); i++)
+        bus_retire_later(l->poster, engine_project_at(l->engine, i)->name,
+                         loop_now(l->loop) - keep);
+    look_later(l, RETENTION_EVERY);
+}
+
+static void task_deleted(void *ctx, const char *project, const char *id) {
+    const struct lifecycle *l = ctx;
+    bus_forget(l->poster, project, id);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct lifecycle *lifecycle_new(struct engine *engine, struct loop *loop,
+                                struct bus_poster *poster) {
     struct lifecycle *l = xcalloc(1, sizeof(*l));
-    l->engine = engine;
-    l->poster = poster;
+    *l = (struct lifecycle){ .engine = engine, .loop = loop, .poster = poster };
     l->follower = follower_new(engine, "bus", handle, l);
+    l->retention = loop_timer_new(loop, retire_old, l);
+    look_later(l, 0); /* as soon as the loop runs */
+    engine_set_forgotten(engine, task_deleted, l);
     return l;
 }
 
@@ -247,6 +284,9 @@ void lifecycle_started(struct lifecycle *l) {
 }
 
 struct lifecycle *lifecycle_free(struct lifecycle *l) {
+    if (!l)
+        return NULL;
+    loop_timer_free(l->loop, l->retention);
     free(l);
     return NULL;
 }

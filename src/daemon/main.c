@@ -1,4 +1,4 @@
-/* main.c: the program sluiced: which of its tasks is asked for, and a process that leaks nothing into its runs. */
+/* main.c: the program sluiced: its arguments, and a process that leaks nothing into its runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,8 +24,6 @@ struct arguments {
 };
 
 /* --- arguments ------------------------------------------------------------------------------- */
-
-/* Which words does sluiced understand? */
 
 static const char arguments_usage[] =
     "usage: sluiced [--home DIR] [--ready-fd N] [--web-dir DIR]\n"
@@ -93,7 +91,7 @@ static int take_value(const char *word, const char *value, struct arguments *a) 
     return 0;
 }
 
-/* How many words it has taken; <0: none. */
+/* The number of words that it took; <0: unknown. */
 static int take_argument(int argc, char **argv, int i, struct arguments *a) {
     if (take_flag(argv[i], a))
         return 1;
@@ -107,7 +105,7 @@ static int take_argument(int argc, char **argv, int i, struct arguments *a) {
     return 2;
 }
 
-/* 0, or which of argv is wrong. --home has its effect at once, as SLUICE_HOME. */
+/* 0, or the index of the wrong argument. --home takes effect at once, as SLUICE_HOME. */
 static int arguments_read(int argc, char **argv, struct arguments *ret_arguments) {
     struct arguments a = { .ready_fd = -1 };
     for (int i = 1, taken; i < argc; i += taken) {
@@ -119,7 +117,7 @@ static int arguments_read(int argc, char **argv, struct arguments *ret_arguments
     return 0;
 }
 
-/* Descriptors that somebody left open are not ours to hold; a run would keep them for hours. */
+/* Inherited descriptors are closed: a run would keep them for hours. */
 static void close_others(int keep) {
     const unsigned last = ~0u;
     if (keep < 3) {
@@ -132,7 +130,7 @@ static void close_others(int keep) {
     (void)fcntl(keep, F_SETFD, FD_CLOEXEC);
 }
 
-/* How many files we were allowed to have open: what runs gets no more than it would have without us. */
+/* Returns the previous limit, for the runs: they get no more than without a daemon. */
 static int64_t raise_open_files(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == files.rlim_max)
@@ -149,7 +147,7 @@ static void prepare_process(int ready_fd) {
     close_others(ready_fd);
 }
 
-/* Tests have every answer compared with its shape; the file exists. */
+/* For tests: every answer is compared with its schema. The file exists. */
 static void check_answers(void) {
     const char *path = getenv("SLUICE_TEST_ANSWERS");
     struct error err = { 0 };
@@ -176,7 +174,7 @@ int main(int argc, char **argv) {
     _cleanup_(home_finish) struct home home = { 0 };
     if (home_find(&home, &err) < 0) {
         fprintf(stderr, "sluiced: %s\n", err.text);
-        daemon_tell_starter(a.ready_fd, err.text);
+        daemon_report_start(a.ready_fd, err.text);
         return DAEMON_FAILED;
     }
     if (a.check || a.doctor)

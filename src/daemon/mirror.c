@@ -1,9 +1,12 @@
-/* mirror.c: see mirror.h.
+/* mirror.c: writes the state of a task that came from a card back to the card.
  *
- * Most tasks are no cards, and must cost nothing: one that was added without an external id is known to be
- * none, any other is asked about once. */
-#include "daemon/mirror.h"
-
+ * A follower of the events named "cards". A task came from a card when its meta says so (`card`, a path); its card is
+ * written with `cards.mirror`, or when its import asked for it (`mirror`). A worker thread writes the files one by one;
+ * each line of history ends with the number of its event, so one that is handled again after a crash is not written
+ * twice. What is not written when the daemon ends is written by the next one.
+ *
+ * Most tasks are not cards and must cost nothing: a task that was added without an external id is known not to be one,
+ * any other is looked up once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -13,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "card/card.h"
+#include "daemon/services.h"
 #include "engine/follow.h"
 #include "os/log.h"
 #include "os/worker.h"

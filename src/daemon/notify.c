@@ -1,216 +1,570 @@
-/* notify.c: see notify.h. A follower of the events: its cursor says what was told.
+/* notify.c: notifies users by commands of theirs (alerts.notify, groups.notify, notify.command), on the desktop
+ * (notify.desktop) and by a webhook (daemon/webhook.h).
  *
- * A popup that comes hours late, after a night without a daemon, helps nobody: what is old is not shown on
- * the desktop. Commands get everything. */
-#include "daemon/notify.h"
-
+ * A follower of the events. One command runs at a time, in the order of the events. The next one starts when it is
+ * on disk that the last one ran, so a daemon that is killed repeats at most one, with the same number
+ * (SLUICE_ALERT_SEQ, SLUICE_GROUP_SEQ, SLUICE_NOTIFY_ID). A command that fails is logged and not repeated.
+ *
+ * The desktop's command is notify-send. It needs a session bus, which a daemon that was started outside of a session
+ * does not know: the user's bus is used then, if there is one. Popups are not shown for old events, for example after
+ * a night without a daemon. Commands get everything. */
+#include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
+#include "base/json_write.h"
 #include "base/queue.h"
-#include "daemon/notify_command.h"
-#include "daemon/notify_test.h"
+#include "daemon/notify_news.h"
+#include "daemon/services.h"
 #include "daemon/webhook.h"
+#include "engine/data_folder.h"
 #include "engine/follow.h"
+#include "engine/notifier.h"
+#include "executor/aside.h"
 #include "os/log.h"
 #include "os/loop.h"
 
-#define STALE MINUTES(10) /* nothing so old is shown on a desktop */
+#define STALE           MINUTES(10) /* nothing this old is shown on a desktop */
+#define TIMEOUT         MINUTES(1)
+#define DESKTOP_TIMEOUT SECONDS(5)
+#define OUTPUT_MAX      2000u
+#define SHOWN_MAX       200u /* bytes of a failed command's output in the log */
+#define DESKTOP_WORDS   8u
+#define VARIABLES_MAX   256u
 
-/* An event that is still to be told. */
+enum channel {
+    CHANNEL_ALERTS,  /* alerts.notify: an alert is raised or cleared */
+    CHANNEL_GROUPS,  /* groups.notify: a group closes */
+    CHANNEL_COMMAND, /* notify.command: news */
+    CHANNEL_DESKTOP, /* notify.desktop: news, by notify-send */
+    CHANNEL_MAX,     /* of commands; the webhook is behind them */
+    CHANNEL_WEBHOOK = CHANNEL_MAX,
+    CHANNEL_COUNT,
+};
+
+/* The settings that switch them on. */
+static const char *const channel_names[CHANNEL_COUNT] = {
+    [CHANNEL_ALERTS] = "alerts.notify",   [CHANNEL_GROUPS] = "groups.notify",
+    [CHANNEL_COMMAND] = "notify.command", [CHANNEL_DESKTOP] = "notify.desktop",
+    [CHANNEL_WEBHOOK] = "notify.webhook",
+};
+
+/* What there is to notify about one event. */
+struct notice {
+    uint64_t seq;
+    json_t *data;      /* of the event, for CHANNEL_ALERTS and CHANNEL_GROUPS */
+    bool is_cleared;   /* the alert */
+    char *task;        /* of the alert; NULL: none */
+    struct news *news; /* for CHANNEL_COMMAND and CHANNEL_DESKTOP; NULL: the event is none */
+};
+
+/* An event for which commands are still to be run. */
 struct entry {
     struct entry *next;
     struct notify *notify;
     struct notice notice;
-    unsigned ways; /* bits: those that are still to be used */
-    bool ready;    /* the store has said what it knows */
-    bool told;     /* a command has run, which must not run again */
+    unsigned channels; /* bits: those still to be used */
+    bool ready;        /* the store's answer is in `notice` */
+    bool has_run;      /* a command, which must not run again */
+};
+
+/* One channel in a test. */
+struct trial {
+    struct notify *notify;
+    struct aside *aside;
+    enum channel channel;
+    bool tried, ok;
+    struct strbuf text;
 };
 
 struct notify {
     struct engine *engine;
     struct loop *loop;
-    char *const *environment;
     struct follower *follower;
     struct news_reader reader;
     QUEUE(struct entry) waiting;
-    struct aside *aside;     /* of the first; */
-    enum notify_way way;     /* and which of its ways it is */
-    bool tells_news, looked; /* asked once per configuration, not for each event */
-    bool saving;             /* what was told is on its way to the disk */
+    struct aside *aside;     /* the command of the first entry; NULL: none runs */
+    enum channel channel;    /* that it serves */
+    bool wants_news, looked; /* read once per configuration, not for each event */
+    bool saving;             /* the cursor is being written */
     bool warned_desktop;
     struct webhook *webhook;
-    struct notify_test *test;
+    struct {
+        struct notice notice; /* the sample */
+        struct trial trials[CHANNEL_COUNT];
+        unsigned left;             /* trials that have not ended, and one while they are started */
+        engine_notify_tested done; /* NULL: no test runs */
+        void *ctx;
+    } test;
 };
 
-static void go_on(struct notify *n);
+static void notice_finish(struct notice *n) {
+    json_decref(n->data);
+    free(n->task);
+    news_free(n->news);
+    *n = (struct notice){ 0 };
+}
+
+/* --- the environment of a command ------------------------------------------------------------ */
+
+/* The command gets nothing of the daemon's environment except what is named: secrets stay here. */
+struct environment {
+    struct arena arena;
+    const char *pairs[VARIABLES_MAX + 1]; /* ends with NULL */
+    size_t count;
+};
+
+static void environment_finish(struct environment *env) {
+    arena_finish(&env->arena);
+}
+
+static void add_pair(struct environment *env, const char *pair) {
+    if (env->count < VARIABLES_MAX)
+        env->pairs[env->count++] = arena_strdup(&env->arena, pair);
+}
+
+static void put(struct environment *env, const char *name, const char *value) {
+    _cleanup_(strbuf_finish) struct strbuf pair = STRBUF_INIT;
+    strbuf_printf(&pair, "%s=%s", name, value ? value : "");
+    add_pair(env, strbuf_text(&pair));
+}
+
+static void put_number(struct environment *env, const char *name, int64_t number) {
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%" PRId64, number);
+    put(env, name, text);
+}
+
+static void pass(struct environment *env, const char *name) {
+    if (getenv(name))
+        put(env, name, getenv(name));
+}
+
+static const char *text_of(const struct notice *n, const char *name) {
+    return json_string_value(json_object_get(n->data, name));
+}
+
+static int64_t number_of(const struct notice *n, const char *name) {
+    return json_integer_value(json_object_get(n->data, name));
+}
+
+static void put_alert(struct environment *env, const struct notice *n) {
+    put(env, "SLUICE_ALERT", n->is_cleared ? "cleared" : "raised");
+    put(env, "SLUICE_ALERT_KEY", text_of(n, "key"));
+    put(env, "SLUICE_ALERT_TEXT", text_of(n, "text"));
+    put_number(env, "SLUICE_ALERT_SEQ", (int64_t)n->seq);
+    put(env, "SLUICE_TASK", n->task);
+}
+
+static void put_group(struct environment *env, const struct notice *n) {
+    int64_t total = number_of(n, "total"), open = number_of(n, "open");
+    int64_t failed = number_of(n, "failed");
+    put(env, "SLUICE_GROUP", text_of(n, "group"));
+    put_number(env, "SLUICE_GROUP_SEQ", (int64_t)n->seq);
+    put_number(env, "SLUICE_GROUP_TOTAL", total);
+    put_number(env, "SLUICE_GROUP_DONE", total - open - failed);
+    put_number(env, "SLUICE_GROUP_FAILED", failed);
+    put_number(env, "SLUICE_GROUP_OPEN", open);
+}
+
+static void put_news(struct environment *env, const struct news *news) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    news_print(news, &body);
+    put(env, "SLUICE_NOTIFY_KIND", news_kind_name(news->kind));
+    put(env, "SLUICE_NOTIFY_ID", news->id);
+    put(env, "SLUICE_NOTIFY_TEXT", news->text);
+    put(env, "SLUICE_NOTIFY_REASON", news->reason);
+    put(env, "SLUICE_NOTIFY_PROJECT", news->project);
+    put(env, "SLUICE_NOTIFY_TITLE", news->title);
+    put(env, "SLUICE_NOTIFY_JSON", strbuf_text(&body));
+    put(env, "SLUICE_TASK", news->task);
+}
+
+/* The mark by which the next daemon finds a command that outlived this one, the socket, and the variables of
+ * tasks.env. Comes last: if there are too many variables, these are left out. */
+static void put_common(struct environment *env, const struct engine *engine) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    const char *const *names = NULL;
+    put(env, "SLUICE_SOCKET", engine_socket_path(engine));
+    aside_mark(engine_data(engine), &mark);
+    add_pair(env, strbuf_text(&mark));
+    size_t count = config_words(engine_config(engine), "tasks.env", NULL, &names);
+    for (size_t i = 0; i < count; i++)
+        pass(env, names[i]);
+}
+
+/* --- the desktop ----------------------------------------------------------------------------- */
+
+/* Whether there is a session bus; *ret is its address, also when it does not exist. */
+static bool find_bus(struct strbuf *ret) {
+    const char *address = getenv("DBUS_SESSION_BUS_ADDRESS");
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    if (address && *address) {
+        strbuf_puts(ret, address);
+        return true;
+    }
+    strbuf_puts(ret, "unix:path=");
+    size_t path = ret->length;
+    if (folder && *folder)
+        strbuf_printf(ret, "%s/bus", folder);
+    else
+        strbuf_printf(ret, "/run/user/%lu/bus", (unsigned long)getuid());
+    return access(ret->text + path, F_OK) == 0;
+}
+
+/* The body of a popup may have markup like <b>, so text from outside is escaped. */
+static void escape(const char *text, struct strbuf *out) {
+    for (; *text; text++) {
+        if (*text == '<')
+            strbuf_puts(out, "&lt;");
+        else if (*text == '>')
+            strbuf_puts(out, "&gt;");
+        else if (*text == '&')
+            strbuf_puts(out, "&amp;");
+        else
+            strbuf_putc(out, *text);
+    }
+}
+
+static void fill_desktop(const struct news *news, struct environment *env, const char **argv) {
+    static const char *const session[] = { "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+                                           "XDG_RUNTIME_DIR" };
+    _cleanup_(strbuf_finish) struct strbuf bus = STRBUF_INIT, body = STRBUF_INIT;
+    char summary[64];
+    bool urgent = news->kind == NEWS_FAILED || news->kind == NEWS_PERSON;
+    (void)snprintf(summary, sizeof(summary), "Sluice: %s", news_kind_name(news->kind));
+    escape(news->text ? news->text : "", &body);
+    const char *words[DESKTOP_WORDS] = { "notify-send",
+                                         "--app-name=Sluice",
+                                         urgent ? "--urgency=critical" : "--urgency=normal",
+                                         "--",
+                                         arena_strdup(&env->arena, summary),
+                                         arena_strdup(&env->arena, strbuf_text(&body)) };
+    memcpy(argv, words, sizeof(words));
+    (void)find_bus(&bus);
+    put(env, "DBUS_SESSION_BUS_ADDRESS", strbuf_text(&bus));
+    for (size_t i = 0; i < ARRAY_SIZE(session); i++)
+        pass(env, session[i]);
+}
+
+/* --- one command ----------------------------------------------------------------------------- */
+
+static time_ms channel_timeout(const struct notify *n, enum channel channel) {
+    if (channel == CHANNEL_GROUPS)
+        return config_number(engine_config(n->engine), "groups.notify_timeout_s", NULL);
+    return channel == CHANNEL_DESKTOP ? DESKTOP_TIMEOUT : TIMEOUT;
+}
+
+/* `ret_why` (or NULL): why it cannot work although it is switched on. */
+static bool channel_is_on(const struct notify *n, enum channel channel, struct strbuf *ret_why) {
+    const struct config *config = engine_config(n->engine);
+    const char *const *words = NULL;
+    _cleanup_(strbuf_finish) struct strbuf bus = STRBUF_INIT;
+    if (channel != CHANNEL_DESKTOP)
+        return config_words(config, channel_names[channel], NULL, &words) > 0;
+    if (!config_number(config, "notify.desktop", NULL))
+        return false;
+    bool found = find_bus(&bus);
+    if (!found && ret_why)
+        strbuf_printf(ret_why,
+                      "notify.desktop: there is no session bus at '%s': the daemon must be started "
+                      "from the session of a desktop",
+                      strbuf_text(&bus));
+    return found;
+}
+
+struct command {
+    enum channel channel;
+    const struct notice *notice;
+    aside_ended ended;
+    void *ctx;
+};
+
+/* 0: `ended` will be called. 1: the channel is off. */
+static int command_start(const struct notify *n, const struct command *c, struct aside **ret_aside,
+                         struct error *err) {
+    const char *const *words = NULL;
+    const char *desktop[DESKTOP_WORDS] = { NULL };
+    if (!channel_is_on(n, c->channel, NULL))
+        return 1;
+    _cleanup_(environment_finish) struct environment env = { .count = 0 };
+    if (c->channel == CHANNEL_ALERTS)
+        put_alert(&env, c->notice);
+    else if (c->channel == CHANNEL_GROUPS)
+        put_group(&env, c->notice);
+    else if (c->channel == CHANNEL_COMMAND)
+        put_news(&env, c->notice->news);
+    else
+        fill_desktop(c->notice->news, &env, desktop);
+    put_common(&env, n->engine);
+    if (c->channel != CHANNEL_DESKTOP)
+        (void)config_words(engine_config(n->engine), channel_names[c->channel], NULL, &words);
+    struct aside_spec spec = { .argv = words ? words : desktop,
+                               .cwd = engine_home(n->engine),
+                               .env = env.pairs,
+                               .timeout = channel_timeout(n, c->channel),
+                               .output_max = OUTPUT_MAX };
+    return aside_start(n->loop, &spec, c->ended, c->ctx, ret_aside, err);
+}
+
+/* How the command ended, with the last bytes of its output. */
+static void describe_failure(const struct aside_end *end, struct strbuf *out) {
+    size_t size = end->size;
+    while (size > 0 && (unsigned char)end->output[size - 1] <= ' ')
+        size--;
+    size_t from = size > SHOWN_MAX ? size - SHOWN_MAX : 0;
+    if (end->signal)
+        strbuf_printf(out, " was killed by signal %d", end->signal);
+    else
+        strbuf_printf(out, " ended with exit code %d", end->code);
+    if (size > 0)
+        strbuf_puts(out, ": ");
+    strbuf_add(out, end->output + from, size - from);
+}
+
+/* Did it work? `out`: a message that begins with the setting. */
+static bool describe(const struct notify *n, enum channel channel, const struct aside_end *end,
+                     struct strbuf *out) {
+    strbuf_puts(out, channel_names[channel]);
+    if (end->error)
+        strbuf_printf(out, ": %s%s",
+                      channel == CHANNEL_DESKTOP ? "the program 'notify-send' cannot be run: " : "",
+                      strerror(end->error));
+    else if (end->timed_out)
+        strbuf_printf(out, " took longer than %" PRId64 " ms and was stopped",
+                      channel_timeout(n, channel));
+    else if (end->code != 0)
+        describe_failure(end, out);
+    else
+        strbuf_puts(out, " ended with exit code 0");
+    return !end->error && !end->timed_out && end->code == 0;
+}
+
+/* --- the queue ------------------------------------------------------------------------------- */
+
+static void start_next(struct notify *n);
 
 static void entry_free(struct entry *entry) {
     notice_finish(&entry->notice);
     free(entry);
 }
 
-static void saved(void *ctx) {
+static void cursor_saved(void *ctx) {
     struct notify *n = ctx;
     n->saving = false;
-    go_on(n);
+    start_next(n);
 }
 
 static void drop_first(struct notify *n) {
     struct entry *first = QUEUE_TAKE(&n->waiting);
     follower_done(n->follower, first->notice.seq);
-    if (first->told)
-        n->saving = !follower_save(n->follower, saved);
+    if (first->has_run)
+        n->saving = !follower_save(n->follower, cursor_saved);
     entry_free(first);
 }
 
-static void ended(void *ctx, const struct aside_end *end) {
+static void command_ended(void *ctx, const struct aside_end *end) {
     struct notify *n = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     n->aside = NULL;
     follower_rest(n->follower, true);
-    if (!notify_command_describe(n->engine, n->way, end, &text))
+    if (!describe(n, n->channel, end, &text))
         log_warning("%s", strbuf_text(&text));
-    go_on(n);
+    start_next(n);
 }
 
-/* A popup needs somebody who sits there now, and a bus. */
-static bool is_pointless(struct notify *n, const struct notify_command *command) {
+/* A popup needs a session bus, and a user who is there now. */
+static bool is_pointless(struct notify *n, const struct notice *notice) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    if (command->way != WAY_DESKTOP)
-        return false;
-    if (loop_now(n->loop) - command->notice->news->at > STALE)
+    if (loop_now(n->loop) - notice->news->at > STALE)
         return true;
-    bool on = notify_way_is_on(command, &why);
+    bool on = channel_is_on(n, CHANNEL_DESKTOP, &why);
     if (!on && why.length > 0 && !n->warned_desktop)
         log_info("%s", strbuf_text(&why));
     n->warned_desktop = n->warned_desktop || why.length > 0;
     return !on;
 }
 
-/* True: it runs. */
-static bool start(struct notify *n, enum notify_way way) {
+/* True: a command runs. */
+static bool start_command(struct notify *n, enum channel channel) {
     struct error err = { 0 };
-    struct notify_command command = { .engine = n->engine,
-                                      .loop = n->loop,
-                                      .environment = n->environment,
-                                      .way = way,
-                                      .notice = &n->waiting.first->notice,
-                                      .ended = ended,
-                                      .ctx = n };
-    n->way = way;
-    int r = is_pointless(n, &command) ? 1 : notify_command_start(&command, &n->aside, &err);
+    struct entry *first = n->waiting.first;
+    struct command command = { channel, &first->notice, command_ended, n };
+    n->channel = channel;
+    int r = channel == CHANNEL_DESKTOP && is_pointless(n, &first->notice)
+                ? 1
+                : command_start(n, &command, &n->aside, &err);
     if (r < 0)
-        log_warning("%s: %s", notify_way_name(way), err.text);
+        log_warning("%s: %s", channel_names[channel], err.text);
     if (r == 0) {
-        n->waiting.first->told = true;
+        first->has_run = true;
         follower_rest(n->follower, false);
     }
     return r == 0;
 }
 
-static void go_on(struct notify *n) {
+static void start_next(struct notify *n) {
     while (n->waiting.first && n->waiting.first->ready && !n->aside && !n->saving
            && !follow_is_ending(n->engine)) {
-        if (n->waiting.first->ways == 0) {
+        struct entry *first = n->waiting.first;
+        if (first->channels == 0) {
             drop_first(n);
             continue;
         }
-        enum notify_way way = (enum notify_way)__builtin_ctz(n->waiting.first->ways);
-        n->waiting.first->ways &= n->waiting.first->ways - 1;
-        if (start(n, way))
+        enum channel channel = (enum channel)__builtin_ctz(first->channels);
+        first->channels &= first->channels - 1;
+        if (start_command(n, channel))
             return;
     }
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static char *member(const json_t *data, const char *name) {
-    const char *text = json_string_value(json_object_get(data, name));
-    return xstrdup(text ? text : "");
-}
-
-static int64_t number(const json_t *data, const char *name) {
-    return json_integer_value(json_object_get(data, name));
-}
-
-static void read_alert(struct notify *n, const struct event_row *event, struct entry *entry) {
-    char id[ENGINE_ID_MAX];
-    json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
-    bool raised = strcmp(event->kind, "alert") == 0;
-    entry->ways |= 1u << WAY_ALERTS;
-    entry->notice.state = xstrdup(raised ? "raised" : "cleared");
-    entry->notice.key = member(data, "key");
-    entry->notice.text = member(data, "text");
-    entry->notice.task = xstrdup(event->task ? engine_task_id(n->engine, event->task, id) : "");
-    json_decref(data);
-}
-
-static void read_group(const struct event_row *event, struct entry *entry) {
-    json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
-    entry->ways |= 1u << WAY_GROUPS;
-    entry->notice.group = member(data, "group");
-    entry->notice.total = number(data, "total");
-    entry->notice.open = number(data, "open");
-    entry->notice.failed = number(data, "failed");
-    json_decref(data);
-}
-
-static bool tells_news(const struct notify *n) {
-    const struct config *config = engine_config(n->engine);
-    const char *const *words = NULL;
-    return config_words(config, "notify.command", NULL, &words) > 0
-           || config_number(config, "notify.desktop", NULL);
-}
-
-static void completed(void *ctx) {
+static void entry_is_complete(void *ctx) {
     struct entry *entry = ctx;
     entry->ready = true;
-    go_on(entry->notify);
+    start_next(entry->notify);
 }
 
 static void handle(void *ctx, const struct event_row *event) {
     struct notify *n = ctx;
-    if (!n->looked || strcmp(event->kind, "config.changed") == 0)
-        n->tells_news = tells_news(n);
+    if (!n->looked || strcmp(event->kind, "config.changed") == 0) {
+        const struct config *config = engine_config(n->engine);
+        const char *const *words = NULL;
+        n->wants_news = config_words(config, "notify.command", NULL, &words) > 0
+                        || config_number(config, "notify.desktop", NULL);
+    }
     n->looked = true;
-    struct news *news = n->tells_news ? news_read(&n->reader, n->engine, event) : NULL;
-    bool alert = strcmp(event->kind, "alert") == 0 || strcmp(event->kind, "alert.cleared") == 0;
+    struct news *news = n->wants_news ? news_read(&n->reader, n->engine, event) : NULL;
+    bool cleared = strcmp(event->kind, "alert.cleared") == 0;
+    bool alert = cleared || strcmp(event->kind, "alert") == 0;
     bool group = strcmp(event->kind, "group.closed") == 0;
     if (!news && !alert && !group) {
         follower_done(n->follower, event->seq);
         return;
     }
+    char id[ENGINE_ID_MAX];
     struct entry *entry = xcalloc(1, sizeof(*entry));
     entry->notify = n;
-    entry->notice.seq = event->seq;
-    if (alert)
-        read_alert(n, event, entry);
-    if (group)
-        read_group(event, entry);
+    entry->notice = (struct notice){ .seq = event->seq, .is_cleared = cleared, .news = news };
+    if ((alert || group) && event->data)
+        entry->notice.data = json_loads(event->data, 0, NULL);
+    if (alert && event->task)
+        entry->notice.task = xstrdup(engine_task_id(n->engine, event->task, id));
+    entry->channels = (alert ? 1u << CHANNEL_ALERTS : 0) | (group ? 1u << CHANNEL_GROUPS : 0)
+                      | (news ? 1u << CHANNEL_COMMAND | 1u << CHANNEL_DESKTOP : 0);
     QUEUE_ADD(&n->waiting, entry);
-    if (news) {
-        entry->ways |= 1u << WAY_COMMAND | 1u << WAY_DESKTOP;
-        entry->notice.news = news;
-        news_complete(n->engine, news, completed, entry);
-    } else {
-        completed(entry);
+    if (news)
+        news_complete(n->engine, news, entry_is_complete, entry);
+    else
+        entry_is_complete(entry);
+}
+
+/* --- `sluice notify test` -------------------------------------------------------------------- */
+
+/* A sample on every channel that is configured, all at once; the answer comes with the last of them. It does not wait
+ * for notifications in progress, and changes nothing. */
+
+static void print_results(const struct notify *n, struct strbuf *out) {
+    struct json_writer w;
+    json_write_init(&w, out, false);
+    json_write_array_begin(&w);
+    for (unsigned i = 0; i < CHANNEL_COUNT; i++) {
+        const struct trial *trial = &n->test.trials[i];
+        if (!trial->tried)
+            continue;
+        json_write_object_begin(&w);
+        json_put_string(&w, "way", channel_names[i]);
+        json_put_bool(&w, "ok", trial->ok);
+        json_put_string(&w, "text", strbuf_text(&trial->text));
+        json_write_object_end(&w);
     }
+    json_write_array_end(&w);
+}
+
+static void trial_ended(struct notify *n) {
+    if (--n->test.left > 0)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf json = STRBUF_INIT;
+    print_results(n, &json);
+    notice_finish(&n->test.notice);
+    for (unsigned i = 0; i < CHANNEL_COUNT; i++)
+        strbuf_finish(&n->test.trials[i].text);
+    TAKE_PTR(n->test.done)(n->test.ctx, strbuf_text(&json));
+}
+
+static void trial_command_ended(void *ctx, const struct aside_end *end) {
+    struct trial *trial = ctx;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    trial->aside = NULL;
+    trial->ok = describe(trial->notify, trial->channel, end, &text);
+    /* The answer names the setting in a member of its own. */
+    const char *rest = strbuf_text(&text) + strlen(channel_names[trial->channel]);
+    strbuf_puts(&trial->text, rest + strspn(rest, ": "));
+    trial_ended(trial->notify);
+}
+
+static void trial_webhook_ended(void *ctx, const struct http_result *result) {
+    struct trial *trial = ctx;
+    trial->ok = result->ok;
+    strbuf_puts(&trial->text, result->text);
+    trial_ended(trial->notify);
+}
+
+static void try_command(struct trial *trial) {
+    struct notify *n = trial->notify;
+    struct error err = { 0 };
+    struct command command = { trial->channel, &n->test.notice, trial_command_ended, trial };
+    n->test.left++;
+    int r = command_start(n, &command, &trial->aside, &err);
+    if (r < 0)
+        strbuf_puts(&trial->text, err.text);
+    else if (r > 0)
+        (void)channel_is_on(n, trial->channel, &trial->text); /* on, and it cannot work */
+    trial->tried = r == 0 || trial->text.length > 0;
+    if (r != 0)
+        trial_ended(n);
+}
+
+static int test_start(void *ctx, engine_notify_tested done, void *done_ctx, struct error *err) {
+    struct notify *n = ctx;
+    if (n->test.done)
+        return error_set(err, -EBUSY, "another test is on its way: wait for its end");
+    n->test.done = done;
+    n->test.ctx = done_ctx;
+    n->test.left = 1;
+    n->test.notice.news = news_sample(loop_now(n->loop));
+    n->test.notice.data = json_pack("{s:s, s:s, s:s}", "key", "test", "text",
+                                    n->test.notice.news->text, "group", "test");
+    for (unsigned i = 0; i < CHANNEL_COUNT; i++)
+        n->test.trials[i] = (struct trial){ .notify = n, .channel = (enum channel)i };
+    for (unsigned i = 0; i < CHANNEL_MAX; i++)
+        try_command(&n->test.trials[i]);
+    struct trial *trial = &n->test.trials[CHANNEL_WEBHOOK];
+    n->test.left++;
+    trial->tried = webhook_test(n->webhook, trial_webhook_ended, trial);
+    if (!trial->tried)
+        trial_ended(n);
+    trial_ended(n);
+    return 0;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-struct notify *notify_new(struct engine *engine, struct loop *loop, char *const *environment) {
+struct notify *notify_new(struct engine *engine, struct loop *loop) {
     struct notify *n = xcalloc(1, sizeof(*n));
     n->engine = engine;
     n->loop = loop;
-    n->environment = environment;
     n->follower = follower_new(engine, "notify", handle, n);
     follower_rest(n->follower, true);
-    n->webhook = webhook_new(engine, loop, environment);
-    n->test = notify_test_new(engine, loop, environment, n->webhook);
+    n->webhook = webhook_new(engine, loop);
+    engine_set_notifier(engine, test_start, n);
     return n;
 }
 
@@ -221,8 +575,15 @@ void notify_look(struct notify *n) {
 struct notify *notify_free(struct notify *n) {
     if (!n)
         return NULL;
-    webhook_free(n->webhook);
-    notify_test_free(n->test);
+    webhook_free(n->webhook); /* ends its trial */
+    engine_set_notifier(n->engine, NULL, NULL);
+    for (unsigned i = 0; i < CHANNEL_COUNT; i++) {
+        aside_kill(n->test.trials[i].aside);
+        strbuf_finish(&n->test.trials[i].text);
+    }
+    notice_finish(&n->test.notice);
+    if (n->test.done)
+        n->test.done(n->test.ctx, NULL);
     aside_kill(n->aside);
     for (struct entry *first; (first = QUEUE_TAKE(&n->waiting));)
         entry_free(first);

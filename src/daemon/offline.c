@@ -1,9 +1,14 @@
-/* offline.c: what sluiced does without being a daemon: looks at the store, restores it, describes itself. */
+/* offline.c: what sluiced does without being a daemon: checks, restores, copies and counts stores, describes itself.
+ *
+ * Results of --store-copy and --store-show are JSON on stdout, for `sluice store`; progress goes to stderr when that is a
+ * terminal. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json_write.h"
@@ -12,7 +17,13 @@
 #include "daemon/daemon.h"
 #include "executor/slurm.h"
 #include "ops/op.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "store/await.h"
+#include "store/copy.h"
 #include "store/store.h"
+
+#define PROGRESS_EVERY_US 100000
 
 #define GO_ON "'sluice store copy' with the same FROM and TO goes on with it"
 
@@ -21,7 +32,7 @@ static int fail(const struct error *err) {
     return err->code == -EBUSY ? DAEMON_BUSY : DAEMON_FAILED;
 }
 
-/* What is in the store, as a sentence; it is left as it is, whatever its version. */
+/* Describes the store in one sentence; it is not changed, whatever its version. */
 static int look(const char *url, struct strbuf *out, struct error *err) {
     struct store_look found = { 0 };
     int r = store_look(url, &found, err);
@@ -65,7 +76,7 @@ static void print_check(struct json_writer *w, const char *name, const char *lev
     json_write_object_end(w);
 }
 
-/* NULL: the sentence itself says it. */
+/* NULL: the message itself says it. */
 static const char *fix_of(const char *url, int code) {
     if (code == -EINPROGRESS)
         return GO_ON;
@@ -82,7 +93,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
     _cleanup_(freep) char *url = NULL;
     bool known = daemon_store_url(home, &url, &err) == 0;
     bool ok = known && look(url, &text, &err) == 0;
-    /* A configuration that cannot be read, and a daemon that cannot be reached, are other matters. */
+    /* A configuration that cannot be read, and a store in use, are not problems of the store. */
     bool mild = !known || err.code == -EBUSY;
     print_check(w, "store",
                 ok     ? "ok"
@@ -94,7 +105,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
                 ok || mild ? NULL : fix_of(url, err.code));
 }
 
-/* Whether the controller answers is asked by a daemon; what is not even installed is seen from here. */
+/* A daemon asks the controller; a missing program is found here. */
 static void print_slurm(struct json_writer *w, const struct config *config) {
     const char *folder = config_text(config, "slurm.programs", NULL);
     const struct executor_feature *features = NULL;
@@ -118,7 +129,7 @@ int daemon_doctor(const struct home *home) {
     json_write_init(&w, &out, false);
     json_write_array_begin(&w);
     print_store(&w, home);
-    struct config *config = config_new(); /* one that cannot be read: the usual one */
+    struct config *config = config_new(); /* defaults if it cannot be read */
     (void)config_read_file(config, home->config_file, NULL);
     print_slurm(&w, config);
     json_write_array_end(&w);
@@ -187,4 +198,209 @@ int daemon_print_api(const char *format) {
     fputs(strbuf_text(&out), stdout);
     strbuf_finish(&out);
     return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
+}
+
+/* --- copies ---------------------------------------------------------------------------------- */
+
+static int fail_store(const struct error *err) {
+    fprintf(stderr, "sluiced: %s%s\n", err->text,
+            err->code == -EBUSY ? " ('sluice down' ends that of this home, its runs go on)" : "");
+    switch (err->code) {
+    case -EBUSY:
+    case -ENOTEMPTY:
+    case -ESTALE:
+    case -EINPROGRESS:
+        return DAEMON_BUSY;
+    case -EINVAL:
+    case -ENOENT:
+        return DAEMON_USAGE;
+    default:
+        return DAEMON_FAILED;
+    }
+}
+
+/* The caller frees. */
+static int find_store(const struct home *home, const char *word, char **ret_url,
+                      struct error *err) {
+    if (strcmp(word, "current") == 0)
+        return daemon_store_url(home, ret_url, err);
+    bool server = strncmp(word, "postgresql://", strlen("postgresql://")) == 0
+                  || strncmp(word, "postgres://", strlen("postgres://")) == 0;
+    if (!*word || strncmp(word, "memory:", strlen("memory:")) == 0
+        || (!server && strstr(word, "://")))
+        return error_set(err, -EINVAL,
+                         "'%s' is no store that is kept: give the path of a file, postgresql://…, "
+                         "or 'current'",
+                         word);
+    *ret_url = xstrdup(word);
+    return 0;
+}
+
+/* Shown to others that find the store in use. */
+static void print_who(char ret_who[STORE_WHO_MAX]) {
+    char host[HOST_NAME_MAX + 1] = "";
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(ret_who, STORE_WHO_MAX, "%s/%ld", host, (long)getpid());
+}
+
+/* --- sluiced --store-copy -------------------------------------------------------------------- */
+
+struct progress {
+    bool terminal;
+    int64_t shown_us;
+};
+
+static int show_progress(void *ctx, enum store_copy_step step, enum store_table table,
+                         uint64_t rows) {
+    static const char *const words[] = {
+        [STORE_COPY_WRITING] = "copying",
+        [STORE_COPY_READING_FROM] = "reading the original again",
+        [STORE_COPY_READING_TO] = "reading the copy",
+    };
+    struct progress *progress = ctx;
+    int64_t now = clock_read_steady_us();
+    if (!progress->terminal || now - progress->shown_us < PROGRESS_EVERY_US)
+        return 0;
+    progress->shown_us = now;
+    fprintf(stderr, "\r\033[K%s: %s %llu", words[step], store_table_name(table),
+            (unsigned long long)rows);
+    return 0;
+}
+
+static void clear_progress(const struct progress *progress) {
+    if (progress->shown_us > 0)
+        fputs("\r\033[K", stderr);
+}
+
+static void print_rows(struct json_writer *w, const struct store_digest *digest) {
+    json_put_object(w, "rows");
+    for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
+        if (table != STORE_TOTALS)
+            json_put_int(w, store_table_name(table), digest->rows[table]);
+    json_write_object_end(w);
+}
+
+static int print_out(struct strbuf *out) {
+    strbuf_putc(out, '\n');
+    fputs(strbuf_text(out), stdout);
+    return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
+}
+
+int daemon_store_copy(const struct home *home, const char *from, const char *to) {
+    struct error err = { 0 };
+    _cleanup_(freep) char *from_url = NULL, *to_url = NULL, *current = NULL;
+    struct progress progress = { .terminal = terminal_is(stderr) };
+    struct store_copy_report report;
+    int64_t began = clock_read_steady_us();
+    int r = find_store(home, from, &from_url, &err);
+    if (r >= 0)
+        r = find_store(home, to, &to_url, &err);
+    if (r >= 0) {
+        char who[STORE_WHO_MAX];
+        print_who(who);
+        struct store_copy_options options = {
+            .from = from_url, .to = to_url, .who = who, .progress = show_progress, .ctx = &progress
+        };
+        r = store_copy(&options, &report, &err);
+        clear_progress(&progress);
+    }
+    if (r < 0)
+        return fail_store(&err);
+    bool configured =
+        to_url && daemon_store_url(home, &current, &err) >= 0 && strcmp(current, to_url) == 0;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    json_write_object_begin(&w);
+    json_put_string(&w, "from", report.from);
+    json_put_string(&w, "to", report.to);
+    json_put_bool(&w, "resumed", report.resumed);
+    json_put_int(&w, "written", report.written);
+    print_rows(&w, &report.digest);
+    json_put_bool(&w, "is_current", configured);
+    json_put_int(&w, "took_ms", (uint64_t)(clock_read_steady_us() - began) / 1000);
+    json_write_object_end(&w);
+    return print_out(&out);
+}
+
+/* --- sluiced --store-show -------------------------------------------------------------------- */
+
+struct shown {
+    struct store_look look;
+    struct store_report report;
+    struct store_digest digest;
+    struct store_info info;
+    char place[STORE_SHOWN_MAX], backend[32];
+    bool unfinished; /* a copy into it */
+    bool counted;
+    uint64_t live; /* runs */
+};
+
+static int count_row(void *ctx, enum store_table table, const void *row, struct error *err) {
+    (void)err;
+    struct shown *shown = ctx;
+    shown->digest.rows[table]++;
+    if (table == STORE_RUNS)
+        shown->live += !((const struct run_row *)row)->ended;
+    return 0;
+}
+
+static int count_rows(const char *url, struct shown *shown, struct error *err) {
+    struct store_options options = { .url = url, .use = STORE_USE_READ };
+    struct store *store = NULL;
+    int r = store_open(&options, &store, &shown->report, err);
+    if (r < 0)
+        return r;
+    store_info(store, &shown->info);
+    (void)snprintf(shown->backend, sizeof(shown->backend), "%s", shown->info.backend);
+    r = store_scan(store, count_row, shown, err);
+    shown->unfinished = r == -EINPROGRESS;
+    shown->counted = r >= 0;
+    store_close(store);
+    return shown->unfinished ? 0 : r;
+}
+
+static void print_shown(struct json_writer *w, const struct shown *shown) {
+    bool there = shown->look.there;
+    json_write_object_begin(w);
+    json_put_bool(w, "there", there);
+    json_put_string(w, "store", shown->place);
+    if (there) {
+        json_put_int(w, "version", (int64_t)shown->look.version);
+        json_put_bool(w, "was_unclean", shown->look.was_unclean);
+        json_put_int(w, "tasks", (int64_t)shown->look.tasks);
+        json_put_int(w, "last_event", (int64_t)shown->look.last_event);
+        json_put_bool(w, "unfinished_copy", shown->unfinished);
+    }
+    if (shown->backend[0]) {
+        json_put_string(w, "backend", shown->backend);
+        json_put_int(w, "epoch", (int64_t)shown->report.epoch);
+        json_put_int(w, "bytes", shown->info.bytes);
+    }
+    if (shown->counted) {
+        json_put_int(w, "live_runs", (int64_t)shown->live);
+        print_rows(w, &shown->digest);
+    }
+    json_write_object_end(w);
+}
+
+int daemon_store_show(const struct home *home, const char *word) {
+    struct error err = { 0 };
+    _cleanup_(freep) char *url = NULL;
+    struct shown shown = { 0 };
+    int r = find_store(home, word, &url, &err);
+    if (r >= 0) {
+        store_show_url(url, shown.place);
+        r = store_look(url, &shown.look, &err);
+    }
+    /* An older one is not migrated for this. */
+    if (r >= 0 && shown.look.there && shown.look.version == STORE_VERSION)
+        r = count_rows(url, &shown, &err);
+    if (r < 0)
+        return fail_store(&err);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    print_shown(&w, &shown);
+    return print_out(&out);
 }

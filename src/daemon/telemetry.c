@@ -1,10 +1,13 @@
-/* telemetry.c: see telemetry.h.
+/* telemetry.c: receives what the agents of live runs report about themselves over OpenTelemetry (otel.listen).
  *
- * What was posted is read at once, and told in the next turn, all runs in one request: many posts share a
- * commit. Whoever posts is answered before: telemetry that gets lost with a failed commit comes again with the
- * next post, because numbers are of all so far. */
-#include "daemon/telemetry.h"
-
+ * Each run gets an address of its own in its environment, with a secret in the path, so what is posted there belongs to
+ * that run. It becomes the usage of the run so far (engine/telemetry.h). Off until a port is configured; a port that
+ * is not available is retried, and nothing else waits for it. With otel.endpoint every run also gets TRACEPARENT, so
+ * its own spans are children of the run's span.
+ *
+ * A post is parsed at once and applied in the next turn, all runs in one request: many posts share a commit. The client
+ * is answered before that: numbers are cumulative, so what is lost with a failed commit comes again with the next
+ * post. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 #include "api/loopback.h"
 #include "base/alloc.h"
 #include "base/number.h"
+#include "daemon/services.h"
 #include "engine/data_folder.h"
 #include "engine/telemetry.h"
 #include "os/log.h"
@@ -20,11 +24,11 @@
 #include "otel/otlp_read.h"
 #include "otel/otlp_write.h"
 
-#define PREFIX      "/otlp/"
-#define TRY_AGAIN   SECONDS(30)
-#define POSTS_MAX   20u     /* of one run in a second: reading them is work for the loop */
-#define AHEAD_TEXT  "10000" /* ms between two sendings of counters by an agent, and */
-#define EVENTS_TEXT "2000"  /* of events: a run may be killed at any time */
+#define PREFIX     "/otlp/"
+#define TRY_AGAIN  SECONDS(30)
+#define POSTS_MAX  20u     /* of one run in a second: reading them is work for the loop */
+#define METRICS_MS "10000" /* between two exports of counters by an agent, and */
+#define EVENTS_MS  "2000"  /* of events: a run may be killed at any time */
 
 /* Of one run that has posted. */
 struct meter {
@@ -32,20 +36,20 @@ struct meter {
     uint32_t attempt;
     struct otlp_meter *otlp;
     bool has_news;
-    time_ms second; /* which one it is, and */
-    unsigned posts; /* how many bodies came in it */
+    time_ms second; /* the current one, and */
+    unsigned posts; /* the posts in it */
 };
 
 struct telemetry {
-    struct engine_request request; /* first: it is found by that */
+    struct engine_request request; /* first: a request is cast back */
     struct engine *engine;
     struct loop *loop;
-    struct loopback *loopback; /* NULL: nobody listens */
+    struct loopback *loopback; /* NULL: not listening */
     char *wanted;              /* otel.listen as it was last seen */
     struct loop_timer *timer;  /* set while it cannot listen */
     struct meter *meters;
     size_t count, capacity;
-    bool asked; /* the request is on its way */
+    bool asked; /* the request is queued */
 };
 
 /* --- who posts ------------------------------------------------------------------------------- */
@@ -75,7 +79,7 @@ static bool take_number(const char **at, char end, int64_t max, int64_t *ret) {
     return number_parse_int(text, ret, NULL) == 0 && *ret <= max;
 }
 
-/* /otlp/17.2/SECRET/v1/metrics, of a run that lives. */
+/* /otlp/17.2/SECRET/v1/metrics, of a live run. */
 static bool find_target(const struct telemetry *t, const char *path, struct target *ret) {
     char secret[ENGINE_SECRET_SIZE];
     int64_t task = 0, attempt = 0;
@@ -102,9 +106,9 @@ static bool knows(void *ctx, const char *path) {
     return find_target(ctx, path, &target);
 }
 
-/* --- what it says ---------------------------------------------------------------------------- */
+/* --- posts ----------------------------------------------------------------------------------- */
 
-/* A run that is older than this daemon may have told something to the one before. */
+/* A run that is older than this daemon may have reported to the last one. */
 static struct otlp_meter *otlp_meter_of(const struct telemetry *t, const struct target *target) {
     struct engine_usage known;
     if (!engine_usage_before(t->engine, target->task, target->attempt, &known))
@@ -128,7 +132,7 @@ static struct meter *meter_of(struct telemetry *t, const struct target *target) 
     return m;
 }
 
-static void ask(struct telemetry *t) {
+static void queue_request(struct telemetry *t) {
     if (t->asked)
         return;
     t->asked = true;
@@ -137,7 +141,7 @@ static void ask(struct telemetry *t) {
     engine_request(t->engine, &t->request);
 }
 
-/* A run that hammers must not keep the others waiting. */
+/* A run that posts too often must not delay the others. */
 static bool is_too_often(const struct telemetry *t, struct meter *m) {
     time_ms second = loop_now_steady(t->loop) / SECONDS(1);
     m->posts = m->second == second ? m->posts + 1 : 1;
@@ -149,7 +153,7 @@ static int take(void *ctx, const char *path, const char *body, size_t size, stru
     struct telemetry *t = ctx;
     struct target target;
     if (!find_target(t, path, &target))
-        return -ENOENT; /* it has ended meanwhile */
+        return -ENOENT; /* the run has ended */
     struct meter *m = meter_of(t, &target);
     if (is_too_often(t, m))
         return -EAGAIN;
@@ -157,11 +161,11 @@ static int take(void *ctx, const char *path, const char *body, size_t size, stru
     if (r < 0)
         return r;
     m->has_news = true;
-    ask(t);
+    queue_request(t);
     return 0;
 }
 
-static int tell_run(struct engine *engine, struct engine_request *request) {
+static int apply_usage(struct engine *engine, struct engine_request *request) {
     struct telemetry *t = (struct telemetry *)request;
     for (size_t i = 0; i < t->count; i++) {
         struct meter *m = &t->meters[i];
@@ -179,16 +183,16 @@ static int tell_run(struct engine *engine, struct engine_request *request) {
     return 0;
 }
 
-static void told(struct engine *engine, struct engine_request *request, enum store_outcome outcome,
-                 const struct error *err) {
+static void usage_applied(struct engine *engine, struct engine_request *request,
+                          enum store_outcome outcome, const struct error *err) {
     struct telemetry *t = (struct telemetry *)request;
     (void)engine;
     (void)outcome;
     (void)err;
     t->asked = false;
     for (size_t i = 0; i < t->count; i++)
-        if (t->meters[i].has_news) /* came while the others were being stored */
-            ask(t);
+        if (t->meters[i].has_news) /* posted while the others were stored */
+            queue_request(t);
 }
 
 void telemetry_run_ended(struct telemetry *t, task_id task, uint32_t attempt) {
@@ -199,7 +203,7 @@ void telemetry_run_ended(struct telemetry *t, task_id task, uint32_t attempt) {
         }
 }
 
-/* --- what runs are given --------------------------------------------------------------------- */
+/* --- variables of runs ----------------------------------------------------------------------- */
 
 static void put(struct strbuf *out, const char *name, const char *value) {
     strbuf_printf(out, "%s=%s", name, value);
@@ -224,8 +228,8 @@ static void variables(void *ctx, const struct engine_launch *launch, struct strb
     put(out, "OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
     put(out, "OTEL_METRICS_EXPORTER", "otlp");
     put(out, "OTEL_LOGS_EXPORTER", "otlp");
-    put(out, "OTEL_METRIC_EXPORT_INTERVAL", AHEAD_TEXT);
-    put(out, "OTEL_LOGS_EXPORT_INTERVAL", EVENTS_TEXT);
+    put(out, "OTEL_METRIC_EXPORT_INTERVAL", METRICS_MS);
+    put(out, "OTEL_LOGS_EXPORT_INTERVAL", EVENTS_MS);
     put(out, "CLAUDE_CODE_ENABLE_TELEMETRY", "1");
 }
 
@@ -259,8 +263,8 @@ void telemetry_look(struct telemetry *t) {
 
 struct telemetry *telemetry_new(struct engine *engine, struct loop *loop) {
     struct telemetry *t = xcalloc(1, sizeof(*t));
-    t->request.run = tell_run;
-    t->request.done = told;
+    t->request.run = apply_usage;
+    t->request.done = usage_applied;
     t->engine = engine;
     t->loop = loop;
     t->wanted = xstrdup("");

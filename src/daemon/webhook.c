@@ -1,63 +1,79 @@
-/* webhook.c: what is sent next, and what if it was not taken? See webhook.h.
+/* webhook.c: see webhook.h.
  *
  * Strictly in order: what was acknowledged is then one number, which a crash cannot tear, and receivers see a
  * task fail before they see it done. The price is that one message can hold up all others. So those that the
- * receiver refuses for what they are get a few tries only, and all get an end. */
+ * receiver refuses for what they are get a few attempts only, and all of them expire.
+ *
+ * The secret is read for each attempt: it can be changed without a restart, and is in memory only as long as it is
+ * needed. It is in no argument, no environment of a command and no log. */
 #include "daemon/webhook.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/queue.h"
+#include "base/sha256.h"
+#include "daemon/notify_news.h"
 #include "engine/alert.h"
 #include "engine/follow.h"
+#include "os/files.h"
 #include "os/log.h"
 #include "os/loop.h"
+#include "os/outside.h"
 
-#define TELL_AFTER   MINUTES(10) /* of failures, a person is told by other ways */
+#define ALERT_AFTER  MINUTES(10) /* of failures */
 #define GONE_PAUSE   HOURS(1)
 #define REFUSALS_MAX 8u
 #define STATUS_GONE  410
+#define SECRET_MAX   4096u
 
 #define ALERT_FAILING  "webhook"
 #define ALERT_GIVEN_UP "webhook:given-up"
 
-/* One that is not acknowledged yet. */
+/* News that are not acknowledged yet. */
 struct item {
     struct item *next;
     struct webhook *webhook;
     struct news *news;
     unsigned refusals;
-    bool ready; /* the store has said what it knows */
+    bool ready; /* the store's answer is in `news` */
 };
+
+typedef void (*webhook_then)(struct webhook *webhook, const struct http_result *result);
 
 struct webhook {
     struct engine *engine;
     struct loop *loop;
     struct follower *follower;
-    struct webhook_sender *sender;
+    struct http_sender *sender;
     struct news_reader reader;
     QUEUE(struct item) waiting;
-    bool on, looked;          /* there is a URL; asked once per configuration, not for each event */
-    bool busy;                /* a try is on its way */
-    bool saving;              /* the cursor is */
-    struct loop_timer *timer; /* the pause before the next try; */
+    bool on, looked;         /* there is a URL; asked once per configuration, not for each event */
+    bool busy;               /* an attempt is in progress */
+    webhook_then then;       /* with it */
+    struct loop_timer *soon; /* reports `failure` from the loop */
+    struct http_result failure;
+    bool saving;              /* the cursor is being written */
+    struct loop_timer *timer; /* the pause before the next attempt; */
     bool pausing;             /* it is set */
-    time_ms pause;            /* the last one; 0: the last try went well */
+    time_ms pause;            /* the last one; 0: the last attempt succeeded */
     time_ms failing_since;    /* steady; 0: it does not fail */
-    char *tried;              /* the URL of the last try */
+    char *tried;              /* the URL of the last attempt */
     struct {
-        webhook_posted posted; /* NULL: none waits */
+        http_posted posted; /* NULL: none is queued */
         void *ctx;
         struct news *news;
     } test;
 };
 
-static void go_on(struct webhook *w);
+static void send_next(struct webhook *w);
 
 static const char *url_of(const struct webhook *w) {
     return config_text(engine_config(w->engine), "notify.webhook", NULL);
@@ -65,6 +81,123 @@ static const char *url_of(const struct webhook *w) {
 
 static time_ms span(const struct webhook *w, const char *key) {
     return config_number(engine_config(w->engine), key, NULL);
+}
+
+/* --- the secret ------------------------------------------------------------------------------ */
+
+static int read_secret_file(const char *path, struct strbuf *ret, struct error *err) {
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_LINKS, NULL, err);
+    char bytes[SECRET_MAX + 1];
+    if (fd < 0)
+        return error_prefix(err, "cannot read the secret");
+    ssize_t size = read(fd, bytes, sizeof(bytes));
+    if (size < 0)
+        return error_set_errno(err, "read the secret", path);
+    if ((size_t)size > SECRET_MAX || memchr(bytes, '\0', (size_t)size))
+        return error_set(err, -EINVAL, "the secret '%s' has more than %u bytes, or a NUL", path,
+                         SECRET_MAX);
+    while (size > 0 && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r'))
+        size--; /* of the editor */
+    strbuf_add(ret, bytes, (size_t)size);
+    explicit_bzero(bytes, sizeof(bytes));
+    return size > 0 ? 0 : error_set(err, -EINVAL, "the secret '%s' is empty", path);
+}
+
+/* 1: none is configured. */
+static int read_secret(const struct webhook *w, struct strbuf *ret, struct error *err) {
+    const struct config *config = engine_config(w->engine);
+    const char *path = config_text(config, "notify.secret_file", NULL);
+    const char *name = config_text(config, "notify.secret_env", NULL);
+    if (*path)
+        return read_secret_file(path, ret, err);
+    if (!*name)
+        return 1;
+    const char *value = getenv(name);
+    if (!value || !*value)
+        return error_set(err, -ENOENT,
+                         "the daemon has no variable '%s' (notify.secret_env): start it again with "
+                         "that in its environment",
+                         name);
+    strbuf_puts(ret, value);
+    return 0;
+}
+
+static void print_signature(const char *secret, const char *timestamp, const char *body,
+                            struct strbuf *out) {
+    struct hmac_sha256 hmac;
+    uint8_t digest[SHA256_SIZE];
+    char hex[SHA256_HEX_SIZE];
+    hmac_sha256_init(&hmac, secret, strlen(secret));
+    hmac_sha256_add(&hmac, timestamp, strlen(timestamp));
+    hmac_sha256_add(&hmac, ".", 1);
+    hmac_sha256_add(&hmac, body, strlen(body));
+    hmac_sha256_end(&hmac, digest);
+    sha256_hex(digest, hex);
+    strbuf_printf(out, "v1=%s", hex);
+    explicit_bzero(&hmac, sizeof(hmac));
+}
+
+/* --- the message ---------------------------------------------------------------------------- */
+
+static int sign(const struct webhook *w, struct http_message *m, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf secret = STRBUF_INIT, signature = STRBUF_INIT;
+    char timestamp[24];
+    int r = read_secret(w, &secret, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    (void)snprintf(timestamp, sizeof(timestamp), "%" PRId64, loop_now(w->loop) / 1000);
+    print_signature(strbuf_text(&secret), timestamp, m->body, &signature);
+    if (secret.length > 0)
+        explicit_bzero(secret.text, secret.length);
+    http_message_add(m, "Sluice-Timestamp: %s", timestamp);
+    http_message_add(m, "Sluice-Signature: %s", strbuf_text(&signature));
+    return 0;
+}
+
+static int fill_message(const struct webhook *w, const struct news *news, struct http_message *m,
+                        struct error *err) {
+    struct strbuf body = STRBUF_INIT;
+    news_print(news, &body);
+    m->size = body.length;
+    m->body = strbuf_take(&body);
+    m->timeout = span(w, "notify.timeout_s");
+    http_message_add(m, "Sluice-Id: %s", news->id);
+    http_message_add(m, "Sluice-Kind: %s", news_kind_name(news->kind));
+    int r = http_url_parse(url_of(w), &m->url, err);
+    if (r < 0)
+        return error_prefix(err, "notify.webhook");
+    return sign(w, m, err);
+}
+
+/* --- one attempt ----------------------------------------------------------------------------- */
+
+static void came_back(void *ctx, const struct http_result *result) {
+    struct webhook *w = ctx;
+    w->busy = false;
+    TAKE_PTR(w->then)(w, result);
+}
+
+static void failure_is_due(void *ctx) {
+    const struct http_result result = ((struct webhook *)ctx)->failure;
+    came_back(ctx, &result);
+}
+
+static void post(struct webhook *w, const struct news *news, webhook_then then) {
+    struct error err = { 0 };
+    struct http_message *m = http_message_new(w->engine);
+    w->busy = true;
+    w->then = then;
+    free(w->tried);
+    w->tried = xstrdup(url_of(w));
+    int r = fill_message(w, news, m, &err);
+    if (r == 0)
+        r = http_sender_post(w->sender, m, &err); /* owns the message if it succeeds */
+    if (r == 0)
+        return;
+    http_message_free(m);
+    w->failure = (struct http_result){ 0 };
+    (void)snprintf(w->failure.text, sizeof(w->failure.text), "%.390s", err.text);
+    loop_timer_set(w->loop, w->soon, loop_now_steady(w->loop));
 }
 
 /* --- alerts ---------------------------------------------------------------------------------- */
@@ -89,7 +222,7 @@ static int alert_run(struct engine *engine, struct engine_request *request) {
 static void alert_done(struct engine *engine, struct engine_request *request,
                        enum store_outcome outcome, const struct error *err) {
     (void)engine;
-    (void)outcome; /* what could not be stored is asked for again with the next try */
+    (void)outcome; /* what could not be stored is requested again after the next attempt */
     (void)err;
     free(request);
 }
@@ -126,14 +259,14 @@ static void drop_first(struct webhook *w) {
 static void saved(void *ctx) {
     struct webhook *w = ctx;
     w->saving = false;
-    go_on(w);
+    send_next(w);
 }
 
 static void save(struct webhook *w) {
     w->saving = !follower_save(w->follower, saved);
 }
 
-/* --- after a try ----------------------------------------------------------------------------- */
+/* --- after an attempt ---------------------------------------------------------------------------- */
 
 static void acknowledged(struct webhook *w) {
     if (w->failing_since)
@@ -150,8 +283,8 @@ static bool is_hopeless(const struct webhook *w, const struct item *item) {
            || loop_now(w->loop) - item->news->at >= span(w, "notify.give_up_s");
 }
 
-/* Those behind it that are too old go with it: the same server would refuse them. */
-static void give_up_some(struct webhook *w, const struct webhook_result *result) {
+/* Drops the first, and those behind it that are too old, too. */
+static void give_up_some(struct webhook *w, const struct http_result *result) {
     unsigned count = 0;
     for (; w->waiting.first && w->waiting.first->ready && is_hopeless(w, w->waiting.first);
          count++) {
@@ -168,13 +301,13 @@ static void give_up_some(struct webhook *w, const struct webhook_result *result)
               count, count == 1 ? "notification" : "notifications", result->text);
 }
 
-/* The same for all who come back, so it differs a little for each. */
+/* Daemons that lost the same receiver must not come back all at once. */
 static time_ms with_jitter(time_ms pause, uint64_t seed) {
     return pause - pause / 10 + (time_ms)(hash_u64(seed) % (uint64_t)(pause / 5 + 1));
 }
 
-/* A receiver that says how long knows better than we do; it is never asked before that. */
-static void begin_pause(struct webhook *w, const struct webhook_result *result) {
+/* Retry-After is respected: the receiver is never asked earlier. */
+static void begin_pause(struct webhook *w, const struct http_result *result) {
     time_ms most = span(w, "notify.retry_max_s"), now = loop_now_steady(w->loop);
     w->pause = w->pause ? time_min(2 * w->pause, most) : span(w, "notify.retry_s");
     bool gone = result->status == STATUS_GONE, asks = !gone && result->retry_after > 0;
@@ -189,7 +322,7 @@ static bool is_refusal(int status) {
     return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
-static void failed(struct webhook *w, const struct webhook_result *result) {
+static void failed(struct webhook *w, const struct http_result *result) {
     time_ms now = loop_now_steady(w->loop);
     if (!w->failing_since) {
         w->failing_since = now;
@@ -199,7 +332,7 @@ static void failed(struct webhook *w, const struct webhook_result *result) {
     w->waiting.first->refusals += is_refusal(result->status);
     give_up_some(w, result);
     begin_pause(w, result);
-    if (result->status == STATUS_GONE || now - w->failing_since >= TELL_AFTER)
+    if (result->status == STATUS_GONE || now - w->failing_since >= ALERT_AFTER)
         set_alert(w, ALERT_FAILING, true,
                   "the webhook takes nothing: %.200s; look at 'notify.webhook', 'sluice notify "
                   "test' tries it; what waits is given up after %" PRId64 " h",
@@ -209,12 +342,10 @@ static void failed(struct webhook *w, const struct webhook_result *result) {
 static void pause_is_over(void *ctx) {
     struct webhook *w = ctx;
     w->pausing = false;
-    go_on(w);
+    send_next(w);
 }
 
-static void posted(void *ctx, const struct webhook_result *result) {
-    struct webhook *w = ctx;
-    w->busy = false;
+static void posted(struct webhook *w, const struct http_result *result) {
     follower_rest(w->follower, true);
     if (result->canceled)
         return;
@@ -222,12 +353,12 @@ static void posted(void *ctx, const struct webhook_result *result) {
         acknowledged(w);
     else
         failed(w, result);
-    go_on(w);
+    send_next(w);
 }
 
-/* --- a try ----------------------------------------------------------------------------------- */
+/* --- the next attempt ----------------------------------------------------------------------------- */
 
-/* Somebody has put it right: nobody waits for the end of a long pause. */
+/* The receiver works again: the rest of a long pause is skipped. */
 static void end_pause(struct webhook *w) {
     if (!w->pausing)
         return;
@@ -236,26 +367,16 @@ static void end_pause(struct webhook *w) {
     w->pause = 0;
 }
 
-static void tested(void *ctx, const struct webhook_result *result) {
-    struct webhook *w = ctx;
-    webhook_posted tell = w->test.posted;
-    w->busy = false;
-    w->test.posted = NULL;
+static void tested(struct webhook *w, const struct http_result *result) {
+    http_posted report = TAKE_PTR(w->test.posted);
     w->test.news = news_free(w->test.news);
     if (result->ok)
         end_pause(w);
-    tell(w->test.ctx, result);
-    go_on(w);
+    report(w->test.ctx, result);
+    send_next(w);
 }
 
-static void post(struct webhook *w, const struct news *news, webhook_posted then) {
-    w->busy = true;
-    free(w->tried);
-    w->tried = xstrdup(url_of(w));
-    webhook_sender_post(w->sender, news, then, w);
-}
-
-static void go_on(struct webhook *w) {
+static void send_next(struct webhook *w) {
     if (w->busy || w->saving || follow_is_ending(w->engine))
         return;
     if (w->test.posted) {
@@ -264,7 +385,7 @@ static void go_on(struct webhook *w) {
     }
     if (!w->waiting.first || !w->waiting.first->ready)
         return;
-    if (!*url_of(w)) /* nobody is to be told any more */
+    if (!*url_of(w)) /* it was switched off */
         while (w->waiting.first && w->waiting.first->ready)
             drop_first(w);
     if (w->pausing || !w->waiting.first || !w->waiting.first->ready)
@@ -278,14 +399,14 @@ static void go_on(struct webhook *w) {
 static void completed(void *ctx) {
     struct item *item = ctx;
     item->ready = true;
-    go_on(item->webhook);
+    send_next(item->webhook);
 }
 
 void webhook_look(struct webhook *w) {
     if (!w->pausing || strcmp(w->tried, url_of(w)) == 0)
         return;
     end_pause(w);
-    go_on(w);
+    send_next(w);
 }
 
 static void handle(void *ctx, const struct event_row *event) {
@@ -304,24 +425,25 @@ static void handle(void *ctx, const struct event_row *event) {
     }
 }
 
-bool webhook_test(struct webhook *w, webhook_posted tell, void *ctx) {
+bool webhook_test(struct webhook *w, http_posted done, void *ctx) {
     if (!*url_of(w))
         return false;
-    w->test.posted = tell;
+    w->test.posted = done;
     w->test.ctx = ctx;
     w->test.news = news_sample(loop_now(w->loop));
-    go_on(w);
+    send_next(w);
     return true;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-struct webhook *webhook_new(struct engine *engine, struct loop *loop, char *const *environment) {
+struct webhook *webhook_new(struct engine *engine, struct loop *loop) {
     struct webhook *w = xcalloc(1, sizeof(*w));
     w->engine = engine;
     w->loop = loop;
     w->timer = loop_timer_new(loop, pause_is_over, w);
-    w->sender = webhook_sender_new(engine, loop, environment);
+    w->soon = loop_timer_new(loop, failure_is_due, w);
+    w->sender = http_sender_new(engine, loop, came_back, w);
     w->follower = follower_new(engine, "webhook", handle, w);
     follower_rest(w->follower, true);
     return w;
@@ -330,10 +452,11 @@ struct webhook *webhook_new(struct engine *engine, struct loop *loop, char *cons
 struct webhook *webhook_free(struct webhook *w) {
     if (!w)
         return NULL;
-    webhook_sender_free(w->sender);
+    http_sender_free(w->sender);
+    loop_timer_free(w->loop, w->soon);
     loop_timer_free(w->loop, w->timer);
     if (w->test.posted) {
-        const struct webhook_result ends = { .canceled = true, .text = "the daemon ends" };
+        const struct http_result ends = { .canceled = true, .text = "the daemon ends" };
         w->test.posted(w->test.ctx, &ends);
         news_free(w->test.news);
     }
