@@ -99,6 +99,8 @@ int cmd_fail(const struct error *err);
 /* The same; but CMD_USAGE if the input was wrong (-EINVAL, -ERANGE,
  * -ELOOP, or a file that cannot be opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES). */
 int cmd_error(const struct error *err);
+/* `path` itself when it is absolute, else below the current directory; the file need not exist. */
+int full_path(const char *path, struct strbuf *out, struct error *err);
 /* From now on Ctrl-C and SIGTERM do not end the program but come as a signalfd, which does not block. */
 int cmd_watch_interrupts(void);
 

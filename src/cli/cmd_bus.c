@@ -1,7 +1,7 @@
-/* cmd_bus.c: messages of projects and tasks, straight from and into their files.
+/* cmd_bus.c: messages of projects and tasks, read from and written to their files.
  *
- * No daemon is needed: a run outlives it and must still be able to speak, and a person to listen. Following
- * is told by the kernel (inotify), so nothing polls. */
+ * No daemon is needed: a run outlives it and must still be able to post, and a person to read. --follow uses inotify, so
+ * nothing polls. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -22,8 +22,6 @@
 #include "os/files.h"
 #include "os/home.h"
 
-/* --- secrets ------------------------------------------------------------------------------------ */
-
 /* Inside a run, the secrets that it has (SLUICE_SECRETS) are not written to files that others read. */
 #define NAMES_MAX 65u    /* secrets of a run, and its token */
 #define FORM_MAX  32768u /* bytes of one in JSON */
@@ -33,13 +31,6 @@ struct own_secrets {
     char *names[NAMES_MAX], *forms[NAMES_MAX];
     size_t count, name_count;
 };
-
-static void own_secrets_finish(struct own_secrets *own) {
-    for (size_t i = 0; i < own->name_count; i++) {
-        free(own->names[i]);
-        free(own->forms[i]);
-    }
-}
 
 static void add_name(struct own_secrets *own, const char *name, size_t size) {
     char *copy = xstrndup(name, size), *form = xmalloc(FORM_MAX);
@@ -54,32 +45,30 @@ static void add_name(struct own_secrets *own, const char *name, size_t size) {
         own->values[own->count++] = (struct redact_value){ copy, size, form, wide, 0 };
 }
 
-static void add_all(struct own_secrets *own) {
-    static const char token[] = "SLUICE_TOKEN";
-    const char *at = getenv("SLUICE_SECRETS");
-    add_name(own, token, sizeof(token) - 1);
-    while (at && *(at += strspn(at, " ")) && own->name_count < NAMES_MAX) {
-        size_t size = strcspn(at, " ");
-        add_name(own, at, size);
-        at += size;
-    }
-}
-
 /* The text with `[redacted NAME]` for each of them; frees `text`, which may be NULL. */
-static char *own_secrets_take(char *text) {
-    _cleanup_(own_secrets_finish) struct own_secrets own = { .count = 0 };
+static char *redact_own_secrets(char *text) {
+    static const char token[] = "SLUICE_TOKEN";
+    struct own_secrets own = { .count = 0 };
     struct redact_index index;
     struct strbuf shown = STRBUF_INIT;
     if (!text)
         return NULL;
-    add_all(&own);
+    add_name(&own, token, sizeof(token) - 1);
+    const char *at = getenv("SLUICE_SECRETS");
+    while (at && *(at += strspn(at, " ")) && own.name_count < NAMES_MAX) {
+        size_t size = strcspn(at, " ");
+        add_name(&own, at, size);
+        at += size;
+    }
     redact_index_init(&index, own.values, own.count, NULL);
     (void)redact_text(&index, text, strlen(text), &shown);
+    for (size_t i = 0; i < own.name_count; i++) {
+        free(own.names[i]);
+        free(own.forms[i]);
+    }
     free(text);
     return strbuf_take(&shown);
 }
-
-/* --- which file ---------------------------------------------------------------------------------- */
 
 /* --project and --task say which file of the bus a command is about; inside a run its own task is meant when neither is given. The files
  * are used as they are, whether a daemon runs or not; it is asked only for what nobody else knows. */
@@ -96,34 +85,28 @@ struct bus_target {
         "task", 't', "ID", "the bus of this task"                                                  \
     }
 
-static void init_bus(struct bus_target *t, const char *root) {
-    _cleanup_(freep) char *real = file_resolve(root);
-    bus_init(&t->bus, real);
-}
-
-/* A run has no SLUICE_HOME, but is told where the bus of its daemon is. */
+/* A run has no SLUICE_HOME; SLUICE_BUS names the bus of its daemon. */
 static int find_root(struct bus_target *t) {
-    const char *told = cmd_env("SLUICE_BUS");
-    if (told && !cmd_env("SLUICE_HOME")) {
-        init_bus(t, told);
-        return CMD_OK;
-    }
     _cleanup_(home_finish) struct home home = { 0 };
     _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
     struct error err = { 0 };
-    if (home_find(&home, &err) < 0)
+    const char *named = cmd_env("SLUICE_HOME") ? NULL : cmd_env("SLUICE_BUS");
+    if (!named && home_find(&home, &err) < 0)
         return cmd_error(&err);
-    struct config *config = config_new(); /* one that cannot be read: the usual one */
-    (void)config_read_file(config, home.config_file, NULL);
-    _cleanup_(freep) char *data = config_data_folder(config, home.data);
-    config_free(config);
-    strbuf_printf(&root, "%s/" BUS_FOLDER, data);
-    init_bus(t, strbuf_text(&root));
+    if (!named) {
+        struct config *config = config_new(); /* one that cannot be read: the default */
+        (void)config_read_file(config, home.config_file, NULL);
+        _cleanup_(freep) char *data = config_data_folder(config, home.data);
+        config_free(config);
+        strbuf_printf(&root, "%s/" BUS_FOLDER, data);
+    }
+    _cleanup_(freep) char *real = file_resolve(named ? named : strbuf_text(&root));
+    bus_init(&t->bus, real);
     return CMD_OK;
 }
 
 /* A task by its number alone, or of a project that nobody named. */
-static int ask_task(struct bus_target *t) {
+static int find_task(struct bus_target *t) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_TRY);
     if (code == CMD_OK && ask_try_task(&ask, t->task) == 0) {
@@ -141,11 +124,6 @@ static int ask_task(struct bus_target *t) {
         return ask_failed(&ask);
     cmd_warn("no daemon can say which project '%s' belongs to: give '--project'", t->task);
     return CMD_NO_DAEMON;
-}
-
-static bool has_prefix(const char *task) {
-    const char *dash = strrchr(task, '-');
-    return dash && dash > task;
 }
 
 /* CMD_OK, or has said what is wrong. `optional`: none need be named. */
@@ -169,21 +147,14 @@ static int bus_target_find(const struct cmd_call *call, bool optional, struct bu
     if (!project && !task)
         return optional ? CMD_OK
                         : cmd_usage_error(call->cmd, "whose bus? give '--project' or '--task'");
-    if (task && (!project || !has_prefix(task)))
-        code = ask_task(t);
+    const char *dash = task ? strrchr(task, '-') : NULL;
+    if (task && (!project || !dash || dash == task))
+        code = find_task(t);
     struct bus_place place = { t->project, t->task };
     struct error err = { 0 };
     if (code == CMD_OK && bus_path(&t->bus, &place, &t->path, &err) < 0)
         code = cmd_usage_error(call->cmd, "%s", err.text);
     return code;
-}
-
-static int check_answer(const struct bus_target *t, const struct ask *ask) {
-    const char *project = ask_text(ask->answer, "project", t->project);
-    if (!t->task || strcmp(project, t->project) == 0)
-        return CMD_OK;
-    cmd_warn("task '%s' belongs to project '%s', not to '%s'", t->task, project, t->project);
-    return CMD_FAILED;
 }
 
 /* Before the first message: is there such a project or task, as far as a daemon can be asked? */
@@ -196,9 +167,13 @@ static int bus_target_check(const struct bus_target *t) {
         ask_path(&path, "/v1/tasks/", t->task, "");
     else
         ask_path(&path, "/v1/projects/", t->project, "");
-    if (ask_try_get(&ask, strbuf_text(&path)) == 0)
-        return check_answer(t, &ask);
-    return ask_was_answered(&ask) ? ask_failed(&ask) : CMD_OK;
+    if (ask_try_get(&ask, strbuf_text(&path)) != 0)
+        return ask_was_answered(&ask) ? ask_failed(&ask) : CMD_OK;
+    const char *project = ask_text(ask.answer, "project", t->project);
+    if (!t->task || strcmp(project, t->project) == 0)
+        return CMD_OK;
+    cmd_warn("task '%s' belongs to project '%s', not to '%s'", t->task, project, t->project);
+    return CMD_FAILED;
 }
 
 static void bus_target_finish(struct bus_target *t) {
@@ -210,39 +185,32 @@ static void bus_target_finish(struct bus_target *t) {
 
 #define TAIL_MAX 1000000
 
-/* --- post ------------------------------------------------------------------------------------ */
-
-static int read_stdin(struct strbuf *out) {
+static int read_body(const struct cmd_call *call, struct strbuf *body) {
     struct error err = { 0 };
     FILE *in = NULL;
     char piece[8192];
     size_t n;
-    if (file_open("-", &in, &err) < 0)
-        return cmd_error(&err);
-    while ((n = fread(piece, 1, sizeof(piece), in)) > 0 && out->length <= BUS_BODY_MAX)
-        strbuf_add(out, piece, n);
-    bool failed = ferror(in) != 0;
-    file_close(in);
-    if (failed) {
-        cmd_warn("cannot read the message: %s", strerror(errno));
-        return CMD_FAILED;
+    if (strcmp(call->args[0], "-") != 0) {
+        strbuf_puts(body, call->args[0]);
+    } else {
+        if (file_open("-", &in, &err) < 0)
+            return cmd_error(&err);
+        while ((n = fread(piece, 1, sizeof(piece), in)) > 0 && body->length <= BUS_BODY_MAX)
+            strbuf_add(body, piece, n);
+        bool failed = ferror(in) != 0;
+        file_close(in);
+        if (failed) {
+            cmd_warn("cannot read the message: %s", strerror(errno));
+            return CMD_FAILED;
+        }
     }
-    if (memchr(strbuf_text(out), '\0', out->length)) {
+    if (memchr(strbuf_text(body), '\0', body->length)) {
         cmd_warn("the message holds a NUL: it is no text");
         return CMD_USAGE;
     }
-    return CMD_OK;
-}
-
-static int read_body(const struct cmd_call *call, struct strbuf *body) {
-    int code = CMD_OK;
-    if (strcmp(call->args[0], "-") == 0)
-        code = read_stdin(body);
-    else
-        strbuf_puts(body, call->args[0]);
     while (body->length > 0 && body->text[body->length - 1] == '\n')
         body->text[--body->length] = '\0';
-    return code;
+    return CMD_OK;
 }
 
 /* Repeated options as JSON: {"k":"v"}, [{"msg_id":…}], ["…"]; NULL when there are none. */
@@ -264,7 +232,7 @@ static char *dump(json_t *value /* taken */) {
     bool empty = json_object_size(value) + json_array_size(value) == 0;
     char *text = empty ? NULL : json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(value);
-    return own_secrets_take(text);
+    return redact_own_secrets(text);
 }
 
 static int append(const struct cmd_call *call, struct bus_target *target,
@@ -275,8 +243,7 @@ static int append(const struct cmd_call *call, struct bus_target *target,
     message->task = target->task ? target->task : target->sender;
     message->run = target->own || target->sender ? getenv("SLUICE_RUN") : NULL;
     message->to_project = !target->task;
-    int r = bus_message_check(message, &err);
-    if (r < 0) {
+    if (bus_message_check(message, &err) < 0) {
         cmd_warn("%s", err.text);
         return CMD_USAGE;
     }
@@ -304,7 +271,7 @@ static int post_run(const struct cmd_call *call) {
         code = read_body(call, &body);
     if (code != CMD_OK)
         return code;
-    _cleanup_(freep) char *shown = own_secrets_take(strbuf_take(&body));
+    _cleanup_(freep) char *shown = redact_own_secrets(strbuf_take(&body));
     struct bus_message message = {
         .type = cmd_has(call, "type") ? cmd_value(call, "type") : "INFO",
         .issue = cmd_value(call, "issue"),
@@ -315,8 +282,6 @@ static int post_run(const struct cmd_call *call) {
     };
     return append(call, &target, &message);
 }
-
-/* --- read ------------------------------------------------------------------------------------ */
 
 struct reading {
     const struct cmd_call *call;
@@ -462,7 +427,7 @@ static int watch_folder(struct reading *r) {
     return fd;
 }
 
-/* Until nobody reads what we print. */
+/* Until our output is closed. */
 static int follow(struct reading *r, int watch) {
     _Alignas(struct inotify_event) char events[4096];
     for (;;) {
@@ -476,17 +441,17 @@ static int follow(struct reading *r, int watch) {
             return got;
         output_rest(&r->out);
         if (output_flush() < 0)
-            return 0; /* main tells it */
+            return 0; /* cmd_main reports it */
         struct pollfd fds[] = { { .fd = watch, .events = POLLIN }, { .fd = STDOUT_FILENO } };
         if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents)
             return 0;
         while (read(watch, events, sizeof(events)) > 0)
-            continue; /* which file it was does not matter: the look tells */
+            continue; /* any event means: look at the file again */
     }
 }
 
 static int read_messages(struct reading *r) {
-    int watch = r->follow ? watch_folder(r) : -1; /* before the look: nothing comes between */
+    int watch = r->follow ? watch_folder(r) : -1; /* first, so that no message is missed */
     int got = watch < 0 && r->follow ? watch : open_file(r);
     if (got == 0)
         got = seek(r);
@@ -519,8 +484,6 @@ static int read_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-/* --- stats ----------------------------------------------------------------------------------- */
-
 static int stats_run(const struct cmd_call *call) {
     _cleanup_(bus_target_finish) struct bus_target target = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -544,27 +507,17 @@ static int stats_run(const struct cmd_call *call) {
         { "retries", "of these, repeated after that", counts.retries },
         { "bytes", "bytes in its file", (uint64_t)st.st_size },
     };
-    struct json_writer w;
-    json_write_init(&w, &out, false);
-    if (call->json)
-        json_write_object_begin(&w);
+    json_t *values = json_object();
     for (size_t i = 0; i < ARRAY_SIZE(rows) - !named; i++) {
-        if (call->json) {
-            json_write_key(&w, rows[i].key);
-            json_write_int(&w, (int64_t)rows[i].value);
-        } else {
-            strbuf_printf(&out, "%10" PRIu64 "  %s\n", rows[i].value, rows[i].text);
-        }
+        json_object_set_new(values, rows[i].key, json_integer((json_int_t)rows[i].value));
+        strbuf_printf(&out, "%10" PRIu64 "  %s\n", rows[i].value, rows[i].text);
     }
-    if (call->json) {
-        json_write_object_end(&w);
-        strbuf_putc(&out, '\n');
-    }
+    if (call->json)
+        return ask_print_json(values);
+    json_decref(values);
     output_rest(&out);
     return CMD_OK;
 }
-
-/* --- the table ------------------------------------------------------------------------------- */
 
 static const struct cmd_option post_options[] = {
     BUS_TARGET_OPTIONS,

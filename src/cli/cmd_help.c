@@ -1,9 +1,13 @@
-/* cmd_help.c: help is printed from the entries and the pages of the commands, so it cannot differ from them. */
+/* cmd_help.c: help and shell completions, both printed from the table of commands and their pages.
+ *
+ * A completion script knows commands, subcommands and options by itself. Only ids are requested, with `sluice list`, which
+ * starts no daemon. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ask.h"
 #include "cli/cmd.h"
 
 static void print_options(const struct cmd_option *list, struct strbuf *out) {
@@ -75,7 +79,7 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
 
 /* --- Markdown -------------------------------------------------------------------------------- */
 
-/* The table of options on a page of docs/cli, which scripts/command-pages puts there. */
+/* The table of help_options on a page of docs/cli, which scripts/command-pages puts there. */
 static void print_tables(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++) {
         const struct cmd_option *o = (*table)->options;
@@ -96,11 +100,12 @@ static void print_tables(const struct cmd *const *table, struct strbuf *out) {
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *options_of(const struct cmd_option *list, json_t *options) {
+static json_t *options_of(const struct cmd_option *list, json_t *help_options) {
     for (; list && list->name; list++)
-        json_array_append_new(options, json_pack("{s:s, s:s?, s:s}", "name", list->name, "argument",
-                                                 list->argument, "text", list->text));
-    return options;
+        json_array_append_new(help_options,
+                              json_pack("{s:s, s:s?, s:s}", "name", list->name, "argument",
+                                        list->argument, "text", list->text));
+    return help_options;
 }
 
 static json_t *command_of(const struct cmd *cmd) {
@@ -139,7 +144,7 @@ static void print_json(json_t *value, struct strbuf *out) {
     free(text);
 }
 
-static int unknown(const struct cmd_call *call, const char *name, const char *nearest) {
+static int unknown_command(const struct cmd_call *call, const char *name, const char *nearest) {
     if (nearest)
         return cmd_usage_error(call->cmd, "unknown command '%s'; did you mean '%s'?", name,
                                nearest);
@@ -153,7 +158,7 @@ static int cmd_help_run(const struct cmd_call *call) {
         const char *name = call->args[i];
         cmd = table ? cmd_find(table, name) : NULL;
         if (!cmd)
-            return unknown(call, name, table ? cmd_nearest(table, name) : NULL);
+            return unknown_command(call, name, table ? cmd_nearest(table, name) : NULL);
         table = cmd->subs;
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -167,12 +172,12 @@ static int cmd_help_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option options[] = {
+static const struct cmd_option help_options[] = {
     { "tables", 0, NULL, "print the options of every command as Markdown tables, for docs/cli" },
     { NULL },
 };
 
-const struct cmd cmd_help = { "help", .options = options, .max_args = CMD_ANY_ARGS,
+const struct cmd cmd_help = { "help", .options = help_options, .max_args = CMD_ANY_ARGS,
                               .run = cmd_help_run };
 
 static int cmd_version_run(const struct cmd_call *call) {
@@ -183,3 +188,261 @@ static int cmd_version_run(const struct cmd_call *call) {
 }
 
 const struct cmd cmd_version = { "version", .run = cmd_version_run };
+
+#define IDS "sluice list --ids --all --limit 500 2>/dev/null"
+
+/* Does the command take ids of tasks? Its usage says so. */
+static bool takes_ids(const struct cmd *cmd) {
+    return strstr(cmd_part(cmd, CMD_PART_USAGE), " ID");
+}
+
+static void put_long_options(const struct cmd_option *list, struct strbuf *out) {
+    for (; list && list->name; list++)
+        strbuf_printf(out, " --%s", list->name);
+}
+
+/* Every command and subcommand as one entry, by its words. */
+static void each_command(void (*put)(const struct cmd *cmd, const char *words, struct strbuf *out),
+                         struct strbuf *out) {
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        put(*cmd, (*cmd)->words, out);
+        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++)
+            put(*sub, (*sub)->words, out);
+    }
+}
+
+static void put_names(const struct cmd *const *table, struct strbuf *out) {
+    for (size_t i = 0; table[i]; i++)
+        strbuf_printf(out, "%s%s", i > 0 ? " " : "", cmd_name(table[i]));
+}
+
+/* --- bash ------------------------------------------------------------------------------------ */
+
+static void put_bash_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
+    strbuf_printf(out, "    '%s') options='", words);
+    put_long_options(cmd->subs ? NULL : cmd->options, out);
+    put_long_options(cmd_common_options, out);
+    strbuf_puts(out, "'");
+    const struct cmd *const *names = strcmp(words, "help") == 0 ? cmd_table : cmd->subs;
+    if (names) {
+        strbuf_puts(out, " words='");
+        put_names(names, out);
+        strbuf_puts(out, "'");
+    } else if (takes_ids(cmd)) {
+        strbuf_puts(out, " ids=yes");
+    }
+    strbuf_puts(out, " ;;\n");
+}
+
+static void print_bash(struct strbuf *out) {
+    strbuf_puts(out, "# bash completion of sluice: eval \"$(sluice completion bash)\"\n"
+                     "_sluice() {\n"
+                     "    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} sub=\n"
+                     "    local options= words= ids=\n"
+                     "    COMPREPLY=()\n"
+                     "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                     "        COMPREPLY=($(compgen -W '");
+    put_names(cmd_table, out);
+    strbuf_puts(out, "' -- \"$word\"))\n"
+                     "        return\n"
+                     "    fi\n"
+                     "    case $command in\n");
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
+        if ((*cmd)->subs)
+            strbuf_printf(out,
+                          "    %s) [ \"$COMP_CWORD\" -eq 2 ] || sub=\" ${COMP_WORDS[2]}\" ;;\n",
+                          (*cmd)->words);
+    strbuf_puts(out, "    esac\n"
+                     "    case \"$command$sub\" in\n");
+    each_command(put_bash_case, out);
+    strbuf_puts(out, "    esac\n"
+                     "    case $word in\n"
+                     "    -*) words=$options ;;\n"
+                     "    *) [ -z \"$ids\" ] || words=$(" IDS ") ;;\n"
+                     "    esac\n"
+                     "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                     "}\n"
+                     "complete -o default -F _sluice sluice\n");
+}
+
+/* --- zsh ------------------------------------------------------------------------------------- */
+
+/* A text inside single quotes, where zsh gives colons and brackets a meaning. */
+static void put_zsh_text(const char *text, struct strbuf *out) {
+    for (; *text; text++) {
+        if (*text == '\'')
+            strbuf_puts(out, "'\\''");
+        else if (strchr(":[]\\", *text))
+            strbuf_printf(out, "\\%c", *text);
+        else
+            strbuf_putc(out, *text);
+    }
+}
+
+static void put_zsh_options(const struct cmd_option *list, struct strbuf *out) {
+    for (; list && list->name; list++) {
+        strbuf_printf(out, " \\\n            '*--%s[", list->name);
+        put_zsh_text(list->text, out);
+        strbuf_puts(out, "]");
+        if (list->argument) {
+            strbuf_puts(out, ":");
+            put_zsh_text(list->argument, out);
+            strbuf_puts(out, ":_files");
+        }
+        strbuf_puts(out, "'");
+    }
+}
+
+static void put_zsh_names(const struct cmd *const *table, struct strbuf *out) {
+    for (; *table; table++) {
+        strbuf_printf(out, " \\\n            '%s:", cmd_name(*table));
+        put_zsh_text(cmd_part(*table, CMD_PART_SUMMARY), out);
+        strbuf_puts(out, "'");
+    }
+}
+
+static void put_zsh_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
+    strbuf_printf(out, "    '%s')\n", words);
+    if (cmd->subs) {
+        strbuf_puts(out, "        names=(");
+        put_zsh_names(cmd->subs, out);
+        strbuf_puts(out, ")\n        _describe command names\n        ;;\n");
+        return;
+    }
+    strbuf_puts(out, "        _arguments -s");
+    put_zsh_options(cmd->options, out);
+    put_zsh_options(cmd_common_options, out);
+    strbuf_printf(out, " \\\n            '*:%s'\n        ;;\n",
+                  takes_ids(cmd) ? "task:_sluice_ids" : "file:_files");
+}
+
+static void print_zsh(struct strbuf *out) {
+    strbuf_puts(out, "#compdef sluice\n"
+                     "# zsh completion of sluice: save as _sluice in a folder of $fpath, or\n"
+                     "# eval \"$(sluice completion zsh)\"\n"
+                     "_sluice_ids() {\n"
+                     "    local -a ids\n"
+                     "    ids=(${(f)\"$(" IDS ")\"})\n"
+                     "    compadd -a ids\n"
+                     "}\n"
+                     "_sluice() {\n"
+                     "    local -a names\n"
+                     "    local at\n"
+                     "    if ((CURRENT == 2)); then\n"
+                     "        names=(");
+    put_zsh_names(cmd_table, out);
+    strbuf_puts(out, ")\n"
+                     "        _describe command names\n"
+                     "        return\n"
+                     "    fi\n"
+                     "    at=$words[2]\n"
+                     "    shift words\n"
+                     "    ((CURRENT--))\n"
+                     "    case $at in\n"
+                     "    ");
+    for (const struct cmd *const *cmd = cmd_table, *const *first = NULL; *cmd; cmd++)
+        if ((*cmd)->subs) {
+            strbuf_printf(out, "%s%s", first ? "|" : "", (*cmd)->words);
+            first = cmd;
+        }
+    strbuf_puts(out, ")\n"
+                     "        if ((CURRENT > 2)); then\n"
+                     "            at=\"$at $words[2]\"\n"
+                     "            shift words\n"
+                     "            ((CURRENT--))\n"
+                     "        fi\n"
+                     "        ;;\n"
+                     "    esac\n"
+                     "    case $at in\n");
+    each_command(put_zsh_case, out);
+    strbuf_puts(out, "    esac\n"
+                     "}\n"
+                     "if [[ $funcstack[1] == _sluice ]]; then _sluice \"$@\"; else compdef _sluice "
+                     "sluice; fi\n");
+}
+
+/* --- fish ------------------------------------------------------------------------------------ */
+
+static void put_fish_text(const char *text, struct strbuf *out) {
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            strbuf_putc(out, '\\');
+        strbuf_putc(out, *text);
+    }
+}
+
+static void put_fish_options(const struct cmd_option *list, const char *condition,
+                             struct strbuf *out) {
+    for (; list && list->name; list++) {
+        strbuf_printf(out, "complete -c sluice -n '%s' -l %s", condition, list->name);
+        if (list->letter)
+            strbuf_printf(out, " -s %c", list->letter);
+        strbuf_printf(out, "%s -d '", list->argument ? " -r" : "");
+        put_fish_text(list->text, out);
+        strbuf_puts(out, "'\n");
+    }
+}
+
+static void put_fish_command(const struct cmd *cmd, const char *words, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf condition = STRBUF_INIT;
+    const char *blank = strchr(words, ' ');
+    int first = blank ? (int)(blank - words) : (int)strlen(words);
+    strbuf_printf(&condition, "__fish_seen_subcommand_from %.*s", first, words);
+    if (blank)
+        strbuf_printf(&condition, "; and __fish_seen_subcommand_from %s", blank + 1);
+    for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {
+        strbuf_printf(out, "complete -c sluice -n '%s' -f -a %s -d '", strbuf_text(&condition),
+                      cmd_name(*sub));
+        put_fish_text(cmd_part(*sub, CMD_PART_SUMMARY), out);
+        strbuf_puts(out, "'\n");
+    }
+    if (cmd->subs)
+        return;
+    put_fish_options(cmd->options, strbuf_text(&condition), out);
+    put_fish_options(cmd_common_options, strbuf_text(&condition), out);
+    if (takes_ids(cmd))
+        strbuf_printf(out, "complete -c sluice -n '%s' -f -a '(" IDS ")'\n",
+                      strbuf_text(&condition));
+}
+
+static void print_fish(struct strbuf *out) {
+    strbuf_puts(out, "# fish completion of sluice: sluice completion fish | source\n"
+                     "complete -c sluice -e\n");
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        strbuf_printf(out, "complete -c sluice -n __fish_use_subcommand -f -a %s -d '",
+                      (*cmd)->words);
+        put_fish_text(cmd_part(*cmd, CMD_PART_SUMMARY), out);
+        strbuf_puts(out, "'\n");
+    }
+    each_command(put_fish_command, out);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static const struct shell {
+    const char *name;
+    void (*print)(struct strbuf *out);
+} shells[] = {
+    { "bash", print_bash },
+    { "zsh", print_zsh },
+    { "fish", print_fish },
+};
+
+static int cmd_completion_run(const struct cmd_call *call) {
+    for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+        if (strcmp(shells[i].name, call->args[0]) != 0)
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT;
+        shells[i].print(&script);
+        if (call->json)
+            return ask_print_json(
+                json_pack("{s:s, s:s}", "shell", shells[i].name, "script", strbuf_text(&script)));
+        output_rest(&script);
+        return CMD_OK;
+    }
+    return cmd_usage_error(call->cmd, "there is no completion for '%s'; there are bash, zsh, fish",
+                           call->args[0]);
+}
+
+const struct cmd cmd_completion = { "completion", .min_args = 1, .max_args = 1,
+                                    .run = cmd_completion_run };

@@ -1,12 +1,12 @@
-/* cmd_mcp.c: the MCP server that agents start, and how an agent is told to start it.
+/* cmd_mcp.c: the MCP server that agents start.
  *
- * Without an argument it serves until its input ends. `install` is an argument and no subcommand, because
- * `sluice mcp` alone is what stands in the configuration of every agent. Nothing but messages is written to stdout, one a line.
+ * Without an argument it serves until its input ends. `install` is an argument and not a subcommand, because the
+ * configuration of every agent has `sluice mcp` alone. Nothing but messages is written to stdout, one a line.
  *
- * Questions are asked one after the other over the first connection: the daemon answers in a millisecond,
- * and a client of an agent has few at once. What takes long, waiting for a task, is not a question but a
- * stream of events over the second connection, which is open only while somebody waits or listens. It is
- * never closed from inside its own callback: that is done when the callback has returned. */
+ * Requests are sent one after the other over the first connection: the daemon answers in a millisecond, and an agent has
+ * few at once. task.wait takes long and has a connection of its own. Subscriptions use a stream of events over one more
+ * connection, which is open only while something subscribes. It is never closed from inside its own callback: that is
+ * done when the callback has returned. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -15,39 +15,36 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/mcp_install.h"
 #include "mcp/mcp.h"
 #include "os/clock.h"
 
-#define READ_SIZE  65536
-#define LOOK_AGAIN 500 /* ms, for a daemon that is away */
+#define READ_SIZE       65536
+#define RECONNECT_AFTER 500 /* ms, while no daemon answers */
 
-/* A question whose answer comes later, over a connection of its own. */
-struct later {
+/* A request that is answered later, over a connection of its own. */
+struct pending {
     struct mcp_ask *ask; /* NULL: free */
     struct client *client;
 };
 
-#define LATER_MAX 16u
+#define PENDING_MAX 16u
 
 struct stdio {
     struct mcp *mcp;
-    struct later laters[LATER_MAX];
-    struct client *client; /* for questions; NULL: not connected */
+    struct pending pendings[PENDING_MAX];
+    struct client *client; /* for requests; NULL: not connected */
     struct client *events; /* the stream; NULL: none */
     bool fresh;            /* it was just opened: events may have come with its head */
     bool watching;
     time_ms reconnect; /* when the stream is opened again; TIME_NEVER: it is open, or not wanted */
     struct strbuf line;
-    bool skipping; /* the rest of a line that is too long */
-    bool unread;   /* nobody takes what is written */
-    unsigned questions;
+    bool skipping;     /* the rest of a line that is too long */
+    bool unread;       /* the agent has closed our output */
+    unsigned requests; /* sent, for their keys */
 };
-
-/* --- out ------------------------------------------------------------------------------------- */
 
 static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size) {
     struct stdio *s = ctx;
@@ -58,8 +55,6 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
     output_rest(&out);
     s->unread |= output_flush() < 0;
 }
-
-/* --- questions ------------------------------------------------------------------------------- */
 
 static int connect_client(bool may_start, struct client **ret_client, struct error *err) {
     int r = daemon_connect(may_start, ret_client, err);
@@ -121,7 +116,7 @@ static int take_bytes(void *ctx, const char *bytes, size_t size) {
     return 0;
 }
 
-/* One question: its key, and what came of it. */
+/* One request: its key, and what came of it. */
 struct answer {
     char key[96];
     struct mcp_reply reply;
@@ -130,8 +125,8 @@ struct answer {
 };
 
 /* `body` is taken. The status. */
-static int send_question(struct stdio *s, const struct mcp_op *op, const char *path, json_t *body,
-                         struct answer *a) {
+static int send_request(struct stdio *s, const struct mcp_op *op, const char *path, json_t *body,
+                        struct answer *a) {
     bool is_post = strcmp(op->method, "POST") == 0;
     if (!is_post)
         json_decref(body);
@@ -143,8 +138,8 @@ static int send_question(struct stdio *s, const struct mcp_op *op, const char *p
                        &a->err);
 }
 
-/* The connection for questions. Only who changes something starts a daemon: one that a person has stopped
- * is not started again because somebody waits. So the client itself never does, whoever uses it next. */
+/* The connection for requests. Only a change starts a daemon: one that a person has stopped is not started again by a
+ * read. So the connection that stays open is always one that starts none. */
 static int connect_for(struct stdio *s, bool writes, struct error *err) {
     int r = s->client ? 0 : connect_client(false, &s->client, err);
     if (client_is_absent(r) && writes) {
@@ -160,8 +155,8 @@ static int connect_for(struct stdio *s, bool writes, struct error *err) {
 }
 
 /* The status, or <0 when there was no answer. */
-static int try_question(struct stdio *s, const struct mcp_ask *ask, const char *path,
-                        struct answer *a) {
+static int try_request(struct stdio *s, const struct mcp_ask *ask, const char *path,
+                       struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     json_t *body = NULL;
     int r = connect_for(s, ask->op->writes, &a->err);
@@ -169,23 +164,23 @@ static int try_question(struct stdio *s, const struct mcp_ask *ask, const char *
         return r;
     strbuf_puts(&full, path);
     place_params(ask, &full, &body);
-    int status = send_question(s, ask->op, strbuf_text(&full), body, a);
+    int status = send_request(s, ask->op, strbuf_text(&full), body, a);
     if (status < 0)
         s->client = client_close(s->client);
     return status;
 }
 
 /* 0, or <0 with a sentence in a->err. */
-static int question(struct stdio *s, const struct mcp_ask *ask, struct answer *a) {
+static int request(struct stdio *s, const struct mcp_ask *ask, struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     int r = make_path(ask, &path, &a->err);
     if (r < 0)
         return r;
     bool was_connected = s->client != NULL;
-    int status = try_question(s, ask, strbuf_text(&path), a);
-    /* The daemon of the last question is gone. The key stays the same: nothing is done twice. */
+    int status = try_request(s, ask, strbuf_text(&path), a);
+    /* The daemon of the last request is gone. The key stays the same: nothing is done twice. */
     if (client_is_absent(status) && was_connected && ask->op->writes)
-        status = try_question(s, ask, strbuf_text(&path), a);
+        status = try_request(s, ask, strbuf_text(&path), a);
     if (status >= 200 && status < 300)
         return 0;
     a->reply.absent = status < 0;
@@ -196,8 +191,6 @@ static int question(struct stdio *s, const struct mcp_ask *ask, struct answer *a
     return a->err.code;
 }
 
-/* --- questions that are answered later ---------------------------------------------------------- */
-
 static void fail_ask(struct mcp_ask *ask, const struct error *err, bool absent) {
     mcp_answer(ask,
                &(struct mcp_reply){
@@ -206,35 +199,35 @@ static void fail_ask(struct mcp_ask *ask, const struct error *err, bool absent) 
 }
 
 /* task.wait: everything else goes on meanwhile. */
-static void ask_later(struct stdio *s, struct mcp_ask *ask) {
+static void begin_wait(struct stdio *s, struct mcp_ask *ask) {
     struct error err = { 0 };
-    struct later *later = s->laters;
-    while (later < s->laters + LATER_MAX && later->ask)
-        later++;
-    if (later == s->laters + LATER_MAX) {
-        error_set(&err, -EAGAIN, "%u waits are open: end one of them", LATER_MAX);
+    struct pending *pending = s->pendings;
+    while (pending < s->pendings + PENDING_MAX && pending->ask)
+        pending++;
+    if (pending == s->pendings + PENDING_MAX) {
+        error_set(&err, -EAGAIN, "%u waits are open: end one of them", PENDING_MAX);
         fail_ask(ask, &err, false);
         return;
     }
-    int r = connect_client(false, &later->client, &err);
+    int r = connect_client(false, &pending->client, &err);
     if (r >= 0)
-        r = client_begin_call(later->client, ask->op->path, json_incref(ask->params), &err);
+        r = client_begin_call(pending->client, ask->op->path, json_incref(ask->params), &err);
     if (r < 0) {
-        later->client = client_close(later->client);
+        pending->client = client_close(pending->client);
         fail_ask(ask, &err, true);
         return;
     }
-    later->ask = ask;
-    ask->own = later;
+    pending->ask = ask;
+    ask->own = pending;
 }
 
-static void take_later(struct later *later) {
+static void end_wait(struct pending *pending) {
     struct error err = { 0 };
     json_t *value = NULL;
-    struct mcp_ask *ask = later->ask;
-    int status = client_end_call(later->client, &value, &err);
-    later->client = client_close(later->client);
-    later->ask = NULL;
+    struct mcp_ask *ask = pending->ask;
+    int status = client_end_call(pending->client, &value, &err);
+    pending->client = client_close(pending->client);
+    pending->ask = NULL;
     ask->own = NULL;
     if (status >= 200 && status < 300)
         mcp_answer(ask, &(struct mcp_reply){ .value = value, .index = -1 }, clock_read_steady());
@@ -246,14 +239,14 @@ static void take_later(struct later *later) {
 static void on_ask(void *ctx, struct mcp_ask *ask) {
     struct stdio *s = ctx;
     if (strcmp(ask->op->name, "task.wait") == 0) {
-        ask_later(s, ask);
+        begin_wait(s, ask);
         return;
     }
     struct answer a = { .reply.index = -1 };
     struct mcp_reply *reply = &a.reply;
     (void)snprintf(a.key, sizeof(a.key), "mcp-%d-%" PRId64 "-%" PRId64 "-%u", (int)getpid(),
-                   clock_read(), clock_read_steady_us(), ++s->questions);
-    reply->code = question(s, ask, &a);
+                   clock_read(), clock_read_steady_us(), ++s->requests);
+    reply->code = request(s, ask, &a);
     reply->message = a.err.text;
     json_t *value = reply->value;
     if (reply->code < 0) {
@@ -270,17 +263,15 @@ static void on_ask(void *ctx, struct mcp_ask *ask) {
     strbuf_finish(&a.bytes);
 }
 
-/* Every other question is answered before the next thing happens. */
+/* Every other request is answered before the next thing happens. */
 static void on_drop(void *ctx, struct mcp_ask *ask) {
-    struct later *later = ask->own;
+    struct pending *pending = ask->own;
     (void)ctx;
-    if (!later)
+    if (!pending)
         return;
-    later->client = client_close(later->client); /* the daemon sees it, and the wait is over */
-    later->ask = NULL;
+    pending->client = client_close(pending->client); /* the daemon sees it, and the wait is over */
+    pending->ask = NULL;
 }
-
-/* --- events ---------------------------------------------------------------------------------- */
 
 static int on_event(void *ctx, const struct client_event *event) {
     struct stdio *s = ctx;
@@ -309,7 +300,7 @@ static void open_events(struct stdio *s) {
         s->fresh = true;
         return;
     }
-    s->reconnect = clock_read_steady() + LOOK_AGAIN;
+    s->reconnect = clock_read_steady() + RECONNECT_AFTER;
     s->events = client_close(s->events);
 }
 
@@ -327,10 +318,8 @@ static void pump_events(struct stdio *s) {
     if (client_pump(s->events, &err) > 0)
         return;
     close_events(s);
-    s->reconnect = clock_read_steady() + LOOK_AGAIN;
+    s->reconnect = clock_read_steady() + RECONNECT_AFTER;
 }
-
-/* --- in -------------------------------------------------------------------------------------- */
 
 static void take_line(struct stdio *s) {
     size_t size = s->line.length;
@@ -379,10 +368,11 @@ static int time_left(const struct stdio *s) {
 }
 
 static bool turn(struct stdio *s) {
-    struct pollfd fds[2 + LATER_MAX] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
-    for (size_t i = 0; i < LATER_MAX; i++)
-        fds[2 + i] = (struct pollfd){ .fd = s->laters[i].ask ? client_fd(s->laters[i].client) : -1,
-                                      .events = POLLIN };
+    struct pollfd fds[2 + PENDING_MAX] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
+    for (size_t i = 0; i < PENDING_MAX; i++)
+        fds[2 + i] =
+            (struct pollfd){ .fd = s->pendings[i].ask ? client_fd(s->pendings[i].client) : -1,
+                             .events = POLLIN };
     if (s->events && !s->watching)
         close_events(s);
     if (s->events)
@@ -397,9 +387,9 @@ static bool turn(struct stdio *s) {
         if (s->events)
             mcp_event(s->mcp, NULL, clock_read_steady());
     }
-    for (size_t i = 0; i < LATER_MAX; i++)
-        if (fds[2 + i].revents && s->laters[i].ask) /* what came before may have dropped it */
-            take_later(&s->laters[i]);
+    for (size_t i = 0; i < PENDING_MAX; i++)
+        if (fds[2 + i].revents && s->pendings[i].ask) /* what came before may have dropped it */
+            end_wait(&s->pendings[i]);
     mcp_tick(s->mcp, clock_read_steady());
     return !fds[0].revents || read_in(s);
 }
@@ -422,27 +412,9 @@ static int mcp_stdio_run(void) {
     return s.unread ? CMD_FAILED : CMD_OK;
 }
 
-static int install(const struct cmd_call *call) {
-    const struct mcp_install what = {
-        .agent = cmd_value(call, "agent"),
-        .project = cmd_has(call, "project"),
-        .write = cmd_has(call, "yes"),
-        .json = call->json,
-    };
-    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
-    agent_names(AGENT_LIST_MCP, ", ", &known);
-    if (!what.agent)
-        return cmd_usage_error(call->cmd, "'install' needs --agent: %s", strbuf_text(&known));
-    int code = mcp_install_run(&what);
-    if (code >= 0)
-        return code;
-    return cmd_usage_error(call->cmd, "option '--agent': expected %s, got '%s'",
-                           strbuf_text(&known), what.agent);
-}
-
 static int cmd_mcp_run(const struct cmd_call *call) {
     if (call->arg_count > 0 && strcmp(call->args[0], "install") == 0)
-        return install(call);
+        return mcp_install_run(call);
     if (call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'mcp' does not take the argument '%s'", call->args[0]);
     static const char *const options[] = { "agent", "project", "yes" };

@@ -1,20 +1,36 @@
-/* cmd_plan.c: decides once for a snapshot and shows what starts and why the rest does not.
+/* cmd_plan.c: what the scheduler would do with a queue: plan, sim, and debug scheduler.
  *
- * No daemon, no effect. The reasons are asked for task by task while printing, so a million waiting
- * tasks cost time but no memory. */
+ * `plan` decides once for a snapshot and shows what starts and why the rest does not; `sim` plays a snapshot in virtual
+ * time, with --set twice, to compare; `debug scheduler` lists the candidates of a snapshot or of the daemon. Nothing is
+ * started. The reasons are computed task by task while printing, so a million waiting tasks cost time but no memory. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "base/number.h"
+#include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
 #include "cli/print_task.h"
-#include "cli/snapshot_file.h"
+#include "os/clock.h"
 #include "os/files.h"
 #include "os/terminal.h"
+#include "sim/report.h"
+#include "sim/svg.h"
+#include "sim/world.h"
 
-int snapshot_file_read(const struct cmd_call *call, const char *path, struct snapshot **ret) {
+#define SET_OPTION                                                                                 \
+    { "set", 's', "KEY=VALUE", "change a setting after the snapshot's own; may be repeated" }
+
+DEFINE_FREEP(struct snapshot, snapshot_free);
+
+/* Reads FILE, or stdin for "-", with the values of --set. CMD_OK, or the exit code of a printed error. */
+static int read_snapshot(const struct cmd_call *call, const char *path, struct snapshot **ret) {
     struct error err = { 0 };
     FILE *file;
     if (file_open(path, &file, &err) < 0)
@@ -32,8 +48,6 @@ int snapshot_file_read(const struct cmd_call *call, const char *path, struct sna
 }
 
 #define SHOWN_MAX 20 /* rows of a list on a terminal */
-
-DEFINE_FREEP(struct snapshot, snapshot_free);
 
 struct plan {
     const struct snapshot *snapshot;
@@ -81,30 +95,21 @@ static void explain(struct plan *p, const struct verdict *verdict) {
     verdict_sentence(verdict, p->symbols, &p->names, &p->sentence);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
-
-static void write_time(struct json_writer *w, const char *key, time_ms at) {
-    json_write_key(w, key);
+static void put_time(struct json_writer *w, const char *key, time_ms at) {
     if (at == TIME_NEVER)
-        json_write_null(w);
+        json_put_null(w, key);
     else
-        json_write_int(w, at);
-}
-
-static void write_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
+        json_put_int(w, key, at);
 }
 
 static void write_start(struct plan *p, const struct order *order) {
     struct json_writer w;
     json_write_init(&w, &p->out, false);
     json_write_object_begin(&w);
-    write_text(&w, "task", snapshot_task_name(p->snapshot, order->task));
-    write_text(&w, "project", order->project ? symbol_name(p->symbols, order->project) : NULL);
-    write_text(&w, "agent", order->agent ? symbol_name(p->symbols, order->agent) : NULL);
-    json_write_key(&w, "score");
-    json_write_int(&w, order->score);
+    json_put_string(&w, "task", snapshot_task_name(p->snapshot, order->task));
+    json_put_string(&w, "project", order->project ? symbol_name(p->symbols, order->project) : NULL);
+    json_put_string(&w, "agent", order->agent ? symbol_name(p->symbols, order->agent) : NULL);
+    json_put_int(&w, "score", order->score);
     json_write_object_end(&w);
 }
 
@@ -113,10 +118,10 @@ static void write_blocked(struct plan *p, task_id task, const struct verdict *ve
     struct json_writer w;
     json_write_init(&w, &p->out, false);
     json_write_object_begin(&w);
-    write_text(&w, "task", snapshot_task_name(p->snapshot, task));
-    write_text(&w, "gate", strbuf_text(&p->code));
-    write_text(&w, "reason", strbuf_text(&p->sentence));
-    write_time(&w, "opens_at", verdict->opens_at);
+    json_put_string(&w, "task", snapshot_task_name(p->snapshot, task));
+    json_put_string(&w, "gate", strbuf_text(&p->code));
+    json_put_string(&w, "reason", strbuf_text(&p->sentence));
+    put_time(&w, "opens_at", verdict->opens_at);
     json_write_object_end(&w);
 }
 
@@ -145,18 +150,13 @@ static void print_json(struct plan *p) {
         next_entry(p, &count);
         write_blocked(p, task, &verdict);
     }
-    strbuf_puts(&p->out, "],\n\"next_wakeup\":");
-    struct json_writer w;
-    json_write_init(&w, &p->out, false);
     time_ms next = core_next_wakeup(p->core);
+    strbuf_puts(&p->out, "],\n\"next_wakeup\":");
     if (next == TIME_NEVER)
-        json_write_null(&w);
+        strbuf_puts(&p->out, "null}\n");
     else
-        json_write_int(&w, next);
-    strbuf_puts(&p->out, "}\n");
+        strbuf_printf(&p->out, "%" PRId64 "}\n", next);
 }
-
-/* --- for people ------------------------------------------------------------------------------ */
 
 static void put_title(struct plan *p, const char *colour, const char *title) {
     strbuf_printf(&p->out, "%s%s%s%s\n", output_style()->bold, colour, title,
@@ -286,18 +286,9 @@ static void print_closing(struct plan *p, const struct waiting *waiting, size_t 
                       output_span(next - snapshot_now(p->snapshot)).text);
 }
 
-static void print_text(struct plan *p) {
-    size_t count;
-    struct waiting *waiting = find_waiting(p, &count);
-    print_starts(p);
-    print_waiting(p, waiting, count);
-    print_closing(p, waiting, count);
-    free(waiting);
-}
-
 static int cmd_plan_run(const struct cmd_call *call) {
     _cleanup_(snapshot_freep) struct snapshot *snapshot = NULL;
-    int code = snapshot_file_read(call, call->args[0], &snapshot);
+    int code = read_snapshot(call, call->args[0], &snapshot);
     if (code != CMD_OK)
         return code;
     struct plan p = {
@@ -310,10 +301,16 @@ static int cmd_plan_run(const struct cmd_call *call) {
     p.orders = core_decide(p.core, &p.order_count);
     for (size_t i = 0; i < p.order_count; i++)
         p.start_count += p.orders[i].kind == ORDER_START;
-    if (call->json)
+    if (call->json) {
         print_json(&p);
-    else
-        print_text(&p);
+    } else {
+        size_t count;
+        struct waiting *waiting = find_waiting(&p, &count);
+        print_starts(&p);
+        print_waiting(&p, waiting, count);
+        print_closing(&p, waiting, count);
+        free(waiting);
+    }
     output_rest(&p.out);
     strbuf_finish(&p.out);
     strbuf_finish(&p.code);
@@ -323,9 +320,423 @@ static int cmd_plan_run(const struct cmd_call *call) {
 
 static const struct cmd_option plan_options[] = {
     { "all", 'a', NULL, "show every row on a terminal too" },
-    SNAPSHOT_FILE_OPTION,
+    SET_OPTION,
     { NULL },
 };
 
 const struct cmd cmd_plan = { "plan", .options = plan_options, .min_args = 1, .max_args = 1,
                               .run = cmd_plan_run };
+
+#define INPUT_MAX     ((size_t)4 << 30) /* of what cannot be read twice */
+#define WIDTH_PIPED   100
+#define WIDTH_MIN     60
+#define WIDTH_MAX     300
+#define OVERRIDES_MAX 64
+#define HORIZON_DAYS  30
+
+/* One snapshot and its play. */
+struct sim_side {
+    struct snapshot *snapshot;
+    struct sim_world world;
+    struct sim_play play;
+    struct sim_result result;
+    struct sim_case c;
+};
+
+struct sim_call {
+    const char *path;
+    struct strbuf input; /* the whole input, if it can be read only once */
+    bool is_buffered;
+    struct sim_options options;
+    bool seed_given;
+    const char *overrides[OVERRIDES_MAX + 1]; /* NULL at the end */
+    size_t override_count;
+    struct strbuf title; /* of the second side */
+};
+
+static void side_finish(struct sim_side *sim_side) {
+    sim_result_finish(&sim_side->result);
+    sim_play_finish(&sim_side->play);
+    sim_side->snapshot = snapshot_free(sim_side->snapshot);
+}
+
+static void sim_call_finish(struct sim_call *sim) {
+    strbuf_finish(&sim->input);
+    strbuf_finish(&sim->title);
+}
+
+/* Hours with up to three places, as a span. */
+static int parse_hours(const char *option, const char *text, time_ms *ret, struct error *err) {
+    int64_t milli;
+    int r = number_parse_milli(text, &milli, err);
+    if (r < 0)
+        return error_prefix(err, "--%s", option);
+    if (milli < 0 || milli > INT64_C(100000000000))
+        return error_set(err, -EINVAL, "--%s: hours must be between 0 and 100,000,000, not '%s'",
+                         option, text);
+    *ret = milli * 3600;
+    return 0;
+}
+
+static int parse_overrides(const struct cmd_call *call, struct sim_call *sim, struct error *err) {
+    const char *pair;
+    for (size_t i = 0; (pair = cmd_value_at(call, "set", i)) != NULL; i++) {
+        if (i == OVERRIDES_MAX)
+            return error_set(err, -EINVAL, "more than %d settings with --set", OVERRIDES_MAX);
+        if (!strchr(pair, '='))
+            return error_set(err, -EINVAL, "'%s' is not KEY=VALUE", pair);
+        strbuf_printf(&sim->title, "%s%s", i == 0 ? "with " : ", ", pair);
+        sim->overrides[sim->override_count++] = pair;
+    }
+    return 0;
+}
+
+static int parse_call(const struct cmd_call *call, struct sim_call *sim, struct error *err) {
+    sim->path = call->args[0];
+    sim->options.horizon = DAYS(HORIZON_DAYS);
+    sim->options.approve_after = TIME_NEVER;
+    int r = parse_overrides(call, sim, err);
+    const char *text = cmd_value(call, "seed");
+    if (r >= 0 && text) {
+        int64_t seed;
+        r = number_parse_int(text, &seed, err);
+        if (r < 0)
+            return error_prefix(err, "--seed");
+        if (seed < 0)
+            return error_set(err, -EINVAL, "--seed: '%s' is negative", text);
+        sim->options.seed = (uint64_t)seed;
+        sim->seed_given = true;
+    }
+    text = cmd_value(call, "until-h");
+    if (r >= 0 && text)
+        r = parse_hours("until-h", text, &sim->options.horizon, err);
+    text = cmd_value(call, "approve-after-h");
+    if (r >= 0 && text)
+        r = parse_hours("approve-after-h", text, &sim->options.approve_after, err);
+    return r;
+}
+
+/* What is no regular file comes only once: it is kept when it is needed twice. */
+static int read_once(struct sim_call *sim, struct error *err) {
+    struct stat st;
+    if (sim->override_count == 0
+        || (strcmp(sim->path, "-") != 0 && stat(sim->path, &st) == 0 && S_ISREG(st.st_mode)))
+        return 0;
+    sim->is_buffered = true;
+    return file_read_any(sim->path, INPUT_MAX, &sim->input, err);
+}
+
+static int open_input(struct sim_call *sim, FILE **ret, struct error *err) {
+    static char nothing[] = " "; /* a stream over no bytes cannot be made; this reads the same */
+    if (!sim->is_buffered)
+        return file_open(sim->path, ret, err);
+    bool empty = sim->input.length == 0;
+    *ret = fmemopen(empty ? nothing : sim->input.text, empty ? 1 : sim->input.length, "r");
+    if (!*ret)
+        return error_set(err, -errno, "cannot read from memory: %s", strerror(errno));
+    return 0;
+}
+
+static int play_side(struct sim_call *sim, bool with, struct sim_side *sim_side,
+                     struct error *err) {
+    const char *name = strcmp(sim->path, "-") == 0 ? "<stdin>" : sim->path;
+    const struct snapshot_options options = {
+        .overrides = with ? sim->overrides : NULL,
+        .override_count = with ? sim->override_count : 0,
+    };
+    FILE *in;
+    int r = open_input(sim, &in, err);
+    if (r < 0)
+        return r;
+    r = snapshot_read(in, name, &options, &sim_side->snapshot, err);
+    file_close(in);
+    if (r < 0)
+        return r;
+    world_from_snapshot(sim_side->snapshot, &sim_side->world);
+    if (!sim->seed_given)
+        sim->options.seed = snapshot_seed(sim_side->snapshot);
+    r = sim_play_run(&sim_side->world, &sim->options, &sim_side->play, err);
+    if (r < 0)
+        return r;
+    sim_result_build(&sim_side->world, &sim->options, &sim_side->play, &sim_side->result);
+    const char *slash = strrchr(name, '/');
+    sim_side->c = (struct sim_case){
+        .title = with    ? strbuf_text(&sim->title)
+                 : slash ? slash + 1
+                         : name,
+        .world = &sim_side->world,
+        .play = &sim_side->play,
+        .result = &sim_side->result,
+    };
+    return 0;
+}
+
+static int print_sim(const struct cmd_call *call, const struct sim_call *sim,
+                     const struct sim_side *now, const struct sim_side *with, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    const struct sim_case *second = with ? &with->c : NULL;
+    const char *svg = cmd_value(call, "svg");
+    if (svg) {
+        svg_print(&now->c, second, &out);
+        int r = file_write_any(svg, strbuf_text(&out), out.length, err);
+        if (r < 0)
+            return r;
+        strbuf_clear(&out);
+    }
+    bool known = terminal_is(stdout) || getenv("COLUMNS");
+    unsigned width = known ? terminal_width(stdout) : WIDTH_PIPED;
+    const struct gantt_style style = {
+        .width = width < WIDTH_MIN   ? WIDTH_MIN
+                 : width > WIDTH_MAX ? WIDTH_MAX
+                                     : width,
+        .unicode = terminal_is_utf8(),
+        .colour = terminal_has_colour(stdout),
+    };
+    if (call->json)
+        report_json(&now->c, second, sim->overrides, &out);
+    else if (second)
+        report_compare(&now->c, second, &style, &out);
+    else
+        report_print(&now->c, &style, &out);
+    if (svg && !call->json)
+        strbuf_printf(&out, "\nchart written to %s\n", svg);
+    output_rest(&out);
+    return 0;
+}
+
+static int cmd_sim_run(const struct cmd_call *call) {
+    struct error err = { 0 };
+    _cleanup_(sim_call_finish) struct sim_call sim = { 0 };
+    _cleanup_(side_finish) struct sim_side now = { 0 };
+    _cleanup_(side_finish) struct sim_side with = { 0 };
+    int r = parse_call(call, &sim, &err);
+    if (r < 0)
+        return cmd_usage_error(call->cmd, "%s", err.text);
+    r = read_once(&sim, &err);
+    if (r >= 0)
+        r = play_side(&sim, false, &now, &err);
+    bool compare = sim.override_count > 0;
+    if (r >= 0 && compare)
+        r = play_side(&sim, true, &with, &err);
+    if (r >= 0)
+        r = print_sim(call, &sim, &now, compare ? &with : NULL, &err);
+    return r < 0 ? cmd_error(&err) : CMD_OK;
+}
+
+static const struct cmd_option sim_options[] = {
+    { "set", 's', "KEY=VALUE", "compare with this setting changed; may be repeated" },
+    { "seed", 0, "N", "play with other luck; the file's own, or 1" },
+    { "svg", 0, "FILE", "also write the chart as an SVG picture" },
+    { "until-h", 0, "H", "stop after so many hours; 720" },
+    { "approve-after-h", 0, "H", "approve what waits for a person after so many hours; never" },
+    { NULL },
+};
+
+const struct cmd cmd_sim = { "sim", .options = sim_options, .min_args = 1, .max_args = 1,
+                             .run = cmd_sim_run };
+
+#define CANDIDATES_MOST 2000000
+
+/* Two or three words for a gate's code ("project-budget"), or the code itself: the column is narrow, and `sluice why` has
+ * the complete message. */
+static const char *gate_words(const char *gate) {
+    static const char *const words[][2] = {
+        { "paused", "paused" },
+        { "project", "project inactive" },
+        { "held", "held" },
+        { "dependency", "dependency incomplete" },
+        { "parent", "parent incomplete" },
+        { "artifact", "artifact missing" },
+        { "breaker", "breaker open" },
+        { "limiter", "rate limited" },
+        { "host", "host short" },
+        { "budget", "budget used up" },
+        { "project-budget", "project budget used up" },
+        { "pace", "paced" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i][0], gate) == 0)
+            return words[i][1];
+    return gate;
+}
+
+/* A task that waits: one of the daemon's, or of a snapshot. */
+struct candidate {
+    int64_t score;
+    time_ms created_at;
+    size_t number;      /* in the answer, or the task of the snapshot */
+    const json_t *item; /* NULL: of the snapshot */
+};
+
+struct listing {
+    struct candidate *candidates;
+    size_t count;
+    time_ms now;
+    const struct snapshot *snapshot; /* NULL: the daemon's */
+    struct core *core;
+    struct strbuf out, reason, runnable; /* buffers for one row, as those below */
+    char score[24], depth[24], iteration[24];
+    struct output_span age;
+};
+
+static void listing_finish(struct listing *l) {
+    free(l->candidates);
+    strbuf_finish(&l->out);
+    strbuf_finish(&l->reason);
+    strbuf_finish(&l->runnable);
+}
+
+/* What is shown of one. */
+struct candidate_row {
+    const char *id, *kind, *reason; /* reason NULL: it could start */
+    int64_t score, age, depth, iteration;
+};
+
+/* Score, higher first; then older first; then in their order. */
+static int compare_candidates(const void *left, const void *right) {
+    const struct candidate *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    if (a->created_at != b->created_at)
+        return a->created_at < b->created_at ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static struct candidate_row candidate_row_at(struct listing *l, size_t i) {
+    const struct candidate *c = &l->candidates[i];
+    struct candidate_row row = { .score = c->score, .age = l->now - c->created_at };
+    if (c->item) {
+        const char *gate = ask_text(c->item, "gate", NULL);
+        row.id = ask_text(c->item, "id", "?");
+        row.kind = ask_text(c->item, "kind", NULL);
+        row.reason = gate ? gate_words(gate) : NULL;
+        row.depth = ask_int(c->item, "depth", 0);
+        row.iteration = ask_int(c->item, "iteration", 0);
+        return row;
+    }
+    struct task_view v;
+    struct verdict verdict;
+    (void)core_task(l->core, (task_id)c->number, &v);
+    row.id = snapshot_task_name(l->snapshot, v.id);
+    row.kind = v.kind ? symbol_name(core_symbols(l->core), v.kind) : NULL;
+    if (core_blocked(l->core, v.id, &verdict)) {
+        strbuf_clear(&l->reason);
+        verdict_code(&verdict, core_symbols(l->core), &l->reason);
+        row.reason = verdict.gate == GATE_LEASE ? strbuf_text(&l->reason)
+                                                : gate_words(gate_name(verdict.gate));
+    }
+    row.depth = v.depth;
+    row.iteration = v.iteration;
+    return row;
+}
+
+/* One line per task: easy to read, to grep and to compare_candidates. */
+static void print_listing_json(struct listing *l) {
+    strbuf_puts(&l->out, "{\"tasks\":[");
+    for (size_t i = 0; i < l->count; i++) {
+        struct candidate_row row = candidate_row_at(l, i);
+        json_t *value =
+            json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:s?}", "id", row.id, "type", row.kind,
+                      "priority", (json_int_t)row.score, "age_ms", (json_int_t)row.age, "depth",
+                      (json_int_t)row.depth, "iteration", (json_int_t)row.iteration, "runnable",
+                      row.reason == NULL, "reason", row.reason);
+        strbuf_puts(&l->out, i ? ",\n" : "\n");
+        print_value(&l->out, value);
+        json_decref(value);
+        output_some(&l->out);
+    }
+    strbuf_puts(&l->out, "]}\n");
+}
+
+static bool fill_candidate(void *ctx, size_t i, bool printing, const char **cells) {
+    struct listing *l = ctx;
+    struct candidate_row row = candidate_row_at(l, i);
+    (void)printing;
+    strbuf_clear(&l->runnable);
+    if (row.reason)
+        strbuf_printf(&l->runnable, "no (%s)", row.reason);
+    else
+        strbuf_puts(&l->runnable, "yes");
+    (void)snprintf(l->score, sizeof(l->score), "%" PRId64, row.score);
+    (void)snprintf(l->depth, sizeof(l->depth), "%" PRId64, row.depth);
+    (void)snprintf(l->iteration, sizeof(l->iteration), "%" PRId64, row.iteration);
+    l->age = output_span(row.age);
+    cells[0] = row.id;
+    cells[1] = row.kind ? row.kind : "-";
+    cells[2] = l->score;
+    cells[3] = l->age.text;
+    cells[4] = l->depth;
+    cells[5] = l->iteration;
+    cells[6] = strbuf_text(&l->runnable);
+    return true;
+}
+
+static int print_listing(const struct cmd_call *call, struct listing *l) {
+    struct output_column columns[] = {
+        { "ID" }, { "TYPE" }, { "PRIORITY" }, { "AGE" }, { "DEPTH" }, { "ITER" }, { "RUNNABLE" },
+    };
+    if (l->count > 0)
+        qsort(l->candidates, l->count, sizeof(*l->candidates), compare_candidates);
+    if (call->json)
+        print_listing_json(l);
+    else
+        output_table(&(struct output_table){ columns, ARRAY_SIZE(columns), fill_candidate, l },
+                     l->count, &l->out);
+    output_rest(&l->out);
+    return CMD_OK;
+}
+
+static int list_live(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(client_answer_freep) json_t *found = json_array();
+    _cleanup_(listing_finish) struct listing l = { 0 };
+    int code = ask_open(&ask, ASK_RUNNING);
+    if (code == CMD_OK)
+        code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
+                         ask_append, found);
+    if (code != CMD_OK)
+        return code;
+    l.now = clock_read();
+    l.candidates = xcalloc(json_array_size(found) + 1, sizeof(*l.candidates));
+    ASK_EACH(item, found) {
+        l.candidates[l.count] =
+            (struct candidate){ ask_int(item, "score", 0), ask_int(item, "created_at", l.now),
+                                l.count, item };
+        l.count++;
+    }
+    return print_listing(call, &l);
+}
+
+static int scheduler_run(const struct cmd_call *call) {
+    const char *path = cmd_value(call, "snapshot");
+    if (!path && cmd_has(call, "set"))
+        return cmd_usage_error(call->cmd, "option '--set' needs --snapshot");
+    if (!path)
+        return list_live(call);
+    _cleanup_(snapshot_freep) struct snapshot *snapshot = NULL;
+    int code = read_snapshot(call, path, &snapshot);
+    if (code != CMD_OK)
+        return code;
+    _cleanup_(listing_finish) struct listing l = { .snapshot = snapshot,
+                                                   .core = snapshot_core(snapshot),
+                                                   .now = snapshot_now(snapshot) };
+    size_t tasks = snapshot_task_count(snapshot);
+    l.candidates = xcalloc(tasks + 1, sizeof(*l.candidates));
+    for (task_id task = 1; task <= tasks; task++) {
+        struct task_view v;
+        if (core_task(l.core, task, &v)
+            && (v.state == TASK_WAITING || v.state == TASK_READY || v.state == TASK_HELD))
+            l.candidates[l.count++] = (struct candidate){ v.score, v.created_at, task, NULL };
+    }
+    return print_listing(call, &l);
+}
+
+static const struct cmd_option scheduler_options[] = {
+    { "snapshot", 0, "FILE",
+      "the queue to look at instead of the daemon's; - is the standard input" },
+    SET_OPTION,
+    { NULL },
+};
+
+const struct cmd debug_scheduler = { "debug scheduler", .options = scheduler_options,
+                                     .run = scheduler_run };

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/agent_warning.h"
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/follow.h"

@@ -1,4 +1,4 @@
-/* cmd_service.c: lets systemd keep the daemon of this home running: installs its user unit, removes it, tells its state.
+/* cmd_service.c: lets systemd keep the daemon of this home running: installs its user unit, removes it, prints its state.
  *
  * A daemon that runs without the service is stopped first, and the service starts the next one: runs outlive both, and
  * the queue is on disk. Every step can be repeated. */
@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/macros.h"
 #include "cli/ask.h"
-#include "cli/cmd.h"
 #include "cli/daemon.h"
 #include "cli/program.h"
 #include "cli/service.h"
@@ -59,8 +58,9 @@ static int run_systemctl(const char *const *words, struct strbuf *out, struct er
     return run_tool("systemctl", argv, out, err);
 }
 
-/* The first line; what systemctl says of hints behind it is not ours. */
-static int say(struct error *err, int code, const char *what, const struct strbuf *out) {
+/* With the first line of the output; hints follow it. */
+static int fail_with_output(struct error *err, int code, const char *what,
+                            const struct strbuf *out) {
     const char *text = strbuf_text(out);
     return error_set(err, code, "%s: %.*s", what, (int)strcspn(text, "\n"),
                      *text ? text : "it failed without a message");
@@ -73,7 +73,8 @@ int service_manager_find(int *ret_version, struct error *err) {
     if (r < 0)
         return r;
     if (r != 0)
-        return say(err, -ENOTSUP, "the systemd manager of this user does not answer", &out);
+        return fail_with_output(err, -ENOTSUP, "the systemd manager of this user does not answer",
+                                &out);
     *ret_version = (int)strtol(strbuf_text(&out), NULL, 10) /* "252.38-1": its first number */;
     return 0;
 }
@@ -86,28 +87,30 @@ int service_manager_call(const char *const *words, struct error *err) {
     strbuf_puts(&what, "systemctl --user");
     for (; *words; words++)
         strbuf_printf(&what, " %s", *words);
-    return say(err, -EIO, strbuf_text(&what), &out);
+    return fail_with_output(err, -EIO, strbuf_text(&what), &out);
 }
 
-static void take_line(const char *line, size_t length, struct service_state *state) {
-    char text[128];
-    (void)snprintf(text, sizeof(text), "%.*s", (int)length, line);
-    char *value = strchr(text, '=');
+/* "NAME=VALUE" */
+static void take_property(const char *line, size_t length, struct service_state *state) {
+    char name[128];
+    (void)snprintf(name, sizeof(name), "%.*s", (int)length, line);
+    char *value = strchr(name, '=');
     if (!value)
         return;
     *value++ = '\0';
-    if (strcmp(text, "UnitFileState") == 0)
+    long number = strtol(value, NULL, 10);
+    if (strcmp(name, "UnitFileState") == 0)
         state->enabled = strncmp(value, "enabled", 7) == 0;
-    else if (strcmp(text, "ActiveState") == 0)
+    else if (strcmp(name, "ActiveState") == 0)
         (void)snprintf(state->active, sizeof(state->active), "%.31s", value);
-    else if (strcmp(text, "SubState") == 0)
+    else if (strcmp(name, "SubState") == 0)
         (void)snprintf(state->sub, sizeof(state->sub), "%.31s", value);
-    else if (strcmp(text, "MainPID") == 0)
-        state->pid = (pid_t)strtol(value, NULL, 10);
-    else if (strcmp(text, "ExecMainStatus") == 0)
-        state->exit_code = (int)strtol(value, NULL, 10);
-    else if (strcmp(text, "NRestarts") == 0)
-        state->restarts = strtol(value, NULL, 10);
+    else if (strcmp(name, "MainPID") == 0)
+        state->pid = (pid_t)number;
+    else if (strcmp(name, "ExecMainStatus") == 0)
+        state->exit_code = (int)number;
+    else if (strcmp(name, "NRestarts") == 0)
+        state->restarts = number;
 }
 
 int service_manager_look(const char *unit, struct service_state *ret_state, struct error *err) {
@@ -119,18 +122,17 @@ int service_manager_look(const char *unit, struct service_state *ret_state, stru
     *ret_state = (struct service_state){ 0 };
     int r = run_systemctl(words, &out, err);
     if (r != 0)
-        return r < 0 ? r : say(err, -EIO, "systemctl --user show", &out);
+        return r < 0 ? r : fail_with_output(err, -EIO, "systemctl --user show", &out);
     for (const char *line = strbuf_text(&out); *line;) {
         size_t length = strcspn(line, "\n");
-        take_line(line, length, ret_state);
+        take_property(line, length, ret_state);
         line += length + (line[length] == '\n');
     }
     return 0;
 }
 
-/* --- linger ---------------------------------------------------------------------------------- */
-
-bool service_linger_is_on(const char *user) {
+/* Does the manager of this user start at boot, and stay after logout? */
+static bool linger_is_on(const char *user) {
     const char *const argv[] = {
         "loginctl", "show-user", user, "--property=Linger", "--value", NULL
     };
@@ -142,37 +144,19 @@ bool service_linger_is_on(const char *user) {
                && strncmp(strbuf_text(&out), "yes", 3) == 0);
 }
 
-int service_linger_enable(const char *user, struct error *err) {
-    const char *const argv[] = { "loginctl", "--no-ask-password", "enable-linger", user, NULL };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int r = run_tool("loginctl", argv, &out, err);
-    return r <= 0 ? r : say(err, -EPERM, "loginctl enable-linger", &out);
-}
-
 #define STEPS_SINCE 254 /* RestartSteps= */
 
-const char *const service_unit_variables[] = {
-    "PATH",          "LANG",
-    "LC_ALL",        "TZ",
-    "SHELL",         "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",    NULL,
-};
-
-/* --- where ----------------------------------------------------------------------------------- */
-
-static char *print_name(const struct home *home) {
-    struct strbuf name = STRBUF_INIT;
-    strbuf_puts(&name, "sluice");
-    if (cmd_env("SLUICE_HOME"))
-        strbuf_printf(&name, "-%08x", (unsigned)hash_bytes(home->data, strlen(home->data)));
-    strbuf_puts(&name, ".service");
-    return strbuf_take(&name);
-}
+/* The variables that the unit takes from the environment, and those that the manager sets. */
+static const char *const unit_variables[] = { "PATH",          "LANG",
+                                              "LC_ALL",        "TZ",
+                                              "SHELL",         "XDG_CONFIG_HOME",
+                                              "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR",
+                                              "CODEX_HOME",    NULL };
+static const char manager_variables[] = "HOME USER LOGNAME TERM XDG_RUNTIME_DIR";
 
 int service_unit_find(const struct home *home, struct service_unit *ret_unit, struct error *err) {
     const char *folder = getenv("XDG_CONFIG_HOME"), *user = getenv("HOME");
-    struct strbuf file = STRBUF_INIT, link = STRBUF_INIT, more = STRBUF_INIT;
+    struct strbuf name = STRBUF_INIT, file = STRBUF_INIT, link = STRBUF_INIT, more = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf units = STRBUF_INIT;
     if (folder && *folder == '/')
         strbuf_printf(&units, "%s/systemd/user", folder);
@@ -181,7 +165,11 @@ int service_unit_find(const struct home *home, struct service_unit *ret_unit, st
     else
         return error_set(err, -ENOENT, "HOME is not set, so the folder of user units is not known");
     const char *slash = strrchr(home->config_file, '/');
-    ret_unit->name = print_name(home);
+    strbuf_puts(&name, "sluice");
+    if (cmd_env("SLUICE_HOME"))
+        strbuf_printf(&name, "-%08x", (unsigned)hash_bytes(home->data, strlen(home->data)));
+    strbuf_puts(&name, ".service");
+    ret_unit->name = strbuf_take(&name);
     strbuf_printf(&file, "%s/%s", strbuf_text(&units), ret_unit->name);
     strbuf_printf(&link, "%s/default.target.wants/%s", strbuf_text(&units), ret_unit->name);
     strbuf_printf(&more, "%.*s/service.env", (int)(slash - home->config_file), home->config_file);
@@ -198,8 +186,6 @@ void service_unit_finish(struct service_unit *unit) {
     free(unit->environment_file);
     *unit = (struct service_unit){ 0 };
 }
-
-/* --- text ------------------------------------------------------------------------------------ */
 
 /* As systemd reads it: specifiers begin with %, inside quotes \ and " are escaped. */
 static void put_escaped(struct strbuf *out, const char *text, bool quoted) {
@@ -230,7 +216,7 @@ static void put_environment(const struct service_unit *unit, const struct home *
              "that\n# tasks.env names. Secrets belong into agents.A.env_file, not into a unit.\n");
     if (cmd_env("SLUICE_HOME"))
         put_variable(out, "SLUICE_HOME", home->data);
-    for (const char *const *name = service_unit_variables; *name; name++)
+    for (const char *const *name = unit_variables; *name; name++)
         put_variable(out, *name, getenv(*name));
     strbuf_puts(out, "# More variables, NAME=VALUE; the file is yours and need not exist.\n"
                      "EnvironmentFile=-");
@@ -258,8 +244,9 @@ static const char rest_text[] =
     "[Install]\n"
     "WantedBy=default.target\n";
 
-int service_unit_print(const struct service_unit *unit, const struct home *home, int version,
-                       struct strbuf *out, struct error *err) {
+/* The text of the unit file. `version`: of systemd; newer ones wait longer after each failure. */
+static int print_unit(const struct service_unit *unit, const struct home *home, int version,
+                      struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT;
     int r = daemon_find_program("sluiced", &program, err);
     if (r < 0)
@@ -308,9 +295,7 @@ static void service_finish(struct service *s) {
     free(s->user);
 }
 
-/* --- what there is --------------------------------------------------------------------------- */
-
-static int find(struct service *s, struct error *err) {
+static int find_unit(struct service *s, struct error *err) {
     s->actions = json_array();
     s->user = home_user_name(geteuid());
     int r = home_find(&s->home, err);
@@ -322,30 +307,16 @@ static int find(struct service *s, struct error *err) {
     return 0;
 }
 
-static int look(struct service *s, struct error *err) {
+static int read_state(struct service *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     int r = service_manager_look(s->unit.name, &s->state, err);
     if (r >= 0)
-        r = service_unit_print(&s->unit, &s->home, s->version, &s->text, err);
+        r = print_unit(&s->unit, &s->home, s->version, &s->text, err);
     if (r >= 0 && s->installed)
         r = file_read(s->unit.file, UNIT_MAX, &before, err);
     s->current = s->installed && strcmp(strbuf_text(&before), strbuf_text(&s->text)) == 0;
-    s->linger = service_linger_is_on(s->user);
+    s->linger = linger_is_on(s->user);
     return r;
-}
-
-static int no_manager(const struct error *err) {
-    cmd_warn(
-        "%s; without 'systemd --user', add '@reboot sluice up' to your crontab, or run 'sluice up "
-        "--foreground' under another supervisor (docs/daemon.md)",
-        err->text);
-    return CMD_REFUSED;
-}
-
-/* The default home has its socket in XDG_RUNTIME_DIR, which the manager always knows. */
-static bool has_socket_of_service(void) {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    return cmd_env("SLUICE_HOME") || (runtime && *runtime == '/');
 }
 
 /* The daemon that answers, or 0. */
@@ -356,14 +327,12 @@ static pid_t pid_of_daemon(void) {
     return (pid_t)ask_int(ask.answer, "pid", 0);
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
-
 static bool is_dry(const struct service *s) {
     return cmd_has(s->call, "dry-run");
 }
 
-static void note(struct service *s, const char *format, ...) _printf_(2, 3);
-static void note(struct service *s, const char *format, ...) {
+static void add_action(struct service *s, const char *format, ...) _printf_(2, 3);
+static void add_action(struct service *s, const char *format, ...) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     va_list args;
     va_start(args, format);
@@ -374,7 +343,7 @@ static void note(struct service *s, const char *format, ...) {
 
 static int systemctl(struct service *s, const char *verb, const char *unit, struct error *err) {
     const char *const words[] = { verb, unit, NULL };
-    note(s, "systemctl --user %s%s%s", verb, unit ? " " : "", unit ? unit : "");
+    add_action(s, "systemctl --user %s%s%s", verb, unit ? " " : "", unit ? unit : "");
     return is_dry(s) ? 0 : service_manager_call(words, err);
 }
 
@@ -382,7 +351,7 @@ static int write_unit(struct service *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     if (s->current)
         return 0;
-    note(s, "write %s", s->unit.file);
+    add_action(s, "write %s", s->unit.file);
     if (is_dry(s))
         return 0;
     strbuf_add(&folder, s->unit.file, (size_t)(strrchr(s->unit.file, '/') - s->unit.file));
@@ -391,11 +360,11 @@ static int write_unit(struct service *s, struct error *err) {
 }
 
 /* Stops the daemon that answers: 'sluice down' waits for its end. Runs go on. */
-static int stop_other(struct service *s, struct error *err) {
+static int stop_daemon_outside(struct service *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
     static const char *const argv[] = { "sluice", "down", NULL };
     int status, r = daemon_find_program("sluice", &program, err);
-    note(s, "sluice down");
+    add_action(s, "sluice down");
     if (r < 0 || is_dry(s))
         return r;
     r = program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &out, &status, err);
@@ -406,7 +375,7 @@ static int stop_other(struct service *s, struct error *err) {
 }
 
 /* The service has the daemon, with the unit as it is now. */
-static int take_over(struct service *s, struct error *err) {
+static int start_in_service(struct service *s, struct error *err) {
     pid_t pid = pid_of_daemon();
     struct daemon_found found;
     if (pid > 0 && pid == s->state.pid && s->current)
@@ -416,8 +385,8 @@ static int take_over(struct service *s, struct error *err) {
         r = systemctl(s, "restart", s->unit.name, err);
     } else {
         if (pid > 0)
-            r = stop_other(s, err);
-        note(s, "systemctl --user start %s", s->unit.name);
+            r = stop_daemon_outside(s, err);
+        add_action(s, "systemctl --user start %s", s->unit.name);
     }
     if (r < 0 || is_dry(s))
         return r;
@@ -428,12 +397,16 @@ static void enable_linger(struct service *s) {
     struct error err = { 0 };
     if (s->linger || cmd_has(s->call, "no-linger"))
         return;
-    note(s, "loginctl enable-linger %s", s->user);
+    add_action(s, "loginctl enable-linger %s", s->user);
     if (is_dry(s))
         return;
-    if (service_linger_enable(s->user, &err) >= 0)
-        s->linger = true;
-    else
+    const char *const argv[] = { "loginctl", "--no-ask-password", "enable-linger", s->user, NULL };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int r = run_tool("loginctl", argv, &out, &err);
+    if (r > 0)
+        r = fail_with_output(&err, -EPERM, "loginctl enable-linger", &out);
+    s->linger = r >= 0;
+    if (!s->linger)
         cmd_warn("lingering is off (%s): the daemon stops when you log out, and does not start at "
                  "boot; run 'sudo loginctl enable-linger %s'",
                  err.text, s->user);
@@ -443,15 +416,11 @@ static void enable_linger(struct service *s) {
 static void warn_of_variables(const struct service *s) {
     _cleanup_(config_freep) struct config *config = config_new();
     const char *const *names = NULL;
-    static const char *const of_manager[] = { "HOME", "USER", "LOGNAME", "TERM", "XDG_RUNTIME_DIR",
-                                              NULL };
     (void)config_read_file(config, s->home.config_file, NULL);
     size_t count = config_words(config, "tasks.env", NULL, &names);
     for (size_t i = 0; i < count; i++) {
-        bool known = !getenv(names[i]);
-        for (const char *const *name = service_unit_variables; *name; name++)
-            known |= strcmp(*name, names[i]) == 0;
-        for (const char *const *name = of_manager; *name; name++)
+        bool known = !getenv(names[i]) || ask_is_word(names[i], manager_variables);
+        for (const char *const *name = unit_variables; *name; name++)
             known |= strcmp(*name, names[i]) == 0;
         if (!known && access(s->unit.environment_file, F_OK) < 0)
             cmd_warn("tasks.env names %s, which the service does not have: write it as %s=VALUE "
@@ -460,9 +429,7 @@ static void warn_of_variables(const struct service *s) {
     }
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
-
-static json_t *describe(const struct service *s) {
+static void print_json(const struct service *s, bool with_text) {
     pid_t pid = pid_of_daemon();
     json_t *answer = json_pack(
         "{s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:I, s:b, s:b}", "unit", ask_string(s->unit.name),
@@ -470,11 +437,6 @@ static json_t *describe(const struct service *s) {
         "enabled", s->state.enabled, "active", ask_string(s->state.active), "pid",
         pid > 0 ? json_integer(pid) : json_null(), "restarts", (json_int_t)s->state.restarts,
         "has_daemon", pid > 0 && pid == s->state.pid, "linger", s->linger);
-    return answer;
-}
-
-static void print_json(const struct service *s, bool with_text) {
-    json_t *answer = describe(s);
     json_object_set(answer, "actions", s->actions);
     if (with_text)
         json_object_set_new(answer, "text", ask_string(strbuf_text(&s->text)));
@@ -494,10 +456,8 @@ static int fail(const struct error *err) {
     return err->code == -ENOTSUP ? CMD_REFUSED : CMD_FAILED;
 }
 
-/* --- install --------------------------------------------------------------------------------- */
-
 static int install(struct service *s, struct error *err) {
-    int r = look(s, err);
+    int r = read_state(s, err);
     if (r < 0)
         return r;
     bool was_current = s->current;
@@ -507,7 +467,7 @@ static int install(struct service *s, struct error *err) {
     if (r >= 0 && (!was_current || !s->state.enabled))
         r = systemctl(s, "enable", s->unit.name, err);
     if (r >= 0)
-        r = take_over(s, err);
+        r = start_in_service(s, err);
     if (r >= 0)
         enable_linger(s);
     return r;
@@ -532,12 +492,18 @@ static void print_installed(const struct service *s) {
 static int service_install_run(const struct cmd_call *call) {
     _cleanup_(service_finish) struct service s = { .call = call };
     struct error err = { 0 };
-    int r = find(&s, &err);
+    int r = find_unit(&s, &err);
     if (r < 0)
         return fail(&err);
-    if (service_manager_find(&s.version, &err) < 0)
-        return no_manager(&err);
-    if (!has_socket_of_service()) {
+    if (service_manager_find(&s.version, &err) < 0) {
+        cmd_warn("%s; without 'systemd --user', add '@reboot sluice up' to your crontab, or run "
+                 "'sluice up --foreground' under another supervisor (docs/daemon.md)",
+                 err.text);
+        return CMD_REFUSED;
+    }
+    /* The default home has its socket in XDG_RUNTIME_DIR, which the manager always knows. */
+    const char *runtime = cmd_env("XDG_RUNTIME_DIR");
+    if (!cmd_env("SLUICE_HOME") && !(runtime && *runtime == '/')) {
         cmd_warn("XDG_RUNTIME_DIR is not set: log in as this user, or 'export "
                  "XDG_RUNTIME_DIR=/run/user/%lu' here and wherever you use sluice",
                  (unsigned long)geteuid());
@@ -558,18 +524,16 @@ static int service_install_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-/* --- remove ---------------------------------------------------------------------------------- */
-
 static int remove_unit(struct service *s, bool has_manager, struct error *err) {
     const char *const words[] = { "disable", "--now", s->unit.name, NULL };
     int r = 0;
     if (has_manager) {
-        note(s, "systemctl --user disable --now %s", s->unit.name);
+        add_action(s, "systemctl --user disable --now %s", s->unit.name);
         r = is_dry(s) ? 0 : service_manager_call(words, err);
     }
     if (r < 0)
         return r;
-    note(s, "remove %s", s->unit.file);
+    add_action(s, "remove %s", s->unit.file);
     if (!is_dry(s) && unlink(s->unit.file) < 0 && errno != ENOENT)
         return error_set_errno(err, "remove", s->unit.file);
     if (!is_dry(s) && unlink(s->unit.link) < 0 && errno != ENOENT)
@@ -581,7 +545,7 @@ static int service_remove_run(const struct cmd_call *call) {
     _cleanup_(service_finish) struct service s = { .call = call };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct error err = { 0 };
-    int r = find(&s, &err);
+    int r = find_unit(&s, &err);
     bool was_installed = s.installed;
     if (r >= 0 && was_installed) {
         bool has_manager = service_manager_find(&s.version, &err) >= 0;
@@ -590,7 +554,7 @@ static int service_remove_run(const struct cmd_call *call) {
     if (r < 0)
         return fail(&err);
     s.installed = was_installed && is_dry(&s);
-    s.linger = service_linger_is_on(s.user);
+    s.linger = linger_is_on(s.user);
     if (call->json) {
         print_json(&s, false);
         return CMD_OK;
@@ -604,8 +568,6 @@ static int service_remove_run(const struct cmd_call *call) {
     output_rest(&out);
     return CMD_OK;
 }
-
-/* --- status ---------------------------------------------------------------------------------- */
 
 static void print_status(const struct service *s, const char *problem) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -639,22 +601,20 @@ static void print_status(const struct service *s, const char *problem) {
 static int service_status_run(const struct cmd_call *call) {
     _cleanup_(service_finish) struct service s = { .call = call };
     struct error err = { 0 };
-    int r = find(&s, &err);
+    int r = find_unit(&s, &err);
     if (r < 0)
         return fail(&err);
     r = service_manager_find(&s.version, &err);
     if (r >= 0)
-        r = look(&s, &err);
+        r = read_state(&s, &err);
     else
-        s.linger = service_linger_is_on(s.user);
+        s.linger = linger_is_on(s.user);
     if (call->json)
         print_json(&s, false);
     else
         print_status(&s, r < 0 ? err.text : NULL);
     return s.installed && s.state.pid > 0 && s.state.pid == pid_of_daemon() ? CMD_OK : CMD_FAILED;
 }
-
-/* --- the commands ---------------------------------------------------------------------------- */
 
 static const struct cmd_option install_options[] = {
     { "dry-run", 'n', NULL, "print the unit and the commands, and change nothing" },

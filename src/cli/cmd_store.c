@@ -1,7 +1,8 @@
-/* cmd_store.c: where the history is kept: what is in a store, and how it comes into another one.
+/* cmd_store.c: the stored state: back it up, restore it, print it as a snapshot, copy it to another store.
  *
- * The command line does not know the database: sluiced does the work, tells on stderr how far it is or why
- * not, and prints one JSON value. A daemon that has one of the stores open keeps everybody else out. */
+ * This program does not open the database. The daemon writes backups and snapshots; `sluiced` restores, copies and
+ * describes stores, and refuses while a daemon has the store open. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,36 +10,120 @@
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/program.h"
+#include "os/files.h"
 
-/* CMD_OK and the answer, which the caller gives back, or the exit code: sluiced has said why. */
-static int ask_sluiced(const char *const *argv, json_t **ret_answer) {
+#define BACKUP_TIMEOUT HOURS(1) /* many gigabytes on a slow disk */
+
+static int cmd_backup_run(const struct cmd_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (full_path(call->args[0], &path, &ask.err) < 0)
+        return cmd_error(&ask.err);
+    int code = ask_open(&ask, ASK_START);
+    if (code != CMD_OK)
+        return code;
+    client_set_timeout(ask.client, BACKUP_TIMEOUT);
+    code = ask_post(&ask, json_pack("{s:o}", "path", ask_string(strbuf_text(&path))), "/v1/backup");
+    if (ask_ended(call, &ask, &code))
+        return code;
+    return cmd_say("%s written: %" PRId64 " bytes in %" PRId64 " ms",
+                   ask_text(ask.answer, "path", strbuf_text(&path)),
+                   ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
+}
+
+const struct cmd cmd_backup = { "backup", .min_args = 1, .max_args = 1, .run = cmd_backup_run };
+
+static int cmd_restore_run(const struct cmd_call *call) {
+    if (!cmd_has(call, "yes"))
+        return cmd_usage_error(call->cmd, "'restore' replaces every task by those of the backup: "
+                                          "say --yes");
     struct error err = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, told = STRBUF_INIT;
-    int status;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, program = STRBUF_INIT,
+                                           out = STRBUF_INIT;
+    FILE *file;
+    if (full_path(call->args[0], &path, &err) < 0 || file_open(strbuf_text(&path), &file, &err) < 0)
+        return cmd_error(&err);
+    file_close(file);
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int status, code = ask_open(&ask, ASK_TRY);
+    if (code == CMD_OK) {
+        cmd_warn("a daemon is running: 'sluice down' stops it, the runs go on");
+        return CMD_REFUSED;
+    }
+    if (code != CMD_NO_DAEMON)
+        return code;
+    const char *const argv[] = { "sluiced", "--restore", strbuf_text(&path), NULL };
+    enum program_take take = call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING;
     if (daemon_find_program("sluiced", &program, &err) < 0
-        || program_run(strbuf_text(&program), argv, PROGRAM_TAKE_OUTPUT, &told, &status, &err) < 0)
+        || program_run(strbuf_text(&program), argv, take, &out, &status, &err) < 0)
         return cmd_fail(&err);
-    if (status == CMD_USAGE || status == CMD_REFUSED)
-        return status;
-    json_t *answer = status == 0 ? json_loadb(strbuf_text(&told), told.length, 0, NULL) : NULL;
-    if (status == 0 && !answer)
-        cmd_warn("'%s' has printed no result: is it of another version?", strbuf_text(&program));
-    if (!answer)
-        return CMD_FAILED;
-    *ret_answer = answer;
+    if (status != 0) /* it has printed why; CMD_REFUSED if another daemon has the home */
+        return status == CMD_REFUSED ? CMD_REFUSED : CMD_FAILED;
+    if (call->json) /* else sluiced has printed it */
+        return ask_print_json(json_pack("{s:o}", "restored", ask_string(strbuf_text(&path))));
     return CMD_OK;
 }
 
-/* As JSON, or as `print` writes it. */
-static int ask_and_print(const struct cmd_call *call, const char *const *argv,
-                         void (*print)(const json_t *answer, struct strbuf *out)) {
-    json_t *answer = NULL;
-    int code = ask_sluiced(argv, &answer);
+static const struct cmd_option restore_options[] = {
+    { "yes", 'y', NULL, "really replace what is there now" },
+    { NULL },
+};
+
+const struct cmd cmd_restore = { "restore", .options = restore_options, .min_args = 1,
+                                 .max_args = 1, .run = cmd_restore_run };
+
+static int take_bytes(void *ctx, const char *bytes, size_t size) {
+    strbuf_add(ctx, bytes, size);
+    output_some(ctx);
+    return 0;
+}
+
+static int cmd_snapshot_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open(&ask, ASK_RUNNING);
     if (code != CMD_OK)
         return code;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, path = STRBUF_INIT;
+    strbuf_puts(&path, "/v1/snapshot");
+    if (cmd_has(call, "anonymous"))
+        client_query(&path, "anonymous", "true");
+    int status = client_stream_bytes(ask.client, strbuf_text(&path), take_bytes, &out, &ask.err);
+    if (status != 200) {
+        if (ask.err.code >= 0)
+            error_set(&ask.err, -EIO, "the daemon answered with status %d", status);
+        return ask_failed(&ask);
+    }
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static const struct cmd_option snapshot_options[] = {
+    { "anonymous", 'a', NULL, "replace names and ids by neutral ones" },
+    { NULL },
+};
+
+const struct cmd cmd_snapshot = { "snapshot", .options = snapshot_options,
+                                  .run = cmd_snapshot_run };
+
+/* Prints the answer of sluiced as JSON, or as `print` writes it. */
+static int ask_sluiced(const struct cmd_call *call, const char *const *argv,
+                       void (*print)(const json_t *answer, struct strbuf *out)) {
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT,
+                                           out = STRBUF_INIT;
+    int status;
+    if (daemon_find_program("sluiced", &program, &err) < 0
+        || program_run(strbuf_text(&program), argv, PROGRAM_TAKE_OUTPUT, &text, &status, &err) < 0)
+        return cmd_fail(&err);
+    if (status != 0) /* it has printed why */
+        return status == CMD_USAGE || status == CMD_REFUSED ? status : CMD_FAILED;
+    json_t *answer = json_loadb(strbuf_text(&text), text.length, 0, NULL);
+    if (!answer) {
+        cmd_warn("'%s' has printed no result: is it of another version?", strbuf_text(&program));
+        return CMD_FAILED;
+    }
     if (call->json)
         return ask_print_json(answer);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     print(answer, &out);
     output_rest(&out);
     json_decref(answer);
@@ -48,8 +133,6 @@ static int ask_and_print(const struct cmd_call *call, const char *const *argv,
 static int64_t rows_of(const json_t *answer, const char *table) {
     return ask_int(json_object_get(answer, "rows"), table, 0);
 }
-
-/* --- copy ------------------------------------------------------------------------------------------ */
 
 static void print_copied(const json_t *answer, struct strbuf *out) {
     strbuf_printf(out,
@@ -71,10 +154,8 @@ static void print_copied(const json_t *answer, struct strbuf *out) {
 
 static int copy_run(const struct cmd_call *call) {
     const char *const argv[] = { "sluiced", "--store-copy", call->args[0], call->args[1], NULL };
-    return ask_and_print(call, argv, print_copied);
+    return ask_sluiced(call, argv, print_copied);
 }
-
-/* --- show ------------------------------------------------------------------------------------------ */
 
 static void print_line(struct strbuf *out, const char *name, const char *text) {
     strbuf_printf(out, "%-12s ", name);
@@ -133,10 +214,8 @@ static void print_shown(const json_t *answer, struct strbuf *out) {
 static int show_run(const struct cmd_call *call) {
     const char *store = call->arg_count > 0 ? call->args[0] : "current";
     const char *const argv[] = { "sluiced", "--store-show", store, NULL };
-    return ask_and_print(call, argv, print_shown);
+    return ask_sluiced(call, argv, print_shown);
 }
-
-/* --- the command ----------------------------------------------------------------------------------- */
 
 static const struct cmd store_copy = { "store copy", .min_args = 2, .max_args = 2,
                                        .run = copy_run };

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 
 #include "cli/ask.h"
-#include "cli/import_state.h"
+#include "cli/import.h"
 
 #define RETRIES 5 /* after a failure, as there */
 
 struct agency {
-    struct state s;
+    struct state *s;
     const char *project;
     json_t *queued;   /* "phase/…/card.md" below project/: entry */
     json_t *failures; /* the same: number */
@@ -23,8 +23,6 @@ struct agency {
 };
 
 static const char keys[] = "owner agent_flow agent_status branch risk review parallelizable";
-
-/* --- the supervisor -------------------------------------------------------------------------- */
 
 /* The card of an absolute path of another machine: "phase-1-x/backlog/1.1-y.md". */
 static const char *card_of(const char *path) {
@@ -52,11 +50,8 @@ static void take_runs(struct agency *a, const json_t *runs) {
 }
 
 static void read_supervisor(struct agency *a) {
-    struct error err = { 0 };
     const char *path;
-    json_t *state = state_json(&a->s, "supervisor-state.json", &err), *count;
-    if (!state && err.code != -ENOENT)
-        state_damaged(&a->s, "supervisor-state.json", "%s", err.text);
+    json_t *state = state_json(a->s, "supervisor-state.json"), *count;
     ASK_EACH(entry, json_object_get(state, "queuedCards")) {
         time_ms at = state_time(ask_text(entry, "enqueuedAt", NULL));
         a->last = at > a->last ? at : a->last;
@@ -66,35 +61,33 @@ static void read_supervisor(struct agency *a) {
         json_object_set(a->failures, file_of(path), count);
     take_runs(a, json_object_get(state, "activeRuns"));
     json_decref(state);
-    if (state_mode(&a->s, "run-history.json"))
-        state_note(&a->s, "run-history.json", "the history of runs is not brought over");
+    if (state_mode(a->s, "run-history.json"))
+        state_note(a->s, "run-history.json", "the history of runs is not brought over");
 }
 
-static void note_gone(struct agency *a) {
+static void note_missing_cards(struct agency *a) {
     const char *file;
     json_t *entry;
-    json_object_foreach(a->queued, file, entry) if (!json_object_get(entry, "_used")) state_note(
-        &a->s, file, "it is in the queue of the supervisor, but there is no such card: %s",
-        card_of(ask_text(entry, "cardPath", "")));
+    json_object_foreach(a->queued, file, entry) {
+        if (!json_object_get(entry, "_used"))
+            state_note(a->s, file,
+                       "it is in the queue of the supervisor, but there is no such card: %s",
+                       card_of(ask_text(entry, "cardPath", "")));
+    }
 }
 
 static void read_config(struct agency *a) {
-    struct error err = { 0 };
     const char *flow;
-    json_t *config = state_yaml(&a->s, "project/config.yaml", &err), *most;
-    if (!config && err.code != -ENOENT)
-        state_damaged(&a->s, "project/config.yaml", "%s", err.text);
+    json_t *config = state_yaml(a->s, NULL, "project/config.yaml"), *most;
     const json_t *agents = json_object_get(config, "agents");
-    state_setting(&a->s, "limits.runs", json_object_get(agents, "maxConcurrent"));
+    state_setting(a->s, "limits.runs", json_object_get(agents, "maxConcurrent"));
     json_object_foreach(json_object_get(agents, "perFlow"), flow, most) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "kinds.%s.max_running", flow);
-        state_setting(&a->s, strbuf_text(&key), most);
+        state_setting(a->s, strbuf_text(&key), most);
     }
     json_decref(config);
 }
-
-/* --- cards ----------------------------------------------------------------------------------- */
 
 /* The front matter, one "key: value" a line. Returns where the body begins; NULL: it has no end. */
 static const char *read_front(const char *text, json_t *front) {
@@ -139,100 +132,91 @@ static time_ms created_in(const char *body) {
     return oldest;
 }
 
-static void set_title(json_t *item, const char *body) {
-    const char *heading = strncmp(body, "# ", 2) == 0 ? body : strstr(body, "\n# ");
-    if (heading)
-        state_title(item, heading + (*heading == '\n' ? 3 : 2));
-}
-
 static void set_state(struct agency *a, json_t *item, const json_t *front, const char *column,
                       const json_t *entry) {
-    static const char *const map[][2] = { { "idle", "draft" },      { "queued", "waiting" },
-                                          { "running", "running" }, { "failed", "failed" },
-                                          { "succeeded", "done" },  { "canceled", "canceled" } };
+    static const char *const pairs[][2] = { { "idle", "draft" },
+                                            { "queued", "waiting" },
+                                            { "running", "running" },
+                                            { "failed", "failed" },
+                                            { "succeeded", "done" },
+                                            { "canceled", "canceled" },
+                                            { NULL } };
     const char *status = ask_text(front, "agent_status", "idle");
     const char *flow = ask_text(front, "agent_flow", "");
-    bool is_known = false, is_done = strcmp(column, "done") == 0;
-    for (size_t i = 0; i < ARRAY_SIZE(map); i++)
-        if (strcmp(map[i][0], status) == 0) {
-            is_known = true;
-            state_set(&a->s, item, is_done ? "done" : map[i][1]);
-        }
+    bool is_done = strcmp(column, "done") == 0;
     if (is_done)
-        state_set(&a->s, item, "done");
-    else if (!is_known)
-        state_hold(&a->s, item, "'%s' is not a status", status);
+        state_set(a->s, item, "done");
+    else if (!state_set_from(a->s, item, status, pairs))
+        state_hold(a->s, item, "'%s' is not a status", status);
     else if (state_is(item, "failed") && entry)
-        state_set(&a->s, item, "waiting");
+        state_set(a->s, item, "waiting");
     else if (state_is(item, "done"))
-        state_note(&a->s, state_id(item), "done: its agent has succeeded, but the card is in %s",
+        state_note(a->s, state_id(item), "done: its agent has succeeded, but the card is in %s",
                    column);
     else if (state_is(item, "failed"))
-        state_note(&a->s, state_id(item), "failed: %lld failures",
+        state_note(a->s, state_id(item), "failed: %lld failures",
                    (long long)ask_int(item, "failures", 0));
     if (!is_done && strcmp(flow, "plan") == 0)
-        state_hold(&a->s, item, "the scheduler does not run the flow 'plan'");
+        state_hold(a->s, item, "the scheduler does not run the flow 'plan'");
 }
 
 static void set_order(struct agency *a, json_t *item, const json_t *entry, const char *body) {
     time_ms created = created_in(body), queued = state_time(ask_text(entry, "enqueuedAt", NULL));
-    state_created(&a->s, item, created);
+    state_created(a->s, item, created);
     if (created > 0)
         state_keep(item, "created_at", json_integer(created));
     if (!state_is(item, "waiting"))
         return;
     if (queued > 0) { /* that decides the order */
-        state_created(&a->s, item, queued);
+        state_created(a->s, item, queued);
         state_order(item, (double)queued);
     } else if (a->last
                > 0) { /* behind those, in the order of their codes, in which they are read */
-        state_created(&a->s, item, ++a->last);
+        state_created(a->s, item, ++a->last);
         state_order(item, (double)a->last);
     }
 }
 
 static void keep_front(struct agency *a, json_t *item, const json_t *front, const char *path,
                        const char *pipeline) {
-    static const char *const kept[] = { "owner", "risk", "review", "branch" };
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        if (ask_text(front, kept[i], NULL))
-            state_keep(item, kept[i], ask_string(ask_text(front, kept[i], "")));
+    state_keep_members(item, front, "owner risk review branch");
     state_keep(item, "card", ask_string(path));
     if (!pipeline || strcmp(pipeline, "implement-only") == 0)
         return;
     state_keep(item, "pipeline", ask_string(pipeline));
-    state_note(&a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
+    state_note(a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
                pipeline);
 }
 
-struct place {
+struct card_path {
     const char *path, *phase, *column;
 };
 
-static void fill(struct agency *a, json_t *item, const struct place *at, const json_t *front,
+static void fill(struct agency *a, json_t *item, const struct card_path *at, const json_t *front,
                  const char *body) {
     const char *file = file_of(at->path), *flow = ask_text(front, "agent_flow", "");
-    json_t *entry = json_object_get(a->queued, file), *task = state_task(item);
+    json_t *entry = json_object_get(a->queued, file);
     const json_t *run = json_object_get(a->active, file);
     int64_t failures = ask_int(a->failures, file, 0);
     if (entry)
         json_object_set_new(entry, "_used", json_true());
     json_object_set_new(item, "failures", json_integer(failures));
-    state_known(&a->s, front, keys);
+    state_known(a->s, front, keys);
     body += strspn(body, " \t\r\n");
-    json_object_set_new(task, "prompt", ask_string(body));
-    set_title(item, body);
+    state_put(item, "prompt", ask_string(body));
+    const char *heading = strncmp(body, "# ", 2) == 0 ? body : strstr(body, "\n# ");
+    if (heading)
+        state_title(item, heading + (*heading == '\n' ? 3 : 2));
     set_state(a, item, front, at->column, entry);
     set_order(a, item, entry, body);
     if (ask_is_word(flow,
                     "implement review research")) /* one that is not scheduled has no kind here */
-        json_object_set_new(task, "kind", json_string(flow));
+        state_put(item, "kind", json_string(flow));
     else if (*flow && strcmp(flow, "plan") != 0)
-        state_hold(&a->s, item, "'%s' is not a flow", flow);
-    json_object_set_new(task, "serial", ask_string(at->phase));
-    json_object_set_new(task, "parallelizable",
-                        json_boolean(ask_is(front, "parallelizable", "true")));
-    json_object_set_new(task, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
+        state_hold(a->s, item, "'%s' is not a flow", flow);
+    state_put(item, "serial", ask_string(at->phase));
+    state_put(item, "parallelizable", json_boolean(ask_is(front, "parallelizable", "true")));
+    state_put(item, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
     state_keep(item, "failures", json_integer(failures));
     keep_front(a, item, front, at->path,
                ask_text(entry, "pipeline", ask_text(run, "pipeline", NULL)));
@@ -247,12 +231,12 @@ static void take_card(struct agency *a, const char *phase, const char *column, c
     strbuf_printf(&path, "project/%s/%s/%s", phase, column, name);
     strbuf_add(&id, name, length - 3);
     if (!isdigit((unsigned char)name[0])) {
-        state_skip(&a->s, strbuf_text(&path), "its name does not begin with a code");
+        state_skip(a->s, strbuf_text(&path), "its name does not begin with a code");
         return;
     }
     json_t *front = json_object();
     const char *body = NULL, *why = NULL;
-    if (state_read(&a->s, strbuf_text(&path), &text, &err) < 0)
+    if (state_read(a->s, &text, &err, "%s", strbuf_text(&path)) < 0)
         why = err.text;
     else if (!(body = read_front(strbuf_text(&text), front)))
         why = "its front matter has no end";
@@ -260,15 +244,15 @@ static void take_card(struct agency *a, const char *phase, const char *column, c
         why = "it is empty: there is nothing to do";
     bool is_new = false;
     if (why) {
-        state_damaged(&a->s, strbuf_text(&path), "%s", why);
+        state_damaged(a->s, strbuf_text(&path), "%s", why);
     } else {
-        json_t *item = state_item(&a->s, a->project, strbuf_text(&id), &is_new);
+        json_t *item = state_item(a->s, a->project, strbuf_text(&id), &is_new);
         if (is_new)
-            fill(a, item, &(struct place){ strbuf_text(&path), phase, column }, front, body);
+            fill(a, item, &(struct card_path){ strbuf_text(&path), phase, column }, front, body);
         else if (state_is(item, "draft")) /* the other file may say that it is queued */
-            state_set(&a->s, item, "waiting");
+            state_set(a->s, item, "waiting");
         if (!is_new)
-            state_hold(&a->s, item, "the card is in two folders; the other file is '%s'",
+            state_hold(a->s, item, "the card is in two folders; the other file is '%s'",
                        strbuf_text(&path));
     }
     json_decref(front);
@@ -288,17 +272,17 @@ static void take_phase(struct agency *a, const char *phase) {
     for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "project/%s/%s", phase, columns[c]);
-        json_t *names = state_list(&a->s, strbuf_text(&path)), *name;
-        size_t i;
-        if (!S_ISDIR(state_mode(&a->s, strbuf_text(&path))))
-            state_note(&a->s, strbuf_text(&path), "there is no such directory");
-        json_array_foreach(names, i, name) take_card(a, phase, columns[c], json_string_value(name));
-        json_decref(names);
+        _cleanup_(client_answer_freep) json_t *names = state_list(a->s, "%s", strbuf_text(&path));
+        if (!S_ISDIR(state_mode(a->s, "%s", strbuf_text(&path))))
+            state_note(a->s, strbuf_text(&path), "there is no such directory");
+        ASK_EACH(name, names) {
+            take_card(a, phase, columns[c], json_string_value(name));
+        }
     }
 }
 
 static int take_all(struct agency *a) {
-    json_t *names = state_list(&a->s, "project");
+    json_t *names = state_list(a->s, "project");
     size_t phases = 0;
     ASK_EACH(name, names) {
         const char *phase = json_string_value(name);
@@ -306,37 +290,32 @@ static int take_all(struct agency *a) {
             take_phase(a, phase);
             phases++;
         } else if (strncasecmp(phase, "phase-", 6) == 0) {
-            state_damaged(&a->s, phase, "a phase must be called phase-N-label, in lower case");
+            state_damaged(a->s, phase, "a phase must be called phase-N-label, in lower case");
         }
     }
     json_decref(names);
     return phases > 0 ? CMD_OK
-                      : cmd_usage_error(a->s.im.call->cmd, "there is no project/phase-* in '%s'",
-                                        a->s.im.call->args[0]);
-}
-
-static void agency_finish(struct agency *a) {
-    json_decref(a->queued);
-    json_decref(a->failures);
-    json_decref(a->active);
-    state_finish(&a->s);
+                      : cmd_usage_error(a->s->im.call->cmd, "there is no project/phase-* in '%s'",
+                                        a->s->im.call->args[0]);
 }
 
 static int agency_run(const struct cmd_call *call) {
-    _cleanup_(agency_finish) struct agency a = { .queued = json_object(),
-                                                 .failures = json_object(),
-                                                 .active = json_object() };
-    int code = state_open(&a.s, call, false);
+    _cleanup_(state_finish) struct state s = { 0 };
+    int code = state_open(&s, call, false);
     if (code != CMD_OK)
         return code;
     const char *given = cmd_value(call, "project");
-    a.project = given ? given : strrchr(a.s.root, '/') + 1;
-    json_object_set_new(state_project(&a.s, a.project), "path", ask_string(a.s.root));
+    struct agency a = { .s = &s,
+                        .project = given ? given : strrchr(s.root, '/') + 1,
+                        .queued = state_own(&s, json_object()),
+                        .failures = state_own(&s, json_object()),
+                        .active = state_own(&s, json_object()) };
+    json_object_set_new(state_project(&s, a.project), "path", ask_string(s.root));
     read_config(&a);
     read_supervisor(&a);
     code = take_all(&a);
-    note_gone(&a);
-    return code == CMD_OK ? state_send(&a.s) : code;
+    note_missing_cards(&a);
+    return code == CMD_OK ? state_send(&s) : code;
 }
 
 const struct cmd import_agency = { "import agency", .options = state_options, .min_args = 1,

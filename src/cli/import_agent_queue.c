@@ -8,11 +8,11 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/import_state.h"
+#include "cli/import.h"
 #include "foreign/foreign_db.h"
 
 struct agent_queue {
-    struct state s;
+    struct state *s;
     json_t *tables;   /* TABLE: [row] */
     json_t *projects; /* ID: row */
     json_t *of_task;  /* task: its project */
@@ -46,8 +46,6 @@ static time_ms ms_of(const json_t *row, const char *column) {
     return seconds > 0 && seconds < 1e11 ? (time_ms)(seconds * 1000 + 0.5) : 0;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
-
 static void take_line(struct state *s, json_t *row, const char *source, void *ctx) {
     struct agent_queue *q = ctx;
     const char *table = ask_text(row, "_table", NULL);
@@ -65,30 +63,33 @@ static void take_line(struct state *s, json_t *row, const char *source, void *ct
 
 static int read_lines(struct agent_queue *q, const char *path) {
     struct error err = { 0 };
-    q->tables = json_object();
-    return state_lines(&q->s, path, take_line, q, &err) < 0 ? cmd_error(&err) : CMD_OK;
+    q->tables = state_own(q->s, json_object());
+    return state_lines(q->s, path, take_line, q, &err) < 0 ? cmd_error(&err) : CMD_OK;
 }
 
 static int read_db(struct agent_queue *q, const char *path) {
     struct error err = { 0 };
     const char *folder = getenv("TMPDIR");
     const char *temporary = folder && *folder == '/' ? folder : "/tmp";
-    return foreign_db_read(path, temporary, &q->tables, &err) < 0 ? cmd_error(&err) : CMD_OK;
+    if (foreign_db_read(path, temporary, &q->tables, &err) < 0)
+        return cmd_error(&err);
+    (void)state_own(q->s, q->tables);
+    return CMD_OK;
 }
 
 static void read_config(struct agent_queue *q, const json_t *config) {
     const json_t *scheduling = json_object_get(config, "scheduling");
     const json_t *guarantee = json_object_get(scheduling, "min_task_guarantee");
-    state_setting(&q->s, "fair.window_h", json_object_get(scheduling, "rolling_window_hours"));
+    state_setting(q->s, "fair.window_h", json_object_get(scheduling, "rolling_window_hours"));
     if (json_is_boolean(guarantee)) {
         json_t *word = json_string(json_is_true(guarantee) ? "completion" : "off");
-        state_setting(&q->s, "fair.guarantee", word);
+        state_setting(q->s, "fair.guarantee", word);
         json_decref(word);
     }
     const json_t *budget = json_object_get(config, "global_token_budget_daily");
     if (json_is_number(budget)) {
-        state_setting(&q->s, "budget", budget);
-        state_note(&q->s, "config.yaml",
+        state_setting(q->s, "budget", budget);
+        state_note(q->s, "config.yaml",
                    "global_token_budget_daily is for a day; 'budget' here is for the window of "
                    "fair.window_h");
     }
@@ -97,37 +98,23 @@ static void read_config(struct agent_queue *q, const json_t *config) {
 /* A folder: the database that config.yaml names, by its last part; or an export. */
 static int read_folder(struct agent_queue *q) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    struct error err = { 0 };
-    json_t *config = state_yaml(&q->s, "config.yaml", &err);
-    if (!config && err.code != -ENOENT)
-        state_damaged(&q->s, "config.yaml", "%s", err.text);
+    json_t *config = state_yaml(q->s, NULL, "config.yaml");
     const char *url = ask_text(json_object_get(config, "database"), "url",
                                ask_text(config, "database_path", "agent-queue.db"));
     const char *slash = strrchr(url, '/');
-    char *name = xstrdup(slash ? slash + 1 : url);
-    bool remote = strncmp(url, "postgres", 8) == 0;
+    const char *name = slash ? slash + 1 : url;
+    bool there = strncmp(url, "postgres", 8) != 0 && S_ISREG(state_mode(q->s, "%s", name));
+    strbuf_printf(&path, "%s/%s", q->s->root, name);
     read_config(q, config);
     json_decref(config);
-    strbuf_printf(&path, "%s/%s", q->s.root, name);
-    bool there = !remote && S_ISREG(state_mode(&q->s, name));
-    free(name);
     if (there)
         return read_db(q, strbuf_text(&path));
-    if (state_mode(&q->s, "agent-queue.jsonl"))
+    if (state_mode(q->s, "agent-queue.jsonl"))
         return read_lines(q, "agent-queue.jsonl");
-    return cmd_usage_error(q->s.im.call->cmd,
+    return cmd_usage_error(q->s->im.call->cmd,
                            "there is neither a database nor agent-queue.jsonl in '%s'",
-                           q->s.im.call->args[0]);
+                           q->s->im.call->args[0]);
 }
-
-static int read_file(struct agent_queue *q) {
-    const char *dot = strrchr(q->s.root, '.');
-    if (dot && strcmp(dot, ".jsonl") == 0)
-        return read_lines(q, q->s.root);
-    return read_db(q, q->s.root);
-}
-
-/* --- projects and agents --------------------------------------------------------------------- */
 
 /* As the words of a shell, which the setting takes. */
 static void add_workspaces(const struct agent_queue *q, const char *project, json_t *settings) {
@@ -146,7 +133,7 @@ static void take_project(struct agent_queue *q, json_t *row) {
     const char *id = ask_text(row, "id", "");
     const json_t *limits = row_with(q, "project_constraints", "project_id", id);
     const char *status = ask_text(row, "status", "ACTIVE");
-    json_t *settings = state_project(&q->s, id);
+    json_t *settings = state_project(q->s, id);
     bool one = state_number(limits, "exclusive", 0) > 0;
     json_object_set(q->projects, id, row);
     json_object_set_new(settings, "weight", json_real(state_number(row, "credit_weight", 1)));
@@ -158,11 +145,11 @@ static void take_project(struct agent_queue *q, json_t *row) {
                             json_integer((json_int_t)state_number(row, "budget_limit", 0)));
     if (strcmp(status, "ACTIVE") != 0 || state_number(limits, "pause_scheduling", 0) > 0) {
         json_object_set_new(settings, "paused", json_true());
-        state_note(&q->s, id, "the project is %s there: it is paused", status);
+        state_note(q->s, id, "the project is %s there: it is paused", status);
     }
     const char *types = ask_text(limits, "max_agents_by_type", "{}");
     if (strcmp(types, "{}") != 0)
-        state_note(&q->s, id, "max_agents_by_type %s is not brought over", types);
+        state_note(q->s, id, "max_agents_by_type %s is not brought over", types);
     add_workspaces(q, id, settings);
 }
 
@@ -177,24 +164,23 @@ static void take_agents(struct agent_queue *q) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "agents.%s.slots", type);
         if (*type)
-            state_setting(&q->s, strbuf_text(&key), number);
+            state_setting(q->s, strbuf_text(&key), number);
     }
     json_decref(count);
 }
 
-/* --- tasks ----------------------------------------------------------------------------------- */
-
 static void set_prompt(struct agent_queue *q, json_t *item, const json_t *row) {
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
-    json_t *context, *files, *file;
+    json_t *files, *file;
     size_t i;
     strbuf_printf(&prompt, "%s\n\n%s", ask_text(row, "title", ""),
                   ask_text(row, "description", ""));
-    json_array_foreach(rows_of(q, "task_context"), i,
-                       context) if (strcmp(ask_text(context, "task_id", ""), state_id(item)) == 0)
-        strbuf_printf(&prompt, "\n\n%s:\n%s",
-                      ask_text(context, "label", ask_text(context, "type", "Context")),
-                      ask_text(context, "content", ""));
+    ASK_EACH(context, rows_of(q, "task_context")) {
+        if (strcmp(ask_text(context, "task_id", ""), state_id(item)) == 0)
+            strbuf_printf(&prompt, "\n\n%s:\n%s",
+                          ask_text(context, "label", ask_text(context, "type", "Context")),
+                          ask_text(context, "content", ""));
+    }
     const char *text = ask_text(row, "attachments", "[]");
     files = json_is_array(json_object_get(row, "attachments"))
                 ? json_incref(json_object_get(row, "attachments"))
@@ -203,67 +189,58 @@ static void set_prompt(struct agent_queue *q, json_t *item, const json_t *row) {
         &prompt, "%s%s", i == 0 ? "\n\nAttachments:\n" : "\n", json_string_value(file));
     json_decref(files);
     state_title(item, ask_text(row, "title", ""));
-    json_object_set_new(state_task(item), "prompt", ask_string(strbuf_text(&prompt)));
-}
-
-static void note_failure(struct agent_queue *q, const char *id) {
-    const json_t *result = row_with(q, "task_results", "task_id", id);
-    state_note(&q->s, id, "failed: %s", ask_text(result, "error_message", "no reason given"));
+    state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
 }
 
 static void set_state(struct agent_queue *q, json_t *item, const json_t *row) {
-    static const char *const map[][3] = {
-        { "DEFINED", "waiting", NULL },
-        { "READY", "waiting", NULL },
-        { "ASSIGNED", "running", NULL },
-        { "IN_PROGRESS", "running", NULL },
-        { "PAUSED", "waiting", NULL },
-        { "WAITING_INPUT", "held", "it waits for an answer from you" },
-        { "AWAITING_PLAN_APPROVAL", "held", "its plan waits for approval" },
-        { "AWAITING_APPROVAL", "review", NULL },
-        { "COMPLETED", "done", NULL },
-        { "BLOCKED", "failed", NULL },
+    static const char *const pairs[][2] = {
+        { "DEFINED", "waiting" },
+        { "READY", "waiting" },
+        { "ASSIGNED", "running" },
+        { "IN_PROGRESS", "running" },
+        { "PAUSED", "waiting" },
+        { "WAITING_INPUT", "held" },
+        { "COMPLETED", "done" },
+        { "AWAITING_PLAN_APPROVAL", "held" },
+        { "AWAITING_APPROVAL", "review" },
+        { "BLOCKED", "failed" },
+        { NULL },
     };
     const char *status = ask_text(row, "status", "");
     double used = state_number(row, "retry_count", 0), most = state_number(row, "max_retries", 3);
     time_ms until = ms_of(row, "resume_after");
-    bool is_known = strcmp(status, "FAILED") == 0;
-    if (is_known)
-        state_set(&q->s, item, used < most ? "waiting" : "failed");
-    for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
-        if (strcmp(map[i][0], status) != 0)
-            continue;
-        is_known = true;
-        state_set(&q->s, item, map[i][1]);
-        if (map[i][2])
-            state_note(&q->s, state_id(item), "held: %s", map[i][2]);
-    }
-    if (!is_known)
-        state_hold(&q->s, item, "'%s' is not a status that is known", status);
+    if (strcmp(status, "FAILED") == 0)
+        state_set(q->s, item, used < most ? "waiting" : "failed");
+    else if (!state_set_from(q->s, item, status, pairs))
+        state_hold(q->s, item, "'%s' is not a status that is known", status);
+    else if (state_is(item, "held"))
+        state_note(q->s, state_id(item), "held: %s",
+                   strcmp(status, "WAITING_INPUT") == 0 ? "it waits for an answer from you"
+                                                        : "its plan waits for approval");
     if (state_is(item, "failed"))
-        note_failure(q, state_id(item));
+        state_note(q->s, state_id(item), "failed: %s",
+                   ask_text(row_with(q, "task_results", "task_id", state_id(item)), "error_message",
+                            "no reason given"));
     if (state_is(item, "review"))
-        state_note(&q->s, state_id(item), "it waits for approval%s%s",
+        state_note(q->s, state_id(item), "it waits for approval%s%s",
                    ask_text(row, "pr_url", NULL) ? ": " : "", ask_text(row, "pr_url", ""));
-    if (strcmp(status, "PAUSED") == 0 && until > q->s.now)
-        json_object_set_new(state_task(item), "not_before", json_integer(until));
-    json_object_set_new(state_task(item), "retries",
-                        json_integer((json_int_t)(used < most ? most - used : 0)));
+    if (strcmp(status, "PAUSED") == 0 && until > q->s->now)
+        state_put(item, "not_before", json_integer(until));
+    state_put(item, "retries", json_integer((json_int_t)(used < most ? most - used : 0)));
 }
 
 static void set_numbers(struct agent_queue *q, json_t *item, const json_t *row) {
     const json_t *priority = json_object_get(row, "priority");
     if (json_is_number(priority))
-        json_object_set_new(state_task(item), "priority",
-                            json_integer((json_int_t)json_number_value(priority)));
+        state_put(item, "priority", json_integer((json_int_t)json_number_value(priority)));
     else if (priority && !json_is_null(priority))
-        state_note(&q->s, state_id(item), "its priority is not a number: 100 is used");
-    state_created(&q->s, item, ms_of(row, "created_at"));
+        state_note(q->s, state_id(item), "its priority is not a number: 100 is used");
+    state_created(q->s, item, ms_of(row, "created_at"));
     if (ms_of(row, "created_at") == 0)
-        state_note(&q->s, state_id(item), "when it was created is not known");
+        state_note(q->s, state_id(item), "when it was created is not known");
 }
 
-static void set_place(struct agent_queue *q, json_t *item, const json_t *row) {
+static void set_agent_and_workspace(struct agent_queue *q, json_t *item, const json_t *row) {
     const json_t *project = json_object_get(q->projects, ask_text(row, "project_id", ""));
     const json_t *worker = row_with(q, "agents", "id", ask_text(row, "assigned_agent_id", NULL));
     const json_t *workspace =
@@ -273,31 +250,18 @@ static void set_place(struct agent_queue *q, json_t *item, const json_t *row) {
     if (!agent)
         agent = ask_text(project, "default_agent_type", NULL);
     if (agent && *agent)
-        json_object_set_new(state_task(item), "agent", ask_string(agent));
+        state_put(item, "agent", ask_string(agent));
     if (workspace)
-        json_object_set_new(state_task(item), "workspace",
-                            ask_string(ask_text(workspace, "workspace_path", "")));
+        state_put(item, "workspace", ask_string(ask_text(workspace, "workspace_path", "")));
     if (profile) {
         const json_t *is = row_with(q, "agent_profiles", "id", profile);
-        state_note(&q->s, state_id(item),
+        state_note(q->s, state_id(item),
                    "its profile '%s' (model %s, permission mode %s, tools %s) is not brought over",
                    profile, ask_text(is, "model", "-"), ask_text(is, "permission_mode", "-"),
                    ask_text(is, "allowed_tools", "-"));
     }
     if (state_number(row, "requires_approval", 0) > 0)
-        json_object_set_new(state_task(item), "review", json_true());
-}
-
-static void keep_columns(json_t *item, const json_t *row) {
-    static const char *const kept[] = { "status",           "retry_count", "max_retries",
-                                        "branch_name",      "pr_url",      "task_type",
-                                        "profile_id",       "plan_source", "preferred_workspace_id",
-                                        "assigned_agent_id" };
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-        json_t *value = json_object_get(row, kept[i]);
-        if (value && !json_is_null(value))
-            state_keep(item, kept[i], json_incref(value));
-    }
+        state_put(item, "review", json_true());
 }
 
 static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
@@ -305,28 +269,30 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
     const char *parent = ask_text(row, "parent_task_id", NULL);
     bool is_new;
     if (!*id || !*project || !ask_text(row, "title", NULL) || !ask_text(row, "description", NULL)) {
-        state_damaged(&q->s, *id ? id : "?", "its id, project, title or description is not text");
+        state_damaged(q->s, *id ? id : "?", "its id, project, title or description is not text");
         return;
     }
     if (archived && row_with(q, "tasks", "id", id)) {
-        state_note(&q->s, id, "an archived row has the same id, and is left out");
+        state_note(q->s, id, "an archived row has the same id, and is left out");
         return;
     }
-    json_t *item = state_item(&q->s, project, id, &is_new);
+    json_t *item = state_item(q->s, project, id, &is_new);
     if (!is_new) {
-        state_damaged(&q->s, id, "a second row has the same id");
+        state_damaged(q->s, id, "a second row has the same id");
         return;
     }
-    state_known(&q->s, row, task_columns);
+    state_known(q->s, row, task_columns);
     set_state(q, item, row);
     set_prompt(q, item, row);
     set_numbers(q, item, row);
-    set_place(q, item, row);
-    keep_columns(item, row);
+    set_agent_and_workspace(q, item, row);
+    state_keep_members(item, row,
+                       "status retry_count max_retries branch_name pr_url task_type profile_id "
+                       "plan_source preferred_workspace_id assigned_agent_id");
     if (parent)
         state_parent(item, ask_text(q->of_task, parent, project), parent, false);
     if (!json_object_get(q->projects, project))
-        state_hold(&q->s, item, "its project '%s' does not exist there", project);
+        state_hold(q->s, item, "its project '%s' does not exist there", project);
 }
 
 static void take_needs(struct agent_queue *q) {
@@ -334,7 +300,7 @@ static void take_needs(struct agent_queue *q) {
         const char *id = ask_text(row, "task_id", ""),
                    *on = ask_text(row, "depends_on_task_id", "");
         const char *project = ask_text(q->of_task, id, "");
-        json_t *item = state_find(&q->s, project, id);
+        json_t *item = state_find(q->s, project, id);
         if (item && *on)
             state_need(item, ask_text(q->of_task, on, project), on);
     }
@@ -352,7 +318,7 @@ static void set_order(const struct agent_queue *q) {
     json_object_foreach(q->of_task, id, project) ids[at++] = id;
     qsort(ids, count, sizeof(*ids), by_text);
     for (size_t i = 0; i < count; i++) {
-        json_t *item = state_find(&q->s, ask_text(q->of_task, ids[i], ""), ids[i]);
+        json_t *item = state_find(q->s, ask_text(q->of_task, ids[i], ""), ids[i]);
         if (item)
             state_order(item, (double)i);
     }
@@ -380,24 +346,23 @@ static void note_tables(struct agent_queue *q) {
     json_t *rows;
     json_object_foreach(q->tables, table, rows) {
         if (json_array_size(rows) > 0 && !ask_is_word(table, used))
-            state_note(&q->s, table, "%zu rows of this table are not brought over",
+            state_note(q->s, table, "%zu rows of this table are not brought over",
                        json_array_size(rows));
     }
 }
 
-static void agent_queue_finish(struct agent_queue *q) {
-    json_decref(q->tables);
-    json_decref(q->projects);
-    json_decref(q->of_task);
-    state_finish(&q->s);
-}
-
 static int agent_queue_run(const struct cmd_call *call) {
-    _cleanup_(agent_queue_finish) struct agent_queue q = { .projects = json_object(),
-                                                           .of_task = json_object() };
-    int code = state_open(&q.s, call, true);
-    if (code == CMD_OK)
-        code = q.s.folder < 0 ? read_file(&q) : read_folder(&q);
+    _cleanup_(state_finish) struct state s = { 0 };
+    int code = state_open(&s, call, true);
+    if (code != CMD_OK)
+        return code;
+    struct agent_queue q = { .s = &s,
+                             .projects = state_own(&s, json_object()),
+                             .of_task = state_own(&s, json_object()) };
+    const char *dot = strrchr(s.root, '.');
+    code = s.folder >= 0                       ? read_folder(&q)
+           : dot && strcmp(dot, ".jsonl") == 0 ? read_lines(&q, s.root)
+                                               : read_db(&q, s.root);
     if (code != CMD_OK)
         return code;
     ASK_EACH(row, rows_of(&q, "projects")) {
@@ -409,7 +374,7 @@ static int agent_queue_run(const struct cmd_call *call) {
     set_order(&q);
     take_agents(&q);
     note_tables(&q);
-    return state_send(&q.s);
+    return state_send(&s);
 }
 
 const struct cmd import_agent_queue = { "import agent-queue", .options = state_options,

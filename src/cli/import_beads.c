@@ -17,8 +17,6 @@
 #define BEADS_MAX (16u << 20)
 #define DEPTH_MAX 200 /* of what needs what; beyond it the order is that of the file */
 
-/* --- reading --------------------------------------------------------------------------------- */
-
 static int run_bd(struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     static const char *const argv[] = { "bd", "ready", "--json", "--limit", "0", NULL };
@@ -57,8 +55,6 @@ static int read_issues(const char *file, json_t **ret_root, const json_t **ret_i
     return 0;
 }
 
-/* --- projects -------------------------------------------------------------------------------- */
-
 struct beads {
     struct import *import;
     const json_t *issues;
@@ -90,8 +86,6 @@ static int ask_projects(struct beads *b) {
                ? code
                : ask_pages(&b->ask, "/v1/projects?limit=1000", 1000000, ask_append, b->projects);
 }
-
-/* --- other beads ----------------------------------------------------------------------------- */
 
 /* The task that a bead became earlier, as "#17"; NULL: none. */
 static const char *known_task(struct beads *b, const char *id) {
@@ -186,25 +180,21 @@ static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) 
     json_decref(needs);
 }
 
-/* --- one bead -------------------------------------------------------------------------------- */
-
-static json_t *prompt_of(const json_t *bead) {
-    static const char *const parts[] = { "description", "design", "acceptance_criteria", "notes" };
-    static const char *const heads[] = { "", "Design:\n", "Acceptance criteria:\n", "Notes:\n" };
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_puts(&text, ask_text(bead, "title", ""));
+void import_bead_prompt(const json_t *bead, struct strbuf *out) {
+    static const char *const parts[][2] = { { "description", "" },
+                                            { "design", "Design:\n" },
+                                            { "acceptance_criteria", "Acceptance criteria:\n" },
+                                            { "notes", "Notes:\n" } };
+    strbuf_puts(out, ask_text(bead, "title", ""));
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        const char *part = ask_text(bead, parts[i], "");
+        const char *part = ask_text(bead, parts[i][0], "");
         if (*part)
-            strbuf_printf(&text, "\n\n%s%s", heads[i], part);
+            strbuf_printf(out, "\n\n%s%s", parts[i][1], part);
     }
-    return json_string(strbuf_text(&text));
 }
 
-/* 0 is the most urgent of five, 2 what nobody chose: 80 … 100 … 120. */
-static json_t *priority_of(const json_t *bead) {
-    int64_t priority = ask_int(bead, "priority", 2);
-    return json_integer(100 + 10 * ((priority < 0 ? 0 : priority > 4 ? 4 : priority) - 2));
+json_t *import_bead_priority(double priority) {
+    return json_integer(100 + 10 * ((priority < 0 ? 0 : priority > 4 ? 4 : (int)priority) - 2));
 }
 
 static int refuse(const struct beads *b, size_t index, const char *id, const char *why) {
@@ -272,7 +262,7 @@ static void decide_fates(struct beads *b) {
 }
 
 static int take_bead(struct beads *b, const json_t *bead, size_t index) {
-    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT, prompt = STRBUF_INIT;
     const char *id = ask_text(bead, "id", ""), *type = type_of(bead);
     if (!*id)
         return refuse(b, index, "", "it has no 'id'");
@@ -290,9 +280,11 @@ static int take_bead(struct beads *b, const json_t *bead, size_t index) {
     json_t *meta = json_pack("{s:s, s:s}", "bead", id, "type", type);
     if (json_object_get(bead, "labels"))
         json_object_set(meta, "labels", json_object_get(bead, "labels"));
-    json_t *task = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", id, "external_id", id,
-                             "title", strbuf_text(&title), "prompt", prompt_of(bead), "priority",
-                             priority_of(bead), "meta", meta);
+    import_bead_prompt(bead, &prompt);
+    json_t *task =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "name", id, "external_id", id, "title",
+                  strbuf_text(&title), "prompt", strbuf_text(&prompt), "priority",
+                  import_bead_priority((double)ask_int(bead, "priority", 2)), "meta", meta);
     add_parent(b, bead, task);
     add_dependencies(b, bead, task);
     if (!cmd_has(b->import->call, "project"))

@@ -7,15 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/import_state.h"
+#include "cli/import.h"
 
 struct conductor {
-    struct state s;
-    json_t *runs;    /* RUN: [project, task] */
-    json_t *planner; /* "project/task": entry */
-    char *agent;     /* defaults.agent; or NULL */
+    struct state *s;
+    json_t *runs;      /* RUN: [project, task] */
+    json_t *planner;   /* "project/task": entry */
+    const char *agent; /* defaults.agent; or NULL */
 };
 
 /* One task folder while it is looked at. */
@@ -25,21 +24,6 @@ struct folder {
     bool is_running;
     json_t *home; /* home-folders.md of the project */
 };
-
-static void path_of(struct strbuf *out, const char *folder, const char *name) {
-    strbuf_clear(out);
-    strbuf_printf(out, "%s/%s", folder, name);
-}
-
-static json_t *yaml_at(struct conductor *c, const char *folder, const char *name,
-                       struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    path_of(&path, folder, name);
-    *err = (struct error){ 0 };
-    return state_yaml(&c->s, strbuf_text(&path), err);
-}
-
-/* --- configuration and planner --------------------------------------------------------------- */
 
 static void note_spread(struct conductor *c, const json_t *spread) {
     _cleanup_(strbuf_finish) struct strbuf agents = STRBUF_INIT;
@@ -52,7 +36,7 @@ static void note_spread(struct conductor *c, const json_t *spread) {
             strbuf_printf(&agents, "%s%s %lld", i > 0 ? ", " : "",
                           json_string_value(json_array_get(names, i)),
                           (long long)json_integer_value(json_array_get(weights, i)));
-    state_note(&c->s, "config.yaml",
+    state_note(c->s, "config.yaml",
                "work was spread over agents by weight (%s%s): that is not brought over; "
                "agents.A.failover lets others take over",
                strbuf_text(&agents),
@@ -63,36 +47,28 @@ static void read_config(struct conductor *c) {
     static const char *const map[][2] = { { "max_concurrent_runs", "limits.runs" },
                                           { "max_concurrent_root_tasks", "limits.roots" },
                                           { "timeout", "tasks.timeout_s" } };
-    struct error err = { 0 };
-    json_t *config = state_yaml(&c->s, "config.yaml", &err);
-    if (!config && err.code != -ENOENT)
-        state_damaged(&c->s, "config.yaml", "%s", err.text);
-    if (!config && state_mode(&c->s, "config.hcl"))
-        state_note(&c->s, "config.hcl",
+    json_t *config = state_own(c->s, state_yaml(c->s, NULL, "config.yaml"));
+    if (!config && state_mode(c->s, "config.hcl"))
+        state_note(c->s, "config.hcl",
                    "HCL is not read: set limits.runs and limits.roots yourself");
     const json_t *defaults = json_object_get(config, "defaults");
     for (size_t i = 0; i < ARRAY_SIZE(map); i++)
         if (json_integer_value(json_object_get(defaults, map[i][0])) > 0)
-            state_setting(&c->s, map[i][1], json_object_get(defaults, map[i][0]));
-    if (ask_text(defaults, "agent", NULL))
-        c->agent = xstrdup(ask_text(defaults, "agent", ""));
+            state_setting(c->s, map[i][1], json_object_get(defaults, map[i][0]));
+    c->agent = ask_text(defaults, "agent", NULL);
     note_spread(c, json_object_get(defaults, "diversification"));
     const json_t *roots = json_object_get(json_object_get(config, "storage"), "extra_roots");
-    for (size_t i = 0; i < json_array_size(roots); i++)
-        if (json_is_string(json_array_get(roots, i)))
-            state_note(&c->s, "config.yaml", "'%s' is one more storage root: import it as well",
-                       json_string_value(json_array_get(roots, i)));
+    ASK_EACH(root, roots) {
+        if (json_is_string(root))
+            state_note(c->s, "config.yaml", "'%s' is one more storage root: import it as well",
+                       json_string_value(root));
+    }
     if (json_object_get(config, "webhook"))
-        state_note(&c->s, "config.yaml", "the webhook is not brought over: see notify.webhook");
-    json_decref(config);
+        state_note(c->s, "config.yaml", "the webhook is not brought over: see notify.webhook");
 }
 
 static void read_planner(struct conductor *c) {
-    static const char path[] = ".conductor/root-task-planner.yaml";
-    struct error err = { 0 };
-    json_t *file = state_yaml(&c->s, path, &err);
-    if (!file && err.code != -ENOENT)
-        state_damaged(&c->s, path, "%s", err.text);
+    json_t *file = state_yaml(c->s, NULL, ".conductor/root-task-planner.yaml");
     ASK_EACH(entry, json_object_get(file, "entries")) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "%s/%s", ask_text(entry, "project_id", ""),
@@ -103,33 +79,21 @@ static void read_planner(struct conductor *c) {
     json_decref(file);
 }
 
-/* --- runs ------------------------------------------------------------------------------------ */
-
 static const char run_members[] =
     "version run_id parent_run_id previous_run_id project_id task_id agent "
     "process_ownership pid pgid start_time end_time exit_code status cwd prompt_path "
     "output_path stdout_path stderr_path commandline error_summary agent_version";
 
-static json_t *run_info(struct conductor *c, const struct folder *f, const char *run) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    struct error err = { 0 };
-    strbuf_printf(&path, "%s/runs/%s/run-info.yaml", f->path, run);
-    json_t *info = state_yaml(&c->s, strbuf_text(&path), &err);
-    if (!info && err.code != -ENOENT)
-        state_damaged(&c->s, strbuf_text(&path), "%s", err.text);
-    else if (info && !json_is_object(info))
-        state_note(&c->s, strbuf_text(&path), "the file is empty");
-    return info;
-}
-
 /* A run whose parent is a run of the same task is a helper of the agent: neither an item nor an attempt. */
 static void read_runs(struct conductor *c, struct folder *f) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    path_of(&path, f->path, "runs");
-    json_t *names = state_list(&c->s, strbuf_text(&path));
+    json_t *names = state_list(c->s, "%s/runs", f->path);
     ASK_EACH(name, names) {
-        json_t *info = run_info(c, f, json_string_value(name));
-        state_known(&c->s, info, run_members);
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "%s/runs/%s/run-info.yaml", f->path, json_string_value(name));
+        json_t *info = state_yaml(c->s, NULL, "%s", strbuf_text(&path));
+        if (info && !json_is_object(info))
+            state_note(c->s, strbuf_text(&path), "the file is empty");
+        state_known(c->s, info, run_members);
         f->is_running = f->is_running || ask_is(info, "status", "running");
         const json_t *parent = json_object_get(c->runs, ask_text(info, "parent_run_id", ""));
         const char *of = json_string_value(json_array_get(parent, 1));
@@ -141,8 +105,6 @@ static void read_runs(struct conductor *c, struct folder *f) {
     }
     json_decref(names);
 }
-
-/* --- one task -------------------------------------------------------------------------------- */
 
 static void add_needs(json_t *item, const char *project, const json_t *list) {
     ASK_EACH(entry, list) {
@@ -160,13 +122,13 @@ static void add_needs(json_t *item, const char *project, const json_t *list) {
 
 static void read_needs(struct conductor *c, const struct folder *f, json_t *item,
                        const json_t *request) {
-    struct error err;
-    json_t *config = yaml_at(c, f->path, "TASK-CONFIG.yaml", &err);
+    struct error err = { 0 };
+    json_t *config = state_yaml(c->s, &err, "%s/TASK-CONFIG.yaml", f->path);
     if (!config && err.code != -ENOENT) {
-        state_hold(&c->s, item, "TASK-CONFIG.yaml is damaged, so that what it needs is not known");
-        c->s.im.damaged = true;
+        state_hold(c->s, item, "TASK-CONFIG.yaml is damaged, so that what it needs is not known");
+        c->s->im.damaged = true;
     }
-    state_known(&c->s, config, "depends_on");
+    state_known(c->s, config, "depends_on");
     json_t *needs = json_object_get(config, "depends_on");
     if (json_is_string(needs)) {
         json_t *list = json_pack("[O]", needs);
@@ -179,8 +141,8 @@ static void read_needs(struct conductor *c, const struct folder *f, json_t *item
 }
 
 static void read_parent(struct conductor *c, const struct folder *f, json_t *item) {
-    struct error err;
-    json_t *link = yaml_at(c, f->path, "TASK-THREAD-LINK.yaml", &err);
+    struct error ignored = { 0 };
+    json_t *link = state_yaml(c->s, &ignored, "%s/TASK-THREAD-LINK.yaml", f->path);
     const char *task = ask_text(link, "parent_task_id", NULL);
     if (task)
         state_parent(item, ask_text(link, "parent_project_id", f->project), task, false);
@@ -195,34 +157,30 @@ static void read_parent(struct conductor *c, const struct folder *f, json_t *ite
 
 static void set_state(struct conductor *c, const struct folder *f, json_t *item,
                       const json_t *entry) {
-    _cleanup_(strbuf_finish) struct strbuf canceled = STRBUF_INIT, marker = STRBUF_INIT;
     const json_t *last = json_array_get(f->runs, json_array_size(f->runs) - 1);
     const char *status = ask_text(last, "status", "");
-    path_of(&canceled, f->path, "CANCELLED");
-    path_of(&marker, f->path, "DONE");
-    unsigned done = state_mode(&c->s, strbuf_text(&marker));
-    if (state_mode(&c->s, strbuf_text(&canceled))) {
-        struct error err;
-        json_t *why = yaml_at(c, f->path, "CANCELLED", &err);
-        state_set(&c->s, item, "canceled");
+    unsigned done = state_mode(c->s, "%s/DONE", f->path);
+    if (state_mode(c->s, "%s/CANCELLED", f->path)) {
+        struct error ignored = { 0 };
+        json_t *why = state_yaml(c->s, &ignored, "%s/CANCELLED", f->path);
+        state_set(c->s, item, "canceled");
         if (ask_text(why, "reason", NULL))
-            state_note(&c->s, f->task, "canceled: %s", ask_text(why, "reason", ""));
+            state_note(c->s, f->task, "canceled: %s", ask_text(why, "reason", ""));
         json_decref(why);
     } else if (S_ISREG(done)) {
-        state_set(&c->s, item, "done");
+        state_set(c->s, item, "done");
     } else if (done) {
-        state_hold(&c->s, item, "DONE is not a file");
+        state_hold(c->s, item, "DONE is not a file");
     } else if (f->is_running) {
-        state_set(&c->s, item, "running");
+        state_set(c->s, item, "running");
     } else if (entry || !last) {
-        state_set(&c->s, item, "waiting");
+        state_set(c->s, item, "waiting");
     } else if (strcmp(status, "completed") == 0) {
-        state_set(&c->s, item, "done");
-        state_note(&c->s, f->task, "done: its last run is completed, but there is no DONE marker");
+        state_set(c->s, item, "done");
+        state_note(c->s, f->task, "done: its last run is completed, but there is no DONE marker");
     } else {
-        state_set(&c->s, item, "failed");
-        state_note(&c->s, f->task, "failed: %s",
-                   ask_text(last, "error_summary", "no reason given"));
+        state_set(c->s, item, "failed");
+        state_note(c->s, f->task, "failed: %s", ask_text(last, "error_summary", "no reason given"));
     }
 }
 
@@ -236,20 +194,20 @@ static time_ms time_in_id(const char *id) {
     return state_time(text);
 }
 
-static void set_place(struct conductor *c, const struct folder *f, json_t *item,
-                      const json_t *request) {
+static void set_agent_and_folder(struct conductor *c, const struct folder *f, json_t *item,
+                                 const json_t *request) {
     const json_t *last = json_array_get(f->runs, json_array_size(f->runs) - 1);
     const char *agent = ask_text(last, "agent", ask_text(request, "agenttype", c->agent));
     const char *own = ask_text(last, "cwd", ask_text(request, "projectroot", NULL));
     const char *cwd = own ? own : ask_text(f->home, "project_root", NULL);
     if (agent && *agent)
-        json_object_set_new(state_task(item), "agent", ask_string(agent));
+        state_put(item, "agent", ask_string(agent));
     if (cwd && *cwd == '/')
-        json_object_set_new(state_task(item), "cwd", ask_string(cwd));
+        state_put(item, "cwd", ask_string(cwd));
 }
 
 /* Numbers and switches are texts in an environment. */
-static void set_variables(json_t *task, const json_t *config) {
+static void set_variables(json_t *item, const json_t *config) {
     const char *name;
     json_t *env = json_object(), *value;
     json_object_foreach((json_t *)config, name, value) {
@@ -259,74 +217,63 @@ static void set_variables(json_t *task, const json_t *config) {
         free(text);
     }
     if (json_object_size(env) > 0)
-        json_object_set(task, "env", env);
+        state_put(item, "env", json_incref(env));
     json_decref(env);
 }
 
 static void take_task(struct conductor *c, struct folder *f) {
-    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT, path = STRBUF_INIT,
-                                           key = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT, key = STRBUF_INIT;
     struct error err = { 0 };
-    path_of(&path, f->path, "TASK.md");
-    int r = state_read(&c->s, strbuf_text(&path), &prompt, &err);
-    if (r == -ENOENT)
-        state_damaged(&c->s, f->path, "it has no TASK.md");
-    else if (r < 0)
-        state_damaged(&c->s, f->path, "%s", err.text);
-    else if (strspn(strbuf_text(&prompt), " \t\r\n") == prompt.length)
-        state_damaged(&c->s, f->path, "TASK.md is empty: there is nothing to run");
-    if (r < 0 || strspn(strbuf_text(&prompt), " \t\r\n") == prompt.length)
+    int r = state_read(c->s, &prompt, &err, "%s/TASK.md", f->path);
+    if (r < 0 || strspn(strbuf_text(&prompt), " \t\r\n") == prompt.length) {
+        state_damaged(c->s, f->path, "%s",
+                      r == -ENOENT ? "it has no TASK.md"
+                      : r < 0      ? err.text
+                                   : "TASK.md is empty: there is nothing to run");
         return;
+    }
     strbuf_printf(&key, "%s/%s", f->project, f->task);
     const json_t *entry = json_object_get(c->planner, strbuf_text(&key));
     json_t *request = json_object_get(entry, "request");
     read_runs(c, f);
-    json_t *item = state_item(&c->s, f->project, f->task, NULL), *task = state_task(item);
-    json_object_set_new(task, "prompt", json_string(strbuf_text(&prompt)));
-    json_object_set_new(task, "until", json_string("done"));
+    json_t *item = state_item(c->s, f->project, f->task, NULL);
+    state_put(item, "prompt", json_string(strbuf_text(&prompt)));
+    state_put(item, "until", json_string("done"));
     state_title(item, strbuf_text(&prompt));
-    state_created(&c->s, item, time_in_id(f->task));
+    state_created(c->s, item, time_in_id(f->task));
     set_state(c, f, item, entry);
-    set_place(c, f, item, request);
+    set_agent_and_folder(c, f, item, request);
     read_needs(c, f, item, request);
     read_parent(c, f, item);
-    set_variables(task, json_object_get(request, "config"));
+    set_variables(item, json_object_get(request, "config"));
     if (entry)
         state_order(item, state_number(entry, "order", 0));
     state_keep(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));
 }
 
-/* --- folders --------------------------------------------------------------------------------- */
-
 typedef void (*each_task)(struct conductor *c, struct folder *f);
-
-static bool is_task_name(const char *name) {
-    return strncmp(name, "task-", 5) == 0 && time_in_id(name) > 0;
-}
 
 /* Which task each run belongs to must be known before the first task is looked at. */
 static void index_runs(struct conductor *c, struct folder *f) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    path_of(&path, f->path, "runs");
-    json_t *names = state_list(&c->s, strbuf_text(&path)), *name;
-    size_t i;
-    json_array_foreach(names, i, name)
+    json_t *names = state_list(c->s, "%s/runs", f->path);
+    ASK_EACH(name, names) {
         json_object_set_new(c->runs, json_string_value(name),
                             json_pack("[o, o]", ask_string(f->project), ask_string(f->task)));
+    }
     json_decref(names);
 }
 
-static void each_in_project(struct conductor *c, const char *place, const char *project,
+static void each_in_project(struct conductor *c, const char *folder, const char *project,
                             each_task each) {
-    struct error err;
-    json_t *names = state_list(&c->s, place);
-    json_t *home = yaml_at(c, place, "home-folders.md", &err);
+    struct error ignored = { 0 };
+    json_t *names = state_list(c->s, "%s", folder);
+    json_t *home = state_yaml(c->s, &ignored, "%s/home-folders.md", folder);
     ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         const char *task = json_string_value(name);
-        path_of(&path, place, task);
-        unsigned mode = state_mode(&c->s, strbuf_text(&path));
-        if (!is_task_name(task))
+        strbuf_printf(&path, "%s/%s", folder, task);
+        unsigned mode = state_mode(c->s, "%s", strbuf_text(&path));
+        if (strncmp(task, "task-", 5) != 0 || time_in_id(task) == 0)
             continue;
         struct folder f = { .project = project,
                             .task = task,
@@ -336,7 +283,7 @@ static void each_in_project(struct conductor *c, const char *place, const char *
         if (S_ISDIR(mode))
             each(c, &f);
         else if (each == take_task)
-            state_damaged(&c->s, f.path, "%s",
+            state_damaged(c->s, f.path, "%s",
                           S_ISLNK(mode) ? "it is a link, which is not followed"
                                         : "it is not a directory");
         json_decref(f.runs);
@@ -344,19 +291,19 @@ static void each_in_project(struct conductor *c, const char *place, const char *
     const char *root = ask_text(home, "project_root", "");
     struct stat st;
     if (*root == '/' && stat(root, &st) == 0 && S_ISDIR(st.st_mode))
-        json_object_set_new(state_project(&c->s, project), "path", ask_string(root));
+        json_object_set_new(state_project(c->s, project), "path", ask_string(root));
     json_decref(home);
     json_decref(names);
 }
 
-static void each_project(struct conductor *c, const char *place, each_task each) {
-    json_t *names = state_list(&c->s, place);
+static void each_project(struct conductor *c, const char *folder, each_task each) {
+    json_t *names = state_list(c->s, "%s", folder);
     ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s%s%s", place, *place ? "/" : "", json_string_value(name));
-        if (!S_ISDIR(state_mode(&c->s, strbuf_text(&path))))
+        strbuf_printf(&path, "%s%s%s", folder, *folder ? "/" : "", json_string_value(name));
+        if (!S_ISDIR(state_mode(c->s, "%s", strbuf_text(&path))))
             continue;
-        if (!*place && strcmp(strbuf_text(&path), "runs") == 0)
+        if (!*folder && strcmp(strbuf_text(&path), "runs") == 0)
             each_project(c, "runs", each);
         else
             each_in_project(c, strbuf_text(&path), json_string_value(name), each);
@@ -364,28 +311,23 @@ static void each_project(struct conductor *c, const char *place, each_task each)
     json_decref(names);
 }
 
-static void conductor_finish(struct conductor *c) {
-    json_decref(c->runs);
-    json_decref(c->planner);
-    free(c->agent);
-    state_finish(&c->s);
-}
-
 static int conductor_run(const struct cmd_call *call) {
-    _cleanup_(conductor_finish) struct conductor c = { .runs = json_object(),
-                                                       .planner = json_object() };
-    int code = state_open(&c.s, call, false);
+    _cleanup_(state_finish) struct state s = { 0 };
+    int code = state_open(&s, call, false);
     if (code != CMD_OK)
         return code;
+    struct conductor c = { .s = &s,
+                           .runs = state_own(&s, json_object()),
+                           .planner = state_own(&s, json_object()) };
     read_config(&c);
     read_planner(&c);
     each_project(&c, "", index_runs);
     each_project(&c, "", take_task);
     state_note(
-        &c.s, call->args[0],
+        &s, call->args[0],
         "message buses, facts, TASK_STATE.md, and the logs and outputs of runs are not brought "
         "over");
-    return state_send(&c.s);
+    return state_send(&s);
 }
 
 const struct cmd import_conductor = { "import conductor", .options = state_options, .min_args = 1,

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 
 #include "cli/ask.h"
-#include "cli/import_state.h"
+#include "cli/import.h"
 
 #define TOWN "hq" /* the project of beads that coordinate */
 
 struct gastown {
-    struct state s;
+    struct state *s;
     json_t *files;    /* PATH: true; exports that were read */
     json_t *beads;    /* ID: the record that counts */
     json_t *contexts; /* bead: the fields of its open context */
@@ -40,8 +40,6 @@ static bool has_label(const json_t *bead, const char *label) {
     return false;
 }
 
-/* --- exports --------------------------------------------------------------------------------- */
-
 static void take_line(struct state *s, json_t *bead, const char *source, void *ctx) {
     struct gastown *g = ctx;
     const char *id = ask_text(bead, "id", "");
@@ -66,33 +64,20 @@ static void read_export(struct gastown *g, const char *folder) {
     if (json_object_get(g->files, strbuf_text(&path)))
         return;
     json_object_set_new(g->files, strbuf_text(&path), json_true());
-    int r = state_lines(&g->s, strbuf_text(&path), take_line, g, &err);
+    int r = state_lines(g->s, strbuf_text(&path), take_line, g, &err);
     if (r < 0 && r != -ENOENT)
-        state_note(&g->s, strbuf_text(&path), "%s", err.text);
+        state_note(g->s, strbuf_text(&path), "%s", err.text);
 }
 
 /* RIG/.beads, or where its redirect leads to. */
 static void read_rig(struct gastown *g, const char *rig) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, to = STRBUF_INIT;
     struct error err = { 0 };
-    strbuf_printf(&path, "%s/.beads/redirect", rig);
-    if (state_read(&g->s, strbuf_text(&path), &to, &err) == 0) {
-        strbuf_clear(&path);
+    if (state_read(g->s, &to, &err, "%s/.beads/redirect", rig) == 0)
         strbuf_printf(&path, "%s/%.*s", rig, (int)strcspn(strbuf_text(&to), "\r\n"),
                       strbuf_text(&to));
-    } else {
-        strbuf_clear(&path);
+    else
         strbuf_printf(&path, "%s/.beads", rig);
-    }
-    read_export(g, strbuf_text(&path));
-}
-
-static void read_route(struct gastown *g, const json_t *route) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    const char *place = ask_text(route, "path", ".");
-    if (strcmp(place, ".") != 0)
-        strbuf_printf(&path, "%s/", place);
-    strbuf_puts(&path, ".beads");
     read_export(g, strbuf_text(&path));
 }
 
@@ -100,7 +85,7 @@ static void read_route(struct gastown *g, const json_t *route) {
 static void read_routes(struct gastown *g) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct error err = { 0 };
-    if (state_read(&g->s, ".beads/routes.jsonl", &text, &err) < 0)
+    if (state_read(g->s, &text, &err, ".beads/routes.jsonl") < 0)
         return;
     for (const char *line = strbuf_text(&text), *next; *line; line = next) {
         size_t size = strcspn(line, "\n");
@@ -108,70 +93,64 @@ static void read_routes(struct gastown *g) {
         size_t blank = strspn(line, " \t\r");
         if (blank >= size || line[blank] == '#')
             continue;
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         json_t *route = json_loadb(line, size, 0, NULL);
+        const char *folder = ask_text(route, "path", ".");
+        bool is_root = strcmp(folder, ".") == 0;
+        strbuf_printf(&path, "%s%s.beads", is_root ? "" : folder, is_root ? "" : "/");
         if (route)
-            read_route(g, route);
+            read_export(g, strbuf_text(&path));
         else
-            state_damaged(&g->s, ".beads/routes.jsonl", "a line is not JSON");
+            state_damaged(g->s, ".beads/routes.jsonl", "a line is not JSON");
         json_decref(route);
     }
 }
 
-/* --- settings -------------------------------------------------------------------------------- */
-
-static json_t *json_at(struct gastown *g, const char *path) {
-    struct error err = { 0 };
-    json_t *value = state_json(&g->s, path, &err);
-    if (!value && err.code != -ENOENT)
-        state_damaged(&g->s, path, "%s", err.text);
-    return value;
-}
-
 static void read_settings(struct gastown *g) {
-    json_t *settings = json_at(g, "settings/config.json");
+    json_t *settings = state_json(g->s, "settings/config.json");
     const json_t *scheduler = json_object_get(settings, "scheduler");
     const char *delay = ask_text(scheduler, "spawn_delay", "");
     json_t *most = json_object_get(scheduler, "max_polecats");
     (void)snprintf(g->agent, sizeof(g->agent), "%s", ask_text(settings, "default_agent", ""));
     /* 0 and less: direct dispatch. */
     if (json_is_integer(most) && json_integer_value(most) <= 0)
-        json_object_set_new(g->s.im.settings, "limits.runs", json_string("unlimited"));
+        json_object_set_new(g->s->im.settings, "limits.runs", json_string("unlimited"));
     else
-        state_setting(&g->s, "limits.runs", most);
-    state_setting(&g->s, "pace.batch", json_object_get(scheduler, "batch_size"));
+        state_setting(g->s, "limits.runs", most);
+    state_setting(g->s, "pace.batch", json_object_get(scheduler, "batch_size"));
     if (*delay) {
         char *end;
         json_t *seconds = json_real(strtod(delay, &end)
                                     * (strcmp(end, "ms") == 0 ? 0.001
                                        : *end == 'm'          ? 60
                                                               : 1));
-        state_setting(&g->s, "pace.spawn_delay_s", seconds);
+        state_setting(g->s, "pace.spawn_delay_s", seconds);
         json_decref(seconds);
     }
     json_decref(settings);
-    json_t *state = json_at(g, ".runtime/scheduler-state.json");
+    json_t *state = state_json(g->s, ".runtime/scheduler-state.json");
     if (!state)
-        state = json_at(g, ".runtime/queue-state.json");
-    g->s.paused = ask_true(state, "paused");
+        state = state_json(g->s, ".runtime/queue-state.json");
+    g->s->paused = ask_true(state, "paused");
     json_decref(state);
 }
 
 static void take_rig(struct gastown *g, const char *rig, const json_t *about) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    json_t *settings = state_project(&g->s, rig);
+    json_t *settings = state_project(g->s, rig);
     const char *prefix = ask_text(json_object_get(about, "beads"), "prefix", NULL);
     const char *repo = ask_text(about, "local_repo", "");
     struct stat st;
     if (prefix)
         json_object_set_new(settings, "prefix", ask_string(prefix));
     if (*repo != '/' || stat(repo, &st) < 0) {
-        strbuf_printf(&path, "%s/%s/mayor/rig", g->s.root, rig);
+        strbuf_printf(&path, "%s/%s/mayor/rig", g->s->root, rig);
         repo = strbuf_text(&path);
     }
     if (stat(repo, &st) == 0 && S_ISDIR(st.st_mode))
         json_object_set_new(settings, "path", ask_string(repo));
     else
-        state_note(&g->s, rig,
+        state_note(g->s, rig,
                    "its repository is not at '%s': set where its tasks run, with 'sluice config "
                    "set projects.%s.path=FOLDER'",
                    repo, rig);
@@ -183,11 +162,11 @@ static const char *rig_agent(struct gastown *g, const char *rig) {
     json_t *about = json_object_get(g->rigs, rig);
     if (about && !json_object_get(about, "_agent")) {
         strbuf_printf(&path, "%s/settings/config.json", rig);
-        json_t *settings = json_at(g, strbuf_text(&path));
+        json_t *settings = state_json(g->s, strbuf_text(&path));
         const char *test = ask_text(json_object_get(settings, "merge_queue"), "test_command", NULL);
         json_object_set_new(about, "_agent", ask_string(ask_text(settings, "agent", "")));
         if (test)
-            state_note(&g->s, strbuf_text(&path),
+            state_note(g->s, strbuf_text(&path),
                        "the test command of its merge queue, '%s', is not brought over: see "
                        "'checks' of tasks",
                        test);
@@ -197,18 +176,16 @@ static const char *rig_agent(struct gastown *g, const char *rig) {
     return *agent ? agent : g->agent;
 }
 
-/* --- contexts -------------------------------------------------------------------------------- */
-
 static void take_context(struct gastown *g, const char *id, const json_t *bead) {
     json_t *fields = json_loads(ask_text(bead, "description", ""), 0, NULL);
     const char *work = ask_text(fields, "work_bead_id", "");
     bool open = !ask_is(bead, "status", "closed");
     const json_t *tracks = json_array_get(json_object_get(bead, "dependencies"), 0);
     if (open && !fields)
-        state_damaged(&g->s, id, "its description is not complete JSON; it tracks '%s'",
+        state_damaged(g->s, id, "its description is not complete JSON; it tracks '%s'",
                       ask_text(tracks, "depends_on_id", "?"));
     else if (open && !json_object_get(g->beads, work))
-        state_damaged(&g->s, id, "its bead '%s' does not exist", work);
+        state_damaged(g->s, id, "its bead '%s' does not exist", work);
     else if (fields && (open || !json_object_get(g->contexts, work))) {
         if (!open)
             json_object_set_new(fields, "_closed",
@@ -224,8 +201,6 @@ static const json_t *open_context(const struct gastown *g, const char *id) {
     return json_object_get(context, "_closed") ? NULL : context;
 }
 
-/* --- beads ----------------------------------------------------------------------------------- */
-
 static const char *project_of(const struct gastown *g, const char *id) {
     const char *target = ask_text(open_context(g, id), "target_rig", NULL);
     const char *name;
@@ -238,7 +213,7 @@ static const char *project_of(const struct gastown *g, const char *id) {
         if (strlen(prefix) == size && strncmp(prefix, id, size) == 0)
             return name;
     }
-    const char *given = cmd_value(g->s.im.call, "project");
+    const char *given = cmd_value(g->s->im.call, "project");
     return strncmp(id, "hq-", 3) == 0 ? TOWN : given ? given : "default";
 }
 
@@ -269,41 +244,32 @@ static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
     const json_t *context = json_object_get(g->contexts, state_id(item));
     bool at_work = ask_is_word(status, "hooked in_progress");
     bool is_open = ask_is_word(status, "open blocked");
-    state_set(&g->s, item, open_context(g, state_id(item)) ? "waiting" : "draft");
+    state_set(g->s, item, open_context(g, state_id(item)) ? "waiting" : "draft");
     if (strcmp(status, "closed") == 0)
-        state_set(&g->s, item, "done");
+        state_set(g->s, item, "done");
     else if (at_work && strstr(who, "/polecats/"))
-        state_set(&g->s, item, "running");
+        state_set(g->s, item, "running");
     else if (!is_open || ask_is(context, "_closed", "circuit-broken"))
-        state_set(&g->s, item, "waiting"); /* and then held */
+        state_set(g->s, item, "waiting"); /* and then held */
     if (is_open && ask_is(context, "_closed", "circuit-broken"))
-        state_hold(&g->s, item, "its dispatch failed %lld times: %s",
+        state_hold(g->s, item, "its dispatch failed %lld times: %s",
                    (long long)ask_int(context, "dispatch_failures", 0),
                    ask_text(context, "last_failure", ""));
     else if (at_work && !strstr(who, "/polecats/"))
-        state_hold(&g->s, item, "'%s' works on it", who);
+        state_hold(g->s, item, "'%s' works on it", who);
     else if (strcmp(status, "deferred") == 0)
-        state_hold(&g->s, item, "it is deferred until %s", ask_text(bead, "defer_until", "later"));
+        state_hold(g->s, item, "it is deferred until %s", ask_text(bead, "defer_until", "later"));
     else if (!is_open && !at_work && strcmp(status, "closed") != 0)
-        state_hold(&g->s, item, "'%s' is not a status that is known", status);
+        state_hold(g->s, item, "'%s' is not a status that is known", status);
 }
 
 static void set_prompt(const struct gastown *g, json_t *item, const json_t *bead) {
-    static const char *const parts[][2] = { { "description", "" },
-                                            { "design", "Design:\n" },
-                                            { "acceptance_criteria", "Acceptance criteria:\n" },
-                                            { "notes", "Notes:\n" } };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const char *args = ask_text(open_context(g, state_id(item)), "args", "");
-    strbuf_puts(&text, ask_text(bead, "title", ""));
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        const char *part = ask_text(bead, parts[i][0], "");
-        if (*part)
-            strbuf_printf(&text, "\n\n%s%s", parts[i][1], part);
-    }
+    import_bead_prompt(bead, &text);
     if (*args)
         strbuf_printf(&text, "\n\n%s", args);
-    json_object_set_new(state_task(item), "prompt", ask_string(strbuf_text(&text)));
+    state_put(item, "prompt", ask_string(strbuf_text(&text)));
 }
 
 /* What the context says beside the bead; what has no place here is kept and named. */
@@ -323,11 +289,11 @@ static void take_fields(struct gastown *g, json_t *item) {
         strbuf_printf(&names, "%s%s", names.length > 0 ? ", " : "", kept[i]);
     }
     if (names.length > 0)
-        state_note(&g->s, state_id(item), "kept as meta.import, without effect: %s",
+        state_note(g->s, state_id(item), "kept as meta.import, without effect: %s",
                    strbuf_text(&names));
     time_ms queued = state_time(ask_text(context, "enqueued_at", NULL));
     if (queued > 0) { /* that decides the order, and not when the bead was made */
-        state_created(&g->s, item, queued);
+        state_created(g->s, item, queued);
         state_order(item, (double)queued);
     }
 }
@@ -343,7 +309,7 @@ static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
         else if (strcmp(type, "parent-child") == 0)
             state_parent(item, project_of(g, on), on, false);
         else if (strcmp(type, "conditional-blocks") == 0 || strcmp(type, "waits-for") == 0)
-            state_hold(&g->s, item, "'%s' on '%s' has no counterpart here", type, on);
+            state_hold(g->s, item, "'%s' on '%s' has no counterpart here", type, on);
     }
 }
 
@@ -357,7 +323,7 @@ static void set_epic(struct gastown *g, json_t *item) {
             bool is_child =
                 ask_is(link, "type", "parent-child")
                 && strcmp(last_part(ask_text(link, "depends_on_id", "")), state_id(item)) == 0;
-            if (!is_child || !state_find(&g->s, project_of(g, id), id))
+            if (!is_child || !state_find(g->s, project_of(g, id), id))
                 continue;
             state_need(item, project_of(g, id), id);
             children++;
@@ -365,55 +331,45 @@ static void set_epic(struct gastown *g, json_t *item) {
     }
     json_object_del(state_task(item), "prompt");
     json_object_del(state_task(item), "agent");
-    json_object_set_new(state_task(item), "argv", json_pack("[s]", "true"));
+    state_put(item, "argv", json_pack("[s]", "true"));
     if (state_is(item, "draft") && children > 0)
-        state_set(&g->s, item, "waiting");
+        state_set(g->s, item, "waiting");
 }
 
 static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     static const char work[] = "bug feature task epic chore decision spike story milestone";
     const char *why = why_skipped(bead), *project = project_of(g, id);
     if (why) {
-        state_skip(&g->s, id, "%s", why);
+        state_skip(g->s, id, "%s", why);
         return;
     }
     if (strcmp(type_of(bead), "convoy") == 0) {
-        state_note(&g->s, id,
+        state_note(g->s, id,
                    "the convoy '%s' is not a task; its tasks name it as meta.import.convoy",
                    ask_text(bead, "title", ""));
         return;
     }
-    json_t *item = state_item(&g->s, project, id, NULL), *task = state_task(item);
+    json_t *item = state_item(g->s, project, id, NULL);
     const json_t *context = open_context(g, id);
     const char *agent = ask_text(context, "agent", rig_agent(g, project));
-    double priority = state_number(bead, "priority", 2);
-    state_known(&g->s, bead, members);
+    state_known(g->s, bead, members);
     state_title(item, ask_text(bead, "title", id));
     set_prompt(g, item, bead);
     set_state(g, item, bead);
-    state_created(&g->s, item, state_time(ask_text(bead, "created_at", NULL)));
-    json_object_set_new(task, "priority",
-                        json_integer(100
-                                     + 10
-                                           * ((priority < 0   ? 0
-                                               : priority > 4 ? 4
-                                                              : (int)priority)
-                                              - 2)));
+    state_created(g->s, item, state_time(ask_text(bead, "created_at", NULL)));
+    state_put(item, "priority", import_bead_priority(state_number(bead, "priority", 2)));
     if (*agent)
-        json_object_set_new(task, "agent", ask_string(agent));
+        state_put(item, "agent", ask_string(agent));
     state_keep(item, "type", ask_string(type_of(bead)));
     state_keep(item, "created_at", ask_string(ask_text(bead, "created_at", "")));
-    if (json_object_get(bead, "labels"))
-        state_keep(item, "labels", json_incref(json_object_get(bead, "labels")));
-    if (ask_text(bead, "external_ref", NULL))
-        state_keep(item, "external_ref", ask_string(ask_text(bead, "external_ref", "")));
+    state_keep_members(item, bead, "labels external_ref");
     take_fields(g, item);
     if (!ask_is_word(type_of(bead), work))
-        state_hold(&g->s, item, "'%s' is not a type that is known", type_of(bead));
+        state_hold(g->s, item, "'%s' is not a type that is known", type_of(bead));
     if (context && json_object_size(g->rigs) > 0 && !json_object_get(g->rigs, project))
-        state_hold(&g->s, item, "there is no rig '%s'", project);
+        state_hold(g->s, item, "there is no rig '%s'", project);
     if (strcmp(project, TOWN) == 0)
-        json_object_set_new(state_project(&g->s, TOWN), "coordination", json_true());
+        json_object_set_new(state_project(g->s, TOWN), "coordination", json_true());
 }
 
 /* The beads that a convoy tracks know it. */
@@ -422,7 +378,7 @@ static void take_convoy(struct gastown *g, const char *convoy, const json_t *bea
         return;
     ASK_EACH(link, json_object_get(bead, "dependencies")) {
         const char *id = last_part(ask_text(link, "depends_on_id", ""));
-        json_t *item = state_find(&g->s, project_of(g, id), id);
+        json_t *item = state_find(g->s, project_of(g, id), id);
         if (item)
             state_keep(item, "convoy", ask_string(convoy));
     }
@@ -431,12 +387,16 @@ static void take_convoy(struct gastown *g, const char *convoy, const json_t *bea
 static void take_all(struct gastown *g) {
     const char *id;
     json_t *bead;
-    json_object_foreach(g->beads, id, bead) if (has_label(bead, "gt:sling-context"))
-        take_context(g, id, bead);
-    json_object_foreach(g->beads, id, bead) if (!has_label(bead, "gt:sling-context"))
-        take_bead(g, id, bead);
     json_object_foreach(g->beads, id, bead) {
-        json_t *item = state_find(&g->s, project_of(g, id), id);
+        if (has_label(bead, "gt:sling-context"))
+            take_context(g, id, bead);
+    }
+    json_object_foreach(g->beads, id, bead) {
+        if (!has_label(bead, "gt:sling-context"))
+            take_bead(g, id, bead);
+    }
+    json_object_foreach(g->beads, id, bead) {
+        json_t *item = state_find(g->s, project_of(g, id), id);
         take_convoy(g, id, bead);
         if (item)
             set_links(g, item, bead);
@@ -445,36 +405,30 @@ static void take_all(struct gastown *g) {
     }
 }
 
-static void gastown_finish(struct gastown *g) {
-    json_decref(g->files);
-    json_decref(g->beads);
-    json_decref(g->contexts);
-    json_decref(g->rigs);
-    state_finish(&g->s);
-}
-
 static int gastown_run(const struct cmd_call *call) {
-    _cleanup_(gastown_finish) struct gastown g = { .files = json_object(),
-                                                   .beads = json_object(),
-                                                   .contexts = json_object() };
+    _cleanup_(state_finish) struct state s = { 0 };
     const char *name;
     json_t *rig;
-    int code = state_open(&g.s, call, false);
+    int code = state_open(&s, call, false);
     if (code != CMD_OK)
         return code;
-    json_t *rigs = json_at(&g, "mayor/rigs.json");
-    g.rigs = json_incref(json_object_get(rigs, "rigs"));
-    json_decref(rigs);
+    struct gastown g = { .s = &s,
+                         .files = state_own(&s, json_object()),
+                         .beads = state_own(&s, json_object()),
+                         .contexts = state_own(&s, json_object()) };
+    g.rigs = json_object_get(state_own(&s, state_json(&s, "mayor/rigs.json")), "rigs");
     read_export(&g, "");
     read_export(&g, ".beads");
-    json_object_foreach(g.rigs, name, rig) take_rig(&g, name, rig);
+    json_object_foreach(g.rigs, name, rig) {
+        take_rig(&g, name, rig);
+    }
     read_routes(&g);
     read_settings(&g);
     take_all(&g);
     if (json_object_size(g.beads) == 0)
-        state_note(&g.s, call->args[0],
+        state_note(&s, call->args[0],
                    "there are no beads; write the exports with 'bd export --all'");
-    return state_send(&g.s);
+    return state_send(&s);
 }
 
 const struct cmd import_gastown = { "import gastown", .options = state_options, .min_args = 1,

@@ -9,11 +9,10 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/full_path.h"
-#include "cli/import_state.h"
+#include "cli/import.h"
 
 struct loopr {
-    struct state s;
+    struct state *s;
     const char *folder;  /* of this project, relative to the root; "" if that is it */
     const char *project; /* its name */
     json_t *loops;       /* ID: the record that counts */
@@ -23,8 +22,6 @@ static const char members[] =
     "id loop_type type parent_loop parent_id triggered_by input_artifact status "
     "output_artifacts conversation_id iteration max_iterations progress prompt_path "
     "validation_command worktree context created_at updated_at";
-
-/* --- records --------------------------------------------------------------------------------- */
 
 static bool is_second(const json_t *loop) {
     return json_object_get(loop, "parent_id") || json_object_get(loop, "input_artifact");
@@ -50,8 +47,6 @@ static void take_line(struct state *s, json_t *loop, const char *source, void *c
     if (!other || state_number(loop, "updated_at", 0) >= state_number(other, "updated_at", 0))
         json_object_set(l->loops, id, loop);
 }
-
-/* --- states ---------------------------------------------------------------------------------- */
 
 /* The iteration that "…iterations/NNN/…" names; -1: none. */
 static long iteration_in(const char *path) {
@@ -110,32 +105,29 @@ static const char *lost_state(const struct loopr *l, const json_t *loop, struct 
 }
 
 static void set_state(struct loopr *l, json_t *item, const json_t *loop) {
-    static const char *const map[][2] = {
-        { "pending", "waiting" }, { "running", "running" }, { "paused", "held" },
-        { "complete", "done" },   { "failed", "failed" },   { "invalidated", "invalidated" }
-    };
+    static const char *const pairs[][2] = { { "pending", "waiting" },
+                                            { "running", "running" },
+                                            { "paused", "held" },
+                                            { "complete", "done" },
+                                            { "failed", "failed" },
+                                            { "invalidated", "invalidated" },
+                                            { NULL } };
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     const char *status = ask_text(loop, "status", "");
     const char *lost =
         ask_is_word(status, "complete failed invalidated") ? NULL : lost_state(l, loop, &why);
     if (lost) {
-        state_set(&l->s, item, lost);
-        state_note(&l->s, state_id(item), "%s: %s", lost, strbuf_text(&why));
+        state_set(l->s, item, lost);
+        state_note(l->s, state_id(item), "%s: %s", lost, strbuf_text(&why));
         return;
     }
     if (is_second(loop) && strcmp(status, "rebasing") == 0)
         status = "running";
-    for (size_t i = 0; i < ARRAY_SIZE(map); i++)
-        if (strcmp(map[i][0], status) == 0) {
-            state_set(&l->s, item, map[i][1]);
-            if (strcmp(status, "paused") == 0)
-                state_note(&l->s, state_id(item), "held: it is paused there");
-            return;
-        }
-    state_hold(&l->s, item, "'%s' is not a state that is known", status);
+    if (!state_set_from(l->s, item, status, pairs))
+        state_hold(l->s, item, "'%s' is not a state that is known", status);
+    else if (strcmp(status, "paused") == 0)
+        state_note(l->s, state_id(item), "held: it is paused there");
 }
-
-/* --- one loop -------------------------------------------------------------------------------- */
 
 static void add_part(struct strbuf *out, const char *head, const char *text) {
     if (!*text)
@@ -160,7 +152,7 @@ static void set_prompt(json_t *item, const json_t *loop) {
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         add_part(&prompt, "", ask_text(context, parts[i], ""));
     add_part(&prompt, "Feedback of the iterations so far:\n", ask_text(loop, "progress", ""));
-    json_object_set_new(state_task(item), "prompt", ask_string(strbuf_text(&prompt)));
+    state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
 }
 
 static void set_artifact(const struct loopr *l, json_t *item, const json_t *loop) {
@@ -168,80 +160,64 @@ static void set_artifact(const struct loopr *l, json_t *item, const json_t *loop
     const char *artifact = artifact_of(loop), *parent = ask_text(loop, "parent_loop", NULL);
     if (!artifact || !state_is(item, "waiting running"))
         return;
-    strbuf_printf(&path, "%s/%s%s", l->s.root, l->folder, *l->folder ? "/" : "");
+    strbuf_printf(&path, "%s/%s%s", l->s->root, l->folder, *l->folder ? "/" : "");
     if (ask_text(loop, "triggered_by", NULL) && parent)
         strbuf_printf(&path, "loops/%s/", parent);
     strbuf_puts(&path, artifact);
-    json_object_set_new(state_task(item), "artifact", ask_string(strbuf_text(&path)));
+    state_put(item, "artifact", ask_string(strbuf_text(&path)));
     struct stat st;
     if (stat(strbuf_text(&path), &st) < 0)
-        state_note((struct state *)&l->s, state_id(item), "it waits for the file '%s'",
-                   strbuf_text(&path));
-}
-
-static void keep_members(json_t *item, const json_t *loop) {
-    static const char *const kept[] = { "conversation_id", "max_iterations", "iteration",
-                                        "triggered_by",    "prompt_path",    "input_artifact" };
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-        json_t *value = json_object_get(loop, kept[i]);
-        if (value && !json_is_null(value))
-            state_keep(item, kept[i], json_incref(value));
-    }
+        state_note(l->s, state_id(item), "it waits for the file '%s'", strbuf_text(&path));
 }
 
 static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
-    json_t *item = state_item(&l->s, l->project, id, NULL), *task = state_task(item);
+    json_t *item = state_item(l->s, l->project, id, NULL);
     const char *type = type_of(loop), *check = ask_text(loop, "validation_command", NULL);
     char digits[11] = "";
     double created = state_number(loop, "created_at", 0);
     long iteration = (long)state_number(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
-    state_known(&l->s, loop, members);
+    state_known(l->s, loop, members);
     set_state(l, item, loop);
     set_prompt(item, loop);
     (void)snprintf(digits, sizeof(digits), "%.10s", id);
-    state_created(&l->s, item, created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
+    state_created(l->s, item, created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
     if (ask_is_word(type, "plan spec phase ralph"))
-        json_object_set_new(task, "kind", json_string(type));
+        state_put(item, "kind", json_string(type));
     else
-        state_hold(&l->s, item, "'%s' is not a type that is known", type);
-    json_object_set_new(task, "iteration", json_integer(iteration > 0 ? iteration : 1));
+        state_hold(l->s, item, "'%s' is not a type that is known", type);
+    state_put(item, "iteration", json_integer(iteration > 0 ? iteration : 1));
     if (parent_of(loop))
         state_parent(item, l->project, parent_of(loop), true);
     set_artifact(l, item, loop);
     if (check) {
-        json_object_set_new(task, "checks", json_pack("[[s,s,o]]", "sh", "-c", ask_string(check)));
-        json_object_set_new(task, "until", json_string("validate"));
+        state_put(item, "checks", json_pack("[[s,s,o]]", "sh", "-c", ask_string(check)));
+        state_put(item, "until", json_string("validate"));
     }
-    keep_members(item, loop);
-}
-
-/* --- projects and settings ------------------------------------------------------------------- */
-
-static void join(const struct loopr *l, const char *name, struct strbuf *out) {
-    strbuf_clear(out);
-    strbuf_printf(out, "%s%s%s", l->folder, *l->folder ? "/" : "", name);
+    state_keep_members(
+        item, loop,
+        "conversation_id max_iterations iteration triggered_by prompt_path input_artifact");
 }
 
 static void take_project(struct loopr *l, const char *folder, const char *project) {
-    static const char *const others[] = { ".taskstore/signals.jsonl", ".taskstore/tool_jobs.jsonl",
-                                          ".taskstore/events.jsonl" };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    static const char *const others[] = { "signals", "tool_jobs", "events" };
     struct error err = { 0 };
-    const char *id;
+    const char *id, *slash = *folder ? "/" : "";
     json_t *loop;
+    _cleanup_(strbuf_finish) struct strbuf loops = STRBUF_INIT;
+    strbuf_printf(&loops, "%s%s.taskstore/loops.jsonl", folder, slash);
     l->folder = folder;
     l->project = project;
-    l->loops = json_object();
-    join(l, ".taskstore/loops.jsonl", &path);
-    int r = state_lines(&l->s, strbuf_text(&path), take_line, l, &err);
-    if (r < 0)
-        state_damaged(&l->s, strbuf_text(&path), "%s", err.text);
-    json_object_foreach(l->loops, id, loop) take_loop(l, id, loop);
-    json_decref(l->loops);
+    l->loops = state_own(l->s, json_object());
+    if (state_lines(l->s, strbuf_text(&loops), take_line, l, &err) < 0)
+        state_damaged(l->s, strbuf_text(&loops), "%s", err.text);
+    json_object_foreach(l->loops, id, loop) {
+        take_loop(l, id, loop);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-        join(l, others[i], &path);
-        if (state_mode(&l->s, strbuf_text(&path)))
-            state_note(&l->s, strbuf_text(&path), "it has no work in it, and is not brought over");
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "%s%s.taskstore/%s.jsonl", folder, slash, others[i]);
+        if (state_mode(l->s, "%s", strbuf_text(&path)))
+            state_note(l->s, strbuf_text(&path), "it has no work in it, and is not brought over");
     }
 }
 
@@ -270,17 +246,14 @@ static void read_settings(struct loopr *l, const char *path) {
         { "rate_limit", NULL, "recovery_period_secs", "limiter.recovery_s", -1 },
         { "rate_limit", NULL, "max_concurrent_api_calls", "limiter.max_running", -1 },
     };
-    struct error err = { 0 };
-    json_t *config = state_yaml(&l->s, path, &err);
-    if (!config && err.code != -ENOENT)
-        state_damaged(&l->s, path, "%s", err.text);
+    json_t *config = state_yaml(l->s, NULL, "%s", path);
     for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
         const json_t *section = json_object_get(config, map[i].section);
         if (map[i].under)
             section = json_object_get(section, map[i].under);
         const json_t *value = json_object_get(section, map[i].member);
         if (json_is_number(value) && json_integer_value(value) != map[i].standard)
-            state_setting(&l->s, map[i].key, value);
+            state_setting(l->s, map[i].key, value);
     }
     json_decref(config);
 }
@@ -288,66 +261,61 @@ static void read_settings(struct loopr *l, const char *path) {
 static int set_path(struct loopr *l, const char *project) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
-    const char *given = cmd_value(l->s.im.call, "path");
+    const char *given = cmd_value(l->s->im.call, "path");
     if (!given)
-        state_note(&l->s, project,
+        state_note(l->s, project,
                    "the folder of the repository is not in the state: give --path, or set "
                    "projects.%s.path",
                    project);
     if (given && full_path(given, &path, &err) < 0)
         return cmd_error(&err);
     if (given)
-        json_object_set_new(state_project(&l->s, project), "path", ask_string(strbuf_text(&path)));
+        json_object_set_new(state_project(l->s, project), "path", ask_string(strbuf_text(&path)));
     return CMD_OK;
 }
 
 static int take_all(struct loopr *l) {
-    const char *given = cmd_value(l->s.im.call, "project"), *slash = strrchr(l->s.root, '/');
+    const char *given = cmd_value(l->s->im.call, "project"), *slash = strrchr(l->s->root, '/');
     read_settings(l, "loopr.yml");
     read_settings(l, ".loopr.yml");
-    if (S_ISDIR(state_mode(&l->s, ".taskstore"))) {
+    if (S_ISDIR(state_mode(l->s, ".taskstore"))) {
         const char *name = given ? given : slash + 1;
         take_project(l, "", name);
         return set_path(l, name);
     }
-    json_t *names = state_list(&l->s, "");
+    json_t *names = state_list(l->s, ".");
     size_t found = 0;
     int code = CMD_OK;
     ASK_EACH(name, names) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s/.taskstore", json_string_value(name));
-        if (!S_ISDIR(state_mode(&l->s, strbuf_text(&path))))
+        if (!S_ISDIR(state_mode(l->s, "%s/.taskstore", json_string_value(name))))
             continue;
         found++;
         const char *project = given ? given : json_string_value(name);
-        size_t before = json_object_size(l->s.items);
+        size_t before = json_object_size(l->s->items);
         take_project(l, json_string_value(name), project);
-        if (code == CMD_OK && json_object_size(l->s.items) > before)
+        if (code == CMD_OK && json_object_size(l->s->items) > before)
             code = set_path(l, project);
     }
     json_decref(names);
     if (found == 0)
-        return cmd_usage_error(l->s.im.call->cmd, "there is no .taskstore in '%s'",
-                               l->s.im.call->args[0]);
+        return cmd_usage_error(l->s->im.call->cmd, "there is no .taskstore in '%s'",
+                               l->s->im.call->args[0]);
     return code;
 }
 
-static void loopr_finish(struct loopr *l) {
-    state_finish(&l->s);
-}
-
 static int loopr_run(const struct cmd_call *call) {
-    _cleanup_(loopr_finish) struct loopr l = { 0 };
-    int code = state_open(&l.s, call, false);
+    _cleanup_(state_finish) struct state s = { 0 };
+    struct loopr l = { .s = &s };
+    int code = state_open(&s, call, false);
     if (code == CMD_OK)
         code = take_all(&l);
     if (code != CMD_OK)
         return code;
     state_note(
-        &l.s, call->args[0],
+        &s, call->args[0],
         "taskstore.db, worktrees and conversations are not brought over; the limit of "
         "iterations is kept as meta.import.max_iterations, retry.unfinished.max sets one for all");
-    return state_send(&l.s);
+    return state_send(&s);
 }
 
 static const struct cmd_option options[] = {

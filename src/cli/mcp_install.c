@@ -2,7 +2,8 @@
  *
  * JSON files are changed in one member, and stay as they are in every other byte, comments included (jsonc.h).
  * The TOML file of Codex gets a table at its end, where a table may always stand; one that has the name already
- * in another form is left to its owner. Files are replaced whole or not at all. */
+ * in another form is left to its owner. Files are replaced atomically. A file that cannot be parsed is left alone, and
+ * what to add manually is shown instead. */
 #include "cli/mcp_install.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include "agent/agent.h"
 #include "cli/ask.h"
 #include "cli/daemon.h"
-#include "cli/full_path.h"
 #include "cli/jsonc.h"
 #include "os/files.h"
 
@@ -32,8 +32,6 @@ static bool find_agent(const char *name, struct agent *ret) {
     *ret = (struct agent){ name, adapter ? agent_mcp(adapter) : NULL };
     return ret->mcp != NULL;
 }
-
-/* --- where ----------------------------------------------------------------------------------- */
 
 static int find_usual_file(const struct agent *agent, bool project, struct strbuf *out,
                            struct error *err) {
@@ -93,8 +91,6 @@ static int make_folder(const char *path, struct error *err) {
     return 0;
 }
 
-/* --- what ------------------------------------------------------------------------------------ */
-
 /* What the server needs to find the same daemon, if that is not the usual one. */
 static json_t *make_environment(void) {
     const char *home = cmd_env("SLUICE_HOME");
@@ -150,12 +146,10 @@ static void print_toml(struct strbuf *out, const char *program) {
     json_decref(variables);
 }
 
-/* --- the change ------------------------------------------------------------------------------ */
-
 struct change {
     struct strbuf file;       /* its path */
-    struct strbuf old, added; /* what goes and what comes, for people; old "": nothing */
-    struct strbuf text;       /* the whole file afterwards; "": it stays as it is */
+    struct strbuf old, added; /* what is removed and added, for users; old "": nothing */
+    struct strbuf text;       /* the complete file afterwards; "": it stays as it is */
     bool already;
 };
 
@@ -194,26 +188,19 @@ static int change_json(const struct agent *agent, const char *program, const str
     return r < 0 ? error_prefix(err, "'%s'", strbuf_text(&change->file)) : 0;
 }
 
-/* Does a line say it, in whatever form? Blanks and quotes of a name mean nothing. */
-static bool is_toml_entry(const char *line, size_t size) {
+/* Does a line name it, in any form? Blanks and quotes of a name mean nothing. */
+static bool has_toml_entry(const char *text) {
     static const char *const forms[] = { "[mcp_servers.sluice]", "[mcp_servers.sluice.",
                                          "[mcp_servers]", "mcp_servers" };
-    _cleanup_(strbuf_finish) struct strbuf plain = STRBUF_INIT;
-    for (size_t i = 0; i < size; i++)
-        if (!strchr(" \t\"'", line[i]))
-            strbuf_putc(&plain, line[i]);
-    for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-        if (strncmp(strbuf_text(&plain), forms[i], strlen(forms[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool has_toml_entry(const char *text) {
     while (*text) {
-        size_t size = strcspn(text, "\n");
-        if (is_toml_entry(text, size))
-            return true;
-        text += size + (text[size] == '\n');
+        _cleanup_(strbuf_finish) struct strbuf plain = STRBUF_INIT;
+        for (; *text && *text != '\n'; text++)
+            if (!strchr(" \t\"'", *text))
+                strbuf_putc(&plain, *text);
+        for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+            if (strncmp(strbuf_text(&plain), forms[i], strlen(forms[i])) == 0)
+                return true;
+        text += *text == '\n';
     }
     return false;
 }
@@ -233,8 +220,6 @@ static int change_toml(const char *program, const struct strbuf *before, struct 
     return 0;
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
-
 static void print_lines(struct strbuf *out, char mark, const char *text) {
     while (*text) {
         size_t size = strcspn(text, "\n");
@@ -246,9 +231,9 @@ static void print_lines(struct strbuf *out, char mark, const char *text) {
     }
 }
 
-static void tell(const struct mcp_install *what, const struct change *change, bool written) {
+static void print_change(const struct cmd_call *call, const struct change *change, bool written) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (what->json) {
+    if (call->json) {
         (void)ask_print_json(json_pack(
             "{s:o, s:b, s:b, s:o}", "file", ask_string(strbuf_text(&change->file)), "already",
             change->already, "written", written, "adds", ask_string(strbuf_text(&change->added))));
@@ -263,42 +248,42 @@ static void tell(const struct mcp_install *what, const struct change *change, bo
     output_rest(&out);
 }
 
-static int by_hand(const struct change *change, const struct error *err) {
-    cmd_warn("%s: nothing was changed; add this by hand:\n%s", err->text,
-             strbuf_text(&change->added));
-    return CMD_FAILED;
-}
-
-static int install(const struct agent *agent, const struct mcp_install *what,
-                   struct change *change) {
-    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, program = STRBUF_INIT;
+int mcp_install_run(const struct cmd_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT, before = STRBUF_INIT,
+                                           program = STRBUF_INIT;
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct agent agent;
     struct error err = { 0 };
-    int r = find_file(agent, what->project, &change->file, &err);
+    const char *name = cmd_value(call, "agent");
+    agent_names(AGENT_LIST_MCP, ", ", &known);
+    if (!name)
+        return cmd_usage_error(call->cmd, "'install' needs --agent: %s", strbuf_text(&known));
+    if (!find_agent(name, &agent))
+        return cmd_usage_error(call->cmd, "option '--agent': expected %s, got '%s'",
+                               strbuf_text(&known), name);
+    int r = find_file(&agent, cmd_has(call, "project"), &change.file, &err);
     if (r >= 0)
         r = daemon_find_program("sluice", &program, &err);
     if (r >= 0)
-        r = read_file(strbuf_text(&change->file), &before, &err);
+        r = read_file(strbuf_text(&change.file), &before, &err);
     if (r < 0)
         return cmd_error(&err);
-    r = agent->mcp->member ? change_json(agent, strbuf_text(&program), &before, change, &err)
-                           : change_toml(strbuf_text(&program), &before, change, &err);
-    if (r < 0)
-        return by_hand(change, &err);
-    bool write = what->write && !change->already;
+    r = agent.mcp->member ? change_json(&agent, strbuf_text(&program), &before, &change, &err)
+                          : change_toml(strbuf_text(&program), &before, &change, &err);
+    if (r < 0) {
+        cmd_warn("%s: nothing was changed; add this by hand:\n%s", err.text,
+                 strbuf_text(&change.added));
+        return CMD_FAILED;
+    }
+    bool write = cmd_has(call, "yes") && !change.already;
     if (write)
-        r = make_folder(strbuf_text(&change->file), &err);
+        r = make_folder(strbuf_text(&change.file), &err);
     if (r >= 0 && write)
-        r = file_write(strbuf_text(&change->file), change->text.text, change->text.length, &err);
+        r = file_write(strbuf_text(&change.file), change.text.text, change.text.length, &err);
     if (r < 0)
         return cmd_error(&err);
-    tell(what, change, write);
+    print_change(call, &change, write);
     return CMD_OK;
-}
-
-int mcp_install_run(const struct mcp_install *what) {
-    _cleanup_(change_finish) struct change change = { 0 };
-    struct agent agent;
-    return find_agent(what->agent, &agent) ? install(&agent, what, &change) : -1;
 }
 
 int mcp_install_is_done(const char *name) {

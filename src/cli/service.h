@@ -1,17 +1,16 @@
-/* service.h: the systemd user unit of this home: its name, its file and its text, and what the manager says of it.
+/* service.h: the systemd user unit of this home: its name and file, and its state.
  *
  * One home has one unit: sluice.service without SLUICE_HOME, else sluice-HASH.service. The unit names the `sluiced` beside
  * this program, so it works from an installation and from a build tree.
  *
  * The unit has those variables of the environment that say where things are (PATH, locale, folders), and no others: a
- * unit file is readable, and an API key must not be in it. More can be set in `environment_file`, which is the user's own. */
+ * unit file is readable, and an API key must not be in it. The user sets more in `environment_file`. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "base/strbuf.h"
 #include "os/home.h"
 
 struct service_unit {
@@ -25,14 +24,6 @@ struct service_unit {
 int service_unit_find(const struct home *home, struct service_unit *ret_unit, struct error *err);
 void service_unit_finish(
     struct service_unit *unit); /* safe on a zeroed one; usable with _cleanup_ */
-
-/* The text of the unit file. `version`: of systemd; newer ones wait longer after each failure. */
-int service_unit_print(const struct service_unit *unit, const struct home *home, int version,
-                       struct strbuf *out, struct error *err);
-/* The variables that the unit takes from the environment; NULL at the end. */
-extern const char *const service_unit_variables[];
-
-/* --- the manager ------------------------------------------------------------------------------- */
 
 /* Can the manager be reached? *ret_version: of systemd. -ENOTSUP: there is none, with a message. */
 int service_manager_find(int *ret_version, struct error *err);
@@ -49,8 +40,3 @@ struct service_state {
     long restarts;   /* after failures, since it was started */
 };
 int service_manager_look(const char *unit, struct service_state *ret_state, struct error *err);
-
-/* Does the manager of this user start at boot, and stay after logout? */
-bool service_linger_is_on(const char *user);
-/* Turns it on; refused where this needs more rights. */
-int service_linger_enable(const char *user, struct error *err);

@@ -1,12 +1,13 @@
-/* submit.h: from the words of `add` and `run` to what the daemon is asked for.
+/* submit.h: new tasks: what `add` and `run` send, and warnings about their agents.
  *
  * The options of one task are in the table of members (taskfile/task_members.inc), from which both commands include
- * theirs. Whether names exist, the daemon says. */
+ * theirs. The daemon checks names. */
 #pragma once
 
 #include <jansson.h>
 
 #include "base/error.h"
+#include "cli/ask.h"
 #include "cli/cmd.h"
 
 /* What the options of a whole batch are called there: ask_take_options. */
@@ -18,3 +19,8 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
 /* The option of a single task that was given, or NULL: they do not go with a file of tasks. `but`: one that
  * does; or NULL. */
 const char *submit_task_option(const struct cmd_call *call, const char *but);
+
+/* The agents that these tasks name: an object of names, each with the sandbox of the first task that names it, or null. */
+json_t *agent_warning_names(const json_t *tasks);
+/* Warns once for each. Takes `names`. */
+void agent_warning_print(struct ask *ask, json_t *names);

@@ -1,16 +1,39 @@
-/* task_verbs.c: the commands that do one thing to some tasks: ids in, one line per task out.
+/* task_verbs.c: commands that change tasks: ids in, one line per task out.
  *
- * With --all the tasks are first listed and then named in pieces. Between the two some may have
- * changed, and a piece with one such task is refused as a whole; so a refused piece is cut in two
- * until the task stands alone, which is then left out. Nobody asked for it by name. */
-#include "cli/task_verb.h"
-
+ * A plain verb is a row of the table at VERB: which request to send and what to print of each task. The daemon does all
+ * of them or none. With --all the tasks are first listed and then sent in batches. Between the two some may have changed,
+ * and a batch with one such task is refused; so a refused batch is cut in two until that task stands alone, which is then
+ * left out.
+ *
+ * Printed, one line per task:   web-3 canceled        web-4 is canceled already
+ *                               web-5 retried: ready  (a state that the verb does not imply) */
+#include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/time_ms.h"
 #include "cli/ask.h"
+#include "cli/formula_find.h"
+#include "cli/print_task.h"
+#include "cli/submit.h"
 #include "os/clock.h"
 #include "os/moment.h"
+
+struct task_verb {
+    const char *op;      /* last part of the path: POST /v1/tasks/OP */
+    const char *did;     /* what is said behind the id: "canceled" */
+    const char *pending; /* said of a task that lives on for a moment; NULL: none does */
+    const char *already; /* said instead of "is STATE already"; or NULL */
+    /* For --all: the states meant by it, and those that --state may name; NULL: no --all. Both are
+     * lists with commas. */
+    const char *all, *may;
+    time_ms timeout; /* for the answer; 0: as usual */
+};
+
+#define MERGE_TIMEOUT                                                                              \
+    HOURS(24) /* for an answer that waits for a merge, with the checks of its task */
 
 #define PIECE        500     /* tasks in one question */
 #define LIST_MOST    2000000 /* more than a queue can hold */
@@ -140,7 +163,7 @@ static int do_named(const struct cmd_call *call, struct work *w) {
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-static void print_line(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
+static void print_changed(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
     const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
     const char *note = ask_text(item, "note", NULL);
     if (ask_is(item, "result", "deferred"))
@@ -171,31 +194,39 @@ static void print_done(const struct cmd_call *call, const struct work *w) {
     ASK_EACH(item, w->done) {
         if (call->json)
             break;
-        print_line(w->verb, item, &out);
+        print_changed(w->verb, item, &out);
         output_some(&out);
     }
     output_rest(&out);
 }
 
-/* Which tasks? Exactly one of IDs and --all; the filters belong to --all. */
-static int check_call(const struct cmd_call *call, const struct task_verb *verb) {
-    bool all = verb->all && cmd_has(call, "all");
+/* Exactly one of IDs and --all. */
+static int check_ids(const struct cmd_call *call, bool has_all) {
+    bool all = has_all && cmd_has(call, "all");
     if (all && call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'--all' and '%s' exclude each other", call->args[0]);
-    if (!all && call->arg_count == 0 && verb->all)
+    if (has_all && !all && call->arg_count == 0)
         return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all",
                                cmd_name(call->cmd));
-    static const char *const filters[] = { "project", "group", "state" };
-    for (size_t i = 0; verb->all && !all && i < ARRAY_SIZE(filters); i++)
-        if (cmd_has(call, filters[i]) && (!verb->alone || strcmp(filters[i], verb->alone) != 0))
-            return cmd_usage_error(call->cmd, "option '--%s' needs --all", filters[i]);
     for (size_t i = 0; i < call->arg_count; i++)
         if (!*call->args[i])
             return cmd_usage_error(call->cmd, "an ID is empty");
     return CMD_OK;
 }
 
-int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, json_t *body) {
+/* The filters belong to --all. */
+static int check_call(const struct cmd_call *call, const struct task_verb *verb) {
+    static const char *const filters[] = { "project", "group", "state" };
+    bool named = verb->all && !cmd_has(call, "all");
+    int code = check_ids(call, verb->all);
+    for (size_t i = 0; code == CMD_OK && named && i < ARRAY_SIZE(filters); i++)
+        if (cmd_has(call, filters[i]))
+            return cmd_usage_error(call->cmd, "option '--%s' needs --all", filters[i]);
+    return code;
+}
+
+/* `body`: members of the request besides "tasks", or NULL; taken. */
+static int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, json_t *body) {
     _cleanup_(work_finish) struct work w = {
         .verb = verb,
         .extra = body ? body : json_object(),
@@ -305,11 +336,11 @@ static const struct cmd_option hold_options[] = {
                                     .data = &(const struct task_verb){ __VA_ARGS__ } };
 
 VERB(again, NULL, plain_run, 1, .op = "again", .did = "again")
-VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = TASK_VERB_MERGE_TIMEOUT)
+VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = MERGE_TIMEOUT)
 VERB(cancel, cancel_options, plain_run, 0, .op = "cancel", .did = "canceled", .pending = "is being stopped",
      .all = "waiting,ready,starting,running,held", .may = "draft,waiting,ready,starting,running,held")
 VERB(clear, all_options, plain_run, 0, .op = "clear", .did = "cleared", .all = "waiting,ready,held", .may = "waiting,ready,held")
-VERB(close, reason_options, plain_run, 1, .op = "close", .did = "closed", .timeout = TASK_VERB_MERGE_TIMEOUT)
+VERB(close, reason_options, plain_run, 1, .op = "close", .did = "closed", .timeout = MERGE_TIMEOUT)
 VERB(delete, all_options, plain_run, 0, .op = "delete", .did = "deleted",
      .all = "done,failed,canceled,invalidated", .may = "draft,done,failed,canceled,invalidated")
 VERB(demote, priority_options, priority_run, 1, .op = "priority", .did = "demoted", .already = "is at the back already")
@@ -319,3 +350,472 @@ VERB(reject, reason_options, plain_run, 1, .op = "reject", .did = "rejected")
 VERB(release, release_options, plain_run, 0, .op = "release", .did = "released", .all = "held", .may = "held")
 VERB(retry, retry_options, retry_run, 0, .op = "retry", .did = "retried", .all = "failed", .may = "failed,canceled")
 /* clang-format on */
+
+/* "web-17 merged into 'main' at 1f0c1e0a8c6c" */
+static void print_merged(struct strbuf *out, const json_t *task) {
+    const char *result = ask_text(task, "result", "?");
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    strbuf_printf(&line, "%s ", ask_text(task, "id", "?"));
+    if (strcmp(result, "already") == 0 || strcmp(result, "empty") == 0)
+        strbuf_puts(&line,
+                    strcmp(result, "empty") == 0 ? "has no changes: " : "is merged already: ");
+    else if (strcmp(result, "failed") == 0 || strcmp(result, "conflict") == 0)
+        strbuf_puts(&line, "is not merged: ");
+    strbuf_puts(&line, ask_text(task, "message", result));
+    print_line(out, strbuf_text(&line), 0);
+    strbuf_putc(out, '\n');
+}
+
+static int cmd_merge_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int code = ask_open(&ask, ASK_START);
+    if (code != CMD_OK)
+        return code;
+    client_set_timeout(ask.client, MERGE_TIMEOUT);
+    json_t *body = json_object(), *tasks = json_array();
+    for (size_t i = 0; i < call->arg_count; i++)
+        json_array_append_new(tasks, ask_string(call->args[i]));
+    json_object_set_new(body, "tasks", tasks);
+    ask_take_members(call, body);
+    code = ask_post(&ask, body, "/v1/tasks/merge");
+    if (code != CMD_OK)
+        return code;
+    ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
+        const char *result = ask_text(task, "result", "");
+        if (strcmp(result, "conflict") == 0)
+            code = CMD_REFUSED;
+        else if (strcmp(result, "failed") == 0 && code == CMD_OK)
+            code = CMD_FAILED;
+        if (!call->json)
+            print_merged(&out, task);
+    }
+    if (call->json)
+        (void)ask_print(&ask);
+    output_rest(&out);
+    return code;
+}
+
+static const struct cmd_option merge_options[] = {
+    { "into", 0, "BRANCH", "merge into this branch instead of the one that the task came from",
+      "into" },
+    { "dry-run", 'n', NULL, "change nothing; say whether there would be conflicts", "dry_run" },
+    { "no-checks", 0, NULL, "do not run the checks of the task again after a rebase", "no_checks" },
+    { NULL },
+};
+
+const struct cmd cmd_merge = { "merge", .options = merge_options, .min_args = 1,
+                               .max_args = CMD_ANY_ARGS, .run = cmd_merge_run };
+
+static bool has_id(const json_t *list, const char *id) {
+    ASK_EACH(item, list) {
+        if (strcmp(json_string_value(item) ? json_string_value(item) : "", id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static json_t *named_tasks(const struct cmd_call *call) {
+    json_t *list = json_array();
+    for (size_t i = 1; i < call->arg_count; i++)
+        if (!has_id(list, call->args[i]))
+            json_array_append_new(list, ask_string(call->args[i]));
+    return list;
+}
+
+/* What it depends on now, with or without those that are named. */
+static int read_and_change(const struct cmd_call *call, struct ask *ask, json_t **list) {
+    json_t *names = *list, *result = json_array();
+    int code = ask_open_named(ask, call, "/v1/tasks/", "");
+    ASK_EACH(item, code == CMD_OK ? json_object_get(ask->answer, "depends_on") : NULL) {
+        if (json_is_string(item) && !has_id(names, json_string_value(item)))
+            json_array_append(result, item);
+    }
+    if (cmd_has(call, "add"))
+        json_array_extend(result, names);
+    json_decref(names);
+    *list = result;
+    return code;
+}
+
+static int check_depend(const struct cmd_call *call) {
+    bool none = cmd_has(call, "none"), change = cmd_has(call, "add") || cmd_has(call, "drop");
+    if (cmd_has(call, "add") && cmd_has(call, "drop"))
+        return cmd_usage_error(call->cmd, "'--add' and '--drop' cannot be used together");
+    if (none && (change || call->arg_count > 1))
+        return cmd_usage_error(call->cmd, "'--none' takes only the task");
+    if (!none && call->arg_count < 2)
+        return cmd_usage_error(call->cmd, "name the tasks it depends on, or use '--none'");
+    for (size_t i = 0; i < call->arg_count; i++) {
+        int code = ask_name(call, call->args[i]);
+        if (code != CMD_OK)
+            return code;
+    }
+    return CMD_OK;
+}
+
+static void print_depends(const json_t *task, const json_t *list) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    size_t i;
+    json_t *item;
+    sanitize_line(ask_text(task, "id", "?"), &out);
+    strbuf_puts(&out, json_array_size(list) > 0 ? " depends on " : " depends on nothing");
+    json_array_foreach(list, i, item) {
+        strbuf_puts(&out, i ? ", " : "");
+        sanitize_line(json_string_value(item), &out);
+    }
+    strbuf_printf(&out, ": %s\n", ask_text(task, "state", "?"));
+    output_rest(&out);
+}
+
+static int cmd_depend_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = check_depend(call);
+    if (code != CMD_OK)
+        return code;
+    json_t *list = named_tasks(call);
+    bool change = cmd_has(call, "add") || cmd_has(call, "drop");
+    code = change ? read_and_change(call, &ask, &list) : ask_open(&ask, ASK_START);
+    if (code == CMD_OK)
+        code = ask_post(
+            &ask, json_pack("{s:o,s:O}", "task", ask_string(call->args[0]), "depends_on", list),
+            "/v1/tasks/depends");
+    if (code == CMD_OK && call->json)
+        code = ask_print(&ask);
+    else if (code == CMD_OK)
+        print_depends(json_array_get(json_object_get(ask.answer, "tasks"), 0), list);
+    json_decref(list);
+    return code;
+}
+
+static const struct cmd_option depend_options[] = {
+    { "add", 0, NULL, "keep what it depends on now, and add these" },
+    { "drop", 0, NULL, "keep what it depends on now, except these" },
+    { "none", 0, NULL, "it depends on nothing" },
+    { NULL },
+};
+
+const struct cmd cmd_depend = { "depend", .options = depend_options, .min_args = 1,
+                                .max_args = CMD_ANY_ARGS, .run = cmd_depend_run };
+
+static const struct task_verb sling_verb = {
+    .op = "sling",
+    .did = "slung",
+    .all = "draft",
+    .may = "draft",
+};
+
+/* "web-17", "17", "#17". */
+static bool looks_like_id(const char *word) {
+    size_t length = strlen(word), digits = 0;
+    while (digits < length && isdigit((unsigned char)word[length - digits - 1]))
+        digits++;
+    return digits > 0 && (digits == length || word[length - digits - 1] == '-');
+}
+
+/* 1: the last argument is a project; 0: it is not; <0: exit code, negative. */
+static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
+    const char *last = call->arg_count > 1 ? call->args[call->arg_count - 1] : NULL;
+    if (!last || !*last || looks_like_id(last) || cmd_has(call, "project"))
+        return 0;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/projects/", last, "");
+    int r = ask_try_get(ask, strbuf_text(&path));
+    return r == 0 ? 1 : r == ENOENT && ask_was_answered(ask) ? 0 : -ask_failed(ask);
+}
+
+/* --- what is asked for ----------------------------------------------------------------------- */
+
+/* What --meta, --var and --on say, kept with the tasks. */
+static int take_meta(const struct cmd_call *call, json_t *body) {
+    json_t *meta = json_object(), *vars = json_object();
+    const char *pair;
+    int code = CMD_OK;
+    for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "meta", n)); n++)
+        code = ask_add_pair(call, pair, meta);
+    for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "var", n)); n++)
+        code = ask_add_pair(call, pair, vars);
+    if (json_object_size(vars) > 0)
+        json_object_set(meta, "vars", vars);
+    if (cmd_has(call, "on"))
+        json_object_set_new(meta, "formula", ask_string(cmd_value(call, "on")));
+    if (json_object_size(meta) > 0)
+        json_object_set(body, "meta", meta);
+    json_decref(vars);
+    json_decref(meta);
+    return code;
+}
+
+static int check_sling(const struct cmd_call *call) {
+    bool all = cmd_has(call, "all");
+    int code = check_ids(call, true);
+    static const char *const alone[] = { "on", "owned", "no-group", "dry-run" };
+    for (size_t i = 0; code == CMD_OK && all && i < ARRAY_SIZE(alone); i++)
+        if (cmd_has(call, alone[i]))
+            return cmd_usage_error(call->cmd, "option '--%s' does not go with --all", alone[i]);
+    if (code == CMD_OK && cmd_has(call, "account") && cmd_has(call, "limiter"))
+        return cmd_usage_error(call->cmd, "'--account' and '--limiter' are the same");
+    return code;
+}
+
+/* --- what came back -------------------------------------------------------------------------- */
+
+/* One call of `sling`: its request, and what the answers have said so far. */
+struct sling {
+    const struct cmd_call *call;
+    struct ask ask;
+    json_t *body; /* of the request, without tasks; borrowed */
+    json_t *tasks, *group, *warning;
+    bool dry;
+};
+
+static void sling_finish(struct sling *s) {
+    ask_finish(&s->ask);
+    json_decref(s->tasks);
+    json_decref(s->group);
+    json_decref(s->warning);
+}
+
+static void replace_text(json_t **text, json_t *value) {
+    if (!json_is_string(value))
+        return;
+    json_decref(*text);
+    *text = json_incref(value);
+}
+
+/* `body` is taken. 0, or the errno of the refusal. */
+static int send_sling(struct sling *s, json_t *body) {
+    int r = ask_try_post(&s->ask, body, "/v1/tasks/sling");
+    if (r == 0) {
+        json_array_extend(s->tasks, json_object_get(s->ask.answer, "tasks"));
+        replace_text(&s->group, json_object_get(s->ask.answer, "group"));
+        replace_text(&s->warning, json_object_get(s->ask.answer, "warning"));
+    }
+    return r;
+}
+
+static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
+    const char *result = ask_text(task, "result", "slung"), *group = ask_text(task, "group", NULL);
+    if (strcmp(result, "skipped") == 0)
+        return;
+    if (json_object_get(task, "moved_from")) {
+        sanitize_line(ask_text(task, "moved_from", "?"), out);
+        strbuf_puts(out, " moved: ");
+    }
+    sanitize_line(ask_text(task, "id", "?"), out);
+    if (strcmp(result, "already") == 0) {
+        strbuf_printf(out, " is %s already\n", ask_text(task, "state", "?"));
+        return;
+    }
+    if (strcmp(result, "deferred") == 0) {
+        strbuf_puts(out, dry ? " would be deferred\n" : " deferred\n");
+        return;
+    }
+    strbuf_puts(out, dry ? " would be slung" : " slung: ");
+    strbuf_puts(out, dry ? "" : ask_text(task, "state", "?"));
+    if (group) {
+        strbuf_puts(out, ", in ");
+        sanitize_line(group, out);
+    }
+    strbuf_putc(out, '\n');
+}
+
+/* Nothing was slung because all of it was skipped: a guard has refused it. Or some of it was deferred. */
+static int print_all_slung(const struct sling *s) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    size_t i, skipped = 0, deferred = 0;
+    json_t *task;
+    json_array_foreach(s->tasks, i, task) {
+        if (ask_is(task, "result", "skipped")) {
+            skipped++;
+            cmd_warn("%s skipped: %s", ask_text(task, "id", "?"), ask_text(task, "why", "?"));
+        }
+        deferred += ask_is(task, "result", "deferred");
+        if (!s->call->json)
+            print_slung(s->dry, task, &out);
+    }
+    if (s->call->json) {
+        (void)ask_print_json(json_pack("{s:O, s:O, s:b, s:I, s:O}", "tasks", s->tasks, "group",
+                                       s->group, "dry_run", s->dry, "deferred",
+                                       (json_int_t)deferred, "warning", s->warning));
+    } else if (i == 0) {
+        strbuf_puts(&out, "nothing to sling\n");
+    }
+    output_rest(&out);
+    if (json_is_string(s->warning))
+        cmd_warn("%s", json_string_value(s->warning));
+    return deferred > 0 || (skipped > 0 && skipped == i) ? CMD_REFUSED : CMD_OK;
+}
+
+/* The steps of one task, as the body of POST /v1/tasks. */
+static int expand_for(const struct sling *s, const json_t *task, struct formula **ret_formula,
+                      json_t **ret_body) {
+    const char *id = ask_text(task, "id", "");
+    const char *project = ask_text(s->body, "project", ask_text(task, "project", ""));
+    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    _cleanup_(formula_values_finish) struct formula_values values = { 0 };
+    struct error err = { 0 };
+    formula_values_offer(&values, "task", id);
+    formula_values_offer(&values, "project", project);
+    formula_values_offer(&values, "title", ask_text(task, "title", ""));
+    formula_values_offer(&values, "prompt", ask_text(json_object_get(task, "spec"), "prompt", ""));
+    int code = formula_values_take(s->call, &values);
+    if (code != CMD_OK)
+        return code;
+    int r = formula_places_find(project, &places, &err);
+    if (r >= 0)
+        r = formula_find(&places, cmd_value(s->call, "on"), ret_formula, &err);
+    if (r >= 0)
+        r = formula_expand(*ret_formula, values.items, values.count, ret_body, &err);
+    return r < 0 ? cmd_error(&err) : CMD_OK;
+}
+
+/* The steps of all of them come with the request that slings the tasks: all of it happens or nothing. */
+static int sling_on_formula(struct sling *s, json_t *tasks) {
+    _cleanup_(formula_freep) struct formula *formula = NULL;
+    json_t *work = json_array();
+    int code = CMD_OK;
+    ASK_EACH(id, tasks) {
+        json_t *steps = NULL;
+        if (ask_try_task(&s->ask, json_string_value(id)) != 0)
+            code = ask_failed(&s->ask);
+        else if (ask_is(s->ask.answer, "state", "draft")) { /* others have no work to replace */
+            formula_freep(&formula);
+            formula = NULL;
+            code = expand_for(s, s->ask.answer, &formula, &steps);
+            if (code == CMD_OK)
+                json_array_append_new(work, json_pack("{s:O, s:s, s:O}", "task", id, "formula",
+                                                      formula_name(formula), "steps",
+                                                      json_object_get(steps, "tasks")));
+        }
+        json_decref(steps);
+        if (code != CMD_OK)
+            break;
+    }
+    json_t *body = json_deep_copy(s->body);
+    if (json_array_size(work) > 0)
+        json_object_set(body, "work", work);
+    json_object_set(body, "tasks", tasks);
+    json_decref(work);
+    if (code != CMD_OK) {
+        json_decref(body);
+        return code;
+    }
+    if (send_sling(s, body) == 0)
+        return CMD_OK;
+    if (formula && s->ask.index >= 0 && strncmp(s->ask.err.text, "step ", 5) == 0)
+        formula_locate(formula, (size_t)s->ask.index, &s->ask.err);
+    return ask_failed(&s->ask);
+}
+
+/* --- agents ---------------------------------------------------------------------------------- */
+
+#define LOOKED_AT 20 /* tasks that are asked for their agent */
+
+/* The agent that was named, or those of the tasks that were slung. */
+static void warn_of_agents(const struct cmd_call *call, struct ask *ask, const json_t *slung) {
+    json_t *tasks = json_array(), *task;
+    size_t i;
+    if (cmd_has(call, "agent"))
+        json_array_append_new(tasks,
+                              json_pack("{s:o}", "agent", ask_string(cmd_value(call, "agent"))));
+    json_array_foreach(slung, i, task) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        if (cmd_has(call, "agent") || i >= LOOKED_AT)
+            break;
+        ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "");
+        if (strcmp(ask_text(task, "result", "slung"), "slung") == 0
+            && ask_try_get(ask, strbuf_text(&path)) == 0)
+            json_array_append(tasks, ask->answer);
+    }
+    agent_warning_print(ask, agent_warning_names(tasks));
+    json_decref(tasks);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static int sling_named(const struct cmd_call *call, json_t *body) {
+    _cleanup_(sling_finish) struct sling s = { .call = call,
+                                               .body = body,
+                                               .tasks = json_array(),
+                                               .group = json_null(),
+                                               .warning = json_null(),
+                                               .dry = cmd_has(call, "dry-run") };
+    int code = ask_open(&s.ask, ASK_START);
+    int ends = code == CMD_OK ? ends_in_project(call, &s.ask) : -code;
+    if (ends < 0)
+        return -ends;
+    size_t count = call->arg_count - (size_t)ends;
+    const char *project = ends ? call->args[count] : cmd_value(call, "project");
+    if (project)
+        json_object_set_new(body, "project", ask_string(project));
+    if (cmd_has(call, "group"))
+        json_object_set_new(body, "group", ask_string(cmd_value(call, "group")));
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(tasks, ask_string(call->args[i]));
+    if (cmd_has(call, "on")) {
+        code = sling_on_formula(&s, tasks);
+    } else {
+        json_t *request = json_deep_copy(body);
+        json_object_set_new(request, "partial", json_true());
+        json_object_set(request, "tasks", tasks);
+        code = send_sling(&s, request) == 0 ? CMD_OK : ask_refused(call, &s.ask);
+    }
+    json_decref(tasks);
+    if (code != CMD_OK)
+        return code;
+    code = print_all_slung(&s);
+    if (!s.dry)
+        warn_of_agents(call, &s.ask, s.tasks);
+    return code;
+}
+
+static int cmd_sling_run(const struct cmd_call *call) {
+    int code = check_sling(call);
+    if (code != CMD_OK)
+        return code;
+    json_t *body = json_object();
+    ask_take_members(call, body);
+    code = take_meta(call, body);
+    if (code == CMD_OK && cmd_has(call, "all")) {
+        json_object_set_new(body, "no_group", json_true()); /* they come in pieces */
+        json_object_set_new(body, "partial", json_true());
+        if (cmd_has(call, "project"))
+            json_object_set_new(body, "project", ask_string(cmd_value(call, "project")));
+        _cleanup_(ask_finish) struct ask ask = { 0 };
+        code = task_verb_run(call, &sling_verb, body);
+        if (code == CMD_OK && cmd_has(call, "agent") && ask_open(&ask, ASK_TRY) == CMD_OK)
+            warn_of_agents(call, &ask, NULL);
+        return code;
+    }
+    if (code == CMD_OK)
+        code = sling_named(call, body);
+    json_decref(body);
+    return code;
+}
+
+static const struct cmd_option sling_options[] = {
+    { "on", 0, "FORMULA", "let the steps of this formula do the work of each task" },
+    FORMULA_VAR_OPTION,
+    { "force", 'f', NULL, "although a guard says no: another project, another group, at work",
+      "force" },
+    { "dry-run", 'n', NULL, "only say what would be slung", "dry_run" },
+    { "group", 'g', "GROUP", "the group that follows them; with --all: only drafts of it" },
+    { "owned", 'o', NULL, "the group that is made is closed by hand only", "owned" },
+    { "no-group", 0, NULL, "make no group for them", "no_group" },
+    { "agent", 0, "NAME", "who runs them, instead of the agent they name", "agent" },
+    { "account", 0, "NAME", "the provider account they use; the same as --limiter", "limiter" },
+    { "limiter", 0, "NAME", "the provider account they use", "limiter" },
+    { "merge", 'm', "none|local|direct|mr", "what is done with their good work", "merge" },
+    { "base-branch", 'b', "BRANCH", "the branch they start from", "base_branch" },
+    { "no-merge", 0, NULL, "leave their work on its branch; the same as --merge none", "no_merge" },
+    { "args", 0, "TEXT", "put this behind the prompt of each", "args" },
+    { "meta", 0, "KEY=VALUE", "anything to keep with them; repeatable" },
+    { "all", 'a', NULL, "every draft, instead of IDs; makes no group" },
+    { "project", 'p', "PROJECT", "the project they are for; with --all only its drafts" },
+    { NULL },
+};
+
+const struct cmd cmd_sling = { "sling", .options = sling_options, .max_args = CMD_ANY_ARGS,
+                               .run = cmd_sling_run };

@@ -1,0 +1,375 @@
+/* cmd_daemon.c: commands that control the daemon: up, down, tick, notify, dash.
+ *
+ * Runs go on without a daemon: every run has a shim of its own, and the next daemon finds it again. `down --wait` waits
+ * for those runs by their locks, which each shim holds until it exits. Nothing new starts once the daemon has ended, so
+ * the last free lock means that all runs are over. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/daemon.h"
+#include "cli/print_task.h"
+#include "cli/program.h"
+#include "os/clock.h"
+#include "os/home.h"
+#include "os/outside.h"
+
+static int cmd_up_run(const struct cmd_call *call) {
+    struct error err = { 0 };
+    if (cmd_has(call, "foreground")) {
+        if (cmd_has(call, "detach"))
+            return cmd_usage_error(call->cmd, "'--foreground' and '--detach' exclude each other");
+        (void)daemon_exec(&err);
+        return cmd_fail(&err);
+    }
+    _cleanup_(home_finish) struct home home = { 0 };
+    struct daemon_found found;
+    if (home_find(&home, &err) < 0 || daemon_start(&found, &err) < 0)
+        return cmd_fail(&err);
+    if (call->json)
+        return ask_print_json(json_pack("{s:i, s:b, s:s, s:s, s:s, s:s}", "pid", (int)found.pid,
+                                        "already", found.already, "role",
+                                        found.standby ? "standby" : "active", "home", home.data,
+                                        "socket", home.socket, "log", home.log));
+    const char *as = found.standby ? ", as a standby" : "";
+    if (found.already)
+        cmd_warn("the daemon runs already (pid %d)%s", (int)found.pid, as);
+    else
+        cmd_warn("the daemon runs (pid %d) in '%s'%s", (int)found.pid, home.data, as);
+    return CMD_OK;
+}
+
+static const struct cmd_option up_options[] = {
+    { "detach", 'd', NULL, "in the background, as it is without any option" },
+    { "foreground", 'F', NULL, "do not return: for service managers" },
+    { NULL },
+};
+
+const struct cmd cmd_up = { "up", .options = up_options, .run = cmd_up_run };
+
+#define STOP_DEADLINE 30000 /* ms */
+#define RUNS_MAX      1000000
+
+struct down {
+    const struct cmd_call *call;
+    struct ask ask;
+    pid_t pid;
+    int pidfd;
+    bool is_standby, has_active; /* it is one, and knows another that is active */
+    size_t runs;                 /* that live */
+    json_t *tasks, *locks;
+    size_t elsewhere;         /* of these, on other hosts, or not started by Slurm: no locks */
+    char *runs_folder, *host; /* the daemon's */
+};
+
+static void down_finish(struct down *d) {
+    ask_finish(&d->ask);
+    json_decref(d->tasks);
+    json_decref(d->locks);
+    free(d->runs_folder);
+    free(d->host);
+    if (d->pidfd >= 0)
+        close(d->pidfd);
+}
+
+/* Its shim makes this link before anything else; a job that Slurm has not started yet holds no lock. */
+static bool has_begun(const struct down *d, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    strbuf_printf(&path, "%s/%s/begin", d->runs_folder, folder);
+    return lstat(strbuf_text(&path), &st) == 0;
+}
+
+/* The locks of the runs that have no end. */
+static int find_locks(struct down *d) {
+    int code = ask_get(&d->ask, "/v1/status");
+    if (code != CMD_OK)
+        return code;
+    d->runs_folder = xstrdup(ask_text(d->ask.answer, "runs_folder", ""));
+    d->host = xstrdup(ask_text(d->ask.answer, "host_name", ""));
+    d->locks = json_array();
+    ASK_EACH(task, d->tasks) {
+        if (ask_try_task(&d->ask, ask_text(task, "id", "")) != 0)
+            continue; /* deleted meanwhile */
+        ASK_EACH(run, json_object_get(d->ask.answer, "runs")) {
+            const char *folder = ask_text(run, "folder", NULL);
+            if (!folder || ask_text(run, "outcome", NULL))
+                continue;
+            bool slurm = ask_is(run, "executor", "slurm");
+            if (slurm ? !has_begun(d, folder)
+                      : strcmp(ask_text(run, "host", d->host), d->host) != 0) {
+                d->elsewhere++;
+                continue;
+            }
+            _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+            strbuf_printf(&path, "%s/%s/lock", d->runs_folder, folder);
+            json_array_append_new(d->locks, json_string(strbuf_text(&path)));
+        }
+    }
+    return CMD_OK;
+}
+
+/* Blocks until the shim releases it. */
+static void wait_for_lock(const char *path) {
+    int fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
+    if (fd < 0)
+        return; /* the run has ended and its folder is deleted, or it is no lock */
+    while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
+        continue;
+    close(fd);
+}
+
+/* Opens a pidfd before the daemon is asked to stop: the pid alone could be reused by then. */
+static int find_process(struct down *d) {
+    int code = ask_get(&d->ask, "/healthz");
+    if (code != CMD_OK)
+        return code;
+    d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
+    d->is_standby = ask_is(d->ask.answer, "role", "standby");
+    d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
+    d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
+    return CMD_OK;
+}
+
+static int wait_for_end(const struct down *d) {
+    if (d->pidfd < 0)
+        return CMD_OK;
+    struct pollfd end = { .fd = d->pidfd, .events = POLLIN };
+    int r;
+    do
+        r = poll(&end, 1, STOP_DEADLINE);
+    while (r < 0 && errno == EINTR);
+    if (r > 0)
+        return CMD_OK;
+    cmd_warn("the daemon (pid %d) was told to stop and has not after %d s", (int)d->pid,
+             STOP_DEADLINE / 1000);
+    return CMD_FAILED;
+}
+
+static int stop_daemon(struct down *d) {
+    int code = find_process(d);
+    d->tasks = json_array();
+    if (code == CMD_OK && !d->is_standby) /* which has no runs */
+        code = ask_pages(&d->ask, "/v1/tasks?state=starting,running&limit=1000", RUNS_MAX,
+                         ask_append, d->tasks);
+    d->runs = json_array_size(d->tasks);
+    if (code == CMD_OK && !d->is_standby && cmd_has(d->call, "wait"))
+        code = find_locks(d);
+    if (code == CMD_OK)
+        code = ask_post(&d->ask, NULL, "/v1/shutdown");
+    if (code != CMD_OK)
+        return code;
+    d->ask.client = client_close(d->ask.client); /* the daemon waits for open connections */
+    return wait_for_end(d);
+}
+
+static void report_stop(const struct down *d, bool was_running, bool waited) {
+    if (d->call->json) {
+        json_t *answer =
+            json_pack("{s:b, s:b, s:I}", "stopped", was_running, "already", !was_running, "runs",
+                      (json_int_t)(waited ? d->elsewhere : d->runs));
+        if (was_running)
+            json_object_set_new(answer, "role", json_string(d->is_standby ? "standby" : "active"));
+        (void)ask_print_json(answer);
+    } else if (!was_running) {
+        cmd_warn("no daemon runs");
+    } else if (d->is_standby) {
+        cmd_warn("the standby has stopped; %s",
+                 d->has_active ? "the active daemon goes on" : "it knew of no active daemon");
+    } else if (d->runs == 0) {
+        cmd_warn("the daemon has stopped; nothing runs%s", d->elsewhere > 0 ? " here" : "");
+    } else if (waited) {
+        cmd_warn("%zu run%s ended; 'sluice up' takes note of %s", d->runs, d->runs == 1 ? "" : "s",
+                 d->runs == 1 ? "it" : "them");
+    } else {
+        cmd_warn("the daemon has stopped; %zu run%s on", d->runs, d->runs == 1 ? " goes" : "s go");
+    }
+}
+
+static int cmd_down_run(const struct cmd_call *call) {
+    _cleanup_(down_finish) struct down d = { .call = call, .pidfd = -1 };
+    bool waits = cmd_has(call, "wait");
+    int code = ask_open(&d.ask, ASK_HOME);
+    if (code == CMD_NO_DAEMON) {
+        report_stop(&d, false, false);
+        return CMD_OK;
+    }
+    if (code == CMD_OK)
+        code = stop_daemon(&d);
+    if (code != CMD_OK)
+        return code;
+    if (d.elsewhere > 0)
+        cmd_warn("%zu run%s on other hosts, or not begun by Slurm, %s not waited for", d.elsewhere,
+                 d.elsewhere == 1 ? "" : "s", d.elsewhere == 1 ? "is" : "are");
+    d.runs -= d.elsewhere;
+    if (waits && d.runs > 0 && !call->json)
+        cmd_warn("the daemon has stopped; waiting for %zu run%s", d.runs, d.runs == 1 ? "" : "s");
+    ASK_EACH(path, d.locks) {
+        wait_for_lock(json_string_value(path));
+    }
+    report_stop(&d, true, waits);
+    return CMD_OK;
+}
+
+static const struct cmd_option down_options[] = {
+    { "wait", 'w', NULL, "return when the runs have ended too" },
+    { NULL },
+};
+
+const struct cmd cmd_down = { "down", .options = down_options, .run = cmd_down_run };
+
+static void print_started(const json_t *starts, bool dry, struct strbuf *out) {
+    struct output_column columns[] = { { "#", true }, { "TASK" },        { "PROJECT" },
+                                       { "AGENT" },   { "SCORE", true }, { "WHEN" } };
+    time_ms now = clock_read();
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    size_t i;
+    json_t *item;
+    json_array_foreach(starts, i, item) {
+        char place[24], score[24];
+        (void)snprintf(place, sizeof(place), "%zu", i + 1);
+        (void)snprintf(score, sizeof(score), "%" PRId64, ask_int(item, "score", 0));
+        time_ms at = ask_int(item, "at", 0);
+        struct print_text when = print_when(at, now);
+        rows_add(&rows, (const char *[]){
+                            place, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
+                            ask_text(item, "agent", NULL), score, at > now ? when.text : "now" });
+    }
+    if (json_array_size(starts) == 0)
+        strbuf_puts(out, dry ? "nothing would start; 'sluice status' tells why\n"
+                             : "nothing to start; 'sluice status' tells why\n");
+    else
+        strbuf_puts(out, dry ? "would start\n" : "started\n");
+    rows_print(&rows, out);
+}
+
+static int cmd_tick_run(const struct cmd_call *call) {
+    bool dry = cmd_has(call, "dry-run");
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open_post(&ask, json_pack("{s:b}", "dry_run", dry), "/v1/tick");
+    if (ask_ended(call, &ask, &code))
+        return code;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    print_started(json_object_get(ask.answer, "start"), dry, &out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static const struct cmd_option tick_options[] = {
+    { "dry-run", 'n', NULL, "show what the next tick would start, and start nothing" },
+    { NULL },
+};
+
+const struct cmd cmd_tick = { "tick", .options = tick_options, .run = cmd_tick_run };
+
+/* The daemon sends the sample: its environment, its user and its network are those that matter at night. */
+#define TEST_TIMEOUT MINUTES(10) /* longer than any channel may take by default */
+
+static bool print_way(const json_t *way, struct strbuf *out) {
+    const struct output_style *style = output_style();
+    bool ok = ask_true(way, "ok");
+    strbuf_printf(out, "%s%s%s  ", ok ? style->green : style->red, ok ? "ok    " : "failed",
+                  style->reset);
+    sanitize_line(ask_text(way, "way", "?"), out);
+    strbuf_puts(out, ": ");
+    sanitize_line(ask_text(way, "text", ""), out);
+    strbuf_putc(out, '\n');
+    return ok;
+}
+
+static int notify_test_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int code = ask_open(&ask, ASK_START);
+    if (code != CMD_OK)
+        return code;
+    client_set_timeout(ask.client, TEST_TIMEOUT);
+    code = ask_post(&ask, json_object(), "/v1/notify/test");
+    if (code != CMD_OK)
+        return code;
+    const json_t *ways = json_object_get(ask.answer, "ways");
+    size_t count = json_array_size(ways);
+    for (size_t i = 0; i < count; i++)
+        if (!print_way(json_array_get(ways, i), &out))
+            code = CMD_FAILED;
+    if (call->json)
+        (void)ask_print(&ask);
+    else
+        output_rest(&out);
+    if (count == 0) {
+        cmd_warn("nobody is told of anything: set 'notify.webhook', 'notify.command' or "
+                 "'notify.desktop'");
+        return CMD_REFUSED;
+    }
+    return code;
+}
+
+static const struct cmd notify_test = { "notify test", .run = notify_test_run };
+const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };
+
+/* The link has a code that is valid once and for a minute. Every process of this user can read the arguments of the
+ * others, a run as well, so the browser gets no link: it gets a private file of the daemon that leads there
+ * (docs/security.md). */
+#define OPENER "xdg-open"
+
+static void warn_of_listener(const struct cmd_call *call, const struct ask *ask) {
+    const char *url = ask_text(ask->answer, "url", "");
+    const char *port = cmd_value(call, "port"), *colon = strrchr(url, ':');
+    if (ask_true(ask->answer, "opened"))
+        cmd_warn("the daemon listens at %s from now on, until it ends; 'sluice config set "
+                 "http.listen=…' makes that lasting",
+                 url);
+    else if (port && colon && strcmp(colon + 1, port) != 0)
+        cmd_warn("the daemon listens at %s already: --port was not needed", url);
+}
+
+static int dash_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf opener = STRBUF_INIT;
+    const char *scope = cmd_value(call, "scope");
+    int64_t port = 0;
+    int code = cmd_number(call, "port", 0, 65535, &port);
+    if (code != CMD_OK)
+        return code;
+    if (cmd_has(call, "admin") && scope && strcmp(scope, "admin") != 0)
+        return cmd_usage_error(call->cmd, "--admin and --scope %s cannot be used together", scope);
+    if (cmd_has(call, "admin"))
+        scope = "admin";
+    bool has_display = cmd_env("DISPLAY") || cmd_env("WAYLAND_DISPLAY");
+    bool opens = !call->json && !cmd_has(call, "print") && has_display
+                 && daemon_find_program(OPENER, &opener, NULL) == 0;
+    json_t *body = json_pack("{s:I, s:b}", "port", (json_int_t)port, "file", opens);
+    if (scope)
+        json_object_set_new(body, "scope", ask_string(scope));
+    code = ask_open_post(&ask, body, "/v1/session/code");
+    if (code != CMD_OK)
+        return code;
+    warn_of_listener(call, &ask);
+    if (call->json)
+        return ask_print(&ask);
+    const char *file = ask_text(ask.answer, "file", "");
+    const char *const argv[] = { OPENER, file, NULL };
+    if (opens && *file && program_leave(strbuf_text(&opener), argv, NULL) == 0)
+        return cmd_say("opened %s in the browser", ask_text(ask.answer, "url", ""));
+    return cmd_say("%s", ask_text(ask.answer, "link", ""));
+}
+
+static const struct cmd_option dash_options[] = {
+    { "print", 0, NULL, "print the link, and open nothing" },
+    { "scope", 0, "SCOPE", "what the page may do: read, submit (the default) or admin" },
+    { "admin", 0, NULL, "also allow pausing and changing settings; same as --scope admin" },
+    { "port", 0, "PORT",
+      "where the daemon shall listen, if it does not yet; else any that is free" },
+    { NULL },
+};
+
+const struct cmd cmd_dash = { "dash", .options = dash_options, .run = dash_run };
