@@ -10,6 +10,7 @@
 #include "cli/graph_view.h"
 #include "cli/output.h"
 #include "cli/print_task.h"
+#include "core/state_look.h"
 #include "os/terminal.h"
 #include "sim/text.h"
 
@@ -73,21 +74,6 @@ void graph_view_finish(struct graph_view *view) {
     free(view->boxes);
     free(view->lines);
     *view = (struct graph_view){ 0 };
-}
-
-const char *graph_mark(const char *state, bool unicode) {
-    static const struct {
-        const char *state, *unicode, *plain;
-    } marks[] = {
-        { "done", "✓", "+" },    { "failed", "✗", "x" },   { "canceled", "⊘", "-" },
-        { "running", "▶", ">" }, { "starting", "▷", ">" }, { "ready", "○", "o" },
-        { "waiting", "·", "." }, { "held", "‖", "=" },     { "invalidated", "~", "~" },
-        { "draft", "…", "_" },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-        if (strcmp(marks[i].state, state) == 0)
-            return unicode ? marks[i].unicode : marks[i].plain;
-    return "?";
 }
 
 /* --- as a tree of lines ----------------------------------------------------------------------------- */
@@ -202,7 +188,8 @@ static void put_line(const struct tree *t, const struct graph_text *how, uint32_
     const char *colour = print_state_colour(b->state);
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT, tail = STRBUF_INIT;
     size_t indent = put_branches(t, how, depth, out);
-    strbuf_printf(&head, "%s %s %s", graph_mark(b->state, how->unicode), b->id, b->state);
+    strbuf_printf(&head, "%s %s %s", state_symbol(task_state_find(b->state), how->unicode), b->id,
+                  b->state);
     if (b->critical)
         strbuf_puts(&tail, " *");
     put_others(t, box, &tail);
@@ -289,23 +276,6 @@ void graph_print_text(const struct graph_view *view, const struct graph_text *ho
  * quotes, with everything escaped that could end them or mean something. */
 #define LABEL_MAX 40 /* columns of a title */
 
-/* The looks of a state, the same in both languages; readable without colour by their marks. */
-static const struct look {
-    const char *state, *fill;
-} looks[] = {
-    { "done", "#d5ead8" },    { "failed", "#f6d5d0" },   { "canceled", "#e4e4e4" },
-    { "running", "#cfe2f7" }, { "starting", "#cfe2f7" }, { "ready", "#fdf3cf" },
-    { "held", "#eadcf4" },    { "waiting", "#ffffff" },  { "invalidated", "#e4e4e4" },
-    { "draft", "#ffffff" },
-};
-
-static const struct look *look_of(const char *state) {
-    for (size_t i = 0; i < ARRAY_SIZE(looks); i++)
-        if (strcmp(looks[i].state, state) == 0)
-            return &looks[i];
-    return &looks[ARRAY_SIZE(looks) - 1];
-}
-
 /* --- Graphviz -------------------------------------------------------------------------------- */
 
 static void put_dot_text(struct strbuf *out, const char *text) {
@@ -320,13 +290,14 @@ static void put_dot_box(struct strbuf *out, const struct graph_view *view, size_
     const struct graph_box *b = &view->boxes[i];
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
     print_line(&title, b->title, LABEL_MAX);
-    strbuf_printf(out, "  n%zu [label=\"%s ", i, graph_mark(b->state, true));
+    strbuf_printf(out, "  n%zu [label=\"%s ", i, state_symbol(task_state_find(b->state), true));
     put_dot_text(out, b->id);
     if (title.length > 0) {
         strbuf_puts(out, "\\n");
         put_dot_text(out, strbuf_text(&title));
     }
-    strbuf_printf(out, "\", fillcolor=\"%s\"%s];\n", look_of(b->state)->fill,
+    strbuf_printf(out, "\", fillcolor=\"%s\"%s];\n",
+                  state_fill(task_state_find(b->state), false).text,
                   b->critical ? ", penwidth=3" : "");
 }
 
@@ -362,13 +333,13 @@ static void put_mermaid_box(struct strbuf *out, const struct graph_view *view, s
     const struct graph_box *b = &view->boxes[i];
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
     print_line(&title, b->title, LABEL_MAX);
-    strbuf_printf(out, "  n%zu[\"%s ", i, graph_mark(b->state, true));
+    strbuf_printf(out, "  n%zu[\"%s ", i, state_symbol(task_state_find(b->state), true));
     put_mermaid_text(out, b->id);
     if (title.length > 0) {
         strbuf_puts(out, "<br/>");
         put_mermaid_text(out, strbuf_text(&title));
     }
-    strbuf_printf(out, "\"]:::%s\n", look_of(b->state)->state);
+    strbuf_printf(out, "\"]:::%s\n", task_state_name(task_state_find(b->state)));
 }
 
 void graph_print_mermaid(const struct graph_view *view, struct strbuf *out) {
@@ -383,9 +354,10 @@ void graph_print_mermaid(const struct graph_view *view, struct strbuf *out) {
                                         : "-->",
                       line->to);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(looks); i++)
-        strbuf_printf(out, "  classDef %s fill:%s,stroke:#555,color:#111\n", looks[i].state,
-                      looks[i].fill);
+    for (int state = TASK_ABSENT; state < TASK_STATE_MAX; state++)
+        strbuf_printf(out, "  classDef %s fill:%s,stroke:#555,color:#111\n",
+                      task_state_name((enum task_state)state),
+                      state_fill((enum task_state)state, false).text);
     for (size_t i = 0; i < view->count; i++)
         if (view->boxes[i].critical)
             strbuf_printf(out, "  style n%zu stroke-width:4px\n", i);
@@ -575,18 +547,21 @@ static void put_head(struct strbuf *out, const struct drawing *d) {
         ".page{fill:#fff}.box{fill:#fff;stroke:#667}.name{font-weight:bold}text{fill:#223}\n"
         ".line{fill:none;stroke:#889;marker-end:url(#to)}.parent{stroke-dasharray:5 4}\n"
         ".critical{stroke:#c25a00;stroke-width:3}\n"
-        ".done{fill:#d5ead8}.failed{fill:#f6d5d0}.running,.starting{fill:#cfe2f7}"
-        ".ready{fill:#fdf3cf}.held{fill:#eadcf4}.canceled,.invalidated{fill:#e4e4e4}\n"
         "@media(prefers-color-scheme:dark){.page{fill:#16181d}.box{fill:#23262d;stroke:#8a90a0}"
-        "text{fill:#e6e8ee}.line{stroke:#778}.critical{stroke:#ff9d45}.done{fill:#1f4527}"
-        ".failed{fill:#5a2620}.running,.starting{fill:#1d3f63}.ready{fill:#51461c}"
-        ".held{fill:#43305a}.canceled,.invalidated{fill:#3a3c42}}\n"
-        "</style>\n"
-        "<defs><marker id=\"to\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
-        "markerUnits=\"userSpaceOnUse\" "
-        "markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
-        "fill=\"#889\"/></marker>"
-        "</defs>\n");
+        "text{fill:#e6e8ee}.line{stroke:#778}.critical{stroke:#ff9d45}}\n");
+    for (int state = TASK_DRAFT; state < TASK_STATE_MAX; state++) {
+        const char *name = task_state_name((enum task_state)state);
+        strbuf_printf(out, ".%s{fill:%s}@media(prefers-color-scheme:dark){.%s{fill:%s}}\n", name,
+                      state_fill((enum task_state)state, false).text, name,
+                      state_fill((enum task_state)state, true).text);
+    }
+    strbuf_puts(out,
+                "</style>\n"
+                "<defs><marker id=\"to\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
+                "markerUnits=\"userSpaceOnUse\" "
+                "markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
+                "fill=\"#889\"/></marker>"
+                "</defs>\n");
     strbuf_printf(out, "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", d->width, d->height);
 }
 
@@ -610,11 +585,6 @@ static void put_curve(struct strbuf *out, const struct drawing *d, const struct 
                   x1 + bend, y1, x2 - bend, y2, x2, y2);
 }
 
-/* A state that this program does not know gets no colour, and no class of its own. */
-static const char *class_of(const char *state) {
-    return strcmp(graph_mark(state, false), "?") == 0 ? "" : state;
-}
-
 static void put_box(struct strbuf *out, const struct drawing *d, size_t i) {
     const struct graph_box *b = &d->view->boxes[i];
     const struct place *p = &d->places[i];
@@ -631,10 +601,10 @@ static void put_box(struct strbuf *out, const struct drawing *d, size_t i) {
     strbuf_printf(out,
                   "</title><rect class=\"box %s%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
                   "rx=\"6\"/>",
-                  class_of(b->state), b->critical ? " critical" : "", p->x, p->y, BOX_WIDTH,
-                  BOX_HEIGHT);
+                  task_state_name(task_state_find(b->state)), b->critical ? " critical" : "", p->x,
+                  p->y, BOX_WIDTH, BOX_HEIGHT);
     strbuf_printf(out, "<text class=\"name\" x=\"%d\" y=\"%d\">%s ", p->x + 8, p->y + 16,
-                  graph_mark(b->state, true));
+                  state_symbol(task_state_find(b->state), true));
     put_xml(out, b->id, TITLE_MAX);
     strbuf_printf(out, "</text><text x=\"%d\" y=\"%d\">", p->x + 8, p->y + 32);
     put_xml(out, b->title, TITLE_MAX);

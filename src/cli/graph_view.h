@@ -38,9 +38,6 @@ struct graph_view {
 void graph_view_read(const json_t *answer, struct graph_view *ret);
 void graph_view_finish(struct graph_view *view); /* safe on a zeroed one; usable with _cleanup_ */
 
-/* How a state looks, beside its colour. */
-const char *graph_mark(const char *state, bool unicode);
-
 /* As a tree: each task once, below what must be over last before it; what else comes before it is named
  * behind. `width` 0: lines are not cut. */
 struct graph_text {

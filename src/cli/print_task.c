@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
+#include "core/state_look.h"
 #include "os/terminal.h"
 #include "sim/text.h"
 
@@ -133,18 +134,16 @@ struct print_text print_agent(const json_t *task) {
 }
 
 const char *print_state_colour(const char *state) {
-    const struct output_style *style = output_style();
-    const struct {
-        const char *state, *colour;
-    } colours[] = {
-        { "starting", style->green }, { "running", style->green },   { "ready", style->cyan },
-        { "held", style->yellow },    { "failed", style->red },      { "draft", style->dim },
-        { "canceled", style->dim },   { "invalidated", style->dim },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(colours); i++)
-        if (strcmp(colours[i].state, state) == 0)
-            return colours[i].colour;
-    return "";
+    static char codes[TASK_STATE_MAX][16];
+    enum task_state known = task_state_find(state);
+    const struct state_look *look = state_look(known);
+    if (!*output_style()->reset || (look->color8 < 0 && !look->dim))
+        return "";
+    if (look->color8 < 0)
+        return output_style()->dim;
+    (void)snprintf(codes[known], sizeof(codes[known]), "\x1b[%s3%dm", look->bold ? "1;" : "",
+                   look->color8);
+    return codes[known];
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */

@@ -145,7 +145,6 @@ size_t top_view_rows(const struct top *top);
 
 /* The table of the pane: titles in line `y`, rows below, up to `height` lines in all. */
 void top_panes_draw(struct top *top, struct top_cells *cells, unsigned y, unsigned height);
-unsigned top_state_style(enum task_state state);
 
 /* --- top_details.c --------------------------------------------------------------------------- */
 

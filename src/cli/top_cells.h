@@ -19,20 +19,19 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "core/model.h"
 
 /* What a cell means; top_screen.c decides how that looks. */
 enum top_style {
     TOP_PLAIN,
     TOP_DIM,
     TOP_BOLD,
-    TOP_BAR,     /* the line of the panes, the titles of columns */
-    TOP_RUNNING, /* states: a mark tells each of them without colour, too */
-    TOP_READY,
-    TOP_HELD,
-    TOP_DONE,
-    TOP_FAILED,
+    TOP_BAR, /* the line of the panes, the titles of columns */
     TOP_ALERT,
-    TOP_STYLE_MAX,
+    TOP_STATE, /* + a state: as core/state_look.h has it */
+    TOP_WARNING = TOP_STATE + TASK_HELD,
+    TOP_ERROR = TOP_STATE + TASK_FAILED,
+    TOP_STYLE_MAX = TOP_STATE + TASK_STATE_MAX,
     TOP_SELECTED = 0x80, /* with any of them */
 };
 

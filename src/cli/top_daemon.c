@@ -198,7 +198,7 @@ static void fill_details(struct top_daemon *d, struct top *top) {
     int r = get(d, top, strbuf_text(&path));
     if (r < 0) {
         if (top->text.count == 0 && r != -ECONNREFUSED)
-            top_text_add(&top->text, TOP_FAILED, 0, "%s", d->ask.err.text);
+            top_text_add(&top->text, TOP_ERROR, 0, "%s", d->ask.err.text);
         return;
     }
     _cleanup_(client_answer_freep) json_t *task = TAKE_PTR(d->ask.answer);

@@ -7,6 +7,7 @@
 #include "cli/ask.h"
 #include "cli/print_task.h"
 #include "cli/top.h"
+#include "core/state_look.h"
 
 #define LABEL 12 /* columns of a name */
 
@@ -26,7 +27,7 @@ static void add_gate(struct top_text *text, const json_t *gate, time_ms now, boo
         strbuf_printf(&more, " (opens %s)", print_when(opens_at, now).text);
     if (!open && since > 0)
         strbuf_printf(&more, " (paused %s)", print_since(since, now).text);
-    top_text_add(text, open ? TOP_DIM : TOP_HELD, 4, "  %s %s %s%s%s%s", mark,
+    top_text_add(text, open ? TOP_DIM : TOP_WARNING, 4, "  %s %s %s%s%s%s", mark,
                  ask_text(gate, "gate", "?"), open ? "open" : "closed", open ? "" : ": ",
                  open ? "" : ask_text(gate, "reason", ""), strbuf_text(&more));
 }
@@ -104,7 +105,7 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
         strbuf_printf(&line, "  ended %s", print_since(ended, now).text);
     if (in >= 0 || out >= 0)
         strbuf_printf(&line, "  tokens %s in, %s out", print_short(in).text, print_short(out).text);
-    top_text_add(text, strcmp(outcome, "failed") == 0 ? TOP_FAILED : TOP_PLAIN, 4, "%s",
+    top_text_add(text, strcmp(outcome, "failed") == 0 ? TOP_ERROR : TOP_PLAIN, 4, "%s",
                  strbuf_text(&line));
     const char *message = ask_text(run, "message", "");
     if (*message)
@@ -114,13 +115,14 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
 void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
                       bool unicode) {
     struct print_text state = print_state(task);
-    enum task_state known = top_state_find(ask_text(task, "state", ""));
+    enum task_state known = task_state_find(ask_text(task, "state", ""));
     const char *title = print_title(task);
     size_t i;
     json_t *run;
     top_text_clear(text);
-    top_text_add(text, top_state_style(known) ? top_state_style(known) : TOP_BOLD, 0, "%s %s  %s",
-                 top_state_mark(known, unicode), ask_text(task, "id", "?"), state.text);
+    bool is_plain = known == TASK_ABSENT || known == TASK_WAITING;
+    top_text_add(text, is_plain ? TOP_BOLD : TOP_STATE + known, 0, "%s %s  %s",
+                 state_symbol(known, unicode), ask_text(task, "id", "?"), state.text);
     top_text_add(text, TOP_BOLD, 0, "%s", title ? title : "");
     top_text_add(text, TOP_PLAIN, 0, "%s", "");
     add_why(text, why, now, unicode);
@@ -160,7 +162,7 @@ void top_help_fill(struct top_text *text, bool unicode) {
     top_text_add(text, TOP_PLAIN, 0, "%s", "");
     top_text_add(text, TOP_BOLD, 0, "marks");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        top_text_add(text, top_state_style((enum task_state)s), 0, "  %s %s",
-                     top_state_mark((enum task_state)s, unicode),
+        top_text_add(text, TOP_STATE + (unsigned)s, 0, "  %s %s",
+                     state_symbol((enum task_state)s, unicode),
                      task_state_name((enum task_state)s));
 }

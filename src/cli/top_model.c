@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "cli/ask.h"
 #include "cli/print_task.h"
+#include "core/state_look.h"
 
 #define TEXT_MOST 2000 /* bytes of a title or sentence that are looked at: ten lines */
 
@@ -187,13 +188,6 @@ bool top_model_moves(const struct top_model *model, time_ms now) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-enum task_state top_state_find(const char *name) {
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        if (strcmp(task_state_name((enum task_state)s), name) == 0)
-            return (enum task_state)s;
-    return TASK_ABSENT;
-}
-
 static int64_t sum_tokens(const json_t *run) {
     int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
     return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
@@ -213,7 +207,7 @@ static struct top_task task_of(struct arena *arena, const json_t *item) {
         .why = member(arena, item, "why"),
         .doing = member(arena, run,
                         json_is_string(json_object_get(run, "doing")) ? "doing" : "last_line"),
-        .state = top_state_find(ask_text(item, "state", "")),
+        .state = task_state_find(ask_text(item, "state", "")),
         .can_release = top_offers(item, "release"),
         .since = ask_int(run, "started_at", ask_int(item, "changed_at", 0)),
         .not_before = ask_int(item, "not_before", 0),
@@ -279,24 +273,4 @@ bool top_task_matches(const struct top_task *task, const char *filter) {
         word += length;
     }
     return true;
-}
-
-/* clang-format off */
-static const char *const marks[TASK_STATE_MAX][2] = {
-    [TASK_ABSENT]      = { "?", "?" },
-    [TASK_DRAFT]       = { "_", "·" },
-    [TASK_WAITING]     = { ".", "◌" },
-    [TASK_READY]       = { "o", "○" },
-    [TASK_STARTING]    = { ")", "▷" },
-    [TASK_RUNNING]     = { ">", "▶" },
-    [TASK_HELD]        = { "=", "‖" },
-    [TASK_DONE]        = { "+", "✓" },
-    [TASK_FAILED]      = { "x", "✗" },
-    [TASK_CANCELED]    = { "-", "−" },
-    [TASK_INVALIDATED] = { "~", "≈" },
-};
-/* clang-format on */
-
-const char *top_state_mark(enum task_state state, bool unicode) {
-    return marks[state][unicode];
 }

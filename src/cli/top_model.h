@@ -93,12 +93,8 @@ struct top_page {
  * of the answer were looked at. */
 size_t top_page_read(struct top_page *page, const json_t *answer, const char *filter, size_t most);
 void top_page_finish(struct top_page *page); /* safe on a zeroed one */
-enum task_state top_state_find(const char *name);
 /* Does the daemon offer this for the task? */
 bool top_offers(const json_t *task, const char *action);
 /* Does every word of the filter occur in one of its texts? Letters of ASCII in any case. A word
  * gate:NAME is the gate that stops it, whole. */
 bool top_task_matches(const struct top_task *task, const char *filter);
-
-/* A mark for a state, one column wide: none needs its colour. */
-const char *top_state_mark(enum task_state state, bool unicode);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/print_task.h"
+#include "core/state_look.h"
 
 #define COLUMNS_MAX 10
 #define WIDE        120 /* columns of a screen from which the rest is shown */
@@ -43,7 +44,7 @@ TASK_TEXT(title);
 
 static const char *text_mark(const struct top *top, size_t row, struct strbuf *buffer) {
     (void)buffer;
-    return top_state_mark(task_at(top, row)->state, top->unicode);
+    return state_symbol(task_at(top, row)->state, top->unicode);
 }
 
 static const char *text_since(const struct top *top, size_t row, struct strbuf *buffer) {
@@ -169,31 +170,6 @@ static const char *const nothing[TOP_PANE_MAX] = {
 };
 /* clang-format on */
 
-unsigned top_state_style(enum task_state state) {
-    switch (state) {
-    case TASK_STARTING:
-    case TASK_RUNNING:
-        return TOP_RUNNING;
-    case TASK_READY:
-        return TOP_READY;
-    case TASK_HELD:
-        return TOP_HELD;
-    case TASK_DONE:
-        return TOP_DONE;
-    case TASK_FAILED:
-        return TOP_FAILED;
-    case TASK_DRAFT:
-    case TASK_CANCELED:
-    case TASK_INVALIDATED:
-        return TOP_DIM;
-    case TASK_ABSENT:
-    case TASK_WAITING:
-    case TASK_STATE_MAX:
-        break;
-    }
-    return TOP_PLAIN;
-}
-
 /* --- drawing --------------------------------------------------------------------------------- */
 
 struct table {
@@ -242,7 +218,7 @@ static void draw_line(const struct table *t, unsigned y, size_t row, bool titles
         unsigned columns = top_cells_columns(t->cells->unicode, text);
         unsigned at = column->right && columns < room ? x + room - columns : x;
         bool of_state = task && !titles && (column->text == text_mark || column->text == text_word);
-        unsigned style = titles ? TOP_DIM : of_state ? top_state_style(task->state) : TOP_PLAIN;
+        unsigned style = titles ? TOP_DIM : of_state ? TOP_STATE + task->state : TOP_PLAIN;
         (void)top_cells_put(t->cells, y, at, room - (at - x), style, text);
         x += room + GAP;
     }

@@ -2,12 +2,12 @@
  *
  * ncurses would catch signals by itself; the caller has blocked them and reads them from a
  * descriptor, so no handler of the library ever runs and nothing is drawn from inside of one.
- * Colours are chosen for eyes that cannot tell red from green: blue, orange, and weight. Where there
- * are no colours (NO_COLOR, an old terminal), marks, weight and reverse are left. */
+ * Where there are no colours (NO_COLOR, an old terminal), symbols, weight and reverse are left. */
 #include "cli/top_screen.h"
 
 #include "base/macros.h"
 #include "cli/top.h"
+#include "core/state_look.h"
 
 /* Behind the own headers: these define words like `lines` and `columns`. */
 #include <curses.h>
@@ -60,36 +60,28 @@ static void watch_crashes(bool on) {
 
 /* --- colours --------------------------------------------------------------------------------- */
 
-/* clang-format off */
-/* How each style looks: a colour of 256, one of 8, and what is left without any. */
-static const struct {
-    short many, few;
-    attr_t weight;
-} looks[TOP_STYLE_MAX] = {
-    [TOP_PLAIN]   = { -1, -1, A_NORMAL },
-    [TOP_DIM]     = { -1, -1, A_DIM },
-    [TOP_BOLD]    = { -1, -1, A_BOLD },
-    [TOP_BAR]     = { -1, -1, A_UNDERLINE },
-    [TOP_RUNNING] = { 39, COLOR_CYAN, A_BOLD },
-    [TOP_READY]   = { 75, COLOR_BLUE, A_NORMAL },
-    [TOP_HELD]    = { 214, COLOR_YELLOW, A_NORMAL },
-    [TOP_DONE]    = { 36, COLOR_CYAN, A_NORMAL },
-    [TOP_FAILED]  = { 202, COLOR_MAGENTA, A_BOLD },
-    [TOP_ALERT]   = { 214, COLOR_YELLOW, A_BOLD },
-};
-/* clang-format on */
+static attr_t attributes_of(unsigned style) {
+    static const attr_t weights[] = { A_NORMAL, A_DIM, A_BOLD, A_UNDERLINE, A_BOLD };
+    unsigned kind = style & ~(unsigned)TOP_SELECTED;
+    attr_t selected = style & TOP_SELECTED ? A_REVERSE : A_NORMAL;
+    if (kind < TOP_STATE)
+        return weights[kind] | selected;
+    const struct state_look *look = state_look((enum task_state)(kind - TOP_STATE));
+    return (look->bold ? A_BOLD : look->dim ? A_DIM : A_NORMAL) | selected;
+}
 
+/* Each style is a pair of its own; what has no colour gets the terminal's, -1. */
 static void open_colours(void) {
     const char *no_color = getenv("NO_COLOR");
     has_colours = !(no_color && *no_color) && has_colors() && start_color() != ERR
                   && use_default_colors() != ERR;
-    for (short i = 1; has_colours && i < TOP_STYLE_MAX; i++)
-        (void)init_pair(i, COLORS >= 256 ? looks[i].many : looks[i].few, -1);
-}
-
-static attr_t attributes_of(unsigned style) {
-    return looks[style & ~(unsigned)TOP_SELECTED].weight
-           | (style & TOP_SELECTED ? A_REVERSE : A_NORMAL);
+    for (short i = 1; has_colours && i < TOP_STYLE_MAX; i++) {
+        const struct state_look *look =
+            state_look(i == TOP_ALERT   ? TASK_HELD
+                       : i >= TOP_STATE ? (enum task_state)(i - TOP_STATE)
+                                        : TASK_ABSENT);
+        (void)init_pair(i, COLORS >= 256 ? look->color256 : look->color8, -1);
+    }
 }
 
 /* --- opening --------------------------------------------------------------------------------- */

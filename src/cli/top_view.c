@@ -68,7 +68,7 @@ static void draw_first(const struct top *top, struct top_cells *cells) {
     if (m->store_full)
         (void)put_piece(&p, TOP_ALERT, "DISK FULL: nothing new is taken");
     if (m->stuck > 0)
-        (void)put_piece(&p, TOP_HELD, "%lld wait%s for what failed", (long long)m->stuck,
+        (void)put_piece(&p, TOP_WARNING, "%lld wait%s for what failed", (long long)m->stuck,
                         m->stuck == 1 ? "s" : "");
     if (m->load >= 0)
         (void)put_piece(&p, TOP_PLAIN, "load %.1f", m->load);
@@ -95,11 +95,11 @@ static void draw_limits(const struct top *top, struct top_cells *cells) {
             strbuf_printf(&cap, "/%s", print_short(limit->cap).text);
         const char *blank = *limit->state ? " " : "";
         if (limit->opens_at > top->now)
-            (void)put_piece(&p, TOP_HELD, "%s %s%s%s%s, opens %s", limit->key,
+            (void)put_piece(&p, TOP_WARNING, "%s %s%s%s%s, opens %s", limit->key,
                             print_short(limit->used).text, strbuf_text(&cap), blank, limit->state,
                             print_when(limit->opens_at, top->now).text);
         else
-            (void)put_piece(&p, closed ? TOP_HELD : TOP_PLAIN, "%s %s%s%s%s", limit->key,
+            (void)put_piece(&p, closed ? TOP_WARNING : TOP_PLAIN, "%s %s%s%s%s", limit->key,
                             print_short(limit->used).text, strbuf_text(&cap), blank, limit->state);
     }
 }
@@ -194,7 +194,7 @@ static void draw_last(const struct top *top, struct top_cells *cells) {
         style = TOP_ALERT;
     } else if (top->mode == TOP_MODE_LIST && top->filter.length > 0) {
         strbuf_printf(&line, "filter: %s  (esc removes it)", strbuf_text(&top->filter));
-        style = TOP_HELD;
+        style = TOP_WARNING;
     } else if (!top->plain) {
         strbuf_puts(&line, keys_of(top));
     }

@@ -186,13 +186,15 @@ int daemon_print_api(const char *format) {
         op_print_members(&out);
     else if (strcmp(format, "typescript") == 0)
         op_print_typescript(&out);
+    else if (strcmp(format, "css") == 0)
+        op_print_css(&out);
     else if (strcmp(format, "form") == 0)
         op_print_form(&out);
     else {
-        fprintf(
-            stderr,
-            "sluiced: unknown format '%s': use markdown, openapi, members, typescript or form\n",
-            format);
+        fprintf(stderr,
+                "sluiced: unknown format '%s': use markdown, openapi, members, typescript, css or "
+                "form\n",
+                format);
         return DAEMON_USAGE;
     }
     fputs(strbuf_text(&out), stdout);

@@ -212,6 +212,8 @@ void op_check_answers(int fd);
 /* docs/api.md, docs/openapi.json and web/src/types.ts. */
 void op_print_markdown(struct strbuf *out);
 void op_print_typescript(struct strbuf *out);
+/* web/src/states.css. */
+void op_print_css(struct strbuf *out);
 /* docs/members.md. */
 void op_print_members(struct strbuf *out);
 /* web/src/members.ts. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/state_look.h"
 #include "ops/print.h"
 #include "os/log.h"
 
@@ -320,12 +321,53 @@ static void print_shape_type(const struct shape *shape, void *ctx) {
     print_interface(shape->name, shape, ctx);
 }
 
+/* The symbols of states; their colours are in states.css. */
+static void print_looks(struct strbuf *out) {
+    strbuf_puts(
+        out, "\n/** How a state looks; `outline` and `solid` are SVG paths in a box of 16 x 16 */\n"
+             "export interface Look {\n    outline: string;\n    solid: string;\n"
+             "    heavy: boolean;\n    dashed: boolean;\n}\n"
+             "\nexport const LOOKS: Record<State, Look> = {\n");
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const struct state_look *look = state_look((enum task_state)s);
+        strbuf_printf(out, "    %s: { outline: '%s', solid: '%s', heavy: %s, dashed: %s },\n",
+                      task_state_name((enum task_state)s), look->outline, look->solid,
+                      look->heavy ? "true" : "false", look->dashed ? "true" : "false");
+    }
+    strbuf_puts(out, "};\n");
+}
+
+static void print_colors(struct strbuf *out, const char *selector, bool dark) {
+    strbuf_printf(out, "%s {", selector);
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const struct state_look *look = state_look((enum task_state)s);
+        strbuf_printf(out, " --%s: %s;", task_state_name((enum task_state)s),
+                      dark ? look->dark : look->light);
+    }
+    strbuf_puts(out, " }\n");
+}
+
+void op_print_css(struct strbuf *out) {
+    strbuf_puts(out, "/* states.css: the colours of states. Made from the table of their looks by "
+                     "`make docs`; do not edit. */\n");
+    print_colors(out, ":root", false);
+    strbuf_puts(out, "@media (prefers-color-scheme: dark) {\n");
+    print_colors(out, "    :root:not([data-theme=\"light\"])", true);
+    strbuf_puts(out, "}\n");
+    print_colors(out, ":root[data-theme=\"dark\"]", true);
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const char *name = task_state_name((enum task_state)s);
+        strbuf_printf(out, ".s-%s { color: var(--%s); }\n", name, name);
+    }
+}
+
 void op_print_typescript(struct strbuf *out) {
     strbuf_puts(out, "// types.ts: what the daemon answers. Made from the shapes of its operations "
                      "by `make docs`; do not edit.\n");
     strbuf_puts(out, "\n/** A page of any list */\nexport interface Page<T> {\n    items: T[];\n   "
                      " next: string | null;\n}\n");
     words_each(print_words_type, out);
+    print_looks(out);
     shape_each(print_shape_type, out);
     for (const struct op *const *op = op_table; *op; op++) {
         _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/state_look.h"
 #include "sim/axis.h"
 #include "sim/chart.h"
 #include "sim/text.h"
@@ -320,9 +321,8 @@ static const char style[] =
     ".total{fill:#8c959f;fill-opacity:.45;stroke:#59636e;stroke-width:1}\n"
     ".bar{rx:3px}.bar:hover{filter:brightness(1.12)}\n"
     ".live{fill-opacity:.55;stroke-dasharray:3 2}\n"
-    ".failed{stroke:#cf222e;stroke-width:1}.limited{stroke:#bf8700;stroke-width:1}\n"
-    ".hatch-failed{stroke:#cf222e;stroke-width:2.2}.hatch-limited{stroke:#bf8700;stroke-width:2.2}"
-    "\n"
+    ".failed{stroke-width:1}.limited{stroke:#bf8700;stroke-width:1}\n"
+    ".hatch-failed{stroke-width:2.2}.hatch-limited{stroke:#bf8700;stroke-width:2.2}\n"
     ".hatch-bg{fill:#ffffff}\n"
     ".p0{fill:#3b6fd4}.p1{fill:#2a9d5c}.p2{fill:#d97b29}.p3{fill:#8a5cd6}\n"
     ".p4{fill:#1797a6}.p5{fill:#c74f8d}.p6{fill:#8d6e4f}.p7{fill:#7c8d1c}\n"
@@ -331,8 +331,9 @@ static const char style[] =
     ".note{fill:#9198a1;stroke:#0d1117}.muted,.axis{fill:#9198a1}.wait{stroke:#6e7681}.cap{stroke:#"
     "9198a1}.in{fill:#ffffff}\n"
     ".total{fill:#6e7681;stroke:#9198a1}.hatch-bg{fill:#0d1117}\n"
-    ".failed,.hatch-failed{stroke:#f85149}.limited,.hatch-limited{stroke:#d29922}\n"
-    "}\n"
+    ".limited,.hatch-limited{stroke:#d29922}\n"
+    "}\n";
+static const char definitions[] =
     "</style>\n"
     "<defs>\n"
     "<pattern id=\"failed\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
@@ -539,8 +540,12 @@ void svg_print(const struct sim_case *now, const struct sim_case *with, struct s
                   "height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n<title>",
                   SVG_WIDTH, height, SVG_WIDTH, height);
     svg_escape(out, now->title);
-    strbuf_printf(out, "</title>\n%s<rect width=\"%d\" height=\"%.0f\" class=\"bg\"/>\n", style,
-                  SVG_WIDTH, height);
+    const struct state_look *failed = state_look(TASK_FAILED);
+    strbuf_printf(out,
+                  "</title>\n%s.failed,.hatch-failed{stroke:%s}@media "
+                  "(prefers-color-scheme:dark){.failed,.hatch-failed{stroke:%s}}\n%s",
+                  style, failed->light, failed->dark, definitions);
+    strbuf_printf(out, "<rect width=\"%d\" height=\"%.0f\" class=\"bg\"/>\n", SVG_WIDTH, height);
     svg.c = now;
     print_panel(&svg);
     if (with) {

@@ -35,11 +35,11 @@ hostile=$id
 run sluice graph
 exits 0 'a tree: exit code'
 prints "✓ web-1 done  plan
-├─ ○ web-2 ready  write the parser *
-│  └─ · web-4 waiting  put together * after web-3
-│     └─ · web-5 waiting  say so *
-└─ ○ web-3 ready  write the printer
-○ api-6 ready  red <b onload=\"x\">&amp;\\ \" live
+├─ ◉ web-2 ready  write the parser *
+│  └─ ○ web-4 waiting  put together * after web-3
+│     └─ ○ web-5 waiting  say so *
+└─ ◉ web-3 ready  write the printer
+◉ api-6 ready  red <b onload=\"x\">&amp;\\ \" live
 * the longest chain: about 15 min" 'a tree: each task once, what else comes before it behind'
 rule 'and nothing that turns the line around' not grep -q "$(printf '\342\200\256')" out
 LC_ALL=C run sluice graph "$printer"
@@ -67,7 +67,7 @@ if command -v xmllint >/dev/null; then
     exits 0 'the picture is well-formed'
 fi
 run sluice graph --format dot
-has 'n5 [label="○ api-6\nred <b onload=\"x\">&amp;\\ \" live"' 'dot: quotes and backslashes are escaped'
+has 'n5 [label="◉ api-6\nred <b onload=\"x\">&amp;\\ \" live"' 'dot: quotes and backslashes are escaped'
 has 'n1 -> n3 [penwidth=3];' 'dot: the longest chain is thick'
 has 'n3 -> n4 [style=dashed, penwidth=3];' 'dot: a child hangs on a dashed line'
 if command -v dot >/dev/null; then

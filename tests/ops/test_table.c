@@ -194,6 +194,9 @@ TEST(the_types_of_the_page_are_what_the_table_says) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_typescript(&made);
     check_document(SOURCE_ROOT "/web/src/types.ts", &made);
+    strbuf_clear(&made);
+    op_print_css(&made);
+    check_document(SOURCE_ROOT "/web/src/states.css", &made);
 }
 
 /* --- routes ---------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "cli/top.h"
 #include "cli/top_daemon.h"
+#include "core/state_look.h"
 #include "harness/test.h"
 
 #define NOW INT64_C(1800000000000)
@@ -105,7 +106,7 @@ TEST(a_screen_tells_what_runs_and_what_is_waited_for) {
         "[running 2] ready 2  waiting 4  ended 12,045  limits  alerts 0\n"
         "   ID      PROJECT  AGENT   FOR  TOKENS  TITLE\n"
         "▶  web-17  web      claude  9 m    112k  fix the login form\n"
-        "▷  api-4   api              1 s       -  日本語 port\n"
+        "◐  api-4   api              1 s       -  日本語 port\n"
         "\n\n\n\n"
         "q quit  tab panes  enter why  l log  / filter  c cancel  p pause  ? help\n");
     top_finish(&top);
@@ -121,14 +122,11 @@ TEST(without_utf8_there_are_ascii_marks) {
     top_finish(&top);
 }
 
-TEST(every_state_has_a_mark_of_its_own) {
+TEST(every_symbol_of_a_state_takes_one_column) {
     for (int unicode = 0; unicode < 2; unicode++)
         for (int a = TASK_ABSENT; a < TASK_STATE_MAX; a++) {
-            const char *mark = top_state_mark((enum task_state)a, unicode);
-            assert_non_null(mark);
-            assert_int_equal(top_cells_columns(unicode, mark), 1);
-            for (int b = TASK_ABSENT; b < a; b++)
-                assert_string_not_equal(mark, top_state_mark((enum task_state)b, unicode));
+            const char *symbol = state_symbol((enum task_state)a, unicode);
+            assert_int_equal(top_cells_columns(unicode, symbol), 1);
         }
 }
 
@@ -403,7 +401,7 @@ TEST(details_tell_every_gate) {
     assert_true(task && why);
     top.mode = TOP_MODE_TEXT;
     top_details_fill(&top.text, task, why, NOW, true);
-    check_has(&top, "○ web-2  ready\nt\n");
+    check_has(&top, "◉ web-2  ready\nt\n");
     check_has(&top, "  ✓ paused open\n");
     check_has(&top, "  ✗ lease:runs closed: all 8 places are taken (opens in 9 s)\n");
     check_has(&top, "position 3 in the queue\n");

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/cycle.h"
 #include "core/retry.h"
+#include "core/state_look.h"
 #include "harness/test.h"
 
 TEST(every_value_of_every_enum_has_its_own_name) {
@@ -30,6 +31,42 @@ TEST(every_value_of_every_enum_has_its_own_name) {
     CHECK(REASON_MAX, reason_name, enum reason)
     CHECK(FACT_KIND_MAX, fact_kind_name, enum fact_kind)
 #undef CHECK
+}
+
+static void check_color(const char *color) {
+    assert_int_equal(strlen(color), 7);
+    assert_int_equal(color[0], '#');
+    assert_int_equal(strspn(color + 1, "0123456789abcdef"), 6);
+}
+
+TEST(every_state_has_a_symbol_of_its_own) {
+    for (int i = 0; i < TASK_STATE_MAX; i++) {
+        const struct state_look *a = state_look((enum task_state)i);
+        assert_true(a->symbol && a->ascii && a->outline && a->solid);
+        assert_int_equal(strlen(a->ascii), 1);
+        assert_true(*a->outline);
+        assert_int_equal(a->color8 < 0, a->color256 < 0);
+        check_color(a->light);
+        check_color(a->dark);
+        for (int j = 0; j < i; j++) {
+            const struct state_look *b = state_look((enum task_state)j);
+            assert_string_not_equal(a->symbol, b->symbol);
+            assert_string_not_equal(a->ascii, b->ascii);
+            /* An unknown state is never drawn. */
+            assert_true(j == TASK_ABSENT || strcmp(a->outline, b->outline) != 0
+                        || strcmp(a->solid, b->solid) != 0 || a->dashed != b->dashed);
+        }
+    }
+}
+
+TEST(states_are_found_by_name_and_fill_boxes) {
+    for (int i = 0; i < TASK_STATE_MAX; i++) {
+        assert_int_equal(task_state_find(task_state_name((enum task_state)i)), i);
+        for (int dark = 0; dark < 2; dark++)
+            check_color(state_fill((enum task_state)i, dark).text);
+    }
+    assert_int_equal(task_state_find("no such state"), TASK_ABSENT);
+    assert_string_equal(state_fill(TASK_DONE, false).text, "#d0e4de");
 }
 
 /* The table of docs/rules.md and of the design, written a second time as text. */

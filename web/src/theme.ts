@@ -1,4 +1,4 @@
-// theme.ts: light or dark, as the system says or as the switch does. Colours are in style.css.
+// theme.ts: light or dark, as the system says or as the switch does. Colours are in style.css and states.css.
 import { effect, signal } from '@preact/signals';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -22,7 +22,7 @@ export function theming(): void {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => paint.value++);
 }
 
-/** A colour of style.css, for canvases. */
+/** A colour of these files, for canvases. */
 export function colour(name: string): string {
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

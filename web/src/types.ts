@@ -28,6 +28,27 @@ export type EdgeType = 'dependency' | 'parent';
 
 export type AgentState = 'open' | 'limited' | 'closed' | 'not launched';
 
+/** How a state looks; `outline` and `solid` are SVG paths in a box of 16 x 16 */
+export interface Look {
+    outline: string;
+    solid: string;
+    heavy: boolean;
+    dashed: boolean;
+}
+
+export const LOOKS: Record<State, Look> = {
+    draft: { outline: 'M13 8A5 5 0 1 1 3 8A5 5 0 1 1 13 8z', solid: '', heavy: false, dashed: true },
+    waiting: { outline: 'M13 8A5 5 0 1 1 3 8A5 5 0 1 1 13 8z', solid: '', heavy: false, dashed: false },
+    ready: { outline: 'M13 8A5 5 0 1 1 3 8A5 5 0 1 1 13 8z', solid: 'M10.2 8A2.2 2.2 0 1 1 5.8 8A2.2 2.2 0 1 1 10.2 8z', heavy: false, dashed: false },
+    starting: { outline: 'M13 8A5 5 0 1 1 3 8A5 5 0 1 1 13 8z', solid: 'M8 3a5 5 0 0 1 0 10z', heavy: false, dashed: false },
+    running: { outline: 'M4.5 2.8v10.4L13 8z', solid: 'M4.5 2.8v10.4L13 8z', heavy: false, dashed: false },
+    held: { outline: 'M5.5 3.5v9M10.5 3.5v9', solid: '', heavy: true, dashed: false },
+    done: { outline: 'M3 8.6l3.3 3.3L13 4.8', solid: '', heavy: true, dashed: false },
+    failed: { outline: 'M4 4l8 8M12 4l-8 8', solid: '', heavy: true, dashed: false },
+    canceled: { outline: 'M13 8A5 5 0 1 1 3 8A5 5 0 1 1 13 8zM4.5 11.5l7-7', solid: '', heavy: false, dashed: false },
+    invalidated: { outline: 'M3 9.5c1.7-3 3.3-3 5-1.5s3.3 1.5 5-1.5', solid: '', heavy: true, dashed: false },
+};
+
 /** an agent */
 export interface Agent {
     /** its name */

@@ -2,7 +2,7 @@
 // no text, then no frames.
 import { line } from '../text';
 import { colour } from '../theme';
-import type { TaskGraph, State } from '../types';
+import { LOOKS, type State, type TaskGraph } from '../types';
 import type { LayoutAnswer } from './layout';
 import { NODE_H, NODE_W } from './size';
 
@@ -22,41 +22,23 @@ export interface Picture {
     show: 'both' | 'dependency' | 'parent';
 }
 
-const STATES: State[] = ['draft', 'waiting', 'ready', 'starting', 'running', 'held', 'done', 'failed', 'canceled', 'invalidated'];
+const STATES = Object.keys(LOOKS) as State[];
+const SHAPES = Object.fromEntries(STATES.map((state) => [state, {
+    outline: new Path2D(LOOKS[state].outline), solid: new Path2D(LOOKS[state].solid), dash: LOOKS[state].dashed ? [2, 2] : [],
+}]));
 const SANS = '-apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", Cantarell, Ubuntu, "Helvetica Neue", Arial, sans-serif';
 const MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
-/** The shapes of parts/mark.tsx, around a middle. */
+/** The shape of a state, around a middle. */
 function mark(ctx: CanvasRenderingContext2D, state: State, x: number, y: number): void {
-    ctx.beginPath();
-    switch (state) {
-        case 'running':
-            ctx.moveTo(x - 3.5, y - 5); ctx.lineTo(x + 5, y); ctx.lineTo(x - 3.5, y + 5); ctx.closePath(); ctx.fill();
-            return;
-        case 'done':
-            ctx.moveTo(x - 5, y); ctx.lineTo(x - 1.5, y + 4); ctx.lineTo(x + 5, y - 4);
-            break;
-        case 'failed':
-            ctx.moveTo(x - 4, y - 4); ctx.lineTo(x + 4, y + 4); ctx.moveTo(x + 4, y - 4); ctx.lineTo(x - 4, y + 4);
-            break;
-        case 'held':
-            ctx.moveTo(x - 2.5, y - 4.5); ctx.lineTo(x - 2.5, y + 4.5); ctx.moveTo(x + 2.5, y - 4.5); ctx.lineTo(x + 2.5, y + 4.5);
-            break;
-        case 'invalidated':
-            ctx.moveTo(x - 5, y + 1); ctx.quadraticCurveTo(x - 2, y - 4, x, y); ctx.quadraticCurveTo(x + 2, y + 4, x + 5, y - 1);
-            break;
-        default:
-            if (state === 'draft') ctx.setLineDash([2, 2]);
-            ctx.arc(x, y, 5, 0, Math.PI * 2);
-            if (state === 'canceled') { ctx.moveTo(x - 3.5, y + 3.5); ctx.lineTo(x + 3.5, y - 3.5); }
-    }
-    ctx.stroke();
+    const shape = SHAPES[state] ?? SHAPES.waiting;
+    if (!shape) return;
+    ctx.translate(x - 8, y - 8);
+    ctx.setLineDash(shape.dash);
+    ctx.stroke(shape.outline);
+    ctx.fill(shape.solid);
     ctx.setLineDash([]);
-    if (state === 'ready' || state === 'starting') {
-        ctx.beginPath();
-        ctx.arc(x, y, 2.2, 0, Math.PI * 2);
-        ctx.fill();
-    }
+    ctx.translate(8 - x, 8 - y);
 }
 
 const widths = new Map<string, string>();
