@@ -25,9 +25,8 @@
 #include "os/proc.h"
 
 #define OUTPUT_USUAL    (64u << 10)
-#define LOW_DESCRIPTORS 10         /* ours stay above: those of the command must be free */
-#define GUARD_PATIENCE  SECONDS(8) /* for a guard that was asked to kill its tree */
-#define GUARD_WAIT_MS   5000       /* the same while the loop stands still */
+#define LOW_DESCRIPTORS 10   /* ours stay above: those of the command must be free */
+#define GUARD_WAIT_MS   5000 /* the same while the loop stands still */
 #define PIECES_EACH     8
 #define PIECES_REST     256 /* more than a pipe holds; who left the group may still write */
 
@@ -46,6 +45,7 @@ struct aside {
     struct loop_timer *timer;
     bool timed_out, outlives, reads, cut;
     bool has_guard, was_asked; /* asked: the guard kills its tree */
+    time_ms guard_patience;    /* how long it may take */
     int report;                /* memory file of the guard; -1: none */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *over_ctx;
@@ -73,7 +73,7 @@ static void end_tree(struct aside *a) {
     } else if (!a->was_asked) {
         a->was_asked = true;
         guard_stop(a->pid);
-        loop_timer_set(a->loop, a->timer, time_add(loop_now_steady(a->loop), GUARD_PATIENCE));
+        loop_timer_set(a->loop, a->timer, time_add(loop_now_steady(a->loop), a->guard_patience));
     }
 }
 
@@ -283,6 +283,7 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
     a->pidfd = a->pipe = a->report = -1;
     if (spec->guard) {
         a->has_guard = true;
+        a->guard_patience = (spec->guard->grace ? spec->guard->grace : GUARD_GRACE) + GUARD_MARGIN;
         a->over = spec->guard->over;
         a->over_ctx = spec->guard->ctx;
     }

@@ -37,6 +37,8 @@ struct aside_guard {
     const struct run_spec *spec;
     int cgroup; /* folder of spec->cgroup, which the guard keeps open; -1: none. The caller closes its own */
     int daemon; /* a pipe that ends with the daemon: a guard that outlives it removes the cgroup; -1: none. 10 or above */
+    time_ms
+        grace; /* between TERM and KILL when it is stopped; 0: 3 s, for git to remove its locks */
     /* Called once, before `ended`, from aside_kill, or from an aside_start that fails. `guard` 0: none was started. */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *ctx;

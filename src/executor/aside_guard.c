@@ -21,7 +21,6 @@
 #include "rundir/rundir.h"
 
 #define LOW_DESCRIPTORS 10
-#define GRACE           SECONDS(3) /* between TERM and KILL: git removes its locks meanwhile */
 #define MARK            "SLUICE_ASIDE="
 
 /* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
@@ -42,7 +41,7 @@ static void format_spec(const struct aside_spec *spec, struct strbuf *out) {
     full.check_count = 0;
     full.prompt = full.stdin_path = NULL;
     full.idle_timeout = 0;
-    full.grace = GRACE;
+    full.grace = spec->guard->grace ? spec->guard->grace : GUARD_GRACE;
     full.stop_signal = SIGTERM;
     full.log_head = full.log_tail = 0;
     run_spec_format(&full, out);

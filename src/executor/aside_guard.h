@@ -3,11 +3,14 @@
 
 #include "executor/aside.h"
 
+#define GUARD_GRACE  SECONDS(3) /* unless spec->guard has another */
+#define GUARD_MARGIN SECONDS(5) /* after the grace period, until the guard itself is killed */
+
 /* Starts the guard of spec->guard with `out` as its output. 0, its process and the memory file that it reports in; or
  * an errno. The caller closes the file, also after an error; -1: there is none. */
 int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid);
 
-/* Its command gets TERM, the whole tree KILL after a second; then it ends. */
+/* Its command gets TERM, its process tree KILL after the grace period; then it ends. */
 void guard_stop(pid_t guard);
 
 struct guard_report {

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "executor/aside.h"
+#include "executor/aside_guard.h"
 #include "os/clock.h"
 #include "os/proc.h"
 
-#define GONE_MS 2000
-#define MANY    256 /* those that are waited for */
+#define GONE_AFTER SECONDS(2) /* a process that got KILL */
+#define MANY       256        /* those that are waited for */
 
 void aside_mark(const char *home, struct strbuf *out) {
     strbuf_printf(out, "SLUICE_ASIDE=%s", home);
@@ -28,8 +28,8 @@ static bool is_command(void *mark, pid_t pid) {
 }
 
 /* A second git must not find one of them at work. */
-static void await_all(const struct proc_swept *swept, int signal) {
-    time_ms deadline = clock_read_steady() + GONE_MS;
+static void await_all(const struct proc_swept *swept, time_ms patience, int signal) {
+    time_ms deadline = clock_read_steady() + patience;
     for (unsigned i = 0; i < swept->count; i++) {
         struct pollfd gone = { .fd = swept->fds[i], .events = POLLIN };
         time_ms left = deadline - clock_read_steady();
@@ -44,8 +44,9 @@ static unsigned sweep(bool (*wanted)(void *ctx, pid_t pid), struct strbuf *mark,
     unsigned count = proc_sweep(wanted, mark->text, signal, &swept);
     for (unsigned i = 0; i < swept.count; i++)
         (void)proc_signal(fds[i], SIGCONT); /* a stopped process would get it too late */
-    await_all(&swept, SIGKILL);             /* a guard that does not end */
-    await_all(&swept, 0);
+    if (signal != SIGKILL)                  /* a guard has its grace period before it is killed */
+        await_all(&swept, GUARD_GRACE + GUARD_MARGIN, SIGKILL);
+    await_all(&swept, GONE_AFTER, 0);
     for (unsigned i = 0; i < swept.count; i++)
         close(fds[i]);
     return count;

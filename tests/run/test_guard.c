@@ -34,6 +34,7 @@ struct scene {
     struct aside *aside;
     struct cgroup_slot *slot;
     bool without; /* a guard */
+    time_ms grace;
     int ended, overs;
     enum guard_over over;
     pid_t guard;
@@ -90,6 +91,7 @@ static void begin(struct scene *s, struct aside_spec what) {
                                        .spec = &spec,
                                        .cgroup = slot.folder,
                                        .daemon = slot.daemon,
+                                       .grace = s->grace,
                                        .over = over,
                                        .ctx = s };
     if (!s->without)
@@ -305,6 +307,7 @@ BOTH_WAYS(a_stop_is_told_as_an_end) {
 
 BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up) {
     struct scene *s = scene_new(STAGE(state));
+    s->grace = patience_ms();
     begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .cwd = s->stage->home });
     (void)await_pid(s);
     assert_int_equal(number_in(s, "lock"), 1);
@@ -383,9 +386,13 @@ static void die_beside(struct scene *s, struct aside_spec what) {
     if (daemon == 0) {
         struct loop *loop = NULL;
         struct aside *aside = NULL;
-        const struct aside_guard guard = {
-            .shim = SHIM_PATH, .spec = &s->spec, .cgroup = -1, .daemon = -1, .over = over, .ctx = s
-        };
+        const struct aside_guard guard = { .shim = SHIM_PATH,
+                                           .spec = &s->spec,
+                                           .cgroup = -1,
+                                           .daemon = -1,
+                                           .grace = s->grace,
+                                           .over = over,
+                                           .ctx = s };
         if (!s->without)
             what.guard = &guard;
         what.cwd = s->stage->home;
@@ -435,6 +442,7 @@ BOTH_WAYS(it_dies_with_a_daemon_that_is_killed) {
 
 BOTH_WAYS(the_end_of_the_daemon_leaves_it_that_time_too) {
     struct scene *s = scene_new(STAGE(state));
+    s->grace = patience_ms();
     die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .env = plain_env });
     reap_orphans(false);
     assert_int_equal(number_in(s, "lock"), 0);
@@ -444,6 +452,7 @@ BOTH_WAYS(the_end_of_the_daemon_leaves_it_that_time_too) {
 /* A sweep must not be quicker than the guard. */
 BOTH_WAYS(so_does_the_sweep_of_the_next_daemon) {
     struct scene *s = scene_new(STAGE(state));
+    s->grace = patience_ms();
     struct strbuf mark = STRBUF_INIT;
     aside_mark(s->stage->home, &mark);
     die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK),
