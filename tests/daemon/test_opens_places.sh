@@ -54,6 +54,7 @@ for kind in fifo link-fifo link-zero socket folder sparse; do
     settles
     placed "diff.json is a $kind"
     answers "diff.json is a $kind"
+    disappears "$home/worktrees/$id.json" # while it is there its files are compared, not the record
     rm -rf "$home/tasks/$id/diff.json"
     "$ODD_FILE" "$kind" "$home/tasks/$id/diff.json"
     run sluice diff "$id"
