@@ -37,6 +37,10 @@ struct accesses {
     bool asked; /* the request is on its way */
 };
 
+static struct accesses *all_of(const struct engine *e) {
+    return e->part[PART_access];
+}
+
 static const char *const scope_names[ACCESS_SCOPE_MAX] = {
     [ACCESS_NONE] = "none",
     [ACCESS_READ] = "read",
@@ -68,30 +72,23 @@ static int write_used(struct engine *engine, struct engine_request *request);
 static void used_is_written(struct engine *engine, struct engine_request *request,
                             enum store_outcome outcome, const struct error *err);
 
-static struct accesses *all_of(struct engine *e) {
-    if (!e->access) {
-        e->access = xcalloc(1, sizeof(*e->access));
-        e->access->engine = e;
-        e->access->request.run = write_used;
-        e->access->request.done = used_is_written;
-    }
-    return e->access;
+static void access_init(struct engine *e) {
+    struct accesses *a = all_of(e);
+    a->engine = e;
+    a->request.run = write_used;
+    a->request.done = used_is_written;
 }
 
-void access_forget(struct engine *e) {
-    for (size_t i = 0; e->access && i < e->access->tokens.count; i++)
-        free(e->access->tokens.items[i].view.name);
-    if (e->access)
-        e->access->tokens.count = 0;
+/* What came from rows */
+static void access_forget(struct engine *e) {
+    for (size_t i = 0; i < all_of(e)->tokens.count; i++)
+        free(all_of(e)->tokens.items[i].view.name);
+    all_of(e)->tokens.count = 0;
 }
 
-void access_free(struct engine *e) {
+static void access_free(struct engine *e) {
     access_forget(e);
-    if (!e->access)
-        return;
-    free(e->access->tokens.items);
-    free(e->access);
-    e->access = NULL;
+    free(all_of(e)->tokens.items);
 }
 
 time_ms access_now(const struct engine *e) {
@@ -127,7 +124,7 @@ static bool read_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
 }
 
 /* A row that cannot be read is no token: nobody gets in by it. */
-void access_load(struct engine *e, const struct note_row *row) {
+static void access_load(struct engine *e, const struct note_row *row) {
     char scope[16], what[16], hash[SHA256_HEX_SIZE], name[ACCESS_NAME_MAX + 1];
     const char *id = note_key(row, NOTE);
     struct token token = { 0 };
@@ -148,7 +145,7 @@ void access_load(struct engine *e, const struct note_row *row) {
 }
 
 static void remove_token(struct engine *e, size_t at) {
-    struct accesses *a = e->access;
+    struct accesses *a = all_of(e);
     struct token *token = &a->tokens.items[at];
     note_put(e, NOTE, token->view.id, NULL);
     turn_wrote(e);
@@ -194,11 +191,11 @@ void engine_use_access(struct engine *e, const char *id) {
 /* --- looking --------------------------------------------------------------------------------- */
 
 size_t engine_access_count(const struct engine *e) {
-    return e->access ? e->access->tokens.count : 0;
+    return all_of(e)->tokens.count;
 }
 
 const struct engine_access *engine_access_at(const struct engine *e, size_t index) {
-    return &e->access->tokens.items[index].view;
+    return &all_of(e)->tokens.items[index].view;
 }
 
 time_ms engine_access_left(const struct engine *e, const struct engine_access *access) {
@@ -232,7 +229,7 @@ const struct engine_access *engine_find_access(const struct engine *e, const cha
         return NULL;
     access_hash(secret, hash);
     for (size_t i = 0; i < engine_access_count(e); i++) {
-        const struct token *known = &e->access->tokens.items[i];
+        const struct token *known = &all_of(e)->tokens.items[i];
         if (strncmp(known->view.id, id, ACCESS_ID_SIZE - 1) == 0 && sha256_same(known->hash, hash)
             && engine_access_left(e, &known->view) > 0)
             found = &known->view;
@@ -363,12 +360,13 @@ void engine_set_entry(struct engine *e, const struct engine_entry *entry) {
 }
 
 const char *engine_entry_url(const struct engine *e) {
-    return e->access && e->access->entry.url ? e->access->entry.url(e->access->entry.ctx) : NULL;
+    const struct engine_entry *entry = &all_of(e)->entry;
+    return entry->url ? entry->url(entry->ctx) : NULL;
 }
 
 const char *engine_entry_problem(const struct engine *e) {
-    return e->access && e->access->entry.problem ? e->access->entry.problem(e->access->entry.ctx)
-                                                 : NULL;
+    const struct engine_entry *entry = &all_of(e)->entry;
+    return entry->problem ? entry->problem(entry->ctx) : NULL;
 }
 
 int engine_open_entry(struct engine *e, unsigned port, struct error *err) {
@@ -377,3 +375,10 @@ int engine_open_entry(struct engine *e, unsigned port, struct error *err) {
         return error_set(err, -ENOTSUP, "this daemon lets nobody in by TCP");
     return entry->open(entry->ctx, port, err);
 }
+
+const struct engine_part access_part = {
+    .name = "access",
+    .state_size = sizeof(struct accesses),
+    .at = { [STEP_INIT] = access_init, [STEP_UNLOAD] = access_forget, [STEP_FREE] = access_free },
+    .load_note = access_load,
+};

@@ -90,9 +90,6 @@ int engine_open_entry(struct engine *engine, unsigned port, struct error *err);
 
 /* --- inside the engine ----------------------------------------------------------------------- */
 
-void access_load(struct engine *e, const struct note_row *row);
-void access_forget(struct engine *e); /* what came from rows */
-void access_free(struct engine *e);
 /* The clock of the engine, now and not when its last turn was. */
 time_ms access_now(const struct engine *e);
 /* 32 random bytes as 43 characters. */

@@ -246,23 +246,38 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
+struct limited_since {
+    char *limiter;
+    time_ms at; /* 0: not known */
+    bool out;   /* it was closed because it was limited for too long */
+};
+
+struct accounts {
+    LIST(struct limited_since) limited;
+};
+
+static struct accounts *accounts_of(const struct engine *e) {
+    return e->part[PART_accounts];
+}
+
 static struct limited_since *find_since(struct engine *e, const char *limiter) {
-    for (size_t i = 0; i < e->limited.count; i++)
-        if (strcmp(e->limited.items[i].limiter, limiter) == 0)
-            return &e->limited.items[i];
-    struct limited_since *since = LIST_ADD(&e->limited);
+    for (size_t i = 0; i < accounts_of(e)->limited.count; i++)
+        if (strcmp(accounts_of(e)->limited.items[i].limiter, limiter) == 0)
+            return &accounts_of(e)->limited.items[i];
+    struct limited_since *since = LIST_ADD(&accounts_of(e)->limited);
     *since = (struct limited_since){ .limiter = xstrdup(limiter) };
     return since;
 }
 
-void limits_free(struct engine *e) {
-    for (size_t i = 0; i < e->limited.count; i++)
-        free(e->limited.items[i].limiter);
-    free(e->limited.items);
-    memset(&e->limited, 0, sizeof(e->limited));
+static void limits_free(struct engine *e) {
+    for (size_t i = 0; i < accounts_of(e)->limited.count; i++)
+        free(accounts_of(e)->limited.items[i].limiter);
+    free(accounts_of(e)->limited.items);
+    memset(&accounts_of(e)->limited, 0, sizeof(accounts_of(e)->limited));
 }
 
-void limits_load(struct engine *e, const struct note_row *row) {
+/* Since when accounts are limited; over restarts. */
+static void limits_load(struct engine *e, const struct note_row *row) {
     int64_t at = 0;
     const char *limiter = note_number(row, NOTE, &at);
     if (limiter)
@@ -281,9 +296,9 @@ static time_ms limited_since(struct engine *e, const char *limiter, bool is_firs
 }
 
 bool limits_waited_out(const struct engine *e, const char *limiter) {
-    for (size_t i = 0; i < e->limited.count; i++)
-        if (strcmp(e->limited.items[i].limiter, limiter) == 0)
-            return e->limited.items[i].out;
+    for (size_t i = 0; i < accounts_of(e)->limited.count; i++)
+        if (strcmp(accounts_of(e)->limited.items[i].limiter, limiter) == 0)
+            return accounts_of(e)->limited.items[i].out;
     return false;
 }
 
@@ -363,3 +378,10 @@ enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, st
     copy_cut(end->message, sizeof(end->message), sentence);
     return OUTCOME_STUCK;
 }
+
+const struct engine_part accounts_part = {
+    .name = "accounts",
+    .state_size = sizeof(struct accounts),
+    .at = { [STEP_UNLOAD] = limits_free, [STEP_FREE] = limits_free },
+    .load_note = limits_load,
+};

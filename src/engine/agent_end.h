@@ -27,9 +27,6 @@ void agent_end_limit(struct engine *e, const struct live_run *run, const struct 
 enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, struct run_end *end,
                                 enum outcome outcome);
 
-/* Since when accounts are limited; over restarts. */
-void limits_free(struct engine *e);
-void limits_load(struct engine *e, const struct note_row *row);
 /* Was it closed because it was limited for longer than limiter.max_wait_s? Known until it is open again, or the
  * daemon ends: by then people were told. */
 bool limits_waited_out(const struct engine *e, const char *limiter);

@@ -15,19 +15,15 @@
 
 #define NOTE_PREFIX "alert:"
 
-void alerts_init(struct engine *e) {
-    e->alerts = xcalloc(1, sizeof(*e->alerts));
-    alerts_configure(e);
-}
-
-void alerts_configure(struct engine *e) {
-    e->alerts->stuck_after = config_number(e->config, "alerts.stuck_s", NULL);
-    e->alerts->look_at = 0; /* what was too young may be old now */
+/* After a new configuration */
+static void alerts_configure(struct engine *e) {
+    alerts_of(e)->stuck_after = config_number(e->config, "alerts.stuck_s", NULL);
+    alerts_of(e)->look_at = 0; /* what was too young may be old now */
 }
 
 /* The rows say what is open. */
-void alerts_forget(struct engine *e) {
-    struct alerts *a = e->alerts;
+static void alerts_forget(struct engine *e) {
+    struct alerts *a = alerts_of(e);
     for (size_t i = 0; i < a->open.count; i++) {
         free((char *)a->open.items[i].view.key);
         free((char *)a->open.items[i].view.text);
@@ -37,24 +33,21 @@ void alerts_forget(struct engine *e) {
     a->answered = a->overdue = false;
 }
 
-void alerts_free(struct engine *e) {
-    if (!e->alerts)
-        return;
+static void alerts_free(struct engine *e) {
+    struct alerts *a = alerts_of(e);
     alerts_forget(e);
-    free(e->alerts->open.items);
-    free(e->alerts->touched.items);
-    free(e->alerts->waiters.items);
-    free(e->alerts->heads.items);
-    free(e->alerts);
-    e->alerts = NULL;
+    free(a->open.items);
+    free(a->touched.items);
+    free(a->waiters.items);
+    free(a->heads.items);
 }
 
 size_t engine_alert_count(const struct engine *e) {
-    return e->alerts->open.count;
+    return alerts_of(e)->open.count;
 }
 
 const struct engine_alert *engine_alert_at(const struct engine *e, size_t index) {
-    return &e->alerts->open.items[index].view;
+    return &alerts_of(e)->open.items[index].view;
 }
 
 bool alert_key_is(const char *key, const char *kind) {
@@ -63,9 +56,9 @@ bool alert_key_is(const char *key, const char *kind) {
 }
 
 static struct alert *find(const struct engine *e, const char *key) {
-    for (size_t i = 0; i < e->alerts->open.count; i++)
-        if (strcmp(e->alerts->open.items[i].view.key, key) == 0)
-            return &e->alerts->open.items[i];
+    for (size_t i = 0; i < alerts_of(e)->open.count; i++)
+        if (strcmp(alerts_of(e)->open.items[i].view.key, key) == 0)
+            return &alerts_of(e)->open.items[i];
     return NULL;
 }
 
@@ -89,14 +82,14 @@ static void write_note(struct engine *e, const struct alert *alert) {
 }
 
 /* One that cannot be read was not written by us: the cause will be told again. */
-void alerts_load_note(struct engine *e, const struct note_row *row) {
+static void alerts_load_note(struct engine *e, const struct note_row *row) {
     const char *key = note_key(row, NOTE_PREFIX);
     if (!key)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     const char *text = json_string_value(json_object_get(note, "text"));
     if (text)
-        *LIST_ADD(&e->alerts->open) = (struct alert){
+        *LIST_ADD(&alerts_of(e)->open) = (struct alert){
             .view = { .key = xstrdup(key),
                       .text = xstrdup(text),
                       .since = json_integer_value(json_object_get(note, "since")),
@@ -120,7 +113,7 @@ static void write_event(struct engine *e, const char *kind, const struct alert *
 }
 
 static void open_alert(struct engine *e, struct alert alert) {
-    *LIST_ADD(&e->alerts->open) = alert;
+    *LIST_ADD(&alerts_of(e)->open) = alert;
     write_note(e, &alert);
     write_event(e, "alert", &alert);
     log_warning("alert %s: %s", alert.view.key, alert.view.text);
@@ -128,7 +121,7 @@ static void open_alert(struct engine *e, struct alert alert) {
 
 bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
                  const char *format, ...) {
-    bool too_many = e->alerts->open.count >= ALERTS_MAX;
+    bool too_many = alerts_of(e)->open.count >= ALERTS_MAX;
     if (find(e, key) || (too_many && find(e, "many")))
         return false;
     struct strbuf text = STRBUF_INIT;
@@ -137,7 +130,7 @@ bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attem
     if (too_many)
         strbuf_printf(&text,
                       "%zu alerts are open: further ones are not told until half of them are over",
-                      e->alerts->open.count);
+                      alerts_of(e)->open.count);
     else
         strbuf_vprintf(&text, format, args);
     va_end(args);
@@ -154,9 +147,9 @@ void alert_clear(struct engine *e, const char *key) {
     if (!alert)
         return;
     struct alert gone = *alert;
-    size_t left = e->alerts->open.count - (size_t)(alert - e->alerts->open.items) - 1;
+    size_t left = alerts_of(e)->open.count - (size_t)(alert - alerts_of(e)->open.items) - 1;
     memmove(alert, alert + 1, left * sizeof(*alert));
-    e->alerts->open.count--;
+    alerts_of(e)->open.count--;
     note_put(e, NOTE_PREFIX, gone.view.key, NULL);
     write_event(e, "alert.cleared", &gone);
     log_info("alert %s is over", gone.view.key);
@@ -175,3 +168,15 @@ void engine_alert_raise(struct engine *e, const char *key, const char *text) {
 void engine_alert_clear(struct engine *e, const char *key) {
     alert_clear(e, key);
 }
+
+const struct engine_part alerts_part = {
+    .name = "alerts",
+    .state_size = sizeof(struct alerts),
+    .at = { [STEP_INIT] = alerts_configure,
+            [STEP_UNLOAD] = alerts_forget,
+            [STEP_AFTER_DECIDE] = alerts_turn,
+            [STEP_CONFIGURED] = alerts_configure,
+            [STEP_FREE] = alerts_free },
+    .load_note = alerts_load_note,
+    .next_wakeup = alerts_next,
+};

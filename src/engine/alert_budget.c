@@ -71,8 +71,8 @@ static void see_window(struct engine *e, sym symbol, const char *name) {
 
 void alert_budget_see_windows(struct engine *e) {
     see_window(e, 0, NULL);
-    for (size_t i = 0; i < e->projects.count; i++)
-        see_window(e, e->projects.items[i].view.symbol, e->projects.items[i].view.name);
+    for (size_t i = 0; i < project_count(e); i++)
+        see_window(e, project_at(e, i)->view.symbol, project_at(e, i)->view.name);
 }
 
 bool alert_window_is_over(const struct engine *e, const struct alert *alert) {

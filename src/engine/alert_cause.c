@@ -30,7 +30,7 @@ static bool breaker_is_open(const struct task_spec *t) {
 
 static void touch(void *ctx, task_id task) {
     struct engine *e = ctx;
-    *LIST_ADD(&e->alerts->touched) = task;
+    *LIST_ADD(&alerts_of(e)->touched) = task;
 }
 
 void alerts_see_task(struct engine *e, const struct task_spec *told) {
@@ -89,10 +89,10 @@ static void see_groups(struct engine *e, task_id failed, const task_id *users, s
     for (size_t i = 0; i < count; i++) {
         struct task_spec told;
         if (!core_task_spec(e->core, users[i], &told) || told.group == 0
-            || told.group > e->groups.count)
+            || told.group > engine_group_count(e))
             continue;
         char id[2][ENGINE_ID_MAX];
-        const char *name = e->groups.items[told.group - 1].view.name;
+        const char *name = engine_group_at(e, told.group - 1)->name;
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "group:%s", name);
         alert_raise(
@@ -133,9 +133,9 @@ static void see_breaker(struct engine *e, const struct task_spec *t) {
 }
 
 static void see_touched(struct engine *e) {
-    for (size_t i = 0; i < e->alerts->touched.count; i++) {
+    for (size_t i = 0; i < alerts_of(e)->touched.count; i++) {
         struct task_spec told;
-        if (!core_task_spec(e->core, e->alerts->touched.items[i], &told))
+        if (!core_task_spec(e->core, alerts_of(e)->touched.items[i], &told))
             continue;
         if (task_state_is_failure(told.state))
             see_chain(e, told.id, told.state);
@@ -144,28 +144,30 @@ static void see_touched(struct engine *e) {
         alert_budget_see_task(e, &told);
         denied_see_task(e, &told);
     }
-    e->alerts->touched.count = 0;
+    alerts_of(e)->touched.count = 0;
 }
 
 static void see_disk(struct engine *e) {
     if (e->retries > 0) /* the store takes nothing: not this either */
         return;
     int64_t floor = config_policy(e->config)->host.disk_min_mb;
-    if (e->disk_low
+    if (host_of(e)->disk_low
         && alert_raise(
             e, "disk", 0, 0,
             "%lld MB of disk are free, the floor is %lld MB (host.disk_free_gb): nothing starts "
             "until %lld MB more are free; old finished work is being removed",
-            (long long)e->disk_free_mb, (long long)floor, (long long)(floor - e->disk_free_mb)))
+            (long long)host_of(e)->disk_free_mb, (long long)floor,
+            (long long)(floor - host_of(e)->disk_free_mb)))
         log_warning("Low disk space, pausing new loop creation available_gb=%.1f",
-                    (double)e->disk_free_mb / 1000.0);
+                    (double)host_of(e)->disk_free_mb / 1000.0);
     int64_t least = config_number(e->config, "store.min_free_mb", NULL);
-    if (e->full)
+    if (host_of(e)->full)
         alert_raise(
             e, "store", 0, 0,
             "%lld MB of disk are free, the store needs %lld MB (store.min_free_mb): no new task is "
             "taken until %lld MB more are free; what runs goes on, and its end is recorded",
-            (long long)e->disk_free_mb, (long long)least, (long long)(least - e->disk_free_mb));
+            (long long)host_of(e)->disk_free_mb, (long long)least,
+            (long long)(least - host_of(e)->disk_free_mb));
 }
 
 /* True: it is low, somebody waits for it, and nobody was told. */
@@ -182,17 +184,17 @@ static bool must_tell(struct engine *e, struct floor_watch *floor, bool low, con
 static void see_memory_and_load(struct engine *e) {
     const struct policy *policy = config_policy(e->config);
     int64_t floor = policy->host.memory_min_mb, most = policy->host.load_max_milli;
-    if (must_tell(e, &e->alerts->memory, e->memory_free_mb >= 0 && e->memory_free_mb < floor,
-                  "memory"))
+    if (must_tell(e, &alerts_of(e)->memory,
+                  host_of(e)->memory_free_mb >= 0 && host_of(e)->memory_free_mb < floor, "memory"))
         alert_raise(e, "memory", 0, 0,
                     "%lld MB of memory are available, the floor is %lld MB (host.memory_free_mb): "
                     "nothing starts until there is more; what runs goes on",
-                    (long long)e->memory_free_mb, (long long)floor);
-    if (must_tell(e, &e->alerts->load, most > 0 && e->load_milli > most, "load"))
+                    (long long)host_of(e)->memory_free_mb, (long long)floor);
+    if (must_tell(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most, "load"))
         alert_raise(e, "load", 0, 0,
                     "the load is %.1f, the most is %.1f (host.load): nothing starts until it is "
                     "lower; what runs goes on",
-                    (double)e->load_milli / 1000.0, (double)most / 1000.0);
+                    (double)host_of(e)->load_milli / 1000.0, (double)most / 1000.0);
 }
 
 /* --- is it over? ----------------------------------------------------------------------------- */
@@ -241,7 +243,7 @@ static bool run_is_over(const struct engine *e, const struct alert *alert) {
 
 static bool disk_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
-    return !e->disk_low;
+    return !host_of(e)->disk_low;
 }
 
 static bool floor_is_over(const struct engine *e, const struct floor_watch *floor, int64_t wanted) {
@@ -250,17 +252,17 @@ static bool floor_is_over(const struct engine *e, const struct floor_watch *floo
 
 static bool memory_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
-    return floor_is_over(e, &e->alerts->memory, config_policy(e->config)->host.memory_min_mb);
+    return floor_is_over(e, &alerts_of(e)->memory, config_policy(e->config)->host.memory_min_mb);
 }
 
 static bool load_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
-    return floor_is_over(e, &e->alerts->load, config_policy(e->config)->host.load_max_milli);
+    return floor_is_over(e, &alerts_of(e)->load, config_policy(e->config)->host.load_max_milli);
 }
 
 static bool store_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
-    return !e->full;
+    return !host_of(e)->full;
 }
 
 /* Who delivers to it clears them, while there is one. */
@@ -281,7 +283,7 @@ static bool host_is_over(const struct engine *e, const struct alert *alert) {
 
 static bool many_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
-    return e->alerts->open.count <= ALERTS_MAX / 2;
+    return alerts_of(e)->open.count <= ALERTS_MAX / 2;
 }
 
 static bool section_is_over(const struct engine *e, const struct alert *alert) {
@@ -326,10 +328,10 @@ static bool is_over(const struct engine *e, const struct alert *alert) {
 
 static bool clear_what_is_over(struct engine *e) {
     bool any = false;
-    for (size_t i = e->alerts->open.count; i-- > 0;) {
-        if (i >= e->alerts->open.count || !is_over(e, &e->alerts->open.items[i]))
+    for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
+        if (i >= alerts_of(e)->open.count || !is_over(e, &alerts_of(e)->open.items[i]))
             continue;
-        alert_clear(e, e->alerts->open.items[i].view.key);
+        alert_clear(e, alerts_of(e)->open.items[i].view.key);
         any = true;
     }
     return any;
@@ -337,8 +339,8 @@ static bool clear_what_is_over(struct engine *e) {
 
 /* A group may wait for two that have failed, and the one that was told has recovered. */
 static void see_chains_again(struct engine *e) {
-    for (size_t i = 0; i < e->alerts->open.count; i++) {
-        struct alert alert = e->alerts->open.items[i];
+    for (size_t i = 0; i < alerts_of(e)->open.count; i++) {
+        struct alert alert = alerts_of(e)->open.items[i];
         task_id users[EXAMPLES + 1];
         if (alert_key_is(alert.view.key, "chain"))
             see_groups(e, alert.view.task, users,
@@ -347,7 +349,7 @@ static void see_chains_again(struct engine *e) {
 }
 
 void alerts_turn(struct engine *e) {
-    struct alerts *a = e->alerts;
+    struct alerts *a = alerts_of(e);
     a->changed = a->changed || store_batch_count(e->turn.batch) > 0;
     see_disk(e);
     see_memory_and_load(e);
@@ -362,9 +364,9 @@ void alerts_turn(struct engine *e) {
 
 time_ms alerts_next(const struct engine *e) {
     time_ms next = alert_stuck_next(e);
-    if (e->disk_low || e->full)
-        next = time_min(next, time_add(e->disk_read_at, LOOK_WHILE_FULL));
+    if (host_of(e)->disk_low || host_of(e)->full)
+        next = time_min(next, time_add(host_of(e)->disk_read_at, LOOK_WHILE_FULL));
     if (alert_is_open(e, "memory") || alert_is_open(e, "load"))
-        next = time_min(next, time_add(e->host_read_at, LOOK_WHILE_FULL));
+        next = time_min(next, time_add(host_of(e)->read_at, LOOK_WHILE_FULL));
     return next;
 }

@@ -43,11 +43,9 @@ struct alerts {
     time_ms stuck_after; /* alerts.stuck_s: every turn asks; 0: off */
 };
 
-void alerts_init(struct engine *e);
-void alerts_free(struct engine *e);
-void alerts_configure(struct engine *e); /* after a new configuration */
-void alerts_forget(struct engine *e);    /* before the rows are read */
-void alerts_load_note(struct engine *e, const struct note_row *row);
+static inline struct alerts *alerts_of(const struct engine *e) {
+    return e->part[PART_alerts];
+}
 
 /* False: it is open already. */
 bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,

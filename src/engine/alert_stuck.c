@@ -18,7 +18,7 @@
 #define LOOK_AGAIN MINUTES(1) /* while somebody waits for long, and something has changed */
 
 time_ms alert_stuck_after(const struct engine *e) {
-    return e->alerts->stuck_after;
+    return alerts_of(e)->stuck_after;
 }
 
 static time_ms look_again(time_ms limit) {
@@ -26,7 +26,7 @@ static time_ms look_again(time_ms limit) {
 }
 
 time_ms alert_stuck_next(const struct engine *e) {
-    const struct alerts *a = e->alerts;
+    const struct alerts *a = alerts_of(e);
     time_ms limit = alert_stuck_after(e);
     if (limit == 0)
         return TIME_NEVER;
@@ -40,13 +40,13 @@ time_ms alert_stuck_next(const struct engine *e) {
 }
 
 static void sooner(struct engine *e, time_ms at) {
-    e->alerts->look_at = time_min(e->alerts->look_at, at);
+    alerts_of(e)->look_at = time_min(alerts_of(e)->look_at, at);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
 static void look_at_runs(struct engine *e, time_ms limit) {
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         time_ms start = run->view.started_at ? run->view.started_at : run->view.ordered_at;
         time_ms due = time_add(start, limit);
@@ -105,8 +105,8 @@ static void raise_for(struct engine *e, const struct waiter *waiter, const struc
 
 static bool somebody_waits(struct engine *e, const char *key, time_ms limit) {
     _cleanup_(strbuf_finish) struct strbuf other = STRBUF_INIT;
-    for (size_t i = 0; i < e->alerts->waiters.count; i++) {
-        const struct waiter *waiter = &e->alerts->waiters.items[i];
+    for (size_t i = 0; i < alerts_of(e)->waiters.count; i++) {
+        const struct waiter *waiter = &alerts_of(e)->waiters.items[i];
         struct verdict v;
         if (e->now - waiter->since < limit / 2 || !waits_where(e, waiter->task, &v))
             continue;
@@ -118,8 +118,8 @@ static bool somebody_waits(struct engine *e, const char *key, time_ms limit) {
 }
 
 static void clear_stuck(struct engine *e, time_ms limit) {
-    for (size_t i = e->alerts->open.count; i-- > 0;) {
-        const char *key = e->alerts->open.items[i].view.key;
+    for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
+        const char *key = alerts_of(e)->open.items[i].view.key;
         if (alert_key_is(key, "stuck") && !somebody_waits(e, key, limit))
             alert_clear(e, key);
     }
@@ -127,7 +127,7 @@ static void clear_stuck(struct engine *e, time_ms limit) {
 
 /* The store has said since when they wait. */
 static void take_answer(struct engine *e, time_ms limit) {
-    struct alerts *a = e->alerts;
+    struct alerts *a = alerts_of(e);
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     a->answered = false;
     for (size_t i = 0; i < a->waiters.count; i++) {
@@ -150,7 +150,7 @@ static void take_answer(struct engine *e, time_ms limit) {
 /* Of each slice. All that is asked for is here before anything is concluded. */
 static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
-    struct alerts *a = e->alerts;
+    struct alerts *a = alerts_of(e);
     a->asking = false;
     a->answered = a->asked == a->heads.count;
     for (size_t i = 0; !err && i < answer->count; i++)
@@ -162,7 +162,7 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
 
 /* The next slice: whoever is served by the loop waits no longer than that takes. */
 static void ask_some(struct engine *e) {
-    struct alerts *a = e->alerts;
+    struct alerts *a = alerts_of(e);
     size_t left = a->heads.count - a->asked;
     struct store_question question = { .kind = ASK_CHANGED,
                                        .tasks = a->heads.items + a->asked,
@@ -186,11 +186,11 @@ static void see_head(void *ctx, task_id task) {
     if (e->now - view.created_at < limit)
         sooner(e, time_add(view.created_at, limit));
     if (e->now - view.created_at >= limit / 2 && waits_where(e, task, &v))
-        *LIST_ADD(&e->alerts->heads) = task;
+        *LIST_ADD(&alerts_of(e)->heads) = task;
 }
 
 static void look(struct engine *e, time_ms limit) {
-    struct alerts *a = e->alerts;
+    struct alerts *a = alerts_of(e);
     struct core_counts counts;
     a->changed = a->overdue = false;
     a->looked_at = e->now;
@@ -204,7 +204,7 @@ static void look(struct engine *e, time_ms limit) {
 }
 
 void alert_look_for_stuck(struct engine *e) {
-    struct alerts *a = e->alerts;
+    struct alerts *a = alerts_of(e);
     time_ms limit = alert_stuck_after(e);
     if (limit == 0 || a->asking)
         return;

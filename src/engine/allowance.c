@@ -16,12 +16,20 @@
 
 static const struct engine_amounts none = { ALLOWANCE_NONE, ALLOWANCE_NONE };
 
+struct allowances {
+    LIST(struct allowance) all; /* by task */
+};
+
+static struct allowances *allowances_of(const struct engine *e) {
+    return e->part[PART_allowances];
+}
+
 /* Numbers of tasks rise, but may be given late: sorted by search, not by arrival. */
 static size_t place_of(const struct engine *e, task_id task) {
-    size_t low = 0, high = e->allowances.count;
+    size_t low = 0, high = allowances_of(e)->all.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (e->allowances.items[middle].task < task)
+        if (allowances_of(e)->all.items[middle].task < task)
             low = middle + 1;
         else
             high = middle;
@@ -29,10 +37,18 @@ static size_t place_of(const struct engine *e, task_id task) {
     return low;
 }
 
+size_t allowance_count(const struct engine *e) {
+    return allowances_of(e)->all.count;
+}
+
+const struct allowance *allowance_at(const struct engine *e, size_t index) {
+    return &allowances_of(e)->all.items[index];
+}
+
 struct allowance *allowance_find(const struct engine *e, task_id task) {
     size_t at = place_of(e, task);
-    return at < e->allowances.count && e->allowances.items[at].task == task
-               ? &e->allowances.items[at]
+    return at < allowances_of(e)->all.count && allowances_of(e)->all.items[at].task == task
+               ? &allowances_of(e)->all.items[at]
                : NULL;
 }
 
@@ -51,9 +67,9 @@ struct allowance *allowance_get(struct engine *e, task_id task) {
     if (a)
         return a;
     size_t at = place_of(e, task);
-    (void)LIST_ADD(&e->allowances);
-    a = &e->allowances.items[at];
-    memmove(a + 1, a, (e->allowances.count - 1 - at) * sizeof(*a));
+    (void)LIST_ADD(&allowances_of(e)->all);
+    a = &allowances_of(e)->all.items[at];
+    memmove(a + 1, a, (allowances_of(e)->all.count - 1 - at) * sizeof(*a));
     *a = allowance_of(task);
     return a;
 }
@@ -93,11 +109,11 @@ static struct engine_amounts read_amounts(char **at) {
 }
 
 /* Notes come in the order of their names, which is not that of the numbers: sorted once, behind the last. */
-void allowance_load(struct engine *e, const struct note_row *row) {
+static void allowance_load(struct engine *e, const struct note_row *row) {
     const char *task = note_key(row, NOTE);
     if (!task)
         return;
-    struct allowance *a = LIST_ADD(&e->allowances);
+    struct allowance *a = LIST_ADD(&allowances_of(e)->all);
     *a = allowance_of(strtoull(task, NULL, 10));
     char *at = (char *)row->text + strlen(FORMAT);
     if (strncmp(row->text, FORMAT " ", strlen(FORMAT " ")) != 0 || strstr(row->text, "own")
@@ -127,16 +143,16 @@ static int compare_tasks(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-void allowance_loaded(struct engine *e) {
-    if (e->allowances.count > 1)
-        qsort(e->allowances.items, e->allowances.count, sizeof(*e->allowances.items),
-              compare_tasks);
+/* Behind the last of them, before anybody asks */
+static void allowance_loaded(struct engine *e) {
+    if (allowances_of(e)->all.count > 1)
+        qsort(allowances_of(e)->all.items, allowances_of(e)->all.count,
+              sizeof(*allowances_of(e)->all.items), compare_tasks);
 }
 
-void allowance_free(struct engine *e) {
-    free(e->allowances.items);
-    memset(&e->allowances, 0, sizeof(e->allowances));
-    budgets_free(e);
+static void allowance_free(struct engine *e) {
+    free(allowances_of(e)->all.items);
+    memset(&allowances_of(e)->all, 0, sizeof(allowances_of(e)->all));
 }
 
 void allowance_forget(struct engine *e, task_id task) {
@@ -144,9 +160,9 @@ void allowance_forget(struct engine *e, task_id task) {
     if (!a)
         return;
     put(e, task, NULL);
-    size_t behind = e->allowances.count - 1 - (size_t)(a - e->allowances.items);
+    size_t behind = allowances_of(e)->all.count - 1 - (size_t)(a - allowances_of(e)->all.items);
     memmove(a, a + 1, behind * sizeof(*a));
-    e->allowances.count--;
+    allowances_of(e)->all.count--;
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
@@ -355,3 +371,12 @@ void allowance_see_state(struct engine *e, task_id task, enum task_state state) 
     if (!task_state_is_final(state) && (a->back.tokens > 0 || a->back.usd > 0))
         take_again(e, a);
 }
+
+const struct engine_part allowances_part = {
+    .name = "allowances",
+    .state_size = sizeof(struct allowances),
+    .at = { [STEP_UNLOAD] = allowance_free,
+            [STEP_LOADED] = allowance_loaded,
+            [STEP_FREE] = allowance_free },
+    .load_note = allowance_load,
+};

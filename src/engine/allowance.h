@@ -87,6 +87,8 @@ struct allowance {
     bool by_window;    /* with stopping: for that of a window */
 };
 
+size_t allowance_count(const struct engine *e);
+const struct allowance *allowance_at(const struct engine *e, size_t index);
 struct allowance *allowance_find(const struct engine *e, task_id task); /* or NULL */
 struct allowance *allowance_get(struct engine *e, task_id task);        /* made if needed */
 void allowance_write(struct engine *e, const struct allowance *a);
@@ -96,9 +98,6 @@ struct engine_amounts allowance_run_limit(const struct engine *e, task_id task);
 /* Nothing is left for another run. */
 bool allowance_is_spent(const struct engine *e, task_id task);
 
-void allowance_load(struct engine *e, const struct note_row *row);
-void allowance_loaded(struct engine *e); /* behind the last of them, before anybody asks */
-void allowance_free(struct engine *e);
 void allowance_forget(struct engine *e, task_id task);
 /* It has become final, or has been taken up again: its rest goes to its parent, or comes back. */
 void allowance_see_state(struct engine *e, task_id task, enum task_state state);

@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "engine/iteration.h"
 #include "engine/watch_internal.h"
 
 #define READ_EACH  256u
@@ -100,10 +99,10 @@ bool artifact_is_there(const struct engine *e, const char *artifact, task_id par
 }
 
 bool engine_artifact(const struct engine *e, task_id task, struct strbuf *out) {
-    uint32_t handle = find_wanted(e->watch, task);
+    uint32_t handle = find_wanted(watch_of(e), task);
     if (!handle)
         return false;
-    const struct wanted *x = wanted_at(e->watch, handle);
+    const struct wanted *x = wanted_at(watch_of(e), handle);
     resolve(e, x->artifact, x->parent, out);
     return true;
 }
@@ -252,7 +251,7 @@ static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
 }
 
 static void place(struct engine *e, uint32_t handle) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     const struct wanted *x = wanted_at(w, handle);
     if (!is_due(e, x->parent)) {
         enter_brood(w, handle);
@@ -264,13 +263,13 @@ static void place(struct engine *e, uint32_t handle) {
 }
 
 static void place_again(struct engine *e, uint32_t handle) {
-    leave(e->watch, handle);
-    if (!wanted_at(e->watch, handle)->seen)
+    leave(watch_of(e), handle);
+    if (!wanted_at(watch_of(e), handle)->seen)
         place(e, handle);
 }
 
 void artifact_want(struct engine *e, task_id task, const char *artifact, task_id parent) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     if (find_wanted(w, task))
         return;
     uint32_t handle = slab_alloc(&w->wanted);
@@ -297,13 +296,13 @@ static void drop(struct watch *w, uint32_t handle) {
 }
 
 void artifact_forget(struct engine *e, task_id task) {
-    uint32_t handle = find_wanted(e->watch, task);
+    uint32_t handle = find_wanted(watch_of(e), task);
     if (handle)
-        drop(e->watch, handle);
+        drop(watch_of(e), handle);
 }
 
 void artifacts_clear(struct engine *e) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     while (w->all.count > 0)
         drop(w, w->all.items[w->all.count - 1]);
     w->found.count = w->slow.count = w->unread.count = w->read = 0;
@@ -338,7 +337,7 @@ static bool is_being_written(const struct engine *e, const struct wanted *x) {
 }
 
 void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinished) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd), hash = hash_name(name);
     for (uint32_t h = spot ? spot_at(w, spot)->first : 0, next; h; h = next) {
         const struct wanted *x = wanted_at(w, h);
@@ -353,7 +352,7 @@ void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinish
 }
 
 void artifacts_folder_gone(struct engine *e, int wd, bool ignored) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
     if (!spot)
         return;
@@ -373,12 +372,12 @@ void artifacts_folder_gone(struct engine *e, int wd, bool ignored) {
 }
 
 void artifacts_look_at_all(struct engine *e) {
-    for (size_t i = 0; i < e->watch->all.count; i++)
-        place_again(e, e->watch->all.items[i]);
+    for (size_t i = 0; i < watch_of(e)->all.count; i++)
+        place_again(e, watch_of(e)->all.items[i]);
 }
 
 void artifacts_look_at_slow(struct engine *e) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     size_t count = w->slow.count;
     if (count == 0)
         return;
@@ -392,7 +391,7 @@ void artifacts_look_at_slow(struct engine *e) {
 }
 
 void artifacts_parent_done(struct engine *e, task_id parent) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     uint32_t brood;
     while ((brood = id_map_find(&w->by_parent, hash_u64(parent), &parent)))
         place_again(e, ((struct brood *)slab_at(&w->broods, brood))->first);
@@ -419,8 +418,8 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
     struct engine *e = q->e;
     if (err)
         turn_break(e, err);
-    if (!err && q->generation == e->watch->generation) {
-        e->watch->asking = false;
+    if (!err && q->generation == watch_of(e)->generation) {
+        watch_of(e)->asking = false;
         for (size_t i = 0; i < answer->count; i++)
             take_spec(e, &answer->specs[i]);
         if (watch_has_work(e))
@@ -430,7 +429,7 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
 }
 
 void artifacts_read_some(struct engine *e) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     size_t left = w->unread.count - w->read;
     if (left == 0 || w->asking)
         return;

@@ -27,6 +27,15 @@ struct engine_await {
     size_t position; /* in the engine's list */
 };
 
+struct awaits {
+    LIST(struct engine_await *) all;
+    bool has_news; /* which runs wait may have changed */
+};
+
+static struct awaits *awaits_of(const struct engine *e) {
+    return e->part[PART_await];
+}
+
 /* --- one task -------------------------------------------------------------------------------- */
 
 static bool account_is_closed(const struct engine *e, task_id task) {
@@ -88,13 +97,13 @@ struct engine_await *engine_await_begin(struct engine *e, const struct engine_aw
                                 .attempt = spec->attempt,
                                 .over = over,
                                 .ctx = ctx,
-                                .position = e->awaits.count };
+                                .position = awaits_of(e)->all.count };
     a->tasks = xmalloc(spec->count * sizeof(*a->tasks));
     memcpy(a->tasks, spec->tasks, spec->count * sizeof(*a->tasks));
     a->timer = loop_timer_new(e->loop, timer_due, a);
     loop_timer_set(e->loop, a->timer, time_add(loop_now_steady(e->loop), spec->timeout));
-    *LIST_ADD(&e->awaits) = a;
-    e->await_news = true;
+    *LIST_ADD(&awaits_of(e)->all) = a;
+    awaits_of(e)->has_news = true;
     turn_wake(e);
     return a;
 }
@@ -102,36 +111,37 @@ struct engine_await *engine_await_begin(struct engine *e, const struct engine_aw
 void engine_await_end(struct engine *e, struct engine_await *a) {
     if (!a)
         return;
-    struct engine_await *last = e->awaits.items[--e->awaits.count];
-    e->awaits.items[a->position] = last;
+    struct engine_await *last = awaits_of(e)->all.items[--awaits_of(e)->all.count];
+    awaits_of(e)->all.items[a->position] = last;
     last->position = a->position;
     loop_timer_free(e->loop, a->timer);
     free(a->tasks);
     free(a);
-    e->await_news = true;
+    awaits_of(e)->has_news = true;
     turn_wake(e);
 }
 
-void await_free(struct engine *e) {
-    while (e->awaits.count > 0) { /* nobody is left who would read it, but their memory is */
-        struct engine_await *a = e->awaits.items[0];
+static void await_free(struct engine *e) {
+    while (awaits_of(e)->all.count
+           > 0) { /* nobody is left who would read it, but their memory is */
+        struct engine_await *a = awaits_of(e)->all.items[0];
         engine_await_over over = a->over;
         void *ctx = a->ctx;
         engine_await_end(e, a);
         over(ctx);
     }
-    free(e->awaits.items);
-    e->awaits.items = NULL;
+    free(awaits_of(e)->all.items);
+    awaits_of(e)->all.items = NULL;
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-void await_loaded(struct engine *e) {
-    e->await_news = true;
+static void await_loaded(struct engine *e) {
+    awaits_of(e)->has_news = true;
 }
 
-bool await_has_news(const struct engine *e) {
-    return e->await_news;
+static bool await_has_news(const struct engine *e) {
+    return awaits_of(e)->has_news;
 }
 
 static void tell_phase(struct engine *e, task_id task, uint32_t attempt, enum run_phase phase) {
@@ -143,8 +153,8 @@ static void tell_phase(struct engine *e, task_id task, uint32_t attempt, enum ru
 
 /* Does a run still wait for anything? */
 static bool still_waits(const struct engine *e, task_id task, uint32_t attempt) {
-    for (size_t i = 0; i < e->awaits.count; i++) {
-        const struct engine_await *a = e->awaits.items[i];
+    for (size_t i = 0; i < awaits_of(e)->all.count; i++) {
+        const struct engine_await *a = awaits_of(e)->all.items[i];
         if (a->run == task && a->attempt == attempt && !a->settled)
             return true;
     }
@@ -153,19 +163,22 @@ static bool still_waits(const struct engine *e, task_id task, uint32_t attempt) 
 
 static void tell_working(struct engine *e) {
     struct task_view view;
-    for (size_t i = 0; i < e->live.count; i++) {
-        const struct live_run *run = slab_at(&e->runs, e->live.items[i]);
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
         if (core_task(e->core, run->task, &view) && view.phase == PHASE_WAITING
             && !still_waits(e, run->task, view.attempt))
             tell_phase(e, run->task, view.attempt, PHASE_WORKING);
     }
 }
 
-void await_tell(struct engine *e) {
-    bool news = e->await_news;
-    e->await_news = false;
-    for (size_t i = 0; i < e->awaits.count; i++) {
-        struct engine_await *a = e->awaits.items[i];
+/* In the turn, before its decision */
+static void await_tell(struct engine *e) {
+    if (e->retry_at > e->now)
+        return; /* the store refused the last commit: the same facts would be refused again */
+    bool news = awaits_of(e)->has_news;
+    awaits_of(e)->has_news = false;
+    for (size_t i = 0; i < awaits_of(e)->all.count; i++) {
+        struct engine_await *a = awaits_of(e)->all.items[i];
         bool settled = look(a);
         news |= settled != a->settled;
         a->settled = settled;
@@ -186,18 +199,19 @@ static bool is_over(const struct engine_await *a) {
            || view.borrower == 0 || still_waits(e, a->run, a->attempt);
 }
 
-void await_some(struct engine *e) {
+/* A core was told its rows: which of its runs wait is not known from there. */
+static void await_some(struct engine *e) {
     if (e->committing || e->broken.code)
         return;
-    for (size_t i = 0; i < e->awaits.count; i++) {
-        struct engine_await *a = e->awaits.items[i];
+    for (size_t i = 0; i < awaits_of(e)->all.count; i++) {
+        struct engine_await *a = awaits_of(e)->all.items[i];
         if (!a->settled && look(a)) { /* the decision of the turn has settled it */
-            e->await_news = true;
+            awaits_of(e)->has_news = true;
             turn_wake(e);
         }
     }
-    for (size_t i = 0; i < e->awaits.count;) {
-        struct engine_await *a = e->awaits.items[i];
+    for (size_t i = 0; i < awaits_of(e)->all.count;) {
+        struct engine_await *a = awaits_of(e)->all.items[i];
         if (!a->late && !is_over(a)) {
             i++;
             continue;
@@ -209,3 +223,13 @@ void await_some(struct engine *e) {
         i = 0; /* whoever was told may have ended others */
     }
 }
+
+const struct engine_part await_part = {
+    .name = "await",
+    .state_size = sizeof(struct awaits),
+    .at = { [STEP_UNLOAD] = await_loaded,
+            [STEP_BEFORE_DECIDE] = await_tell,
+            [STEP_ROUND_END] = await_some,
+            [STEP_FREE] = await_free },
+    .has_work = await_has_news,
+};

@@ -38,10 +38,3 @@ bool engine_await_settled(const struct engine *engine, task_id task);
 bool engine_await_needs_person(const struct engine *engine, const struct task_view *view);
 
 /* --- inside the engine ----------------------------------------------------------------------- */
-
-/* A core was told its rows: which of its runs wait is not known from there. */
-void await_loaded(struct engine *e);
-bool await_has_news(const struct engine *e);
-void await_tell(struct engine *e); /* in the turn, before its decision */
-void await_some(struct engine *e); /* after it: who has what he waited for hears of it */
-void await_free(struct engine *e);

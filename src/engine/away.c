@@ -22,14 +22,29 @@
 #define NOTE          "host:"
 #define RESOURCES_MAX 16
 
+struct away_host {
+    char *name;
+    time_ms since, forgotten_at;
+    char *forgotten_by;
+    LIST(struct run_key) forgotten; /* they may still live there */
+};
+
+struct unreachable_hosts {
+    LIST(struct away_host) away;
+};
+
+static struct unreachable_hosts *hosts_of(const struct engine *e) {
+    return e->part[PART_unreachable_hosts];
+}
+
 static const char *ours(const struct engine *e) {
     return executor_host(e->executor);
 }
 
 static struct away_host *find(const struct engine *e, const char *name) {
-    for (size_t i = 0; i < e->away.count; i++)
-        if (strcmp(e->away.items[i].name, name) == 0)
-            return &e->away.items[i];
+    for (size_t i = 0; i < hosts_of(e)->away.count; i++)
+        if (strcmp(hosts_of(e)->away.items[i].name, name) == 0)
+            return &hosts_of(e)->away.items[i];
     return NULL;
 }
 
@@ -39,16 +54,16 @@ static void host_finish(struct away_host *host) {
     free(host->forgotten.items);
 }
 
-void away_free(struct engine *e) {
-    for (size_t i = 0; i < e->away.count; i++)
-        host_finish(&e->away.items[i]);
-    free(e->away.items);
-    memset(&e->away, 0, sizeof(e->away));
+static void away_free(struct engine *e) {
+    for (size_t i = 0; i < hosts_of(e)->away.count; i++)
+        host_finish(&hosts_of(e)->away.items[i]);
+    free(hosts_of(e)->away.items);
+    memset(&hosts_of(e)->away, 0, sizeof(hosts_of(e)->away));
 }
 
 static uint32_t count_runs(const struct engine *e, const char *host) {
     uint32_t count = 0;
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         count += run->is_away && strcmp(run->host, host) == 0;
     }
@@ -76,14 +91,15 @@ static void write_note(struct engine *e, const struct away_host *host) {
     turn_wrote(e);
 }
 
-void away_load(struct engine *e, const struct note_row *row) {
+/* A note of the store; others are left alone. */
+static void away_load(struct engine *e, const struct note_row *row) {
     const char *name = note_key(row, NOTE);
     if (!name)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     const json_t *runs = json_object_get(note, "runs");
     const char *by = json_string_value(json_object_get(note, "by"));
-    struct away_host *host = LIST_ADD(&e->away);
+    struct away_host *host = LIST_ADD(&hosts_of(e)->away);
     *host = (struct away_host){
         .name = xstrdup(name),
         .since = json_integer_value(json_object_get(note, "since")),
@@ -107,15 +123,16 @@ void away_load_run(struct engine *e, struct live_run *run, const struct run_row 
 static void drop_ours(struct engine *e) {
     struct away_host *host = find(e, ours(e));
     host_finish(host);
-    *host = e->away.items[--e->away.count];
+    *host = hosts_of(e)->away.items[--hosts_of(e)->away.count];
 }
 
-void away_loaded(struct engine *e) {
-    for (size_t i = 0; i < e->live.count; i++) {
+/* All rows are there: hosts that are away for the first time are noted, ours is back. */
+static void away_loaded(struct engine *e) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->is_away || find(e, run->host))
             continue;
-        struct away_host *host = LIST_ADD(&e->away);
+        struct away_host *host = LIST_ADD(&hosts_of(e)->away);
         *host = (struct away_host){ .name = xstrdup(run->host), .since = e->now };
         write_note(e, host);
     }
@@ -147,7 +164,8 @@ static bool kill_forgotten(struct engine *e, struct run_key key) {
     return true;
 }
 
-void away_start(struct engine *e) {
+/* What was forgotten while this host was away must not go on beside what took its place. */
+static void away_start(struct engine *e) {
     struct away_host *host = find(e, ours(e));
     if (!host)
         return;
@@ -156,10 +174,15 @@ void away_start(struct engine *e) {
     drop_ours(e);
 }
 
+static void away_started(struct engine *e) {
+    away_start(e);
+    e->report.away = engine_away_count(e);
+}
+
 /* --- looking --------------------------------------------------------------------------------- */
 
 size_t engine_host_count(const struct engine *e) {
-    return 1 + e->away.count;
+    return 1 + hosts_of(e)->away.count;
 }
 
 static struct engine_host_state state_of(const struct engine *e, const struct away_host *host) {
@@ -172,9 +195,9 @@ static struct engine_host_state state_of(const struct engine *e, const struct aw
 
 struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
     if (index > 0)
-        return state_of(e, &e->away.items[index - 1]);
+        return state_of(e, &hosts_of(e)->away.items[index - 1]);
     struct engine_host_state host = { .name = ours(e), .is_ours = true };
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         host.runs += run->executor == EXECUTOR_LOCAL && !run->is_away;
     }
@@ -183,13 +206,13 @@ struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
 
 uint32_t engine_away_count(const struct engine *e) {
     uint32_t count = 0;
-    for (size_t i = 0; e->away.count > 0 && i < e->live.count; i++)
+    for (size_t i = 0; hosts_of(e)->away.count > 0 && i < run_count(e); i++)
         count += run_live_at(e, i)->is_away;
     return count;
 }
 
 bool engine_away_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
-    const struct live_run *run = e->away.count > 0 ? run_find(e, task) : NULL;
+    const struct live_run *run = hosts_of(e)->away.count > 0 ? run_find(e, task) : NULL;
     const struct away_host *host = run && run->is_away ? find(e, run->host) : NULL;
     if (host)
         *ret = state_of(e, host);
@@ -246,9 +269,9 @@ static bool holds(const struct engine *e, task_id task, const struct verdict *v)
 uint32_t engine_away_holders(const struct engine *e, const struct verdict *v,
                              const char **ret_host) {
     uint32_t count = 0;
-    if (e->away.count == 0 || v->open || v->gate != GATE_LEASE)
+    if (hosts_of(e)->away.count == 0 || v->open || v->gate != GATE_LEASE)
         return 0;
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->is_away || !holds(e, run->task, v))
             continue;
@@ -261,8 +284,8 @@ uint32_t engine_away_holders(const struct engine *e, const struct verdict *v,
 /* --- alerts ---------------------------------------------------------------------------------- */
 
 void away_see_alerts(struct engine *e) {
-    for (size_t i = 0; i < e->away.count; i++) {
-        const char *name = e->away.items[i].name;
+    for (size_t i = 0; i < hosts_of(e)->away.count; i++) {
+        const char *name = hosts_of(e)->away.items[i].name;
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "host:%s", name);
         if (count_runs(e, name) > 0)
@@ -326,7 +349,7 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
     free(host->forgotten_by);
     host->forgotten_by = copy;
     host->forgotten_at = e->now;
-    for (size_t i = e->live.count; i-- > 0;) { /* the last one takes the place of one that ends */
+    for (size_t i = run_count(e); i-- > 0;) { /* the last one takes the place of one that ends */
         struct live_run *run = run_live_at(e, i);
         if (run->is_away && strcmp(run->host, name) == 0)
             lose(e, run, host);
@@ -335,3 +358,13 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
     write_event(e, host, runs);
     return 0;
 }
+
+const struct engine_part unreachable_hosts_part = {
+    .name = "unreachable_hosts",
+    .state_size = sizeof(struct unreachable_hosts),
+    .at = { [STEP_UNLOAD] = away_free,
+            [STEP_LOADED] = away_loaded,
+            [STEP_START] = away_started,
+            [STEP_FREE] = away_free },
+    .load_note = away_load,
+};

@@ -14,6 +14,15 @@
 
 #define NAMED_MAX 20u /* blockers that are named; the others are counted */
 
+struct blocked {
+    bool is_on;              /* in this turn */
+    LIST(task_id) concerned; /* while their events are written */
+};
+
+static struct blocked *blocked_of(const struct engine *e) {
+    return e->part[PART_blocked];
+}
+
 /* Those that are not done, in the order in which they were given; in the arena of the turn. */
 static size_t find_blockers(struct engine *e, task_id task, task_id **ret) {
     size_t count = core_task_depends(e->core, task, NULL, 0), unmet = 0;
@@ -44,14 +53,15 @@ static void tell(struct engine *e, task_id task, const task_id *blockers, size_t
     strbuf_finish(&data);
 }
 
-void blocked_begin(struct engine *e) {
-    e->turn.tells_blocked = strcmp(config_text(e->config, "bus.lifecycle", NULL), "all") == 0;
+/* Shall they be told in this turn at all? */
+static void blocked_begin(struct engine *e) {
+    blocked_of(e)->is_on = strcmp(config_text(e->config, "bus.lifecycle", NULL), "all") == 0;
 }
 
 void blocked_added(struct engine *e, task_id task) {
     struct task_view view;
     task_id *blockers = NULL;
-    if (!e->turn.tells_blocked || !core_task(e->core, task, &view) || view.state == TASK_DRAFT)
+    if (!blocked_of(e)->is_on || !core_task(e->core, task, &view) || view.state == TASK_DRAFT)
         return;
     size_t count = find_blockers(e, task, &blockers);
     if (count > 0)
@@ -60,7 +70,7 @@ void blocked_added(struct engine *e, task_id task) {
 
 uint64_t blocked_digest(struct engine *e, task_id task) {
     task_id *blockers = NULL;
-    size_t count = e->turn.tells_blocked ? find_blockers(e, task, &blockers) : 0;
+    size_t count = blocked_of(e)->is_on ? find_blockers(e, task, &blockers) : 0;
     return count ? hash_bytes(blockers, count * sizeof(*blockers)) : 0;
 }
 
@@ -73,7 +83,7 @@ static bool waits(const struct engine *e, task_id task) {
 
 void blocked_rewired(struct engine *e, task_id task, uint64_t before) {
     task_id *blockers = NULL;
-    if (!e->turn.tells_blocked || !waits(e, task) || blocked_digest(e, task) == before)
+    if (!blocked_of(e)->is_on || !waits(e, task) || blocked_digest(e, task) == before)
         return;
     size_t count = find_blockers(e, task, &blockers);
     tell(e, task, blockers, count);
@@ -87,7 +97,7 @@ static bool flips(const struct order *o) {
 
 static void collect(void *ctx, task_id task) {
     struct engine *e = ctx;
-    *LIST_ADD(&e->turn.blocked) = task;
+    *LIST_ADD(&blocked_of(e)->concerned) = task;
 }
 
 static int compare(const void *a, const void *b) {
@@ -104,8 +114,8 @@ static bool is_concerned(const struct engine *e, task_id task) {
 }
 
 static void tell_collected(struct engine *e) {
-    task_id *items = e->turn.blocked.items;
-    size_t count = e->turn.blocked.count;
+    task_id *items = blocked_of(e)->concerned.items;
+    size_t count = blocked_of(e)->concerned.count;
     qsort(items, count, sizeof(*items), compare);
     for (size_t i = 0; i < count; i++) {
         task_id *blockers = NULL;
@@ -114,18 +124,28 @@ static void tell_collected(struct engine *e) {
         size_t unmet = find_blockers(e, items[i], &blockers);
         tell(e, items[i], blockers, unmet);
     }
-    e->turn.blocked.count = 0;
+    blocked_of(e)->concerned.count = 0;
 }
 
 bool blocked_on_order(struct engine *e, const struct order *orders, size_t count, bool told) {
     if (orders->kind == ORDER_CHANGE && orders->from == TASK_DRAFT)
         blocked_added(e, orders->task);
-    if (told || !e->turn.tells_blocked || !flips(orders))
+    if (told || !blocked_of(e)->is_on || !flips(orders))
         return false;
     for (size_t i = 0; i < count; i++)
         if (flips(&orders[i]))
             core_each_dependant(e->core, orders[i].task, collect, e);
-    if (e->turn.blocked.count > 0)
+    if (blocked_of(e)->concerned.count > 0)
         tell_collected(e);
     return true;
 }
+
+static void blocked_free(struct engine *e) {
+    free(blocked_of(e)->concerned.items);
+}
+
+const struct engine_part blocked_part = {
+    .name = "blocked",
+    .state_size = sizeof(struct blocked),
+    .at = { [STEP_BEGIN] = blocked_begin, [STEP_FREE] = blocked_free },
+};

@@ -3,8 +3,6 @@
 
 #include "engine/engine_internal.h"
 
-/* Shall they be told in this turn at all? */
-void blocked_begin(struct engine *e);
 /* A task came, or was scheduled: tells what it waits for, if anything. */
 void blocked_added(struct engine *e, task_id task);
 /* What it waits for, as a number; then its dependencies were changed. */

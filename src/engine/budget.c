@@ -16,6 +16,15 @@
 #include "core/budgets.h"
 #include "engine/engine_internal.h"
 
+struct budget {
+    LIST(task_id) spent;   /* tasks that have used up their own budget */
+    LIST(task_id) changed; /* those whose budget is another since the last decision */
+};
+
+static struct budget *budget_of(const struct engine *e) {
+    return e->part[PART_budget];
+}
+
 int64_t run_tokens(const struct live_run *run) {
     int64_t in = run->view.tokens_in, out = run->view.tokens_out;
     return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
@@ -288,12 +297,12 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
 
 static void list_spent(struct engine *e, task_id task, bool is_spent) {
     size_t i = 0;
-    while (i < e->spent.count && e->spent.items[i] != task)
+    while (i < budget_of(e)->spent.count && budget_of(e)->spent.items[i] != task)
         i++;
-    if (is_spent && i == e->spent.count)
-        *LIST_ADD(&e->spent) = task;
-    else if (!is_spent && i < e->spent.count)
-        e->spent.items[i] = e->spent.items[--e->spent.count];
+    if (is_spent && i == budget_of(e)->spent.count)
+        *LIST_ADD(&budget_of(e)->spent) = task;
+    else if (!is_spent && i < budget_of(e)->spent.count)
+        budget_of(e)->spent.items[i] = budget_of(e)->spent.items[--budget_of(e)->spent.count];
 }
 
 static bool may_be_held(const struct task_view *view) {
@@ -327,7 +336,7 @@ void budget_see_state(struct engine *e, task_id task, bool is_final) {
 }
 
 void budget_look_later(struct engine *e, task_id task) {
-    *LIST_ADD(&e->relook) = task;
+    *LIST_ADD(&budget_of(e)->changed) = task;
     e->start_pending = true;
     turn_wake(e);
 }
@@ -339,7 +348,7 @@ bool budget_is_reached(const struct budget_view *v) {
 }
 
 static void stop_runs_of(struct engine *e, sym project) {
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         struct live_run *run = run_live_at(e, i);
         struct task_view view;
         if (core_task(e->core, run->task, &view) && (!project || view.project == project))
@@ -350,9 +359,9 @@ static void stop_runs_of(struct engine *e, sym project) {
 static void stop_for_windows(struct engine *e) {
     if (core_budget_is_reached(e->core, 0))
         stop_runs_of(e, 0);
-    for (size_t i = 0; i < e->projects.count; i++)
-        if (core_budget_is_reached(e->core, e->projects.items[i].view.symbol))
-            stop_runs_of(e, e->projects.items[i].view.symbol);
+    for (size_t i = 0; i < project_count(e); i++)
+        if (core_budget_is_reached(e->core, project_at(e, i)->view.symbol))
+            stop_runs_of(e, project_at(e, i)->view.symbol);
 }
 
 /* Whoever a person has let try again stays free, although its last run used too much. */
@@ -366,15 +375,16 @@ static void look_if_held(struct engine *e, task_id task) {
         list_spent(e, task, false);
 }
 
-void budget_turn(struct engine *e) {
+/* Before the decision of a turn. */
+static void budget_turn(struct engine *e) {
     if (e->turn.configured) /* limits may be others now */
-        for (size_t i = 0; i < e->allowances.count; i++)
-            look_if_held(e, e->allowances.items[i].task);
-    for (size_t i = 0; i < e->relook.count; i++)
-        budget_look(e, e->relook.items[i]);
-    e->relook.count = 0;
-    for (size_t i = 0; i < e->spent.count; i++)
-        hold(e, e->spent.items[i]);
+        for (size_t i = 0; i < allowance_count(e); i++)
+            look_if_held(e, allowance_at(e, i)->task);
+    for (size_t i = 0; i < budget_of(e)->changed.count; i++)
+        budget_look(e, budget_of(e)->changed.items[i]);
+    budget_of(e)->changed.count = 0;
+    for (size_t i = 0; i < budget_of(e)->spent.count; i++)
+        hold(e, budget_of(e)->spent.items[i]);
     if (config_number(e->config, "budget_stops_runs", NULL))
         stop_for_windows(e);
 }
@@ -384,18 +394,27 @@ static bool is_open(const struct engine *e, task_id task) {
     return core_task(e->core, task, &view) && !task_state_is_final(view.state);
 }
 
-void budgets_loaded(struct engine *e) {
-    for (size_t i = 0; i < e->allowances.count; i++)
-        if (is_open(e, e->allowances.items[i].task)
-            && allowance_is_spent(e, e->allowances.items[i].task))
-            *LIST_ADD(&e->spent) = e->allowances.items[i].task;
-        else if (e->allowances.items[i].handed.tokens || e->allowances.items[i].handed.usd)
-            *LIST_ADD(&e->relook) = e->allowances.items[i].task; /* somebody may have given back */
+static void budgets_loaded(struct engine *e) {
+    for (size_t i = 0; i < allowance_count(e); i++)
+        if (is_open(e, allowance_at(e, i)->task) && allowance_is_spent(e, allowance_at(e, i)->task))
+            *LIST_ADD(&budget_of(e)->spent) = allowance_at(e, i)->task;
+        else if (allowance_at(e, i)->handed.tokens || allowance_at(e, i)->handed.usd)
+            *LIST_ADD(&budget_of(e)->changed) =
+                allowance_at(e, i)->task; /* somebody may have given back */
 }
 
-void budgets_free(struct engine *e) {
-    free(e->spent.items);
-    memset(&e->spent, 0, sizeof(e->spent));
-    free(e->relook.items);
-    memset(&e->relook, 0, sizeof(e->relook));
+static void budgets_free(struct engine *e) {
+    struct budget *b = budget_of(e);
+    free(b->spent.items);
+    free(b->changed.items);
+    *b = (struct budget){ 0 };
 }
+
+const struct engine_part budget_part = {
+    .name = "budget",
+    .state_size = sizeof(struct budget),
+    .at = { [STEP_UNLOAD] = budgets_free,
+            [STEP_LOADED] = budgets_loaded,
+            [STEP_BEFORE_DECIDE] = budget_turn,
+            [STEP_FREE] = budgets_free },
+};

@@ -44,10 +44,6 @@ void budget_look(struct engine *e, task_id task);
 void budget_see_state(struct engine *e, task_id task, bool is_final);
 /* The same in the next turn: after a decision the core is told nothing more. */
 void budget_look_later(struct engine *e, task_id task);
-/* Before the decision of a turn. */
-void budget_turn(struct engine *e);
-void budgets_loaded(struct engine *e);
-void budgets_free(struct engine *e);
 
 struct budget_view;
 /* By what was reported, not by what is expected: an estimate stops nobody. */

@@ -23,9 +23,9 @@ static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
 
 void claim_note(struct engine *e, task_id task, uint32_t attempt) {
     _cleanup_(freep) char *folder = folder_of(e, task, attempt);
-    struct claim *claim = LIST_ADD(&e->claims);
+    struct claim *claim = LIST_ADD(&recovery_of(e)->claims);
     *claim = (struct claim){ .task = task, .attempt = attempt };
-    claim->executor = e->executors->sweeping;
+    claim->executor = executors_of(e)->sweeping;
     /* Rows that do not know a run do not have its key. */
     (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else none */
     struct run_key key = { .task = task, .attempt = attempt };
@@ -45,20 +45,23 @@ static int by_task(const void *a, const void *b) {
 }
 
 void claims_settle(struct engine *e) {
-    if (e->claims.count > 1)
-        qsort(e->claims.items, e->claims.count, sizeof(*e->claims.items), by_task);
+    if (recovery_of(e)->claims.count > 1)
+        qsort(recovery_of(e)->claims.items, recovery_of(e)->claims.count,
+              sizeof(*recovery_of(e)->claims.items), by_task);
 }
 
 static struct claim *find_last(const struct engine *e, task_id task) {
-    size_t low = 0, high = e->claims.count; /* the first that is behind this task */
+    size_t low = 0, high = recovery_of(e)->claims.count; /* the first that is behind this task */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (e->claims.items[middle].task > task)
+        if (recovery_of(e)->claims.items[middle].task > task)
             high = middle;
         else
             low = middle + 1;
     }
-    return low > 0 && e->claims.items[low - 1].task == task ? &e->claims.items[low - 1] : NULL;
+    return low > 0 && recovery_of(e)->claims.items[low - 1].task == task
+               ? &recovery_of(e)->claims.items[low - 1]
+               : NULL;
 }
 
 void claim_task(struct engine *e, struct task_spec *spec) {
@@ -150,7 +153,7 @@ static void write_claim(struct engine *e, const struct claim *claim) {
     if (run) /* the rows call an earlier one live */
         record_end(e, run);
     for (const struct claim *other = claim;
-         other-- > e->claims.items && other->task == claim->task;)
+         other-- > recovery_of(e)->claims.items && other->task == claim->task;)
         if (other->what != ADOPTED_ALIVE && other->attempt > claim->attempt_before
             && other->attempt < claim->attempt)
             record_end(e, add_run(e, other));
@@ -162,7 +165,7 @@ static void write_claim(struct engine *e, const struct claim *claim) {
 }
 
 void claims_write(struct engine *e) {
-    for (size_t i = 0; i < e->claims.count; i++)
-        if (e->claims.items[i].counts)
-            write_claim(e, &e->claims.items[i]);
+    for (size_t i = 0; i < recovery_of(e)->claims.count; i++)
+        if (recovery_of(e)->claims.items[i].counts)
+            write_claim(e, &recovery_of(e)->claims.items[i]);
 }

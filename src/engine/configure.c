@@ -8,9 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
-#include "engine/journal_internal.h"
 #include "engine/outlook_internal.h"
 #include "engine/partition.h"
 #include "engine/projects_internal.h"
@@ -73,9 +71,9 @@ int configure_copy(const struct engine *e, const struct config *config, struct c
     struct telling t = { copy, config, e->config, err };
     int r = tell_names(&t);
     partitions_tell(e, config, copy);
-    for (size_t i = 0; i < e->projects.count && r == 0; i++) {
+    for (size_t i = 0; i < project_count(e) && r == 0; i++) {
         struct fact fact = { .kind = FACT_PROJECT };
-        project_fact(config, copy, &e->projects.items[i], &fact);
+        project_fact(config, copy, project_at(e, i), &fact);
         r = tell(&t, &fact);
     }
     return r;
@@ -100,12 +98,7 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     r = projects_settle(e, err);
     assert(r == 0);
     config_free(old);
-    e->host_read_at = 0;
-    if (e->disk_low)
-        prune_now(e);
-    partitions_configure(e);
-    journal_configure(e);
-    alerts_configure(e);
+    parts_step(e, STEP_CONFIGURED);
     e->turn.configured = true;
     engine_event(e, "config.changed", 0, 0, NULL);
     return 0;

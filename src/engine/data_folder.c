@@ -35,6 +35,14 @@ const char *engine_runs_folder(const struct engine *e) {
     return e->runs_folder;
 }
 
+struct data_folder {
+    bool mark_is_due; /* the folder is new: it is marked as ours after the next commit */
+};
+
+static struct data_folder *data_folder_of(const struct engine *e) {
+    return e->part[PART_data_folder];
+}
+
 static int make(const char *path, struct error *err) {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
         return 0;
@@ -183,19 +191,25 @@ int data_folder_start(struct engine *e, struct error *err) {
             "the run '%s' has not ended, and '%s' of 'data.folder' is new; is its file "
             "system mounted? (if what was there is gone for good, run: echo %s >'%s')",
             missing, e->data, store_name(e), strbuf_text(&path));
-    e->data_mark_is_due = length == 0;
+    data_folder_of(e)->mark_is_due = length == 0;
     return 0;
 }
 
 /* Not before: a mark whose name no row has would be another store's. */
-void data_folder_stored(struct engine *e) {
+static void data_folder_stored(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
     struct error err = { 0 };
-    if (!e->data_mark_is_due)
+    if (!data_folder_of(e)->mark_is_due)
         return;
-    e->data_mark_is_due = false;
+    data_folder_of(e)->mark_is_due = false;
     strbuf_printf(&path, "%s/" MARK, e->data);
     strbuf_printf(&mark, "%s\n", store_name(e));
     if (outside_write(strbuf_text(&path), 0600, mark.text, mark.length, &err) < 0)
         log_warning("the data folder has no mark yet; the next start tries again: %s", err.text);
 }
+
+const struct engine_part data_folder_part = {
+    .name = "data_folder",
+    .state_size = sizeof(struct data_folder),
+    .at = { [STEP_STORED] = data_folder_stored },
+};

@@ -19,5 +19,3 @@ int data_folder_check(const struct config *config, const char *home, struct erro
 
 /* With the rows, before anything is swept: -EEXIST if the folder is another store's. */
 int data_folder_start(struct engine *engine, struct error *err);
-/* A commit is on disk: the folder gets its mark, if it has none. */
-void data_folder_stored(struct engine *engine);

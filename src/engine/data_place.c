@@ -27,29 +27,37 @@ struct data_place {
     char *host, *runs; /* its folder */
 };
 
-void data_place_loading(struct engine *e) {
-    while (e->places) {
-        struct data_place *place = e->places;
-        e->places = place->next;
+struct data_places {
+    struct data_place *first;
+};
+
+static struct data_places *data_places_of(const struct engine *e) {
+    return e->part[PART_data_place];
+}
+
+static void data_place_loading(struct engine *e) {
+    while (data_places_of(e)->first) {
+        struct data_place *place = data_places_of(e)->first;
+        data_places_of(e)->first = place->next;
         free(place->host);
         free(place->runs);
         free(place);
     }
 }
 
-void data_place_load(struct engine *e, const struct note_row *row) {
+static void data_place_load(struct engine *e, const struct note_row *row) {
     const char *host = note_key(row, NOTE);
     if (!host)
         return;
     struct data_place *place = xcalloc(1, sizeof(*place));
     place->host = xstrdup(host);
     place->runs = xstrdup(row->text);
-    place->next = e->places;
-    e->places = place;
+    place->next = data_places_of(e)->first;
+    data_places_of(e)->first = place;
 }
 
 static const char *place_of(const struct engine *e, const char *host) {
-    for (const struct data_place *place = e->places; place; place = place->next)
+    for (const struct data_place *place = data_places_of(e)->first; place; place = place->next)
         if (strcmp(place->host, host) == 0)
             return place->runs;
     return NULL;
@@ -60,7 +68,7 @@ void data_place_load_run(struct engine *e, struct live_run *run, const struct ru
     run->place = place_of(e, host);
 }
 
-void data_place_loaded(struct engine *e) {
+static void data_place_loaded(struct engine *e) {
     const char *host = executor_host(e->executor), *noted = place_of(e, host);
     if (noted && strcmp(noted, e->runs_folder) == 0)
         return;
@@ -93,7 +101,7 @@ static bool is_elsewhere(const struct live_run *run, const char *here) {
 }
 
 int data_place_check(const struct engine *e, struct error *err) {
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->is_away && is_elsewhere(run, e->runs_folder))
             return error_set(err, -EINVAL,
@@ -105,7 +113,7 @@ int data_place_check(const struct engine *e, struct error *err) {
 }
 
 const char *data_place_missing(const struct engine *e) {
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->is_away && run->place && is_same(run->place, e->runs_folder)
             && !has_folder(e->runs_folder, run->view.folder))
@@ -113,3 +121,12 @@ const char *data_place_missing(const struct engine *e) {
     }
     return NULL;
 }
+
+const struct engine_part data_place_part = {
+    .name = "data_place",
+    .state_size = sizeof(struct data_places),
+    .at = { [STEP_UNLOAD] = data_place_loading,
+            [STEP_LOADED] = data_place_loaded,
+            [STEP_FREE] = data_place_loading },
+    .load_note = data_place_load,
+};

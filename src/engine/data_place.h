@@ -8,14 +8,9 @@
 
 struct engine;
 struct live_run;
-struct note_row;
 struct run_row;
 
-void data_place_loading(struct engine *engine); /* forgets all; also at the end */
-void data_place_load(struct engine *engine, const struct note_row *row);
 void data_place_load_run(struct engine *engine, struct live_run *run, const struct run_row *row);
-void data_place_loaded(
-    struct engine *engine); /* a note that has changed goes into the batch of the turn */
 
 /* -EINVAL: one that has not ended is in the folder of another daemon, and not in ours. */
 int data_place_check(const struct engine *engine, struct error *err);

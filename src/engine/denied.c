@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "engine/agents.h"
 #include "engine/alert_internal.h"
 #include "engine/listen.h"
 #include "engine/runs_internal.h"

@@ -290,7 +290,7 @@ static int prepare(struct job *job, struct error *err) {
 
 static unsigned count_waiting(const struct engine *e) {
     unsigned count = 0;
-    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         count += job->kind == JOB_DIFF;
     return count;
 }

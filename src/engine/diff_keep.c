@@ -141,7 +141,7 @@ void diff_keep(struct job *job, void (*after)(struct job *job)) {
         after(job);
         return;
     }
-    if (job->e->disk_low) {
+    if (host_of(job->e)->disk_low) {
         forget(job, run->iteration);
         after(job);
         return;

@@ -7,37 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "engine/access.h"
-#include "engine/agent_end.h"
-#include "engine/alert_internal.h"
-#include "engine/allowance.h"
-#include "engine/await.h"
-#include "engine/away_internal.h"
-#include "engine/care_internal.h"
 #include "engine/data_folder.h"
-#include "engine/data_place.h"
 #include "engine/engine_internal.h"
-#include "engine/executors_internal.h"
-#include "engine/external_ids.h"
-#include "engine/follow_internal.h"
-#include "engine/forecast_internal.h"
-#include "engine/gone_internal.h"
-#include "engine/iteration.h"
-#include "engine/journal_internal.h"
-#include "engine/listen.h"
-#include "engine/live_snapshot.h"
-#include "engine/outlook_internal.h"
-#include "engine/page_code.h"
-#include "engine/recover_internal.h"
-#include "engine/redaction.h"
-#include "engine/sandboxes_internal.h"
-#include "engine/secrets.h"
-#include "engine/session.h"
-#include "engine/stuck.h"
-#include "engine/tally_internal.h"
-#include "engine/trouble.h"
-#include "engine/watch.h"
-#include "engine/workspace.h"
 
 static const char *name_of_task(const void *ctx, task_id task) {
     struct engine *e = (struct engine *)ctx; /* the buffer is ours to write */
@@ -78,25 +49,9 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->steady_at_start = loop_now_steady(e->loop);
     e->now = e->wall_at_start;
     e->queue_end = &e->queue;
-    e->launch_look = TIME_NEVER;
     e->timer = loop_timer_new(e->loop, timer_due, e);
-    stopping_init(e);
-    e->care_timer = loop_timer_new(e->loop, care_due, e);
     e->turn.batch = store_batch_new();
-    runs_init(e);
-    forecast_init(e);
-    outlook_init(e);
-    live_snapshot_init(e);
-    tally_init(e);
-    workspaces_init(e);
-    e->watch = watch_new(e);
-    alerts_init(e);
-    journal_init(e);
-    sessions_init(e);
-    listen_init(e);
-    redaction_init(e);
-    executors_init(e);
-    sandboxes_init(e);
+    parts_step(e, STEP_INIT);
 
     const char *host = config_text(e->config, "daemon.host", NULL);
     struct executor_options executor = {
@@ -123,59 +78,21 @@ struct engine *engine_free(struct engine *e) {
     if (!e)
         return NULL;
     loop_set_round(e->loop, NULL, NULL);
-    stuck_free(e);
-    workspaces_free(e); /* guarded helper processes give their cgroups back to the executor */
-    executor_free(e->executor);
-    executors_free(e);
-    listen_free(e);
-    watch_free(e->loop, e->watch);
-    loop_timer_free(e->loop, e->timer);
-    loop_timer_free(e->loop, e->care_timer);
-    if (e->store)
-        engine_backup_cancel(e);
-    forecast_free(e);
-    await_free(e);
-    outlook_free(e);
-    live_snapshot_free(e);
-    secrets_free(e);
-    alerts_free(e);
-    journal_free(e);
-    stopping_finish(e);
+    turn_refuse_queued(e);
+    parts_step(e, STEP_FREE);
     turn_finish(e);
-    runs_free(e);
-    tally_free(e);
-    allowance_free(e);
-    access_free(e);
-    page_codes_free(e);
-    away_free(e);
-    projects_free(e);
-    groups_free(e);
+    loop_timer_free(e->loop, e->timer);
     core_free(e->core);
     config_free(e->config);
-    follow_free(e);
-    gone_free(e);
-    sessions_free(e);
-    limits_free(e);
-    trouble_free(e);
     free(e->happened.items);
     free(e->late_ends.items);
-    for (size_t i = 0; i < e->externals.count; i++)
-        free(e->externals.items[i].id);
-    free(e->externals.items);
-    e->external_ids = external_ids_free(e->external_ids);
-    free(e->claims.items);
-    free(e->prune.expired.items);
-    free(e->launches.items);
-    redaction_free(e); /* the last: requests are answered up to here */
     pause_set(&e->pause, NULL, 0);
     free(e->home);
     free(e->data);
-    data_place_loading(e);
     free(e->runs_folder);
     free(e->config_file);
     free(e->socket_path);
     free(e->run_socket_path);
-    sandboxes_free(e);
     free(e->shim_path);
     free(e->version);
     free(e);
@@ -195,8 +112,7 @@ bool engine_is_committing(const struct engine *e) {
 }
 
 bool engine_is_launching(const struct engine *e) {
-    return e->launches.count > 0 || e->launches_asked > 0 || workspaces_are_preparing(e)
-           || secrets_are_being_read(e);
+    return parts_are_launching(e);
 }
 
 const struct engine_report *engine_start_report(const struct engine *e) {
@@ -276,7 +192,7 @@ task_id engine_next_task(const struct engine *e) {
 }
 
 bool engine_is_full(const struct engine *e) {
-    return e->full;
+    return host_of(e)->full;
 }
 
 void engine_stats(const struct engine *e, struct engine_stats *ret) {

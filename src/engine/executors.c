@@ -60,10 +60,10 @@ const char *engine_partition(const struct engine *e, task_id task) {
 
 bool engine_place_doing(const struct engine *e, task_id task, struct strbuf *out) {
     const struct live_run *run = run_find(e, task);
-    if (!run || run->executor != EXECUTOR_SLURM || !e->executors->slurm)
+    if (!run || run->executor != EXECUTOR_SLURM || !executors_of(e)->slurm)
         return false;
     struct run_key key = { .task = task, .attempt = run->view.attempt };
-    return executor_doing(e->executors->slurm, key, out);
+    return executor_doing(executors_of(e)->slurm, key, out);
 }
 
 bool engine_run_is_elsewhere(const struct engine *e, const char *token) {
@@ -75,19 +75,10 @@ bool engine_run_is_elsewhere(const struct engine *e, const char *token) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-void executors_init(struct engine *e) {
-    e->executors = xcalloc(1, sizeof(*e->executors));
-    partitions_init(e);
-}
-
-void executors_free(struct engine *e) {
-    if (!e->executors)
-        return;
-    executor_free(e->executors->slurm);
-    partitions_free(e);
+static void executors_free(struct engine *e) {
+    executor_free(e->executor);
+    executor_free(executors_of(e)->slurm);
     slurm_look_free(e);
-    free(e->executors);
-    e->executors = NULL;
 }
 
 /* Not a whole folder of them: whoever has but one in PATH and the others elsewhere links them. */
@@ -148,7 +139,7 @@ static int make_slurm(struct engine *e, struct error *err) {
     executors_programs(e, paths, &options);
     struct executor_events events = finish_events;
     events.ctx = e;
-    int r = executor_slurm_new(e->loop, &options, &events, &e->executors->slurm, err);
+    int r = executor_slurm_new(e->loop, &options, &events, &executors_of(e)->slurm, err);
     for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
         strbuf_finish(&paths[i]);
     return r < 0 ? error_prefix(err, "cannot use Slurm") : 0;
@@ -157,13 +148,13 @@ static int make_slurm(struct engine *e, struct error *err) {
 struct executor *executor_of(struct engine *e, enum executor_kind kind, struct error *err) {
     if (kind == EXECUTOR_LOCAL)
         return e->executor;
-    if (!e->executors->slurm && make_slurm(e, err) < 0)
+    if (!executors_of(e)->slurm && make_slurm(e, err) < 0)
         return NULL;
-    return e->executors->slurm;
+    return executors_of(e)->slurm;
 }
 
 const char *executors_host(const struct engine *e, enum executor_kind kind) {
-    const struct executor *slurm = kind == EXECUTOR_SLURM ? e->executors->slurm : NULL;
+    const struct executor *slurm = kind == EXECUTOR_SLURM ? executors_of(e)->slurm : NULL;
     return executor_host(slurm ? slurm : e->executor);
 }
 
@@ -201,7 +192,7 @@ int executors_stop(struct engine *e, struct run_key key, enum stop_how how) {
  * or, after a restore, not. */
 static bool has_slurm(const struct engine *e) {
     const struct symbol_table *symbols = core_symbols(e->core);
-    for (size_t i = 0; i < e->live.count; i++)
+    for (size_t i = 0; i < run_count(e); i++)
         if (run_live_at(e, i)->executor == EXECUTOR_SLURM)
             return true;
     for (sym name = 1; name <= symbols->count; name++)
@@ -222,7 +213,7 @@ enum adopted executors_adopt(struct engine *e, enum executor_kind kind, struct r
 }
 
 int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error *err) {
-    struct executors *x = e->executors;
+    struct executors *x = executors_of(e);
     x->sweeping = EXECUTOR_LOCAL;
     int r = executor_sweep(e->executor, sweep, err);
     if (r < 0 || (!x->slurm && sweep->left == 0))
@@ -232,3 +223,9 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
     x->sweeping = EXECUTOR_SLURM;
     return slurm ? executor_sweep(slurm, sweep, err) : err->code;
 }
+
+const struct engine_part executors_part = {
+    .name = "executors",
+    .state_size = sizeof(struct executors),
+    .at = { [STEP_FREE] = executors_free },
+};

@@ -12,9 +12,12 @@
 struct executors {
     struct executor *slurm; /* NULL: nobody has needed it yet */
     enum executor_kind sweeping;
-    struct partitions *partitions; /* partition.h */
-    struct slurm_look *look;       /* slurm_look.h; NULL: nobody has asked */
+    struct slurm_look *look; /* slurm_look.h; NULL: nobody has asked */
 };
+
+static inline struct executors *executors_of(const struct engine *e) {
+    return e->part[PART_executors];
+}
 
 /* The programs of Slurm: where, NULL: in PATH; and the environment that they get, ended with NULL. */
 #define EXECUTORS_ENV_MAX  12
@@ -25,9 +28,6 @@ void executors_programs(const struct engine *e, struct strbuf paths[EXECUTORS_PR
                         struct executor_slurm_options *ret);
 const char *executors_program(const struct engine *e, const char *name, struct strbuf *out);
 void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]);
-
-void executors_init(struct engine *e);
-void executors_free(struct engine *e);
 
 /* The one that a run has, or will have. NULL: Slurm's cannot be made. */
 struct executor *executor_of(struct engine *e, enum executor_kind kind, struct error *err);

@@ -23,6 +23,10 @@ struct external_ids {
     struct id_map by_task;
 };
 
+static struct external_ids *external_ids_of(const struct engine *e) {
+    return e->part[PART_external_ids];
+}
+
 static struct external_id *entry_at(const struct external_ids *ids, uint32_t handle) {
     return slab_at(&ids->entries, handle);
 }
@@ -39,30 +43,29 @@ static uint64_t hash_text(const char *text) {
     return hash_bytes(text, strlen(text));
 }
 
-static struct external_ids *ids_new(void) {
-    struct external_ids *ids = xcalloc(1, sizeof(*ids));
+static void external_ids_init(struct engine *e) {
+    struct external_ids *ids = external_ids_of(e);
     slab_init(&ids->entries, sizeof(struct external_id));
     id_map_init(&ids->by_text, same_text, ids);
     id_map_init(&ids->by_task, same_task, ids);
-    return ids;
 }
 
-struct external_ids *external_ids_free(struct external_ids *ids) {
-    if (!ids)
-        return NULL;
+static void external_ids_free(struct engine *e) {
+    struct external_ids *ids = external_ids_of(e);
     for (uint32_t handle = 1; handle < ids->entries.next; handle++)
         free(entry_at(ids, handle)->text); /* NULL in a freed record */
     slab_finish(&ids->entries);
     id_map_finish(&ids->by_text);
     id_map_finish(&ids->by_task);
-    free(ids);
-    return NULL;
+}
+
+static void external_ids_unload(struct engine *e) {
+    external_ids_free(e);
+    external_ids_init(e);
 }
 
 void external_ids_add(struct engine *e, task_id task, const char *text) {
-    if (!e->external_ids)
-        e->external_ids = ids_new();
-    struct external_ids *ids = e->external_ids;
+    struct external_ids *ids = external_ids_of(e);
     uint32_t handle = slab_alloc(&ids->entries);
     uint32_t first = id_map_find(&ids->by_text, hash_text(text), text);
     *entry_at(ids, handle) = (struct external_id){ .task = task, .text = xstrdup(text) };
@@ -91,7 +94,7 @@ static void unchain(struct external_ids *ids, uint32_t handle) {
 }
 
 void external_ids_remove(struct engine *e, task_id task) {
-    struct external_ids *ids = e->external_ids;
+    struct external_ids *ids = external_ids_of(e);
     uint32_t handle = ids ? id_map_find(&ids->by_task, hash_sequence(task), &task) : 0;
     if (!handle)
         return;
@@ -105,7 +108,7 @@ void external_ids_remove(struct engine *e, task_id task) {
 /* --- looking ----------------------------------------------------------------------------------- */
 
 const char *engine_external_id(const struct engine *e, task_id task) {
-    const struct external_ids *ids = e->external_ids;
+    const struct external_ids *ids = external_ids_of(e);
     uint32_t handle = ids ? id_map_find(&ids->by_task, hash_sequence(task), &task) : 0;
     return handle ? entry_at(ids, handle)->text : NULL;
 }
@@ -116,7 +119,7 @@ static uint32_t first_of(const struct external_ids *ids, const char *text) {
 }
 
 task_id engine_find_external(const struct engine *e, const char *project, const char *text) {
-    const struct external_ids *ids = e->external_ids;
+    const struct external_ids *ids = external_ids_of(e);
     for (uint32_t at = first_of(ids, text); at; at = entry_at(ids, at)->next) {
         struct task_view view;
         task_id task = entry_at(ids, at)->task;
@@ -130,7 +133,7 @@ task_id engine_find_external(const struct engine *e, const char *project, const 
 
 size_t engine_external_tasks(const struct engine *e, const char *text, task_id *ret_tasks,
                              size_t max) {
-    const struct external_ids *ids = e->external_ids;
+    const struct external_ids *ids = external_ids_of(e);
     size_t count = 0;
     for (uint32_t at = first_of(ids, text); at; at = entry_at(ids, at)->next) {
         task_id task = entry_at(ids, at)->task;
@@ -176,3 +179,11 @@ task_id engine_find_task(const struct engine *e, const char *word, struct error 
         tasks[0] = tasks[1];
     return refuse_ambiguous(e, word, own, tasks, err);
 }
+
+const struct engine_part external_ids_part = {
+    .name = "external_ids",
+    .state_size = sizeof(struct external_ids),
+    .at = { [STEP_INIT] = external_ids_init,
+            [STEP_UNLOAD] = external_ids_unload,
+            [STEP_FREE] = external_ids_free },
+};

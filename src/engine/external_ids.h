@@ -19,7 +19,5 @@ size_t engine_external_tasks(const struct engine *engine, const char *text, task
 
 /* --- for the engine itself --------------------------------------------------------------------- */
 
-struct external_ids;
-struct external_ids *external_ids_free(struct external_ids *ids); /* accepts NULL, returns NULL */
 void external_ids_add(struct engine *engine, task_id task, const char *text);
 void external_ids_remove(struct engine *engine, task_id task); /* one that has none, too */

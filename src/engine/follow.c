@@ -19,7 +19,6 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "engine/engine_internal.h"
-#include "engine/follow_internal.h"
 #include "engine/note.h"
 #include "os/log.h"
 
@@ -48,6 +47,14 @@ struct follower {
     bool done[FOLLOW_AHEAD]; /* by seq: those between cursor and next */
 };
 
+struct follow {
+    LIST(struct follower *) all;
+};
+
+static struct follow *follow_of(const struct engine *e) {
+    return e->part[PART_follow];
+}
+
 struct follower *follower_new(struct engine *engine, const char *name, follower_handle handle,
                               void *ctx) {
     assert(!engine->started);
@@ -56,27 +63,28 @@ struct follower *follower_new(struct engine *engine, const char *name, follower_
     f->name = xstrdup(name);
     f->handle = handle;
     f->ctx = ctx;
-    *LIST_ADD(&engine->followers) = f;
+    *LIST_ADD(&follow_of(engine)->all) = f;
     return f;
 }
 
-void follow_free(struct engine *e) {
-    for (size_t i = 0; i < e->followers.count; i++) {
-        free(e->followers.items[i]->name);
-        free(e->followers.items[i]);
+static void follow_free(struct engine *e) {
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        free(follow_of(e)->all.items[i]->name);
+        free(follow_of(e)->all.items[i]);
     }
-    free(e->followers.items);
+    free(follow_of(e)->all.items);
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-void follow_load(struct engine *e, const struct note_row *row) {
+/* A note of the store; those of others are left alone. */
+static void follow_load(struct engine *e, const struct note_row *row) {
     int64_t seq = 0;
     const char *name = note_number(row, NOTE_PREFIX, &seq);
     if (e->started || !name || seq < 0)
         return;
-    for (size_t i = 0; i < e->followers.count; i++) {
-        struct follower *f = e->followers.items[i];
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        struct follower *f = follow_of(e)->all.items[i];
         if (strcmp(f->name, name) == 0) {
             f->cursor = f->written = (uint64_t)seq;
             f->known = true;
@@ -84,9 +92,10 @@ void follow_load(struct engine *e, const struct note_row *row) {
     }
 }
 
-void follow_loaded(struct engine *e) {
-    for (size_t i = 0; !e->started && i < e->followers.count; i++) {
-        struct follower *f = e->followers.items[i];
+/* Everything is loaded: new followers begin behind the last event. */
+static void follow_loaded(struct engine *e) {
+    for (size_t i = 0; !e->started && i < follow_of(e)->all.count; i++) {
+        struct follower *f = follow_of(e)->all.items[i];
         /* Numbers only rise: a cursor ahead of them all is from another life of the store. */
         if (f->cursor > e->committed_event)
             f->known = false;
@@ -114,9 +123,10 @@ static void hand_out(struct follower *f, const struct event_row *event) {
     f->handle(f->ctx, event);
 }
 
-void follow_publish(struct engine *e, const struct event_row *event) {
-    for (size_t i = 0; i < e->followers.count && !e->ending; i++) {
-        struct follower *f = e->followers.items[i];
+/* An event that is committed. */
+static void follow_publish(struct engine *e, const struct event_row *event) {
+    for (size_t i = 0; i < follow_of(e)->all.count && !e->ending; i++) {
+        struct follower *f = follow_of(e)->all.items[i];
         if (event->seq == f->next && !f->asking && has_room(f))
             hand_out(f, event);
     }
@@ -205,11 +215,12 @@ static void ask(struct follower *f) {
     store_ask(f->engine->store, &question, answered, f);
 }
 
-void follow_some(struct engine *e) {
+/* Hands the next ones to those that are behind. */
+static void follow_some(struct engine *e) {
     if (!e->started || e->broken.code || e->ending)
         return;
-    for (size_t i = 0; i < e->followers.count; i++) {
-        struct follower *f = e->followers.items[i];
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        struct follower *f = follow_of(e)->all.items[i];
         f->gap = f->gap && !is_idle(f);
         if (is_behind(f) && !f->asking && !f->gap && has_room(f))
             ask(f);
@@ -218,21 +229,22 @@ void follow_some(struct engine *e) {
 
 /* --- the cursor ------------------------------------------------------------------------------ */
 
-bool follow_must_write(const struct engine *e) {
-    for (size_t i = 0; i < e->followers.count; i++) {
-        const struct follower *f = e->followers.items[i];
+/* Is there a cursor for which it is worth making a commit? */
+static bool follow_must_write(const struct engine *e) {
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        const struct follower *f = follow_of(e)->all.items[i];
         if (f->cursor - f->written >= MANY || ((e->ending || f->saved) && f->cursor != f->written))
             return true;
     }
     return false;
 }
 
-void follow_write(struct engine *e) {
+static void follow_write(struct engine *e) {
     bool all = follow_must_write(e);
     if (!all && store_batch_count(e->turn.batch) == 0)
         return;
-    for (size_t i = 0; i < e->followers.count; i++) {
-        struct follower *f = e->followers.items[i];
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        struct follower *f = follow_of(e)->all.items[i];
         f->is_writing = false;
         if (f->cursor == f->written && f->known)
             continue;
@@ -244,9 +256,9 @@ void follow_write(struct engine *e) {
     }
 }
 
-void follow_stored(struct engine *e) {
-    for (size_t i = 0; i < e->followers.count; i++) {
-        struct follower *f = e->followers.items[i];
+static void follow_stored(struct engine *e) {
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        struct follower *f = follow_of(e)->all.items[i];
         if (!f->is_writing)
             continue;
         f->written = f->writing;
@@ -257,9 +269,10 @@ void follow_stored(struct engine *e) {
     }
 }
 
-void follow_undone(struct engine *e) {
-    for (size_t i = 0; i < e->followers.count; i++)
-        e->followers.items[i]->is_writing = false;
+/* Puts the cursors that may go along into the batch; then it was stored, or not. */
+static void follow_undone(struct engine *e) {
+    for (size_t i = 0; i < follow_of(e)->all.count; i++)
+        follow_of(e)->all.items[i]->is_writing = false;
 }
 
 void follow_end(struct engine *e) {
@@ -272,10 +285,24 @@ bool follow_is_ending(const struct engine *e) {
 }
 
 bool follow_is_busy(const struct engine *e) {
-    for (size_t i = 0; i < e->followers.count; i++) {
-        const struct follower *f = e->followers.items[i];
+    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
+        const struct follower *f = follow_of(e)->all.items[i];
         if ((!is_idle(f) && !f->rests) || f->cursor != f->written)
             return true;
     }
     return false;
 }
+
+const struct engine_part follow_part = {
+    .name = "follow",
+    .state_size = sizeof(struct follow),
+    .at = { [STEP_LOADED] = follow_loaded,
+            [STEP_AFTER_DECIDE] = follow_write,
+            [STEP_STORED] = follow_stored,
+            [STEP_UNDONE] = follow_undone,
+            [STEP_ROUND_END] = follow_some,
+            [STEP_FREE] = follow_free },
+    .load_note = follow_load,
+    .publish = follow_publish,
+    .has_work = follow_must_write,
+};

@@ -55,6 +55,10 @@ struct engine_forecast_state {
     int result;
 };
 
+static struct engine_forecast_state *forecast_of(const struct engine *e) {
+    return e->part[PART_forecast];
+}
+
 static void drop_copy(struct engine_forecast_state *f) {
     f->running = false;
     core_free(f->copy);
@@ -93,29 +97,27 @@ static void computed(void *ctx, struct worker_job *job, bool was_run) {
     tell_waiters(f);
 }
 
-void forecast_init(struct engine *e) {
+static void forecast_init(struct engine *e) {
     static const struct worker_calls calls = { .run = compute, .done = computed };
-    e->forecast = xcalloc(1, sizeof(*e->forecast));
-    e->forecast->worker = worker_new(e->loop, &calls, e);
+    forecast_of(e)->worker = worker_new(e->loop, &calls, e);
 }
 
-void forecast_free(struct engine *e) {
-    struct engine_forecast_state *f = e->forecast;
-    if (!f)
-        return;
+/* Waits for its thread */
+static void forecast_free(struct engine *e) {
+    struct engine_forecast_state *f = forecast_of(e);
     worker_free(TAKE_PTR(f->worker), WORKER_DROP, 0);
     tell_waiters(f); /* nobody is left who would read it, but their memory is */
     forecast_finish(&f->made);
     forecast_finish(&f->current);
     free(f->means.items);
     free(f->waiters.items);
-    free(f);
 }
 
 /* --- learning -------------------------------------------------------------------------------- */
 
-void forecast_forget(struct engine *e) {
-    e->forecast->means.count = 0;
+/* The core is another: what was learned is kept under numbers that mean something else in it. */
+static void forecast_forget(struct engine *e) {
+    forecast_of(e)->means.count = 0;
 }
 
 static void blend(time_ms *mean, time_ms value) {
@@ -123,7 +125,7 @@ static void blend(time_ms *mean, time_ms value) {
 }
 
 void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens) {
-    struct engine_forecast_state *f = e->forecast;
+    struct engine_forecast_state *f = forecast_of(e);
     struct task_view view;
     if (end->kind != RUN_END_EXIT || end->started_at == 0 || end->ended_at < end->started_at
         || !core_task(e->core, task, &view))
@@ -146,7 +148,7 @@ void forecast_learn(struct engine *e, task_id task, const struct run_end *end, i
 }
 
 void forecast_expect(const struct engine *e, struct forecast_options *ret) {
-    const struct engine_forecast_state *f = e->forecast;
+    const struct engine_forecast_state *f = forecast_of(e);
     struct forecast_mean *means = xcalloc(f->means.count + 1, sizeof(*means));
     if (f->means.count > 0)
         memcpy(means, f->means.items, f->means.count * sizeof(*means));
@@ -160,7 +162,7 @@ void forecast_expect(const struct engine *e, struct forecast_options *ret) {
 
 /* Of its own kind; else of any of its project; else of all. */
 time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
-    const struct engine_forecast_state *f = e->forecast;
+    const struct engine_forecast_state *f = forecast_of(e);
     time_ms found = 0;
     for (size_t i = 0; i < f->means.count; i++) {
         const struct forecast_mean *mean = &f->means.items[i];
@@ -173,7 +175,7 @@ time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
 }
 
 static bool begin(struct engine *e) {
-    struct engine_forecast_state *f = e->forecast;
+    struct engine_forecast_state *f = forecast_of(e);
     struct core_counts counts;
     core_count(e->core, &counts);
     if (counts.bytes > COPY_MAX || worker_start(f->worker) < 0)
@@ -195,13 +197,13 @@ static bool begin(struct engine *e) {
 }
 
 static bool is_there(const struct engine *e, time_ms kept) {
-    const struct engine_forecast_state *f = e->forecast;
+    const struct engine_forecast_state *f = forecast_of(e);
     return f->made_at && e->now - f->made_at < kept;
 }
 
 /* True: there is one, or none will come. */
 static bool wait_for(struct engine *e, engine_forecast_ready ready, void *ctx) {
-    struct engine_forecast_state *f = e->forecast;
+    struct engine_forecast_state *f = forecast_of(e);
     if (!f->running && !begin(e))
         return true;
     *LIST_ADD(&f->waiters) = (struct waiter){ ready, ctx };
@@ -213,7 +215,7 @@ bool engine_forecast(struct engine *e, engine_forecast_ready ready, void *ctx) {
 }
 
 time_ms engine_forecast_start(const struct engine *e, task_id task) {
-    const struct engine_forecast_state *f = e->forecast;
+    const struct engine_forecast_state *f = forecast_of(e);
     bool fresh = is_there(e, KEPT_FOR + SECONDS(1)) && !f->made_of.paused;
     return fresh ? forecast_start(&f->current, task) : TIME_NEVER;
 }
@@ -221,7 +223,7 @@ time_ms engine_forecast_start(const struct engine *e, task_id task) {
 /* --- the order of the queue ------------------------------------------------------------------ */
 
 bool engine_order_is_fresh(const struct engine *e) {
-    const struct moment *of = &e->forecast->made_of;
+    const struct moment *of = &forecast_of(e)->made_of;
     if (of->large && is_there(e, SECONDS(1)))
         return true;
     return is_there(e, KEPT_FOR) && of->event == e->last_event && of->config == e->config
@@ -233,11 +235,19 @@ bool engine_order(struct engine *e, engine_forecast_ready ready, void *ctx) {
 }
 
 task_id engine_order_at(const struct engine *e, size_t index) {
-    const struct forecast *made = &e->forecast->current;
+    const struct forecast *made = &forecast_of(e)->current;
     return is_there(e, KEPT_FOR + SECONDS(1)) && index < made->count ? made->order[index] : 0;
 }
 
 size_t engine_order_place(const struct engine *e, task_id task) {
-    return is_there(e, KEPT_FOR + SECONDS(1)) ? forecast_place(&e->forecast->current, task)
+    return is_there(e, KEPT_FOR + SECONDS(1)) ? forecast_place(&forecast_of(e)->current, task)
                                               : SIZE_MAX;
 }
+
+const struct engine_part forecast_part = {
+    .name = "forecast",
+    .state_size = sizeof(struct engine_forecast_state),
+    .at = { [STEP_INIT] = forecast_init,
+            [STEP_UNLOAD] = forecast_forget,
+            [STEP_FREE] = forecast_free },
+};

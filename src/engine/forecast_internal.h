@@ -5,10 +5,6 @@
 #include "rundir/rundir.h"
 #include "sim/forecast.h"
 
-void forecast_init(struct engine *e);
-void forecast_free(struct engine *e); /* waits for its thread */
-/* The core is another: what was learned is kept under numbers that mean something else in it. */
-void forecast_forget(struct engine *e);
 /* What runs are expected to be like; `means` of it are a copy, to be freed. */
 void forecast_expect(const struct engine *e, struct forecast_options *ret);
 /* A run has ended by itself: how long runs of its project and kind take. */

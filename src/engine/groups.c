@@ -18,8 +18,20 @@
 #include "engine/groups.h"
 #include "engine/note.h"
 
+struct groups {
+    LIST(struct group) all; /* by id - 1 */
+    struct id_map by_name;
+    LIST(uint32_t) free;  /* ids of those that are gone, */
+    size_t free_before;   /* of which so many were free before this turn */
+    uint64_t last_number; /* the highest one in a name that was generated */
+};
+
+static struct groups *groups_of(const struct engine *e) {
+    return e->part[PART_groups];
+}
+
 size_t engine_group_count(const struct engine *e) {
-    return e->groups.count;
+    return groups_of(e)->all.count;
 }
 
 /* The core counts the members. */
@@ -30,7 +42,7 @@ static const struct engine_group *with_counts(const struct engine *e, struct gro
 }
 
 const struct engine_group *engine_group_at(const struct engine *e, size_t index) {
-    return with_counts(e, &e->groups.items[index]);
+    return with_counts(e, &groups_of(e)->all.items[index]);
 }
 
 /* Every sling may make a group: they are found by a hash of the name. */
@@ -40,12 +52,13 @@ static uint64_t hash_name(const char *name) {
 
 static bool has_name(const void *ctx, uint32_t handle, const void *key) {
     const struct engine *e = ctx;
-    return strcmp(e->groups.items[handle - 1].view.name, key) == 0;
+    return strcmp(groups_of(e)->all.items[handle - 1].view.name, key) == 0;
 }
 
 static struct group *group_find(const struct engine *e, const char *name) {
-    uint32_t id = e->group_names.same ? id_map_find(&e->group_names, hash_name(name), name) : 0;
-    return id ? &e->groups.items[id - 1] : NULL;
+    uint32_t id =
+        groups_of(e)->by_name.same ? id_map_find(&groups_of(e)->by_name, hash_name(name), name) : 0;
+    return id ? &groups_of(e)->all.items[id - 1] : NULL;
 }
 
 const struct engine_group *engine_find_group(const struct engine *e, const char *name) {
@@ -68,12 +81,13 @@ static void write_row(struct engine *e, const struct group *group) {
 
 /* Ids are positions, and rows come in their order; a group that is gone leaves an empty place. */
 void group_from_row(struct engine *e, const struct group_row *row) {
-    while (e->groups.count < row->id) {
-        struct group *group = LIST_ADD(&e->groups);
-        *group = (struct group){ .view = { .id = (uint32_t)e->groups.count, .name = xstrdup("") } };
+    while (groups_of(e)->all.count < row->id) {
+        struct group *group = LIST_ADD(&groups_of(e)->all);
+        *group = (struct group){ .view = { .id = (uint32_t)groups_of(e)->all.count,
+                                           .name = xstrdup("") } };
     }
-    assert(row->id > 0 && e->groups.items);
-    struct engine_group *view = &e->groups.items[row->id - 1].view;
+    assert(row->id > 0 && groups_of(e)->all.items);
+    struct engine_group *view = &groups_of(e)->all.items[row->id - 1].view;
     free((char *)view->name);
     *view = (struct engine_group){
         .id = row->id,
@@ -83,68 +97,71 @@ void group_from_row(struct engine *e, const struct group_row *row) {
         .created_at = row->created_at,
         .closed_at = row->closed_at,
     };
-    if (!e->group_names.same)
-        id_map_init(&e->group_names, has_name, e);
-    id_map_add(&e->group_names, hash_name(view->name), row->id);
+    if (!groups_of(e)->by_name.same)
+        id_map_init(&groups_of(e)->by_name, has_name, e);
+    id_map_add(&groups_of(e)->by_name, hash_name(view->name), row->id);
 }
 
 /* --- places and numbers ----------------------------------------------------------------------- */
 
 #define NOTE "groups" /* the highest number that was part of a name */
 
-void groups_begin(struct engine *e) {
-    e->turn.free_groups = e->free_groups.count;
+static void groups_begin(struct engine *e) {
+    groups_of(e)->free_before = groups_of(e)->free.count;
 }
 
 /* Not of one that went in this turn: the core may have orders about it still. */
 static uint32_t take_place(struct engine *e) {
-    if (e->turn.free_groups == 0)
-        return (uint32_t)e->groups.count + 1;
-    uint32_t *place = &e->free_groups.items[--e->turn.free_groups], id = *place;
-    *place = e->free_groups.items[--e->free_groups.count];
+    if (groups_of(e)->free_before == 0)
+        return (uint32_t)groups_of(e)->all.count + 1;
+    uint32_t *place = &groups_of(e)->free.items[--groups_of(e)->free_before], id = *place;
+    *place = groups_of(e)->free.items[--groups_of(e)->free.count];
     return id;
 }
 
 static const char *make_name(struct engine *e, char ret_name[32]) {
-    uint64_t number = e->last_group > e->groups.count ? e->last_group : e->groups.count;
+    uint64_t number = groups_of(e)->last_number > groups_of(e)->all.count
+                          ? groups_of(e)->last_number
+                          : groups_of(e)->all.count;
     do /* somebody may have called his own so */
         snprintf(ret_name, 32, "group-%" PRIu64, ++number);
     while (group_find(e, ret_name));
-    e->last_group = number;
+    groups_of(e)->last_number = number;
     note_put_number(e, NOTE, "", (int64_t)number);
     return ret_name;
 }
 
-void groups_load_note(struct engine *e, const struct note_row *row) {
+static void groups_load_note(struct engine *e, const struct note_row *row) {
     int64_t number = 0;
     const char *key = note_number(row, NOTE, &number);
     if (key && !*key && number > 0)
-        e->last_group = (uint64_t)number;
+        groups_of(e)->last_number = (uint64_t)number;
 }
 
 static void drop(struct engine *e, uint32_t id) {
-    struct engine_group *view = &e->groups.items[id - 1].view;
-    id_map_remove(&e->group_names, hash_name(view->name), view->name);
+    struct engine_group *view = &groups_of(e)->all.items[id - 1].view;
+    id_map_remove(&groups_of(e)->by_name, hash_name(view->name), view->name);
     free((char *)view->name);
     *view = (struct engine_group){ .id = id, .name = xstrdup("") };
-    *LIST_ADD(&e->free_groups) = id;
+    *LIST_ADD(&groups_of(e)->free) = id;
     store_delete_group(e->turn.batch, id);
 }
 
 void group_left(struct engine *e, uint32_t id) {
-    if (id == 0 || id > e->groups.count || !*e->groups.items[id - 1].view.name)
+    if (id == 0 || id > groups_of(e)->all.count || !*groups_of(e)->all.items[id - 1].view.name)
         return;
-    const struct engine_group *view = with_counts(e, &e->groups.items[id - 1]);
+    const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
     if (view->total == 0 && (view->closed || !view->owned))
         drop(e, id);
 }
 
-void groups_loaded(struct engine *e) {
+/* After the tasks and the notes: those that were closed long ago and have no task go. */
+static void groups_loaded(struct engine *e) {
     time_ms keep = config_number(e->config, "retention.days", NULL);
-    for (uint32_t id = (uint32_t)e->groups.count; id > 0; id--) {
-        const struct engine_group *view = with_counts(e, &e->groups.items[id - 1]);
+    for (uint32_t id = (uint32_t)groups_of(e)->all.count; id > 0; id--) {
+        const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
         if (!*view->name)
-            *LIST_ADD(&e->free_groups) = id;
+            *LIST_ADD(&groups_of(e)->free) = id;
         else if (view->closed && view->total == 0 && time_add(view->closed_at, keep) < e->now)
             drop(e, id);
     }
@@ -166,7 +183,7 @@ int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *
             .id = take_place(e), .name = name, .owned = owned, .created_at = e->now
         };
         group_from_row(e, &row);
-        group = &e->groups.items[row.id - 1];
+        group = &groups_of(e)->all.items[row.id - 1];
         write_row(e, group);
     }
     *ret_id = group->view.id;
@@ -174,7 +191,7 @@ int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *
 }
 
 void engine_take_back_group(struct engine *e, uint32_t id) {
-    if (id > 0 && with_counts(e, &e->groups.items[id - 1])->total == 0)
+    if (id > 0 && with_counts(e, &groups_of(e)->all.items[id - 1])->total == 0)
         drop(e, id);
 }
 
@@ -207,9 +224,9 @@ int engine_close_group(struct engine *e, const char *name, struct error *err) {
 }
 
 void groups_on_order(struct engine *e, const struct order *order) {
-    if (order->group == 0 || order->group > e->groups.count)
+    if (order->group == 0 || order->group > groups_of(e)->all.count)
         return;
-    struct group *group = &e->groups.items[order->group - 1];
+    struct group *group = &groups_of(e)->all.items[order->group - 1];
     bool close = order->to == TASK_DONE;
     bool is_gone = !*group->view.name;
     if (is_gone || group->view.owned || group->view.closed == close)
@@ -217,13 +234,22 @@ void groups_on_order(struct engine *e, const struct order *order) {
     set_closed(e, group, close);
 }
 
-void groups_free(struct engine *e) {
-    for (size_t i = 0; i < e->groups.count; i++)
-        free((char *)e->groups.items[i].view.name);
-    free(e->groups.items);
-    memset(&e->groups, 0, sizeof(e->groups));
-    free(e->free_groups.items);
-    memset(&e->free_groups, 0, sizeof(e->free_groups));
-    id_map_finish(&e->group_names);
-    memset(&e->group_names, 0, sizeof(e->group_names));
+static void groups_free(struct engine *e) {
+    struct groups *g = groups_of(e);
+    for (size_t i = 0; i < g->all.count; i++)
+        free((char *)g->all.items[i].view.name);
+    free(g->all.items);
+    free(g->free.items);
+    id_map_finish(&g->by_name);
+    *g = (struct groups){ .last_number = g->last_number };
 }
+
+const struct engine_part groups_part = {
+    .name = "groups",
+    .state_size = sizeof(struct groups),
+    .at = { [STEP_UNLOAD] = groups_free,
+            [STEP_LOADED] = groups_loaded,
+            [STEP_BEGIN] = groups_begin,
+            [STEP_FREE] = groups_free },
+    .load_note = groups_load_note,
+};

@@ -6,12 +6,7 @@
 #include "engine/engine_internal.h"
 
 /* At the beginning of a turn. */
-void groups_begin(struct engine *e);
 void group_from_row(struct engine *e, const struct group_row *row);
-/* After the tasks and the notes: those that were closed long ago and have no task go. */
-void groups_loaded(struct engine *e);
-void groups_load_note(struct engine *e, const struct note_row *row);
 /* A task of it is no more: it goes with the last one. 0: of none. */
 void group_left(struct engine *e, uint32_t id);
 void groups_on_order(struct engine *e, const struct order *order);
-void groups_free(struct engine *e);

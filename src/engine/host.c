@@ -43,11 +43,11 @@ static bool host_matters(const struct policy *policy) {
 }
 
 static void look_at_the_rest(struct engine *e, const struct policy *policy) {
-    if (e->host_read_at && e->now - e->host_read_at < LOOK_AGAIN)
+    if (host_of(e)->read_at && e->now - host_of(e)->read_at < LOOK_AGAIN)
         return;
-    e->host_read_at = e->now;
-    e->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
-    e->load_milli = policy->host.load_max_milli ? load_milli() : -1;
+    host_of(e)->read_at = e->now;
+    host_of(e)->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
+    host_of(e)->load_milli = policy->host.load_max_milli ? load_milli() : -1;
 }
 
 /* What the store keeps aside is not free, even while it is in use. */
@@ -61,35 +61,35 @@ static bool is_full(const struct engine *e, int64_t disk) {
     return disk < least + (info.reserve_used ? aside : 0);
 }
 
-void host_look(struct engine *e) {
+static void host_look(struct engine *e) {
     const struct policy *policy = config_policy(e->config);
     int64_t disk = disk_free_mb(e->data);
-    bool was_low = e->disk_low;
-    e->disk_read_at = e->now;
-    e->disk_free_mb = disk;
-    e->full = disk >= 0 && is_full(e, disk);
-    e->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
-    if (e->disk_low && !was_low)
+    bool was_low = host_of(e)->disk_low;
+    host_of(e)->disk_read_at = e->now;
+    host_of(e)->disk_free_mb = disk;
+    host_of(e)->full = disk >= 0 && is_full(e, disk);
+    host_of(e)->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
+    if (host_of(e)->disk_low && !was_low)
         prune_now(e); /* what nobody needs any more goes first */
     look_at_the_rest(e, policy);
     if (!host_matters(policy))
         return;
     struct fact fact = { .kind = FACT_HOST };
     fact.host.disk_free_mb = disk;
-    fact.host.memory_free_mb = e->memory_free_mb;
-    fact.host.load_milli = e->load_milli;
+    fact.host.memory_free_mb = host_of(e)->memory_free_mb;
+    fact.host.load_milli = host_of(e)->load_milli;
     (void)core_apply(e->core, &fact, NULL);
 }
 
 /* While the gate is closed and something waits behind it. */
-time_ms host_next_look(const struct engine *e) {
+static time_ms host_next_look(const struct engine *e) {
     struct core_counts counts;
     if (core_host_is_open(e->core) || !host_matters(config_policy(e->config)))
         return TIME_NEVER;
     core_count(e->core, &counts); /* walks over the classes */
     if (counts.by_state[TASK_READY] == 0)
         return TIME_NEVER;
-    return time_add(e->host_read_at, LOOK_WHILE_CLOSED);
+    return time_add(host_of(e)->read_at, LOOK_WHILE_CLOSED);
 }
 
 void engine_host(const struct engine *e, struct engine_host_values *ret) {
@@ -99,3 +99,16 @@ void engine_host(const struct engine *e, struct engine_host_values *ret) {
         .load_milli = load_milli(),
     };
 }
+
+static void host_configured(struct engine *e) {
+    host_of(e)->read_at = 0;
+    if (host_of(e)->disk_low)
+        prune_now(e);
+}
+
+const struct engine_part host_part = {
+    .name = "host",
+    .state_size = sizeof(struct host),
+    .at = { [STEP_BEGIN] = host_look, [STEP_CONFIGURED] = host_configured },
+    .next_wakeup = host_next_look,
+};

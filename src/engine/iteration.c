@@ -23,6 +23,14 @@
 #define FEEDBACK_MAX (64u * 1024u)
 #define FORGET_MAX   10000u /* entries that are deleted here, where they cannot be moved */
 
+struct iterations {
+    uint32_t spares; /* bit N: tasks/.spare/N exists */
+};
+
+static struct iterations *iterations_of(const struct engine *e) {
+    return e->part[PART_iterations];
+}
+
 static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
     strbuf_printf(out, "%s/tasks/%s", e->data, id);
 }
@@ -55,29 +63,30 @@ static void spare_path(const struct engine *e, unsigned number, struct strbuf *o
     strbuf_printf(out, "%s/tasks/.spare/%u", e->data, number);
 }
 
-void iterations_start(struct engine *e) {
+/* Looks for those that are kept */
+static void iterations_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     for (unsigned i = 0; i < SPARES; i++) {
         strbuf_clear(&path);
         spare_path(e, i, &path);
         if (access(strbuf_text(&path), F_OK) == 0)
-            e->spare_iterations |= 1u << i;
+            iterations_of(e)->spares |= 1u << i;
     }
 }
 
 static bool take_spare(struct engine *e, const char *id) {
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
-    if (e->spare_iterations == 0)
+    if (iterations_of(e)->spares == 0)
         return false;
-    unsigned number = (unsigned)__builtin_ctz(e->spare_iterations);
+    unsigned number = (unsigned)__builtin_ctz(iterations_of(e)->spares);
     spare_path(e, number, &from);
     task_folder(e, id, &to);
     if (renameat2(AT_FDCWD, strbuf_text(&from), AT_FDCWD, strbuf_text(&to), RENAME_NOREPLACE) < 0) {
         if (errno == ENOENT)
-            e->spare_iterations &= ~(1u << number);
+            iterations_of(e)->spares &= ~(1u << number);
         return false;
     }
-    e->spare_iterations &= ~(1u << number);
+    iterations_of(e)->spares &= ~(1u << number);
     return true;
 }
 
@@ -109,9 +118,9 @@ static bool is_untouched(const struct engine *e, const char *id) {
 
 static bool keep_spare(struct engine *e, const char *id) {
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
-    if (e->spare_iterations == UINT32_MAX || !is_untouched(e, id))
+    if (iterations_of(e)->spares == UINT32_MAX || !is_untouched(e, id))
         return false;
-    unsigned number = (unsigned)__builtin_ctz(~e->spare_iterations);
+    unsigned number = (unsigned)__builtin_ctz(~iterations_of(e)->spares);
     task_folder(e, id, &from);
     spare_path(e, number, &to);
     if (rename(strbuf_text(&from), strbuf_text(&to)) < 0) {
@@ -120,7 +129,7 @@ static bool keep_spare(struct engine *e, const char *id) {
         (void)mkdir(strbuf_text(&to), 0700); /* for the next one */
         return false;
     }
-    e->spare_iterations |= 1u << number;
+    iterations_of(e)->spares |= 1u << number;
     return true;
 }
 
@@ -243,3 +252,9 @@ void iteration_forget(const struct engine *e, const char *id) {
         (void)remove_tree_at(AT_FDCWD, strbuf_text(&from), &budget);
     }
 }
+
+const struct engine_part iterations_part = {
+    .name = "iterations",
+    .state_size = sizeof(struct iterations),
+    .at = { [STEP_START] = iterations_start },
+};

@@ -30,7 +30,6 @@ void iteration_spawn_path(const struct engine *e, const char *id, uint32_t itera
                           const char *spawn, struct strbuf *out);
 /* The task is finished: folders without anything in them go, or are kept for another task. */
 void iteration_tidy(struct engine *e, task_id task, uint32_t iteration);
-void iterations_start(struct engine *e); /* looks for those that are kept */
 /* A run has ended: what retention.iterations does not keep of its task goes. */
 void iterations_keep_newest(struct engine *e, const struct live_run *run);
 

@@ -47,7 +47,7 @@ char *job_text(struct job *job, const char *format, ...) {
 }
 
 struct job *job_find(const struct engine *e, enum job_kind kind, task_id task) {
-    for (struct job *job = e->workspaces->jobs; job; job = job->next)
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (job->kind == kind && job->key.task == task)
             return job;
     return NULL;
@@ -56,7 +56,7 @@ struct job *job_find(const struct engine *e, enum job_kind kind, task_id task) {
 /* --- lanes ------------------------------------------------------------------------------------ */
 
 static bool lane_is_taken(const struct job *job) {
-    for (const struct job *other = job->e->workspaces->jobs; other; other = other->next)
+    for (const struct job *other = workspaces_of(job->e)->jobs; other; other = other->next)
         if (other->running && other->lane && strcmp(other->lane, job->lane) == 0)
             return true;
     return false;
@@ -71,7 +71,7 @@ static void job_start(struct job *job) {
 
 /* One may end at once, and the list is another then. */
 static void start_next(struct engine *e, const char *lane) {
-    for (struct job *job = e->workspaces->jobs; job; job = job->next)
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (!job->running && !job->paused && job->lane && strcmp(job->lane, lane) == 0) {
             job_start(job);
             return;
@@ -79,7 +79,7 @@ static void start_next(struct engine *e, const char *lane) {
 }
 
 void job_begin(struct job *job) {
-    struct job **end = &job->e->workspaces->jobs;
+    struct job **end = &workspaces_of(job->e)->jobs;
     while (*end)
         end = &(*end)->next;
     *end = job;
@@ -103,7 +103,7 @@ void job_free(struct job *job) {
 
 void job_end(struct job *job) {
     struct engine *e = job->e;
-    struct job **at = &e->workspaces->jobs;
+    struct job **at = &workspaces_of(e)->jobs;
     while (*at != job)
         at = &(*at)->next;
     *at = job->next;

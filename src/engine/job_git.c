@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "engine/guard.h"
 #include "engine/job.h"
-#include "engine/workspace_internal.h"
 
 #define OUTPUT_MAX (32u << 10)
 #define ENV_FIXED  32 /* more variables than this file names */

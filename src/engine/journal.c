@@ -27,25 +27,25 @@ struct journal {
     time_ms depth_every;      /* log.depth_s: every turn asks */
 };
 
-void journal_init(struct engine *e) {
-    e->journal = xcalloc(1, sizeof(*e->journal));
-    e->journal->depth_at = e->now;
-    e->journal->depth_told = -1;
+static struct journal *journal_of(const struct engine *e) {
+    return e->part[PART_journal];
+}
+
+/* After a new configuration */
+static void journal_configure(struct engine *e) {
+    log_set_level((enum log_level)config_number(e->config, "log.level", NULL));
+    journal_of(e)->depth_every = config_number(e->config, "log.depth_s", NULL);
+}
+
+static void journal_init(struct engine *e) {
+    journal_of(e)->depth_at = e->now;
+    journal_of(e)->depth_told = -1;
     journal_configure(e);
 }
 
-void journal_configure(struct engine *e) {
-    log_set_level((enum log_level)config_number(e->config, "log.level", NULL));
-    e->journal->depth_every = config_number(e->config, "log.depth_s", NULL);
-}
-
-void journal_free(struct engine *e) {
-    if (!e->journal)
-        return;
-    free(e->journal->hits.items);
-    free(e->journal->told_until.items);
-    free(e->journal);
-    e->journal = NULL;
+static void journal_free(struct engine *e) {
+    free(journal_of(e)->hits.items);
+    free(journal_of(e)->told_until.items);
 }
 
 static const char *name_of(const struct engine *e, sym symbol) {
@@ -69,7 +69,7 @@ static void make_room(struct journal *j, sym symbol) {
  * twice or not at all. */
 void journal_see_limiter(struct engine *e, const struct limiter_row *row) {
     sym symbol = symbol_of(e, row->name);
-    struct journal *j = e->journal;
+    struct journal *j = journal_of(e);
     if (!symbol)
         return;
     make_room(j, symbol);
@@ -83,7 +83,7 @@ void journal_see_limiter(struct engine *e, const struct limiter_row *row) {
 
 /* Once for each pause, while something waits behind it. */
 static void tell_not_selecting(struct engine *e) {
-    struct journal *j = e->journal;
+    struct journal *j = journal_of(e);
     for (size_t i = 0; i < config_limiter_count(e->config); i++) {
         const char *name = config_limiter_name(e->config, i);
         sym symbol = symbol_of(e, name);
@@ -125,9 +125,9 @@ static void tell_tick(struct engine *e, const struct core_counts *counts) {
     tick.pending = counts->by_state[TASK_WAITING] + tick.runnable;
     if (tick.slots != UNLIMITED)
         tick.slots = tick.slots > used ? tick.slots - used : 0;
-    if (memcmp(&tick, &e->journal->last, sizeof(tick)) == 0)
+    if (memcmp(&tick, &journal_of(e)->last, sizeof(tick)) == 0)
         return;
-    e->journal->last = tick;
+    journal_of(e)->last = tick;
     char slots[24] = "unlimited";
     if (tick.slots != UNLIMITED)
         (void)snprintf(slots, sizeof(slots), "%" PRId64, tick.slots);
@@ -139,7 +139,7 @@ static void tell_tick(struct engine *e, const struct core_counts *counts) {
 /* --- the depth of the queue ------------------------------------------------------------------ */
 
 static time_ms depth_every(const struct engine *e) {
-    return e->journal->depth_every;
+    return journal_of(e)->depth_every;
 }
 
 static amount depth_of_all(const struct engine *e) {
@@ -148,11 +148,11 @@ static amount depth_of_all(const struct engine *e) {
 
 static bool has_something_to_tell(const struct engine *e) {
     amount depth = depth_of_all(e);
-    return depth > 0 && depth != e->journal->depth_told && depth_every(e) > 0;
+    return depth > 0 && depth != journal_of(e)->depth_told && depth_every(e) > 0;
 }
 
 static void tell_depth(struct engine *e) {
-    struct journal *j = e->journal;
+    struct journal *j = journal_of(e);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     amount all = depth_of_all(e), rest = all;
     for (size_t i = 0; i < config_kind_count(e->config); i++) {
@@ -171,7 +171,7 @@ static void tell_depth(struct engine *e) {
 }
 
 static void look_at_depth(struct engine *e) {
-    struct journal *j = e->journal;
+    struct journal *j = journal_of(e);
     if (depth_of_all(e) == 0) {
         j->depth_at = e->now;
         j->depth_told = -1;
@@ -180,7 +180,7 @@ static void look_at_depth(struct engine *e) {
     }
 }
 
-void journal_turn(struct engine *e) {
+static void journal_turn(struct engine *e) {
     look_at_depth(e);
     if (!log_is_on(LOG_DEBUG_LEVEL))
         return;
@@ -191,8 +191,19 @@ void journal_turn(struct engine *e) {
         tell_not_selecting(e);
 }
 
-time_ms journal_next(const struct engine *e) {
+/* After the decisions of a turn. */
+static time_ms journal_next(const struct engine *e) {
     if (!has_something_to_tell(e))
         return TIME_NEVER;
-    return time_add(e->journal->depth_at, depth_every(e));
+    return time_add(journal_of(e)->depth_at, depth_every(e));
 }
+
+const struct engine_part journal_part = {
+    .name = "journal",
+    .state_size = sizeof(struct journal),
+    .at = { [STEP_INIT] = journal_init,
+            [STEP_AFTER_DECIDE] = journal_turn,
+            [STEP_CONFIGURED] = journal_configure,
+            [STEP_FREE] = journal_free },
+    .next_wakeup = journal_next,
+};

@@ -6,11 +6,5 @@
 
 #include "engine/engine_internal.h"
 
-void journal_init(struct engine *e);
-void journal_free(struct engine *e);
-void journal_configure(struct engine *e); /* after a new configuration */
 void journal_see_limiter(struct engine *e, const struct limiter_row *row);
 void journal_see_start(struct engine *e, const struct order *order);
-/* After the decisions of a turn. */
-void journal_turn(struct engine *e);
-time_ms journal_next(const struct engine *e);

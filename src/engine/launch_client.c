@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "engine/agents.h"
-#include "engine/live_run.h"
 
 /* In a sandbox everything may be permitted: that is what it is for. */
 static const char *permissions_of(const struct launch_box *box) {

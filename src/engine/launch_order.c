@@ -20,6 +20,17 @@
 
 /* --- the DONE marker ------------------------------------------------------------------------- */
 
+struct launch {
+    LIST(task_id) tasks; /* start orders that are on disk, */
+    size_t done;         /* of which so many are carried out */
+    size_t questions;    /* to the store, about others */
+    time_ms look_at;     /* no launch is late before */
+};
+
+static struct launch *launch_of(const struct engine *e) {
+    return e->part[PART_launch];
+}
+
 void launch_remove_marker(const struct engine *e, const char *id) {
     struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/done/%s", e->data, id);
@@ -74,10 +85,10 @@ struct launch_question {
 
 /* They are the next ones again. */
 static void put_back(struct engine *e, const task_id *tasks, size_t count) {
-    size_t left = e->launches.count - e->launched;
+    size_t left = launch_of(e)->tasks.count - launch_of(e)->done;
     for (size_t i = 0; i < count; i++)
-        *LIST_ADD(&e->launches) = 0; /* room */
-    task_id *begin = e->launches.items + e->launched;
+        *LIST_ADD(&launch_of(e)->tasks) = 0; /* room */
+    task_id *begin = launch_of(e)->tasks.items + launch_of(e)->done;
     memmove(begin + count, begin, left * sizeof(*begin));
     memcpy(begin, tasks, count * sizeof(*begin));
     turn_wake(e);
@@ -85,7 +96,7 @@ static void put_back(struct engine *e, const task_id *tasks, size_t count) {
 
 static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct launch_question *q = ctx;
-    q->e->launches_asked--;
+    launch_of(q->e)->questions--;
     if (err)
         turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
     int64_t began = clock_read_steady_us();
@@ -102,26 +113,26 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
 }
 
 void launch_later(struct engine *e, task_id task) {
-    *LIST_ADD(&e->launches) = task;
+    *LIST_ADD(&launch_of(e)->tasks) = task;
 }
 
-void launch_some(struct engine *e) {
-    size_t left = e->launches.count - e->launched;
+static void launch_some(struct engine *e) {
+    size_t left = launch_of(e)->tasks.count - launch_of(e)->done;
     if (left == 0 || turn_is_over(e) || executor_is_busy(e->executor))
         return; /* each start that is done begins a turn */
     struct launch_question *q = xcalloc(1, sizeof(*q));
     q->e = e;
     q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;
-    memcpy(q->tasks, e->launches.items + e->launched, q->count * sizeof(*q->tasks));
-    e->launched += q->count;
-    if (e->launched == e->launches.count)
-        e->launched = e->launches.count = 0;
+    memcpy(q->tasks, launch_of(e)->tasks.items + launch_of(e)->done, q->count * sizeof(*q->tasks));
+    launch_of(e)->done += q->count;
+    if (launch_of(e)->done == launch_of(e)->tasks.count)
+        launch_of(e)->done = launch_of(e)->tasks.count = 0;
     else
         turn_wake(e);
     struct store_question question = { .kind = ASK_SPECS,
                                        .tasks = q->tasks,
                                        .task_count = q->count };
-    e->launches_asked++;
+    launch_of(e)->questions++;
     store_ask(e->store, &question, specs_answered, q);
 }
 
@@ -150,3 +161,79 @@ void engine_stop_at_once(struct engine *e, task_id task) {
         rows_write_run(e, run);
     }
 }
+
+/* --- deadlines ------------------------------------------------------------------------------- */
+
+/* how long may a command take to be seen?
+ *
+ * On this machine a shim starts at once, or something is wrong with it. Its command starts when its worktree is
+ * prepared, which has a time-out of its own. In Slurm a run may wait for a place for days: its executor knows when
+ * it cannot begin any more. */
+void launch_set_deadline(struct engine *e, struct live_run *run) {
+    if (run->executor != EXECUTOR_LOCAL)
+        return;
+    run->launch_deadline = time_add(e->now, config_number(e->config, "tasks.launch_s", NULL));
+    launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
+}
+
+/* True: its worktree is being prepared, and it has more time for that. */
+static bool move_deadline(const struct engine *e, struct live_run *run) {
+    time_ms more = run->deadline_moved ? 0 : launch_prepare_time(e, run);
+    if (more == 0)
+        return false;
+    run->prepares = run->deadline_moved = true;
+    run->launch_deadline = time_add(e->now, more);
+    return true;
+}
+
+/* Looks at the runs only when the earliest of these deadlines has passed, whosever it was. */
+static void launch_check_deadlines(struct engine *e) {
+    if (launch_of(e)->look_at > e->now)
+        return;
+    launch_of(e)->look_at = TIME_NEVER;
+    for (size_t i = 0; i < run_count(e); i++) {
+        struct live_run *run = run_live_at(e, i);
+        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+        if (run->launch_deadline <= e->now && !move_deadline(e, run)) {
+            run->launch_deadline = TIME_NEVER;
+            (void)executors_stop(e, key, STOP_AT_ONCE); /* see outcome_of_stop */
+        }
+        launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
+    }
+}
+
+/* --- the part -------------------------------------------------------------------------------- */
+
+static void launch_reset(struct engine *e) {
+    launch_of(e)->look_at = TIME_NEVER;
+}
+
+static void launch_ordered(struct engine *e) {
+    for (size_t i = 0; i < e->turn.starts.count; i++)
+        launch_later(e, e->turn.starts.items[i].task);
+}
+
+static time_ms launch_next_look(const struct engine *e) {
+    return launch_of(e)->look_at;
+}
+
+static bool launch_is_busy(const struct engine *e) {
+    return launch_of(e)->tasks.count > 0 || launch_of(e)->questions > 0;
+}
+
+static void launch_free(struct engine *e) {
+    free(launch_of(e)->tasks.items);
+}
+
+const struct engine_part launch_part = {
+    .name = "launch",
+    .state_size = sizeof(struct launch),
+    .at = { [STEP_INIT] = launch_reset,
+            [STEP_UNLOAD] = launch_reset,
+            [STEP_FACTS] = launch_check_deadlines,
+            [STEP_CARRY_OUT] = launch_ordered,
+            [STEP_ROUND_END] = launch_some,
+            [STEP_FREE] = launch_free },
+    .next_wakeup = launch_next_look,
+    .is_launching = launch_is_busy,
+};

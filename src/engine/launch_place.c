@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "config/place.h"
 #include "engine/executors_internal.h"
+#include "engine/store_name.h"
 
 #define MARGIN MINUTES(1)
 

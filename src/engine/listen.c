@@ -80,6 +80,10 @@ struct listening {
     char piece[REDACT_FILE_SPACE(PIECE)];
 };
 
+static struct listening *listening_of(const struct engine *e) {
+    return e->part[PART_listen];
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void read_events(void *ctx, int fd, unsigned events);
@@ -88,9 +92,8 @@ static void on_timer(void *ctx) {
     (void)ctx; /* the end of the round looks */
 }
 
-void listen_init(struct engine *e) {
-    struct listening *l = xcalloc(1, sizeof(*l));
-    e->listening = l;
+static void listen_init(struct engine *e) {
+    struct listening *l = listening_of(e);
     l->timer = loop_timer_new(e->loop, on_timer, e);
     l->fd = inotify_open(e->loop, read_events, e, &l->ready);
 }
@@ -112,10 +115,8 @@ static void listener_free(struct listening *l, struct listener *one) {
     free(one);
 }
 
-void listen_free(struct engine *e) {
-    struct listening *l = e->listening;
-    if (!l)
-        return;
+static void listen_free(struct engine *e) {
+    struct listening *l = listening_of(e);
     for (size_t i = 0; i < l->all.count; i++)
         listener_free(l, l->all.items[i]);
     free(l->all.items);
@@ -124,12 +125,10 @@ void listen_free(struct engine *e) {
     loop_timer_free(e->loop, l->timer);
     if (l->fd >= 0)
         close(l->fd);
-    free(l);
-    e->listening = NULL;
 }
 
 static struct listener *find(const struct engine *e, struct run_key key) {
-    const struct listening *l = e->listening;
+    const struct listening *l = listening_of(e);
     for (size_t i = 0; i < l->all.count; i++)
         if (l->all.items[i]->run.task == key.task && l->all.items[i]->run.attempt == key.attempt)
             return l->all.items[i];
@@ -161,7 +160,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->told = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
     strbuf_printf(&folder, "%s/%s", e->runs_folder, run->view.folder);
     one->folder = strbuf_take(&folder);
-    *LIST_ADD(&e->listening->all) = one;
+    *LIST_ADD(&listening_of(e)->all) = one;
     loop_again(e->loop);
 }
 
@@ -242,14 +241,14 @@ static bool read_log(struct engine *e, struct listener *one, int log, size_t *le
     while (one->at[log] < size) {
         if (*left == 0)
             return false;
-        skip_hole(e->listening, one, log, fd, size);
+        skip_hole(listening_of(e), one, log, fd, size);
         const struct redact_range range = { one->at[log], *left < PIECE ? *left : PIECE,
                                             !one->has_ended };
         const char *piece;
-        ssize_t got = engine_read_log(e, fd, &range, e->listening->piece, &piece);
+        ssize_t got = engine_read_log(e, fd, &range, listening_of(e)->piece, &piece);
         if (got <= 0)
             return true;
-        feed(e->listening, one, log, piece, (size_t)got);
+        feed(listening_of(e), one, log, piece, (size_t)got);
         one->at[log] += got;
         *left -= (size_t)got;
     }
@@ -293,8 +292,8 @@ static bool set_watch(const struct listening *l, struct listener *one, int log) 
 static void wait_for_more(struct engine *e, struct listener *one) {
     one->is_changed = false;
     one->look_at = time_add(loop_now_steady(e->loop), PAUSE);
-    bool watched = set_watch(e->listening, one, OUT);
-    watched = set_watch(e->listening, one, ERR) && watched;
+    bool watched = set_watch(listening_of(e), one, OUT);
+    watched = set_watch(listening_of(e), one, ERR) && watched;
     if (!watched)
         note_change(e, one, NO_WATCH);
     else if (has_grown(one))
@@ -302,7 +301,7 @@ static void wait_for_more(struct engine *e, struct listener *one) {
 }
 
 static void hear_change(struct engine *e, int watch) {
-    struct listening *l = e->listening;
+    struct listening *l = listening_of(e);
     for (size_t i = 0; i < l->all.count; i++)
         for (int log = 0; log < LOGS; log++) {
             struct listener *one = l->all.items[i];
@@ -315,8 +314,8 @@ static void hear_change(struct engine *e, int watch) {
 }
 
 static void hear_overflow(struct engine *e) {
-    for (size_t i = 0; i < e->listening->all.count; i++)
-        note_change(e, e->listening->all.items[i], 0);
+    for (size_t i = 0; i < listening_of(e)->all.count; i++)
+        note_change(e, listening_of(e)->all.items[i], 0);
 }
 
 /* The watch itself goes with its event; IN_IGNORED says so a second time. */
@@ -397,7 +396,7 @@ static void judge(struct engine *e, struct listener *one) {
     one->is_judged = true;
     one->has_news = false;
     one->go_by = TIME_NEVER;
-    unwatch(e->listening, one);
+    unwatch(listening_of(e), one);
 }
 
 bool listen_end(struct engine *e, struct run_key key, const struct run_end *end) {
@@ -475,9 +474,9 @@ static void ask_to_go(struct engine *e, struct listener *one) {
                  engine_task_id(e, one->run.task, id));
 }
 
-bool listen_has_news(const struct engine *e) {
-    for (size_t i = 0; e->listening && i < e->listening->all.count; i++)
-        if (e->listening->all.items[i]->has_news)
+static bool listen_has_news(const struct engine *e) {
+    for (size_t i = 0; i < listening_of(e)->all.count; i++)
+        if (listening_of(e)->all.items[i]->has_news)
             return true;
     return false;
 }
@@ -494,9 +493,10 @@ static void tell_usage(struct engine *e, struct listener *one, struct live_run *
     (void)engine_report_usage(e, one->run.task, &usage, NULL);
 }
 
-void listen_tell(struct engine *e) {
-    for (size_t i = 0; i < e->listening->all.count; i++) {
-        struct listener *one = e->listening->all.items[i];
+/* In the turn: tokens of live runs */
+static void listen_tell(struct engine *e) {
+    for (size_t i = 0; i < listening_of(e)->all.count; i++) {
+        struct listener *one = listening_of(e)->all.items[i];
         struct live_run *run = run_find(e, one->run.task);
         if (!one->has_news)
             continue;
@@ -518,7 +518,7 @@ static bool is_over(const struct engine *e, const struct listener *one) {
 }
 
 static void drop_over(struct engine *e) {
-    struct listening *l = e->listening;
+    struct listening *l = listening_of(e);
     for (size_t i = 0; i < l->all.count;) {
         if (!is_over(e, l->all.items[i])) {
             i++;
@@ -560,7 +560,7 @@ static time_ms next_look(const struct listener *one) {
 }
 
 static void set_timer(struct engine *e) {
-    struct listening *l = e->listening;
+    struct listening *l = listening_of(e);
     time_ms next = TIME_NEVER;
     for (size_t i = 0; i < l->all.count; i++)
         next = time_min(next, next_look(l->all.items[i]));
@@ -570,8 +570,9 @@ static void set_timer(struct engine *e) {
         loop_timer_set(e->loop, l->timer, next);
 }
 
-void listen_some(struct engine *e) {
-    struct listening *l = e->listening;
+/* At the end of each round */
+static void listen_some(struct engine *e) {
+    struct listening *l = listening_of(e);
     time_ms now = loop_now_steady(e->loop);
     size_t left = SLICE, count = l->all.count;
     stuck_drop_over(e);
@@ -591,3 +592,20 @@ void listen_some(struct engine *e) {
     drop_over(e);
     set_timer(e);
 }
+
+static void listen_start(struct engine *e) {
+    for (size_t i = 0; i < run_count(e); i++)
+        if (!run_live_at(e, i)->is_away)
+            listen_again(e, run_live_at(e, i));
+}
+
+const struct engine_part listen_part = {
+    .name = "listen",
+    .state_size = sizeof(struct listening),
+    .at = { [STEP_INIT] = listen_init,
+            [STEP_START] = listen_start,
+            [STEP_FACTS] = listen_tell,
+            [STEP_ROUND_END] = listen_some,
+            [STEP_FREE] = listen_free },
+    .has_work = listen_has_news,
+};

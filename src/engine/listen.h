@@ -12,9 +12,6 @@
 #include "agent/agent.h"
 #include "engine/engine_internal.h"
 
-void listen_init(struct engine *e);
-void listen_free(struct engine *e);
-
 /* NULL: nobody reads what this agent prints (plain). */
 const struct agent_adapter *listen_adapter(const struct engine *e, const char *agent);
 void listen_begin(struct engine *e, const struct live_run *run,
@@ -29,7 +26,3 @@ const char *listen_last_line(const struct engine *e, struct run_key key);
 bool listen_end(struct engine *e, struct run_key key, const struct run_end *end);
 /* Its last word; NULL: nobody has listened, or it has not ended. Valid until its end is committed. */
 const struct agent_outcome *listen_said(const struct engine *e, struct run_key key);
-
-void listen_some(struct engine *e); /* at the end of each round */
-bool listen_has_news(const struct engine *e);
-void listen_tell(struct engine *e); /* in the turn: tokens of live runs */

@@ -37,6 +37,10 @@ struct live_snapshot {
     struct error err;
 };
 
+static struct live_snapshot *live_snapshot_of(const struct engine *e) {
+    return e->part[PART_live_snapshot];
+}
+
 static char *folder_of(const struct engine *e) {
     struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/snapshots", e->home);
@@ -117,19 +121,16 @@ static void written(void *ctx, struct worker_job *job, bool was_run) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-void live_snapshot_init(struct engine *e) {
+static void live_snapshot_init(struct engine *e) {
     static const struct worker_calls calls = { .run = write_snapshot, .done = written };
-    e->live_snapshot = xcalloc(1, sizeof(*e->live_snapshot));
-    e->live_snapshot->worker = worker_new(e->loop, &calls, NULL);
+    live_snapshot_of(e)->worker = worker_new(e->loop, &calls, NULL);
     _cleanup_(freep) char *folder = folder_of(e);
     private_folder_clear(folder);
 }
 
-void live_snapshot_free(struct engine *e) {
-    if (e->live_snapshot)
-        worker_free(TAKE_PTR(e->live_snapshot->worker), WORKER_DROP, 0);
-    free(e->live_snapshot);
-    e->live_snapshot = NULL;
+/* Of the engine. */
+static void live_snapshot_free(struct engine *e) {
+    worker_free(TAKE_PTR(live_snapshot_of(e)->worker), WORKER_DROP, 0);
 }
 
 /* --- beginning ------------------------------------------------------------------------------- */
@@ -146,7 +147,7 @@ static void take_prefixes(struct engine *e, struct live_snapshot *s) {
 
 int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready, void *ctx,
                     struct error *err) {
-    struct live_snapshot *s = e->live_snapshot;
+    struct live_snapshot *s = live_snapshot_of(e);
     struct core_counts counts;
     core_count(e->core, &counts);
     if (s->running)
@@ -178,3 +179,9 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
     s->ctx = ctx;
     return 0;
 }
+
+const struct engine_part live_snapshot_part = {
+    .name = "live_snapshot",
+    .state_size = sizeof(struct live_snapshot),
+    .at = { [STEP_INIT] = live_snapshot_init, [STEP_FREE] = live_snapshot_free },
+};

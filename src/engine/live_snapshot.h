@@ -11,7 +11,3 @@ typedef void (*live_snapshot_ready)(void *ctx, const char *path, const struct er
 /* -EFBIG: the queue is too large to be copied; -EBUSY: another one is being written; both with a sentence. */
 int engine_snapshot(struct engine *engine, bool anonymous, live_snapshot_ready ready, void *ctx,
                     struct error *err);
-
-/* Of the engine. */
-void live_snapshot_init(struct engine *engine);
-void live_snapshot_free(struct engine *engine); /* waits for its thread */

@@ -10,27 +10,15 @@
 
 #include "base/alloc.h"
 #include "engine/access.h"
-#include "engine/agent_end.h"
-#include "engine/alert_internal.h"
-#include "engine/allowance.h"
 #include "engine/await.h"
 #include "engine/away_internal.h"
-#include "engine/budget.h"
 #include "engine/data_place.h"
 #include "engine/engine_internal.h"
 #include "engine/external_ids.h"
-#include "engine/follow_internal.h"
-#include "engine/forecast_internal.h"
-#include "engine/gone_internal.h"
 #include "engine/pace_internal.h"
-#include "engine/partition.h"
 #include "engine/projects_internal.h"
 #include "engine/recover_internal.h"
-#include "engine/session.h"
-#include "engine/store_name.h"
-#include "engine/trouble.h"
 #include "engine/watch.h"
-#include "engine/workspace.h"
 
 #define RESOURCES_MAX 16
 
@@ -112,19 +100,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     int r = pace_load(ctx, row, err);
     if (r < 0)
         return r;
-    project_standing_load(ctx, row);
-    follow_load(ctx, row);
-    gone_load(ctx, row);
-    groups_load_note(ctx, row);
-    alerts_load_note(ctx, row);
-    sessions_load(ctx, row);
-    allowance_load(ctx, row);
-    limits_load(ctx, row);
-    trouble_load(ctx, row);
-    access_load(ctx, row);
-    away_load(ctx, row);
-    store_name_load(ctx, row);
-    data_place_load(ctx, row);
+    parts_load_note(ctx, row);
     return 0;
 }
 
@@ -248,23 +224,7 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
 static int begin(struct engine *e, struct error *err) {
     core_free(e->core);
     e->core = core_new();
-    projects_free(e);
-    groups_free(e);
-    runs_free(e);
-    e->external_ids = external_ids_free(e->external_ids);
-    runs_init(e);
-    forecast_forget(e);
-    watch_loading(e);
-    alerts_forget(e);
-    allowance_free(e);
-    sessions_forget(e);
-    limits_free(e);
-    trouble_free(e);
-    access_forget(e);
-    away_free(e);
-    store_name_loading(e);
-    data_place_loading(e);
-    e->launch_look = TIME_NEVER;
+    parts_step(e, STEP_UNLOAD);
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
     struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
@@ -279,8 +239,6 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     e->last_task = totals->last_task;
     e->first_event = totals->first_event;
     e->last_event = e->committed_event = totals->last_event;
-    follow_loaded(e);
-    allowance_loaded(e);
     struct fact loaded = { .kind = FACT_LOADED };
     int r = pause_load(e, &totals->pause, err);
     if (r == 0)
@@ -296,17 +254,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
         r = projects_settle(e, err);
     if (r < 0)
         return r;
-    recover_tell_externals(e);
-    workspaces_tell(e);
-    partitions_tell(e, e->config, e->core);
-    recover_raise_numbers(e);
-    claims_write(e);
-    recover_find_runless(e);
-    away_loaded(e);
-    store_name_loaded(e);
-    data_place_loaded(e);
-    groups_loaded(e);
-    budgets_loaded(e);
+    parts_step(e, STEP_LOADED);
     return 0;
 }
 
@@ -328,6 +276,5 @@ int load_core(struct engine *e, struct error *err) {
     int r = begin(e, err);
     if (r == 0)
         r = store_load(e->store, &reader, &totals, err);
-    await_loaded(e);
     return r == 0 ? finish(e, &totals, err) : r;
 }

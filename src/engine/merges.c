@@ -15,7 +15,6 @@
 #include "engine/diff_internal.h"
 #include "engine/job.h"
 #include "engine/workspace_internal.h"
-#include "engine/worktrees.h"
 
 #define NAMES_SHOWN 20
 

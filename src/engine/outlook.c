@@ -37,6 +37,10 @@ struct engine_outlook_state {
     void *ctx;
 };
 
+static struct engine_outlook_state *outlook_of(const struct engine *e) {
+    return e->part[PART_outlook];
+}
+
 static void outlook_finish(struct outlook *outlook) {
     for (size_t i = 0; i < outlook->project_count; i++)
         free(outlook->projects[i].name);
@@ -138,17 +142,14 @@ static void computed(void *ctx, struct worker_job *job, bool was_run) {
     play_finish(&then);
 }
 
-void outlook_init(struct engine *e) {
+static void outlook_init(struct engine *e) {
     static const struct worker_calls calls = { .run = compute, .done = computed };
-    e->outlook = xcalloc(1, sizeof(*e->outlook));
-    e->outlook->worker = worker_new(e->loop, &calls, NULL);
+    outlook_of(e)->worker = worker_new(e->loop, &calls, NULL);
 }
 
-void outlook_free(struct engine *e) {
-    if (e->outlook)
-        worker_free(TAKE_PTR(e->outlook->worker), WORKER_DROP, 0);
-    free(e->outlook);
-    e->outlook = NULL;
+/* Waits for its thread */
+static void outlook_free(struct engine *e) {
+    worker_free(TAKE_PTR(outlook_of(e)->worker), WORKER_DROP, 0);
 }
 
 static uint32_t open_count(const struct core_counts *counts) {
@@ -159,7 +160,7 @@ static uint32_t open_count(const struct core_counts *counts) {
 }
 
 static int begin(struct engine *e, struct config *config, uint32_t open, struct error *err) {
-    struct engine_outlook_state *o = e->outlook;
+    struct engine_outlook_state *o = outlook_of(e);
     for (size_t i = 0; i < config_agent_count(e->config); i++)
         config_know_agent(config, config_agent_name(e->config, i));
     for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++)
@@ -177,7 +178,7 @@ static int begin(struct engine *e, struct config *config, uint32_t open, struct 
 
 int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, void *ctx,
                   struct error *err) {
-    struct engine_outlook_state *o = e->outlook;
+    struct engine_outlook_state *o = outlook_of(e);
     struct core_counts counts;
     core_count(e->core, &counts);
     uint32_t open = open_count(&counts);
@@ -198,3 +199,9 @@ int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, 
     o->ctx = ctx;
     return 0;
 }
+
+const struct engine_part outlook_part = {
+    .name = "outlook",
+    .state_size = sizeof(struct engine_outlook_state),
+    .at = { [STEP_INIT] = outlook_init, [STEP_FREE] = outlook_free },
+};

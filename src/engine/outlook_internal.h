@@ -3,9 +3,6 @@
 
 #include "engine/engine_internal.h"
 
-void outlook_init(struct engine *e);
-void outlook_free(struct engine *e); /* waits for its thread */
-
 /* --- projects.c ------------------------------------------------------------------------------ */
 
 /* FACT_PROJECT as this configuration would have it, for this core. */

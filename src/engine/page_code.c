@@ -27,6 +27,10 @@ struct page_codes {
     struct loop_timer *timer; /* set while there is a file */
 };
 
+static struct page_codes *codes_of(const struct engine *e) {
+    return e->part[PART_page_codes];
+}
+
 static void folder_of(const struct engine *e, struct strbuf *out) {
     strbuf_printf(out, "%s/" FOLDER, e->home);
 }
@@ -56,31 +60,25 @@ static void look(void *ctx) {
                    next == TIME_NEVER ? next : time_add(loop_now_steady(loop), next - now));
 }
 
-static struct page_codes *codes_of(struct engine *e) {
-    if (!e->page_codes) {
-        e->page_codes = xcalloc(1, sizeof(*e->page_codes));
-        e->page_codes->engine = e;
-        e->page_codes->timer = loop_timer_new(e->loop, look, e->page_codes);
-    }
-    return e->page_codes;
+static void page_codes_init(struct engine *e) {
+    struct page_codes *p = codes_of(e);
+    p->engine = e;
+    p->timer = loop_timer_new(e->loop, look, p);
 }
 
-void page_codes_start(struct engine *e) {
+/* Removes files that an earlier daemon left */
+static void page_codes_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     folder_of(e, &folder);
     private_folder_clear(strbuf_text(&folder));
 }
 
-void page_codes_free(struct engine *e) {
-    struct page_codes *p = e->page_codes;
-    if (!p)
-        return;
+static void page_codes_free(struct engine *e) {
+    struct page_codes *p = codes_of(e);
     for (struct code *code = p->codes; code < p->codes + CODES_MAX; code++)
         end_code(e, code);
     loop_timer_free(e->loop, p->timer);
     explicit_bzero(p->codes, sizeof(p->codes));
-    free(p);
-    e->page_codes = NULL;
 }
 
 static struct code *find(struct engine *e, const char *text) {
@@ -142,7 +140,7 @@ int engine_write_code_file(struct engine *e, const char *text, const char *link,
     }
     code->path = strbuf_take(&path);
     *ret_path = code->path;
-    look(e->page_codes);
+    look(codes_of(e));
     return 0;
 }
 
@@ -156,3 +154,11 @@ struct page_code engine_take_code(struct engine *e, const char *text) {
     end_code(e, code);
     return taken;
 }
+
+const struct engine_part page_codes_part = {
+    .name = "page_codes",
+    .state_size = sizeof(struct page_codes),
+    .at = { [STEP_INIT] = page_codes_init,
+            [STEP_START] = page_codes_start,
+            [STEP_FREE] = page_codes_free },
+};

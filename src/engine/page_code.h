@@ -29,6 +29,3 @@ struct page_code {
 struct page_code engine_take_code(struct engine *engine, const char *code);
 
 /* --- inside the engine ----------------------------------------------------------------------- */
-
-void page_codes_start(struct engine *e); /* removes files that an earlier daemon left */
-void page_codes_free(struct engine *e);

@@ -40,6 +40,10 @@ struct partitions {
     bool is_failing;  /* that was said */
 };
 
+static struct partitions *partitions_of(const struct engine *e) {
+    return e->part[PART_partitions];
+}
+
 enum follow { FOLLOW_OFF, FOLLOW_CPUS, FOLLOW_NODES };
 
 static enum follow follow_of(const struct config *config) {
@@ -119,7 +123,7 @@ static void say_failing(struct partitions *p, const struct aside_end *end) {
 
 static void heard(void *ctx, const struct aside_end *end) {
     struct engine *e = ctx;
-    struct partitions *p = e->executors->partitions;
+    struct partitions *p = partitions_of(e);
     p->asking = NULL;
     if (end->code == 0 && take_answer(p, end->output)) {
         p->heard_at = loop_now_steady(e->loop);
@@ -134,7 +138,7 @@ static void heard(void *ctx, const struct aside_end *end) {
 }
 
 static void ask(struct engine *e) {
-    struct partitions *p = e->executors->partitions;
+    struct partitions *p = partitions_of(e);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const char *program = executors_program(e, "sinfo", &path);
     const char *const argv[] = { program ? program : "sinfo", "--noheader", "--format=%P|%a|%C|%F",
@@ -166,10 +170,10 @@ static bool has_closed(const struct partitions *p) {
 /* Does anything that waits or runs depend on the next answer? */
 static bool matters(const struct engine *e) {
     struct core_counts counts;
-    for (size_t i = 0; i < e->live.count; i++)
+    for (size_t i = 0; i < run_count(e); i++)
         if (run_live_at(e, i)->executor == EXECUTOR_SLURM)
             return true;
-    if (!has_closed(e->executors->partitions))
+    if (!has_closed(partitions_of(e)))
         return false;
     core_count(e->core, &counts); /* walks over the classes */
     return counts.by_state[TASK_READY] > 0;
@@ -185,12 +189,12 @@ static void due(void *ctx) {
         return;
     if (matters(e))
         ask(e);
-    else if (has_closed(e->executors->partitions))
+    else if (has_closed(partitions_of(e)))
         arm(e); /* else the next order asks */
 }
 
 static void arm(struct engine *e) {
-    loop_timer_set(e->loop, e->executors->partitions->timer,
+    loop_timer_set(e->loop, partitions_of(e)->timer,
                    time_add(loop_now_steady(e->loop), span_of(e)));
 }
 
@@ -217,7 +221,7 @@ static amount cap_of(const struct config *config, const struct partition *p) {
 }
 
 void partitions_tell(const struct engine *e, const struct config *config, struct core *core) {
-    const struct partitions *p = e->executors->partitions;
+    const struct partitions *p = partitions_of(e);
     for (size_t i = 0; i < p->all.count; i++) {
         const struct partition *one = &p->all.items[i];
         struct fact fact = { .kind = FACT_RESOURCE };
@@ -229,25 +233,24 @@ void partitions_tell(const struct engine *e, const struct config *config, struct
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-void partitions_init(struct engine *e) {
-    struct partitions *p = xcalloc(1, sizeof(*p));
-    e->executors->partitions = p;
-    p->timer = loop_timer_new(e->loop, due, e);
+static void partitions_init(struct engine *e) {
+    partitions_of(e)->timer = loop_timer_new(e->loop, due, e);
 }
 
-void partitions_free(struct engine *e) {
-    struct partitions *p = e->executors->partitions;
-    if (!p)
-        return;
+static void partitions_free(struct engine *e) {
+    struct partitions *p = partitions_of(e);
     aside_kill(p->asking);
     loop_timer_free(e->loop, p->timer);
     free(p->all.items);
-    free(p);
-    e->executors->partitions = NULL;
 }
 
-void partitions_turn(struct engine *e) {
-    struct partitions *p = e->executors->partitions;
+static void partitions_loaded(struct engine *e) {
+    partitions_tell(e, e->config, e->core);
+}
+
+/* What was heard since the last one */
+static void partitions_turn(struct engine *e) {
+    struct partitions *p = partitions_of(e);
     if (!p->is_new)
         return;
     p->is_new = false;
@@ -255,13 +258,13 @@ void partitions_turn(struct engine *e) {
 }
 
 void partitions_ask(struct engine *e) {
-    const struct partitions *p = e->executors->partitions;
+    const struct partitions *p = partitions_of(e);
     bool is_old = !p->asked_at || loop_now_steady(e->loop) - p->asked_at >= span_of(e);
     if (follow_of(e->config) != FOLLOW_OFF && is_old)
         ask(e);
 }
 
-void partitions_configure(struct engine *e) {
+static void partitions_configure(struct engine *e) {
     partitions_tell(e, e->config, e->core);
     partitions_ask(e);
 }
@@ -269,13 +272,13 @@ void partitions_configure(struct engine *e) {
 /* --- looking --------------------------------------------------------------------------------- */
 
 const char *engine_partition_at(const struct engine *e, size_t index) {
-    const struct partitions *p = e->executors->partitions;
+    const struct partitions *p = partitions_of(e);
     bool follows = follow_of(e->config) != FOLLOW_OFF;
     return follows && index < p->all.count ? p->all.items[index].key : NULL;
 }
 
 bool engine_partition_size(const struct engine *e, const char *key, struct strbuf *out) {
-    const struct partitions *p = e->executors->partitions;
+    const struct partitions *p = partitions_of(e);
     enum follow follow = follow_of(e->config);
     const struct partition *found = NULL;
     for (size_t i = 0; i < p->all.count; i++)
@@ -295,3 +298,13 @@ bool engine_partition_size(const struct engine *e, const char *key, struct strbu
                   (loop_now_steady(e->loop) - p->heard_at) / 1000);
     return true;
 }
+
+const struct engine_part partitions_part = {
+    .name = "partitions",
+    .state_size = sizeof(struct partitions),
+    .at = { [STEP_INIT] = partitions_init,
+            [STEP_LOADED] = partitions_loaded,
+            [STEP_BEGIN] = partitions_turn,
+            [STEP_CONFIGURED] = partitions_configure,
+            [STEP_FREE] = partitions_free },
+};

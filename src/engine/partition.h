@@ -20,11 +20,7 @@ bool engine_partition_size(const struct engine *engine, const char *key, struct 
 
 /* --- inside the engine ----------------------------------------------------------------------- */
 
-void partitions_init(struct engine *e);
-void partitions_free(struct engine *e);
 /* A core, this one or a copy, is told all caps: it is new, or the configuration is. */
 void partitions_tell(const struct engine *e, const struct config *config, struct core *core);
-void partitions_turn(struct engine *e); /* what was heard since the last one */
 /* Somebody needs a place: what is known must not be older than slurm.follow_s. */
 void partitions_ask(struct engine *e);
-void partitions_configure(struct engine *e);

@@ -106,8 +106,8 @@ static int regain_section(struct engine *e, struct project *project, struct erro
 
 int projects_settle(struct engine *e, struct error *err) {
     int r = 0;
-    for (size_t i = 0; i < e->projects.count && r == 0; i++) {
-        struct project *project = &e->projects.items[i];
+    for (size_t i = 0; i < project_count(e) && r == 0; i++) {
+        struct project *project = project_at(e, i);
         enum project_standing standing = project->view.standing;
         bool has_section = config_has_project(e->config, project->view.name);
         if (has_section && standing != PROJECT_CONFIGURED && standing != PROJECT_DELETED)

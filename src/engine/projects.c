@@ -18,18 +18,36 @@
 #define DEFAULT_NAME   "default"
 #define DEFAULT_PREFIX "t"
 
+struct projects {
+    LIST(struct project) all;
+    uint32_t *of_symbol; /* index + 1 */
+    size_t of_symbol_capacity;
+};
+
+static struct projects *projects_of(const struct engine *e) {
+    return e->part[PART_projects];
+}
+
+size_t project_count(const struct engine *e) {
+    return projects_of(e)->all.count;
+}
+
+struct project *project_at(const struct engine *e, size_t index) {
+    return &projects_of(e)->all.items[index];
+}
+
 size_t engine_project_count(const struct engine *e) {
-    return e->projects.count;
+    return project_count(e);
 }
 
 const struct engine_project *engine_project_at(const struct engine *e, size_t index) {
-    return &e->projects.items[index].view;
+    return &projects_of(e)->all.items[index].view;
 }
 
 struct project *project_find(struct engine *e, const char *name) {
-    for (size_t i = 0; i < e->projects.count; i++)
-        if (strcmp(e->projects.items[i].view.name, name) == 0)
-            return &e->projects.items[i];
+    for (size_t i = 0; i < projects_of(e)->all.count; i++)
+        if (strcmp(projects_of(e)->all.items[i].view.name, name) == 0)
+            return &projects_of(e)->all.items[i];
     return NULL;
 }
 
@@ -41,27 +59,28 @@ const struct engine_project *engine_find_project(const struct engine *e, const c
 /* Ids are "<prefix>-<number>". */
 struct project *project_of_id(const struct engine *e, const char *task) {
     const char *dash = strrchr(task, '-');
-    for (size_t i = 0; dash && i < e->projects.count; i++) {
+    for (size_t i = 0; dash && i < projects_of(e)->all.count; i++) {
         const char *prefix = engine_project_at(e, i)->prefix;
         if (strlen(prefix) == (size_t)(dash - task) && strncmp(prefix, task, strlen(prefix)) == 0)
-            return &e->projects.items[i];
+            return &projects_of(e)->all.items[i];
     }
     return NULL;
 }
 
 struct project *project_of_symbol(const struct engine *e, sym symbol) {
-    if (symbol >= e->project_of_capacity || e->project_of[symbol] == 0)
+    if (symbol >= projects_of(e)->of_symbol_capacity || projects_of(e)->of_symbol[symbol] == 0)
         return NULL;
-    return &e->projects.items[e->project_of[symbol] - 1];
+    return &projects_of(e)->all.items[projects_of(e)->of_symbol[symbol] - 1];
 }
 
 static void remember_symbol(struct engine *e, sym symbol, uint32_t index) {
-    size_t before = e->project_of_capacity;
-    e->project_of =
-        xgrow(e->project_of, &e->project_of_capacity, (size_t)symbol + 1, sizeof(*e->project_of));
-    for (size_t i = before; i < e->project_of_capacity; i++)
-        e->project_of[i] = 0;
-    e->project_of[symbol] = index + 1;
+    size_t before = projects_of(e)->of_symbol_capacity;
+    projects_of(e)->of_symbol =
+        xgrow(projects_of(e)->of_symbol, &projects_of(e)->of_symbol_capacity, (size_t)symbol + 1,
+              sizeof(*projects_of(e)->of_symbol));
+    for (size_t i = before; i < projects_of(e)->of_symbol_capacity; i++)
+        projects_of(e)->of_symbol[i] = 0;
+    projects_of(e)->of_symbol[symbol] = index + 1;
 }
 
 void project_fact(const struct config *config, struct core *core, const struct project *project,
@@ -84,22 +103,23 @@ int project_tell(struct engine *e, struct project *project, struct error *err) {
     const char *path = config_text(e->config, "projects.P.path", view->name);
     free((char *)view->path);
     view->path = *path ? xstrdup(path) : NULL;
-    remember_symbol(e, view->symbol, (uint32_t)(project - e->projects.items));
+    remember_symbol(e, view->symbol, (uint32_t)(project - projects_of(e)->all.items));
     int r = core_apply(e->core, &fact, err);
     return r < 0 ? r : 0;
 }
 
 int projects_tell_all(struct engine *e, struct error *err) {
-    if (e->project_of)
-        memset(e->project_of, 0, e->project_of_capacity * sizeof(*e->project_of));
+    if (projects_of(e)->of_symbol)
+        memset(projects_of(e)->of_symbol, 0,
+               projects_of(e)->of_symbol_capacity * sizeof(*projects_of(e)->of_symbol));
     int r = 0;
-    for (size_t i = 0; i < e->projects.count && r == 0; i++)
-        r = project_tell(e, &e->projects.items[i], err);
+    for (size_t i = 0; i < projects_of(e)->all.count && r == 0; i++)
+        r = project_tell(e, &projects_of(e)->all.items[i], err);
     return r;
 }
 
 static struct project *project_push(struct engine *e, const struct project_row *row) {
-    struct project *project = LIST_ADD(&e->projects);
+    struct project *project = LIST_ADD(&projects_of(e)->all);
     *project = (struct project){
         .view = {
             .name = xstrdup(row->name),
@@ -121,9 +141,9 @@ int project_register(struct engine *e, const struct project_row *row, struct err
 }
 
 static const struct project *with_prefix(const struct engine *e, const char *prefix) {
-    for (size_t i = 0; i < e->projects.count; i++)
-        if (strcmp(e->projects.items[i].view.prefix, prefix) == 0)
-            return &e->projects.items[i];
+    for (size_t i = 0; i < projects_of(e)->all.count; i++)
+        if (strcmp(projects_of(e)->all.items[i].view.prefix, prefix) == 0)
+            return &projects_of(e)->all.items[i];
     return NULL;
 }
 
@@ -243,16 +263,23 @@ int projects_from_config(struct engine *e, struct error *err) {
     return r;
 }
 
-void projects_free(struct engine *e) {
-    for (size_t i = 0; i < e->projects.count; i++) {
-        free((char *)e->projects.items[i].view.name);
-        free((char *)e->projects.items[i].view.prefix);
-        free((char *)e->projects.items[i].view.path);
-        pause_set(&e->projects.items[i].view.pause, NULL, 0);
+static void projects_free(struct engine *e) {
+    struct projects *p = projects_of(e);
+    for (size_t i = 0; i < p->all.count; i++) {
+        struct engine_project *view = &p->all.items[i].view;
+        free((char *)view->name);
+        free((char *)view->prefix);
+        free((char *)view->path);
+        pause_set(&view->pause, NULL, 0);
     }
-    free(e->projects.items);
-    memset(&e->projects, 0, sizeof(e->projects));
-    free(e->project_of);
-    e->project_of = NULL;
-    e->project_of_capacity = 0;
+    free(p->all.items);
+    free(p->of_symbol);
+    *p = (struct projects){ 0 };
 }
+
+const struct engine_part projects_part = {
+    .name = "projects",
+    .state_size = sizeof(struct projects),
+    .at = { [STEP_UNLOAD] = projects_free, [STEP_FREE] = projects_free },
+    .load_note = project_standing_load,
+};

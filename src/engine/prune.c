@@ -8,6 +8,8 @@
  *
  * What is old the store knows. It is asked in one turn and answers in the same one or later; what it
  * answered is done in the next turn that comes, so nothing here depends on when that is. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "engine/workspace.h"
@@ -20,12 +22,28 @@
 #define HOURS_KEPT     DAYS(40)  /* sums of what was used, by the hour */
 #define DAYS_KEPT      DAYS(800) /* by the day */
 
-void prune_now(struct engine *e) {
-    e->prune.at = e->now;
+struct pruning {
+    time_ms at; /* when to look again */
+    bool asking_tasks, asking_events;
+    LIST(task_id) expired; /* finished tasks that are too old, or too many */
+    size_t asked;          /* for how many */
+    bool more_tasks;       /* there may be others behind them */
+    uint64_t needed;       /* those before them that others need */
+    time_ms old_before;
+    uint64_t low, middle, high; /* the first event that is not old is one of low … high */
+    uint64_t first_kept;        /* found: those before it may go */
+};
+
+static struct pruning *pruning_of(const struct engine *e) {
+    return e->part[PART_prune];
 }
 
-time_ms prune_next(const struct engine *e) {
-    return e->prune.expired.count > 0 ? e->now : e->prune.at;
+void prune_now(struct engine *e) {
+    pruning_of(e)->at = e->now;
+}
+
+static time_ms prune_next(const struct engine *e) {
+    return pruning_of(e)->expired.count > 0 ? e->now : pruning_of(e)->at;
 }
 
 /* --- tasks ----------------------------------------------------------------------------------- */
@@ -40,7 +58,7 @@ static uint32_t finished_count(const struct engine *e) {
 static void expired_answered(void *ctx, const struct store_answer *answer,
                              const struct error *err) {
     struct engine *e = ctx;
-    struct pruning *p = &e->prune;
+    struct pruning *p = pruning_of(e);
     p->asking_tasks = false;
     p->more_tasks = !err && answer->count >= p->asked;
     for (size_t i = 0; !err && i < answer->count; i++)
@@ -49,9 +67,9 @@ static void expired_answered(void *ctx, const struct store_answer *answer,
 }
 
 static void ask_expired(struct engine *e) {
-    struct pruning *p = &e->prune;
+    struct pruning *p = pruning_of(e);
     time_ms keep = config_number(e->config, "retention.days", NULL);
-    if (e->disk_low)
+    if (host_of(e)->disk_low)
         keep = time_min(keep, config_number(e->config, "retention.low_disk_days", NULL));
     int64_t excess = finished_count(e) - config_number(e->config, "retention.tasks", NULL);
     struct store_question question = { .kind = ASK_EXPIRED, .after = p->needed };
@@ -74,7 +92,7 @@ static bool forget(struct engine *e, task_id task) {
 
 /* True: there are more. Those that are needed are left out of the next question. */
 static bool forget_expired(struct engine *e) {
-    struct pruning *p = &e->prune;
+    struct pruning *p = pruning_of(e);
     bool more = p->more_tasks;
     for (size_t i = 0; i < p->expired.count; i++)
         p->needed += !forget(e, p->expired.items[i]);
@@ -92,7 +110,7 @@ static void ask_middle(struct engine *e);
 /* Numbers are dense and rise with time, so the first young one is found by halving. */
 static void middle_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
-    struct pruning *p = &e->prune;
+    struct pruning *p = pruning_of(e);
     p->asking_events = false;
     if (err || answer->count == 0)
         return;
@@ -104,7 +122,7 @@ static void middle_answered(void *ctx, const struct store_answer *answer, const 
 }
 
 static void ask_middle(struct engine *e) {
-    struct pruning *p = &e->prune;
+    struct pruning *p = pruning_of(e);
     if (p->low >= p->high) {
         p->first_kept = p->low;
         return;
@@ -116,7 +134,7 @@ static void ask_middle(struct engine *e) {
 }
 
 static void ask_old_events(struct engine *e) {
-    struct pruning *p = &e->prune;
+    struct pruning *p = pruning_of(e);
     time_ms keep = config_number(e->config, "events.keep_days", NULL);
     if (keep == TIME_NEVER || e->first_event == 0)
         return;
@@ -129,7 +147,7 @@ static void ask_old_events(struct engine *e) {
 /* True: there are more. The last event stays, so that there is always one to go on from. */
 static bool prune_events(struct engine *e) {
     int64_t most = config_number(e->config, "events.keep", NULL);
-    uint64_t first = e->prune.first_kept;
+    uint64_t first = pruning_of(e)->first_kept;
     if (most != UNLIMITED && e->last_event > (uint64_t)most
         && e->last_event + 1 - (uint64_t)most > first)
         first = e->last_event + 1 - (uint64_t)most;
@@ -156,14 +174,14 @@ static void prune_rest(struct engine *e) {
     store_prune_spent(e->turn.batch, true, e->now - DAYS_KEPT);
 }
 
-void prune_some(struct engine *e) {
-    struct pruning *p = &e->prune;
+static void prune_some(struct engine *e) {
+    struct pruning *p = pruning_of(e);
     bool due = p->at <= e->now;
     if (due && !p->asking_tasks)
         ask_expired(e);
     if (due && !p->asking_events)
         ask_old_events(e);
-    if (due && e->disk_low)
+    if (due && host_of(e)->disk_low)
         workspaces_make_room(e);
     if (due)
         workspaces_expire(e);
@@ -174,5 +192,18 @@ void prune_some(struct engine *e) {
     if (due && !more && e->committed_event > 0)
         prune_rest(e);
     if (due || more)
-        p->at = time_add(e->now, more ? MORE_AFTER : e->disk_low ? LOOK_WHILE_LOW : LOOK_EVERY);
+        p->at = time_add(e->now, more                   ? MORE_AFTER
+                                 : host_of(e)->disk_low ? LOOK_WHILE_LOW
+                                                        : LOOK_EVERY);
 }
+
+static void prune_free(struct engine *e) {
+    free(pruning_of(e)->expired.items);
+}
+
+const struct engine_part prune_part = {
+    .name = "prune",
+    .state_size = sizeof(struct pruning),
+    .at = { [STEP_BEFORE_DECIDE] = prune_some, [STEP_FREE] = prune_free },
+    .next_wakeup = prune_next,
+};

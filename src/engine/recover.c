@@ -15,18 +15,11 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/alert.h"
-#include "engine/away_internal.h"
 #include "engine/budget.h"
 #include "engine/data_folder.h"
 #include "engine/data_place.h"
 #include "engine/executors_internal.h"
-#include "engine/gone_internal.h"
-#include "engine/iteration.h"
-#include "engine/listen.h"
-#include "engine/page_code.h"
 #include "engine/recover_internal.h"
-#include "engine/secrets.h"
-#include "engine/workspace.h"
 #include "os/clock.h"
 
 /* Live tasks must have a run. Draining ones have none any more. */
@@ -44,10 +37,6 @@ static void add_missing_run(void *ctx, task_id task) {
     run->iteration = view.iteration;
     run->boot_id = xstrdup("");
     run->executor = engine_executor_kind(e, task);
-}
-
-void recover_find_runless(struct engine *e) {
-    core_each_run(e->core, add_missing_run, e);
 }
 
 /* The stop was ordered and may never have been sent: the daemon could die between the two. A second
@@ -75,7 +64,7 @@ static void count_adopted(struct engine *e, enum adopted what) {
 }
 
 static void adopt_all(struct engine *e) {
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         struct live_run *run = run_live_at(e, i);
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
         if (run->is_away)
@@ -112,23 +101,23 @@ static bool is_root(const struct engine *e, const struct external *external) {
 }
 
 /* They are counted by their ids, which outlive a core and its projects. */
-void recover_tell_externals(struct engine *e) {
-    struct external_count *counts = xcalloc(e->projects.count + 1, sizeof(*counts));
-    for (size_t i = 0; i < e->externals.count; i++) {
-        const struct project *project = project_of_id(e, e->externals.items[i].id);
+static void recover_tell_externals(struct engine *e) {
+    struct external_count *counts = xcalloc(project_count(e) + 1, sizeof(*counts));
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++) {
+        const struct project *project = project_of_id(e, recovery_of(e)->externals.items[i].id);
         struct external_count *count =
-            &counts[project ? (size_t)(project - e->projects.items) : e->projects.count];
+            &counts[project ? (size_t)(project - project_at(e, 0)) : project_count(e)];
         count->running++;
-        count->roots += is_root(e, &e->externals.items[i]);
+        count->roots += is_root(e, &recovery_of(e)->externals.items[i]);
     }
-    for (size_t i = 0; i < e->projects.count; i++) {
-        struct engine_project *view = &e->projects.items[i].view;
+    for (size_t i = 0; i < project_count(e); i++) {
+        struct engine_project *view = &project_at(e, i)->view;
         if (counts[i].running == view->external)
             continue;
         view->external = counts[i].running;
         tell_external(e, view->symbol, counts[i]);
     }
-    tell_external(e, 0, counts[e->projects.count]);
+    tell_external(e, 0, counts[project_count(e)]);
     free(counts);
 }
 
@@ -139,14 +128,16 @@ void recover_skip_attempts(const struct engine *e, struct task_spec *spec) {
 }
 
 const char *engine_external_at(const struct engine *e, size_t index) {
-    return index < e->externals.count ? e->externals.items[index].id : NULL;
+    return index < recovery_of(e)->externals.count ? recovery_of(e)->externals.items[index].id
+                                                   : NULL;
 }
 
 uint32_t engine_external_attempt(const struct engine *e, task_id task) {
     uint32_t attempt = 0;
-    for (size_t i = 0; i < e->externals.count; i++)
-        if (e->externals.items[i].task == task && e->externals.items[i].attempt > attempt)
-            attempt = e->externals.items[i].attempt;
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++)
+        if (recovery_of(e)->externals.items[i].task == task
+            && recovery_of(e)->externals.items[i].attempt > attempt)
+            attempt = recovery_of(e)->externals.items[i].attempt;
     return attempt;
 }
 
@@ -155,19 +146,19 @@ static void found_external(void *ctx, const char *task, uint32_t attempt,
     struct engine *e = ctx;
     (void)who;
     e->report.external++;
-    *LIST_ADD(&e->externals) = (struct external){ .id = xstrdup(task),
-                                                  .task = engine_task_of_id(e, task, NULL),
-                                                  .attempt = attempt };
+    *LIST_ADD(&recovery_of(e)->externals) = (struct external){
+        .id = xstrdup(task), .task = engine_task_of_id(e, task, NULL), .attempt = attempt
+    };
 }
 
 static void external_ended(void *ctx, const char *task, uint32_t attempt) {
     struct engine *e = ctx;
-    for (size_t i = 0; i < e->externals.count; i++) {
-        struct external *external = &e->externals.items[i];
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++) {
+        struct external *external = &recovery_of(e)->externals.items[i];
         if (external->attempt != attempt || strcmp(external->id, task) != 0)
             continue;
         free(external->id);
-        *external = e->externals.items[--e->externals.count];
+        *external = recovery_of(e)->externals.items[--recovery_of(e)->externals.count];
         break;
     }
     recover_tell_externals(e);
@@ -184,14 +175,15 @@ static void note_number(struct engine *e, const char *task) {
     const char *dash = strrchr(task, '-');
     int64_t number = 0;
     if (dash && number_parse_int(dash + 1, &number, NULL) == 0 && number < NUMBER_MAX
-        && number > (int64_t)e->last_folder)
-        e->last_folder = (task_id)number;
+        && number > (int64_t)recovery_of(e)->last_folder)
+        recovery_of(e)->last_folder = (task_id)number;
 }
 
-void recover_raise_numbers(struct engine *e) {
-    if (e->last_folder <= e->last_task)
+/* No number is given that a run folder has. */
+static void recover_raise_numbers(struct engine *e) {
+    if (recovery_of(e)->last_folder <= e->last_task)
         return;
-    e->last_task = e->last_folder;
+    e->last_task = recovery_of(e)->last_folder;
     store_take_numbers(e->turn.batch, e->last_task);
 }
 
@@ -206,7 +198,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
         return false;
     if (attempt <= view.attempt)
         return true;
-    if (engine_executor_kind(e, id) != e->executors->sweeping)
+    if (engine_executor_kind(e, id) != executors_of(e)->sweeping)
         return true; /* the executor that has it asks, too */
     const struct live_run *run = run_find(e, id);
     if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
@@ -220,8 +212,8 @@ static int load_claimed(struct engine *e, struct error *err) {
     claims_settle(e);
     store_batch_clear(e->turn.batch); /* all that is in it comes from loading */
     int r = load_core(e, err);
-    for (size_t i = 0; r == 0 && i < e->claims.count; i++) {
-        const struct claim *claim = &e->claims.items[i];
+    for (size_t i = 0; r == 0 && i < recovery_of(e)->claims.count; i++) {
+        const struct claim *claim = &recovery_of(e)->claims.items[i];
         if (!claim->counts)
             continue;
         e->report.found++;
@@ -231,8 +223,8 @@ static int load_claimed(struct engine *e, struct error *err) {
 }
 
 static bool some_external_is_known(const struct engine *e) {
-    for (size_t i = 0; i < e->externals.count; i++)
-        if (e->externals.items[i].task)
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++)
+        if (recovery_of(e)->externals.items[i].task)
             return true;
     return false;
 }
@@ -246,7 +238,7 @@ static int look_at_folders(struct engine *e, struct error *err) {
     };
     int r = executors_sweep(e, &sweep, err);
     e->report.swept = sweep.removed;
-    if (r == 0 && (e->claims.count > 0 || some_external_is_known(e)))
+    if (r == 0 && (recovery_of(e)->claims.count > 0 || some_external_is_known(e)))
         r = load_claimed(e, err);
     recover_raise_numbers(e);
     recover_tell_externals(e);
@@ -304,16 +296,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     r = look_at_folders(e, err);
     if (r < 0)
         return r;
-    away_start(e);
-    e->report.away = engine_away_count(e);
-    for (size_t i = 0; i < e->live.count; i++)
-        if (!run_live_at(e, i)->is_away)
-            listen_again(e, run_live_at(e, i));
-    workspaces_start(e);
-    secrets_start(e);
-    iterations_start(e);
-    gone_start(e);
-    page_codes_start(e);
+    parts_step(e, STEP_START);
     e->report.took = clock_read_steady() - began;
     recover_write_report(e);
     e->started = true;
@@ -322,3 +305,24 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     *ret_report = e->report;
     return 0;
 }
+
+static void recovery_loaded(struct engine *e) {
+    recover_tell_externals(e);
+    recover_raise_numbers(e);
+    claims_write(e);
+    core_each_run(e->core, add_missing_run, e);
+}
+
+static void recovery_free(struct engine *e) {
+    struct recovery *r = recovery_of(e);
+    for (size_t i = 0; i < r->externals.count; i++)
+        free(r->externals.items[i].id);
+    free(r->externals.items);
+    free(r->claims.items);
+}
+
+const struct engine_part recovery_part = {
+    .name = "recovery",
+    .state_size = sizeof(struct recovery),
+    .at = { [STEP_LOADED] = recovery_loaded, [STEP_FREE] = recovery_free },
+};

@@ -14,14 +14,8 @@ struct external {
 
 /* The event of the start, with what it found. */
 void recover_write_report(struct engine *e);
-/* A new core is told of the living runs that are not ours. */
-void recover_tell_externals(struct engine *e);
 /* A row, before the core is told: the next attempt at a finished task is not the one that lives. */
 void recover_skip_attempts(const struct engine *e, struct task_spec *spec);
-/* Live tasks without a run get one, which will be found lost. */
-void recover_find_runless(struct engine *e);
-/* No number is given that a run folder has. */
-void recover_raise_numbers(struct engine *e);
 
 /* --- claim.c: runs that are younger than the rows --------------------------------------------- */
 
@@ -40,6 +34,16 @@ struct claim {
     enum task_state state_before;
     uint32_t attempt_before;
 };
+
+struct recovery {
+    LIST(struct external) externals; /* live runs that are not ours */
+    LIST(struct claim) claims;       /* runs that the rows do not know */
+    task_id last_folder;             /* the highest task number of any run folder */
+};
+
+static inline struct recovery *recovery_of(const struct engine *e) {
+    return e->part[PART_recovery];
+}
 
 /* It is adopted at once: the sweep spares what the executor watches. */
 void claim_note(struct engine *e, task_id task, uint32_t attempt);

@@ -35,9 +35,12 @@ struct redaction {
     bool is_stale;
 };
 
-void redaction_init(struct engine *e) {
-    e->redaction = xcalloc(1, sizeof(*e->redaction));
-    e->redaction->is_stale = true;
+static struct redaction *redaction_of(const struct engine *e) {
+    return e->part[PART_redaction];
+}
+
+static void redaction_init(struct engine *e) {
+    redaction_of(e)->is_stale = true;
 }
 
 static void wipe(char *text, size_t size) {
@@ -51,16 +54,12 @@ static void known_finish(struct known *one) {
     wipe(one->json, one->json_size);
 }
 
-void redaction_free(struct engine *e) {
-    struct redaction *r = e->redaction;
-    if (!r)
-        return;
+static void redaction_free(struct engine *e) {
+    struct redaction *r = redaction_of(e);
     for (size_t i = 0; i < r->all.count; i++)
         known_finish(&r->all.items[i]);
     free(r->all.items);
     free(r->values);
-    free(r);
-    e->redaction = NULL;
 }
 
 /* --- which values ---------------------------------------------------------------------------- */
@@ -95,7 +94,7 @@ static struct known known_new(const char *pair) {
 }
 
 void redaction_add(struct engine *e, const char *pair) {
-    struct redaction *r = e->redaction;
+    struct redaction *r = redaction_of(e);
     struct known *one = find(r, pair);
     if (strlen(strchr(pair, '=') + 1) < REDACT_LEAST)
         return;
@@ -113,7 +112,7 @@ static void drop_at(struct redaction *r, size_t index) {
 }
 
 void redaction_release(struct engine *e, const char *pair, bool is_worthless) {
-    struct redaction *r = e->redaction;
+    struct redaction *r = redaction_of(e);
     struct known *one = find(r, pair);
     size_t kept = 0;
     if (!one || one->users == 0 || --one->users > 0)
@@ -130,7 +129,7 @@ void redaction_release(struct engine *e, const char *pair, bool is_worthless) {
 /* --- replacing ------------------------------------------------------------------------------- */
 
 static const struct redact_index *index_of(const struct engine *e) {
-    struct redaction *r = e->redaction;
+    struct redaction *r = redaction_of(e);
     size_t count = 0;
     if (!r->is_stale)
         return &r->index;
@@ -169,3 +168,9 @@ char *redaction_turn_text(struct engine *e, const char *text) {
 void engine_redact_in_place(const struct engine *e, char *text) {
     (void)redact_cover(index_of(e), text, strlen(text));
 }
+
+const struct engine_part redaction_part = {
+    .name = "redaction",
+    .state_size = sizeof(struct redaction),
+    .at = { [STEP_INIT] = redaction_init, [STEP_FREE] = redaction_free },
+};

@@ -31,9 +31,6 @@ ssize_t engine_read_log(const struct engine *engine, int fd, const struct redact
 
 /* --- inside the engine ----------------------------------------------------------------------- */
 
-void redaction_init(struct engine *e);
-void redaction_free(struct engine *e);
-
 /* `pair`: NAME=VALUE. One more live run has it. */
 void redaction_add(struct engine *e, const char *pair);
 /* One less. `is_worthless`: once no live run has it, it is forgotten at once. */

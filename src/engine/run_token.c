@@ -62,7 +62,7 @@ task_id engine_find_token(const struct engine *e, const char *token, uint32_t *r
     if (!run_token_is_valid(token))
         return 0;
     hash_text(token, hash);
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->token.is_made || !sha256_same(run->token.hash, hash))
             continue;

@@ -8,12 +8,11 @@
 
 /* --- runs.c: live runs ----------------------------------------------------------------------- */
 
-void runs_init(struct engine *e);
 struct live_run *run_find(const struct engine *e, task_id task);
+size_t run_count(const struct engine *e);
 struct live_run *run_live_at(const struct engine *e, size_t index);
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
 void run_remove(struct engine *e, task_id task);
-void runs_free(struct engine *e);
 /* What the shim of a run was given; refused when it was changed since. */
 int run_read_spec(const struct engine *e, const struct live_run *run, struct run_spec_read **ret,
                   struct error *err);
@@ -29,24 +28,20 @@ int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *r
 /* A start order that is committed. */
 void launch_later(struct engine *e, task_id task);
 /* Carries out a few of them, oldest first. */
-void launch_some(struct engine *e);
 void launch_stop(struct engine *e, const struct order *order);
 /* launch_deadline.c: from now on its command must be seen to run within the time of the configuration. */
 void launch_set_deadline(struct engine *e, struct live_run *run);
-/* Ends launches that took too long. */
-void launch_check_deadlines(struct engine *e);
 /* The marker file of a task with until: done. */
 void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out);
 void launch_remove_marker(const struct engine *e, const char *id);
 
 /* --- stopping.c ------------------------------------------------------------------------------ */
 
-void stopping_init(struct engine *e);
-void stopping_finish(struct engine *e);
 void stopping_told(struct engine *e, struct live_run *run);  /* its shim has the stop */
 void stopping_heard(struct engine *e, struct live_run *run); /* its command runs, or never will */
 /* True: this request is answered later. */
 bool stopping_holds(struct engine *e, struct engine_request *request);
+bool stopping_drop(struct engine *e, struct engine_request *request); /* false: it is not held */
 
 /* --- finish.c -------------------------------------------------------------------------------- */
 

@@ -22,6 +22,17 @@
 #define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION */
 #define SCOPES_SINCE     6
 
+struct sandboxes {
+    char *home;      /* the home directory of the daemon's user */
+    bool works;      /* the trial of bubblewrap has succeeded */
+    bool is_missing; /* it is not installed */
+    char why[256];   /* it has not; "not tried" */
+};
+
+static struct sandboxes *sandboxes_of(const struct engine *e) {
+    return e->part[PART_sandboxes];
+}
+
 static const char *variable(const struct engine *e, const char *name) {
     size_t length = strlen(name);
     for (char *const *pair = e->options.environment; pair && *pair; pair++)
@@ -41,24 +52,22 @@ static char *find_home(const struct engine *e) {
     return xstrdup(realpath(home, full) ? full : home);
 }
 
-void sandboxes_init(struct engine *e) {
-    e->sandboxes = xcalloc(1, sizeof(*e->sandboxes));
-    e->sandboxes->home = find_home(e);
-    (void)snprintf(e->sandboxes->why, sizeof(e->sandboxes->why), "it was not tried");
+static void sandboxes_init(struct engine *e) {
+    struct sandboxes *s = sandboxes_of(e);
+    s->home = find_home(e);
+    (void)snprintf(s->why, sizeof(s->why), "it was not tried");
 }
 
-void sandboxes_free(struct engine *e) {
-    if (e->sandboxes)
-        free(e->sandboxes->home);
-    free(e->sandboxes);
+static void sandboxes_free(struct engine *e) {
+    free(sandboxes_of(e)->home);
 }
 
 const char *sandboxes_automatic(const struct engine *e) {
-    return sandbox_kind_name(e->sandboxes->works ? SANDBOX_BUBBLEWRAP : SANDBOX_NONE);
+    return sandbox_kind_name(sandboxes_of(e)->works ? SANDBOX_BUBBLEWRAP : SANDBOX_NONE);
 }
 
 const char *sandboxes_home(const struct engine *e) {
-    return e->sandboxes->home;
+    return sandboxes_of(e)->home;
 }
 
 bool sandboxes_find_program(const struct engine *e, const char *name, struct strbuf *out) {
@@ -104,7 +113,7 @@ static int try_bubblewrap(struct engine *e, struct error *err) {
 }
 
 void engine_try_sandbox(struct engine *e) {
-    struct sandboxes *s = e->sandboxes;
+    struct sandboxes *s = sandboxes_of(e);
     struct error err = { 0 };
     int r = try_bubblewrap(e, &err);
     s->works = r == 0;
@@ -120,8 +129,8 @@ void engine_sandboxes(const struct engine *e, struct engine_sandboxes *ret) {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
     *ret = (struct engine_sandboxes){
         .automatic = sandboxes_automatic(e),
-        .why = e->sandboxes->works ? NULL : e->sandboxes->why,
-        .is_missing = e->sandboxes->is_missing,
+        .why = sandboxes_of(e)->works ? NULL : sandboxes_of(e)->why,
+        .is_missing = sandboxes_of(e)->is_missing,
         .is_scoped = version >= SCOPES_SINCE,
     };
 }
@@ -168,9 +177,15 @@ void engine_count_sandboxes(const struct engine *e, const char *ret_names[ENGINE
         ret_names[kind] = sandbox_kind_name((enum sandbox_kind)kind);
         ret_counts[kind] = 0;
     }
-    for (size_t i = 0; i < e->live.count; i++) {
+    for (size_t i = 0; i < run_count(e); i++) {
         const char *name = engine_run_sandbox(e, run_live_at(e, i)->task, NULL);
         for (int kind = 0; name && kind < SANDBOX_KIND_MAX; kind++)
             ret_counts[kind] += strcmp(ret_names[kind], name) == 0;
     }
 }
+
+const struct engine_part sandboxes_part = {
+    .name = "sandboxes",
+    .state_size = sizeof(struct sandboxes),
+    .at = { [STEP_INIT] = sandboxes_init, [STEP_FREE] = sandboxes_free },
+};

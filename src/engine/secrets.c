@@ -49,6 +49,14 @@ struct secrets {
     char *token;           /* the same; NULL: not known */
 };
 
+struct all_secrets {
+    struct secrets *first; /* of runs that are launched or live */
+};
+
+static struct all_secrets *secrets_of(const struct engine *e) {
+    return e->part[PART_secrets];
+}
+
 static void go_on(struct secrets *s);
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -76,7 +84,7 @@ static void secrets_finish(struct secrets *s) {
 }
 
 static struct secrets *find(const struct engine *e, task_id task) {
-    struct secrets *s = e->secrets;
+    struct secrets *s = secrets_of(e)->first;
     while (s && s->key.task != task)
         s = s->next;
     return s;
@@ -88,7 +96,7 @@ static struct secrets *find_run(const struct engine *e, struct run_key key) {
 }
 
 void secrets_release(struct engine *e, task_id task) {
-    for (struct secrets **at = &e->secrets; *at; at = &(*at)->next)
+    for (struct secrets **at = &secrets_of(e)->first; *at; at = &(*at)->next)
         if ((*at)->key.task == task) {
             struct secrets *s = *at;
             *at = s->next;
@@ -97,9 +105,9 @@ void secrets_release(struct engine *e, task_id task) {
         }
 }
 
-void secrets_free(struct engine *e) {
-    while (e->secrets)
-        secrets_release(e, e->secrets->key.task);
+static void secrets_free(struct engine *e) {
+    while (secrets_of(e)->first)
+        secrets_release(e, secrets_of(e)->first->key.task);
 }
 
 static struct run_key key_of(const struct live_run *run) {
@@ -111,10 +119,10 @@ static struct secrets *secrets_new(struct engine *e, const struct live_run *run)
     struct task_view view = { 0 };
     struct secrets *s = xcalloc(1, sizeof(*s));
     (void)core_task(e->core, run->task, &view);
-    *s = (struct secrets){ .next = e->secrets, .e = e, .key = key_of(run) };
+    *s = (struct secrets){ .next = secrets_of(e)->first, .e = e, .key = key_of(run) };
     s->agent = run->agent ? xstrdup(run->agent) : NULL;
     s->project = xstrdup(project_of_symbol(e, view.project)->view.name);
-    return e->secrets = s;
+    return secrets_of(e)->first = s;
 }
 
 /* --- one source ------------------------------------------------------------------------------- */
@@ -457,8 +465,8 @@ const char *const *secrets_add_to(const struct engine *e, struct run_key key,
 
 /* --- others ask ------------------------------------------------------------------------------- */
 
-bool secrets_are_being_read(const struct engine *e) {
-    for (const struct secrets *s = e->secrets; s; s = s->next)
+static bool secrets_are_being_read(const struct engine *e) {
+    for (const struct secrets *s = secrets_of(e)->first; s; s = s->next)
         if (s->aside && !s->is_adopted)
             return true;
     return false;
@@ -511,9 +519,16 @@ static bool has_command(const struct config *config) {
     return has;
 }
 
-void secrets_start(struct engine *e) {
+static void secrets_start(struct engine *e) {
     if (has_command(e->config))
         (void)aside_sweep(e->data); /* those that a daemon before has left behind */
-    for (size_t i = 0; i < e->live.count; i++)
+    for (size_t i = 0; i < run_count(e); i++)
         adopt(e, run_live_at(e, i));
 }
+
+const struct engine_part secrets_part = {
+    .name = "secrets",
+    .state_size = sizeof(struct all_secrets),
+    .at = { [STEP_START] = secrets_start, [STEP_FREE] = secrets_free },
+    .is_launching = secrets_are_being_read,
+};

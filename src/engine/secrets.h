@@ -13,10 +13,7 @@
 #include "base/arena.h"
 #include "engine/engine_internal.h"
 
-void secrets_free(struct engine *e);
 /* At the start, when the runs are adopted: those of live runs are read again. */
-void secrets_start(struct engine *e);
-bool secrets_are_being_read(const struct engine *e);
 bool secrets_are_read_for(const struct engine *e, task_id task);
 
 /* --- before the launch ------------------------------------------------------------------------ */

@@ -51,6 +51,10 @@ struct sessions {
     LIST(uint32_t) all; /* handles */
 };
 
+static struct sessions *sessions_of(const struct engine *e) {
+    return e->part[PART_sessions];
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 static struct memory *memory_at(const struct sessions *s, uint32_t handle) {
@@ -61,10 +65,10 @@ static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return memory_at(ctx, handle)->task == *(const task_id *)key;
 }
 
-void sessions_init(struct engine *e) {
-    e->sessions = xcalloc(1, sizeof(*e->sessions));
-    slab_init(&e->sessions->slab, sizeof(struct memory));
-    id_map_init(&e->sessions->of_task, same_task, e->sessions);
+static void sessions_init(struct engine *e) {
+    struct sessions *s = sessions_of(e);
+    slab_init(&s->slab, sizeof(struct memory));
+    id_map_init(&s->of_task, same_task, s);
 }
 
 static void drop_talks(struct memory *m, size_t kept) {
@@ -86,31 +90,29 @@ static void free_texts(struct memory *m) {
     m->denial = NULL;
 }
 
-void sessions_free(struct engine *e) {
-    struct sessions *s = e->sessions;
-    if (!s)
-        return;
+static void sessions_free(struct engine *e) {
+    struct sessions *s = sessions_of(e);
     for (size_t i = 0; i < s->all.count; i++)
         free_texts(memory_at(s, s->all.items[i]));
     free(s->all.items);
     slab_finish(&s->slab);
     id_map_finish(&s->of_task);
-    free(s);
-    e->sessions = NULL;
+    *s = (struct sessions){ 0 };
 }
 
-void sessions_forget(struct engine *e) {
+/* Rows follow */
+static void sessions_forget(struct engine *e) {
     sessions_free(e);
     sessions_init(e);
 }
 
 static struct memory *find(const struct engine *e, task_id task) {
-    uint32_t handle = id_map_find(&e->sessions->of_task, hash_u64(task), &task);
-    return handle ? memory_at(e->sessions, handle) : NULL;
+    uint32_t handle = id_map_find(&sessions_of(e)->of_task, hash_u64(task), &task);
+    return handle ? memory_at(sessions_of(e), handle) : NULL;
 }
 
 static struct memory *find_or_make(struct engine *e, task_id task) {
-    struct sessions *s = e->sessions;
+    struct sessions *s = sessions_of(e);
     struct memory *m = find(e, task);
     if (m)
         return m;
@@ -229,7 +231,7 @@ static struct agent_denial *load_denial(const json_t *note) {
 }
 
 /* One that cannot be read was not written by us: the next attempt starts afresh. */
-void sessions_load(struct engine *e, const struct note_row *row) {
+static void sessions_load(struct engine *e, const struct note_row *row) {
     int64_t task = 0;
     const char *key = note_key(row, NOTE);
     if (!key || number_parse_int(key, &task, NULL) < 0 || task < 1)
@@ -450,7 +452,7 @@ uint32_t engine_quick_ends(const struct engine *e, task_id task) {
 }
 
 void session_drop(struct engine *e, task_id task) {
-    struct sessions *s = e->sessions;
+    struct sessions *s = sessions_of(e);
     uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
     if (!handle)
         return;
@@ -464,3 +466,12 @@ void session_drop(struct engine *e, task_id task) {
     put(e, task, NULL);
     turn_wrote(e);
 }
+
+const struct engine_part sessions_part = {
+    .name = "sessions",
+    .state_size = sizeof(struct sessions),
+    .at = { [STEP_INIT] = sessions_init,
+            [STEP_UNLOAD] = sessions_forget,
+            [STEP_FREE] = sessions_free },
+    .load_note = sessions_load,
+};

@@ -9,12 +9,6 @@
 #include "agent/agent.h"
 #include "engine/engine_internal.h"
 
-void sessions_init(struct engine *e);
-void sessions_free(struct engine *e);
-void sessions_forget(struct engine *e); /* rows follow */
-void sessions_load(struct engine *e,
-                   const struct note_row *row); /* those of others are left alone */
-
 /* Before the launch: which session the run goes on with (if it can), or the id of its new one (if it takes one from
  * us); into run->session and run->resumes. */
 void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id);

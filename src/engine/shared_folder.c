@@ -28,8 +28,8 @@ static bool works(const struct engine *e, const struct live_run *run) {
 }
 
 task_id engine_agent_in_folder(const struct engine *e, const char *folder) {
-    for (size_t i = 0; i < e->live.count; i++) {
-        const struct live_run *run = slab_at(&e->runs, e->live.items[i]);
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
         if (works(e, run) && strcmp(run->cwd, folder) == 0)
             return run->task;
     }
@@ -38,8 +38,8 @@ task_id engine_agent_in_folder(const struct engine *e, const char *folder) {
 
 static const struct live_run *find_other(const struct engine *e, const struct live_run *run,
                                          size_t from) {
-    for (size_t i = from; i < e->live.count && i < from + LOOKED_MAX; i++) {
-        const struct live_run *other = slab_at(&e->runs, e->live.items[i]);
+    for (size_t i = from; i < run_count(e) && i < from + LOOKED_MAX; i++) {
+        const struct live_run *other = run_live_at(e, i);
         if (other->task != run->task && works(e, other) && strcmp(other->cwd, run->cwd) == 0)
             return other;
     }
@@ -48,8 +48,8 @@ static const struct live_run *find_other(const struct engine *e, const struct li
 
 bool engine_shared_folder(const struct engine *e, task_id task, struct strbuf *out) {
     char id[ENGINE_ID_MAX];
-    for (size_t i = 0; i < e->live.count && (task || i < LOOKED_MAX); i++) {
-        const struct live_run *run = slab_at(&e->runs, e->live.items[i]);
+    for (size_t i = 0; i < run_count(e) && (task || i < LOOKED_MAX); i++) {
+        const struct live_run *run = run_live_at(e, i);
         if (!works(e, run) || (task && run->task != task))
             continue;
         const struct live_run *other = find_other(e, run, task ? 0 : i + 1);

@@ -50,7 +50,7 @@ struct slurm_look {
 };
 
 bool engine_uses_slurm(const struct engine *e) {
-    return e->executors->slurm || config_uses_slurm(e->config);
+    return executors_of(e)->slurm || config_uses_slurm(e->config);
 }
 
 /* --- what was found -------------------------------------------------------------------------- */
@@ -337,11 +337,11 @@ static void ask(struct slurm_look *l) {
 }
 
 bool engine_look_at_slurm(struct engine *e, engine_slurm_looked looked, void *ctx) {
-    struct slurm_look *l = e->executors->look;
+    struct slurm_look *l = executors_of(e)->look;
     if (!engine_uses_slurm(e))
         return true;
     if (!l) {
-        l = e->executors->look = xcalloc(1, sizeof(*l));
+        l = executors_of(e)->look = xcalloc(1, sizeof(*l));
         l->e = e;
     }
     if (l->looked_at && loop_now_steady(e->loop) - l->looked_at < KEPT_FOR)
@@ -357,12 +357,12 @@ bool engine_look_at_slurm(struct engine *e, engine_slurm_looked looked, void *ct
 }
 
 const struct slurm_finding *engine_slurm_finding(const struct engine *e, size_t index) {
-    const struct slurm_look *l = engine_uses_slurm(e) ? e->executors->look : NULL;
+    const struct slurm_look *l = engine_uses_slurm(e) ? executors_of(e)->look : NULL;
     return l && index < l->count ? &l->items[index] : NULL;
 }
 
 void slurm_look_free(struct engine *e) {
-    struct slurm_look *l = e->executors->look;
+    struct slurm_look *l = executors_of(e)->look;
     if (!l)
         return;
     for (size_t i = 0; i < QUESTIONS; i++) {
@@ -371,5 +371,5 @@ void slurm_look_free(struct engine *e) {
     }
     tell_all(l); /* nobody is left who would read it, but their memory is */
     free(l);
-    e->executors->look = NULL;
+    executors_of(e)->look = NULL;
 }

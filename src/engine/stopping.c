@@ -9,8 +9,18 @@
 
 #define PATIENCE SECONDS(5)
 
+struct stopping {
+    struct engine_request *held;
+    uint32_t unheard; /* live runs that are so */
+    struct loop_timer *timer;
+};
+
+static struct stopping *stopping_of(const struct engine *e) {
+    return e->part[PART_stopping];
+}
+
 static void answer_all(struct engine *e) {
-    struct stopping *s = &e->stopping;
+    struct stopping *s = stopping_of(e);
     loop_timer_clear(e->loop, s->timer);
     while (s->held) {
         struct engine_request *request = s->held;
@@ -24,21 +34,21 @@ static void patience_ends(void *ctx) {
     answer_all(ctx);
 }
 
-void stopping_init(struct engine *e) {
-    e->stopping.timer = loop_timer_new(e->loop, patience_ends, e);
+static void stopping_init(struct engine *e) {
+    stopping_of(e)->timer = loop_timer_new(e->loop, patience_ends, e);
 }
 
-void stopping_finish(struct engine *e) {
+static void stopping_finish(struct engine *e) {
     answer_all(e);
-    loop_timer_free(e->loop, e->stopping.timer);
-    e->stopping = (struct stopping){ 0 };
+    loop_timer_free(e->loop, stopping_of(e)->timer);
+    *stopping_of(e) = (struct stopping){ 0 };
 }
 
 void stopping_told(struct engine *e, struct live_run *run) {
     if (run->is_heard || run->is_unheard || run->view.started_at)
         return;
     run->is_unheard = true;
-    e->stopping.unheard++;
+    stopping_of(e)->unheard++;
 }
 
 void stopping_heard(struct engine *e, struct live_run *run) {
@@ -46,12 +56,12 @@ void stopping_heard(struct engine *e, struct live_run *run) {
     if (!run->is_unheard)
         return;
     run->is_unheard = false;
-    if (e->stopping.unheard > 0 && --e->stopping.unheard == 0)
+    if (stopping_of(e)->unheard > 0 && --stopping_of(e)->unheard == 0)
         answer_all(e);
 }
 
 bool stopping_holds(struct engine *e, struct engine_request *request) {
-    struct stopping *s = &e->stopping;
+    struct stopping *s = stopping_of(e);
     if (!request->cancels || s->unheard == 0)
         return false;
     if (!s->held)
@@ -60,3 +70,13 @@ bool stopping_holds(struct engine *e, struct engine_request *request) {
     s->held = request;
     return true;
 }
+
+bool stopping_drop(struct engine *e, struct engine_request *request) {
+    return request_unlink(&stopping_of(e)->held, request);
+}
+
+const struct engine_part stopping_part = {
+    .name = "stopping",
+    .state_size = sizeof(struct stopping),
+    .at = { [STEP_INIT] = stopping_init, [STEP_FREE] = stopping_finish },
+};

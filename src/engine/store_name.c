@@ -19,8 +19,18 @@
 #define NOTE_OF_FOLDER "data.store"
 static const char *const notes[] = { NOTE_OF_FOLDER, "slurm.store", "store.name" };
 
+struct store_name {
+    char text[STORE_NAME_SIZE];   /* "": the rows were never read */
+    char folder[STORE_NAME_SIZE]; /* what the data folder may say instead, or "" */
+    unsigned rank;                /* which note it is from; 0: none */
+};
+
+static struct store_name *store_name_of(const struct engine *e) {
+    return e->part[PART_store_name];
+}
+
 const char *store_name(const struct engine *e) {
-    return e->store_name.text;
+    return store_name_of(e)->text;
 }
 
 static bool same(const char *known, const char *name, size_t length) {
@@ -28,15 +38,16 @@ static bool same(const char *known, const char *name, size_t length) {
 }
 
 bool store_name_is(const struct engine *e, const char *name, size_t length) {
-    return same(e->store_name.text, name, length) || same(e->store_name.folder, name, length);
+    return same(store_name_of(e)->text, name, length)
+           || same(store_name_of(e)->folder, name, length);
 }
 
-void store_name_loading(struct engine *e) {
-    e->store_name.rank = 0;
+static void store_name_loading(struct engine *e) {
+    store_name_of(e)->rank = 0;
 }
 
-void store_name_load(struct engine *e, const struct note_row *row) {
-    struct store_name *name = &e->store_name;
+static void store_name_load(struct engine *e, const struct note_row *row) {
+    struct store_name *name = store_name_of(e);
     if (!row->text)
         return;
     if (strcmp(row->name, NOTE_OF_FOLDER) == 0)
@@ -48,8 +59,8 @@ void store_name_load(struct engine *e, const struct note_row *row) {
         }
 }
 
-void store_name_loaded(struct engine *e) {
-    struct store_name *name = &e->store_name;
+static void store_name_loaded(struct engine *e) {
+    struct store_name *name = store_name_of(e);
     uint64_t number;
     if (name->rank == ARRAY_SIZE(notes))
         return;
@@ -60,3 +71,10 @@ void store_name_loaded(struct engine *e) {
     name->rank = ARRAY_SIZE(notes);
     note_put(e, notes[name->rank - 1], "", name->text);
 }
+
+const struct engine_part store_name_part = {
+    .name = "store_name",
+    .state_size = sizeof(struct store_name),
+    .at = { [STEP_UNLOAD] = store_name_loading, [STEP_LOADED] = store_name_loaded },
+    .load_note = store_name_load,
+};

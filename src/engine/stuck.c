@@ -26,6 +26,14 @@ struct stuck {
     char tree[GIT_HASH_MAX]; /* "": nobody knows */
 };
 
+struct all_stuck {
+    LIST(struct stuck *) all; /* whose work tree is looked at */
+};
+
+static struct all_stuck *stuck_of(const struct engine *e) {
+    return e->part[PART_stuck];
+}
+
 static const char script[] =
     "exec 2>/dev/null; top=$(git rev-parse --show-toplevel) && cd \"$top\" || exit 1\n"
     "objects=$(git rev-parse --path-format=absolute --git-path objects) || exit 1\n"
@@ -38,10 +46,10 @@ static const char script[] =
     "git -c core.fsmonitor=false -c core.hooksPath=/dev/null add -A && git write-tree\n";
 
 static struct stuck *find(const struct engine *e, struct run_key key) {
-    for (size_t i = 0; i < e->stuck.count; i++)
-        if (e->stuck.items[i]->key.task == key.task
-            && e->stuck.items[i]->key.attempt == key.attempt)
-            return e->stuck.items[i];
+    for (size_t i = 0; i < stuck_of(e)->all.count; i++)
+        if (stuck_of(e)->all.items[i]->key.task == key.task
+            && stuck_of(e)->all.items[i]->key.attempt == key.attempt)
+            return stuck_of(e)->all.items[i];
     return NULL;
 }
 
@@ -101,7 +109,7 @@ bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end)
         free(one);
         return false;
     }
-    *LIST_ADD(&e->stuck) = one;
+    *LIST_ADD(&stuck_of(e)->all) = one;
     return true;
 }
 
@@ -129,21 +137,28 @@ static bool is_over(const struct engine *e, const struct stuck *one) {
 }
 
 void stuck_drop_over(struct engine *e) {
-    for (size_t i = 0; i < e->stuck.count;) {
-        if (!is_over(e, e->stuck.items[i])) {
+    for (size_t i = 0; i < stuck_of(e)->all.count;) {
+        if (!is_over(e, stuck_of(e)->all.items[i])) {
             i++;
             continue;
         }
-        free(e->stuck.items[i]);
-        e->stuck.items[i] = e->stuck.items[--e->stuck.count];
+        free(stuck_of(e)->all.items[i]);
+        stuck_of(e)->all.items[i] = stuck_of(e)->all.items[--stuck_of(e)->all.count];
     }
 }
 
-void stuck_free(struct engine *e) {
-    for (size_t i = 0; i < e->stuck.count; i++) {
-        aside_kill(e->stuck.items[i]->aside);
-        free(e->stuck.items[i]);
+/* Kills what is being looked at: the end is told again */
+static void stuck_free(struct engine *e) {
+    for (size_t i = 0; i < stuck_of(e)->all.count; i++) {
+        aside_kill(stuck_of(e)->all.items[i]->aside);
+        free(stuck_of(e)->all.items[i]);
     }
-    free(e->stuck.items);
-    memset(&e->stuck, 0, sizeof(e->stuck));
+    free(stuck_of(e)->all.items);
+    *stuck_of(e) = (struct all_stuck){ 0 };
 }
+
+const struct engine_part stuck_part = {
+    .name = "stuck",
+    .state_size = sizeof(struct all_stuck),
+    .at = { [STEP_FREE] = stuck_free },
+};

@@ -9,4 +9,3 @@ bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end)
 enum outcome stuck_judge(struct engine *e, const struct live_run *run, struct run_end *end,
                          enum outcome outcome);
 void stuck_drop_over(struct engine *e); /* those whose end is committed */
-void stuck_free(struct engine *e);      /* kills what is being looked at: the end is told again */

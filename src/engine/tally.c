@@ -20,8 +20,8 @@ struct tally {
     struct latency turns;
 };
 
-void tally_init(struct engine *e) {
-    e->tally = xcalloc(1, sizeof(*e->tally));
+static struct tally *tally_of(const struct engine *e) {
+    return e->part[PART_tally];
 }
 
 static void names_free(struct engine_tally *pair) {
@@ -29,28 +29,25 @@ static void names_free(struct engine_tally *pair) {
     free((char *)(uintptr_t)pair->agent);
 }
 
-void tally_drop(struct engine *e) {
-    struct tally *t = e->tally;
+/* It is not */
+static void tally_drop(struct engine *e) {
+    struct tally *t = tally_of(e);
     for (size_t i = 0; i < t->noted.count; i++)
         names_free(&t->noted.items[i].sums);
     t->noted.count = 0;
 }
 
-void tally_free(struct engine *e) {
-    struct tally *t = e->tally;
-    if (!t)
-        return;
+static void tally_free(struct engine *e) {
+    struct tally *t = tally_of(e);
     tally_drop(e);
     for (size_t i = 0; i < t->pairs.count; i++)
         names_free(&t->pairs.items[i]);
     free(t->pairs.items);
     free(t->noted.items);
-    free(t);
-    e->tally = NULL;
 }
 
 void tally_note(struct engine *e, const struct spent_row *spent, enum outcome outcome) {
-    *LIST_ADD(&e->tally->noted) = (struct noted){
+    *LIST_ADD(&tally_of(e)->noted) = (struct noted){
         .sums = { .project = xstrdup(spent->project ? spent->project : ""),
                   .agent = xstrdup(spent->agent ? spent->agent : ""),
                   .runs = (uint64_t)spent->runs,
@@ -76,8 +73,9 @@ static struct engine_tally *pair_of(struct tally *t, const char *project, const 
     return pair;
 }
 
-void tally_settle(struct engine *e) {
-    struct tally *t = e->tally;
+/* It is on disk */
+static void tally_settle(struct engine *e) {
+    struct tally *t = tally_of(e);
     for (size_t i = 0; i < t->noted.count; i++) {
         const struct engine_tally *more = &t->noted.items[i].sums;
         struct engine_tally *pair = pair_of(t, more->project, more->agent);
@@ -94,21 +92,27 @@ void tally_settle(struct engine *e) {
 }
 
 void tally_turn(struct engine *e, int64_t took_us) {
-    latency_add(&e->tally->turns, took_us);
+    latency_add(&tally_of(e)->turns, took_us);
 }
 
 size_t engine_tally_count(const struct engine *e) {
-    return e->tally->pairs.count;
+    return tally_of(e)->pairs.count;
 }
 
 const struct engine_tally *engine_tally_at(const struct engine *e, size_t index) {
-    return &e->tally->pairs.items[index];
+    return &tally_of(e)->pairs.items[index];
 }
 
 uint64_t engine_ended_as(const struct engine *e, enum outcome outcome) {
-    return e->tally->outcomes[outcome];
+    return tally_of(e)->outcomes[outcome];
 }
 
 const struct latency *engine_turn_latency(const struct engine *e) {
-    return &e->tally->turns;
+    return &tally_of(e)->turns;
 }
+
+const struct engine_part tally_part = {
+    .name = "tally",
+    .state_size = sizeof(struct tally),
+    .at = { [STEP_STORED] = tally_settle, [STEP_UNDONE] = tally_drop, [STEP_FREE] = tally_free },
+};

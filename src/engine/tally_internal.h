@@ -3,10 +3,6 @@
 
 #include "engine/tally.h"
 
-void tally_init(struct engine *e);
-void tally_free(struct engine *e);
 /* A run has ended in this turn; counted by tally_settle, or never. */
 void tally_note(struct engine *e, const struct spent_row *spent, enum outcome outcome);
-void tally_settle(struct engine *e); /* it is on disk */
-void tally_drop(struct engine *e);   /* it is not */
 void tally_turn(struct engine *e, int64_t took_us);

@@ -25,10 +25,14 @@ struct troubles {
     LIST(struct trouble) all;
 };
 
+static struct troubles *troubles_of(const struct engine *e) {
+    return e->part[PART_trouble];
+}
+
 static struct trouble *find(const struct engine *e, const char *key) {
-    for (size_t i = 0; e->troubles && i < e->troubles->all.count; i++)
-        if (strcmp(e->troubles->all.items[i].key, key) == 0)
-            return &e->troubles->all.items[i];
+    for (size_t i = 0; i < troubles_of(e)->all.count; i++)
+        if (strcmp(troubles_of(e)->all.items[i].key, key) == 0)
+            return &troubles_of(e)->all.items[i];
     return NULL;
 }
 
@@ -44,10 +48,8 @@ static void set_text(char **field, const char *text) {
 
 static struct trouble *set(struct engine *e, const char *key, const struct engine_trouble *told) {
     struct trouble *t = find(e, key);
-    if (!e->troubles)
-        e->troubles = xcalloc(1, sizeof(*e->troubles));
     if (!t) {
-        t = LIST_ADD(&e->troubles->all);
+        t = LIST_ADD(&troubles_of(e)->all);
         *t = (struct trouble){ .key = xstrdup(key) };
     }
     set_text(&t->agent, told->agent);
@@ -56,21 +58,19 @@ static struct trouble *set(struct engine *e, const char *key, const struct engin
     return t;
 }
 
-void trouble_free(struct engine *e) {
-    for (size_t i = 0; e->troubles && i < e->troubles->all.count; i++) {
-        struct trouble *t = &e->troubles->all.items[i];
+static void trouble_free(struct engine *e) {
+    for (size_t i = 0; i < troubles_of(e)->all.count; i++) {
+        struct trouble *t = &troubles_of(e)->all.items[i];
         free(t->key);
         free(t->agent);
         free(t->message);
         free(t->fix);
     }
-    if (e->troubles)
-        free(e->troubles->all.items);
-    free(e->troubles);
-    e->troubles = NULL;
+    free(troubles_of(e)->all.items);
+    *troubles_of(e) = (struct troubles){ 0 };
 }
 
-void trouble_load(struct engine *e, const struct note_row *row) {
+static void trouble_load(struct engine *e, const struct note_row *row) {
     const char *key = note_key(row, NOTE);
     if (!key)
         return;
@@ -169,3 +169,10 @@ void engine_put_trouble(const struct engine *e, enum trouble_kind kind, const ch
     if (*t.fix)
         strbuf_printf(out, "; %s", t.fix);
 }
+
+const struct engine_part trouble_part = {
+    .name = "trouble",
+    .state_size = sizeof(struct troubles),
+    .at = { [STEP_UNLOAD] = trouble_free, [STEP_FREE] = trouble_free },
+    .load_note = trouble_load,
+};

@@ -31,5 +31,3 @@ struct run_end;
 /* Inside a turn, before the end is applied: does it close the account, or count on the agent? */
 void trouble_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
                    const struct agent_outcome *said, const struct fact *ended);
-void trouble_load(struct engine *e, const struct note_row *row);
-void trouble_free(struct engine *e);

@@ -14,26 +14,19 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/alert_internal.h"
 #include "engine/await.h"
 #include "engine/blocked_internal.h"
 #include "engine/budget.h"
-#include "engine/care_internal.h"
-#include "engine/data_folder.h"
 #include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
 #include "engine/failing.h"
-#include "engine/follow_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/journal_internal.h"
-#include "engine/listen.h"
-#include "engine/partition.h"
 #include "engine/recover_internal.h"
 #include "engine/redaction.h"
 #include "engine/session.h"
 #include "engine/tally_internal.h"
 #include "engine/watch.h"
-#include "engine/workspace.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -75,7 +68,7 @@ bool turn_is_over(const struct engine *e) {
 }
 
 /* Those that nobody took back are told, so that whoever made them can free them. */
-static void refuse_queued(struct engine *e) {
+void turn_refuse_queued(struct engine *e) {
     struct error err = { 0 };
     error_set(&err, -ESHUTDOWN, "the daemon ends");
     while (e->queue) {
@@ -88,13 +81,10 @@ static void refuse_queued(struct engine *e) {
 
 void turn_finish(struct engine *e) {
     struct turn *t = &e->turn;
-    refuse_queued(e);
     store_batch_free(t->batch);
     arena_finish(&t->arena);
-    free(t->gone.items);
     free(t->starts.items);
     free(t->stops.items);
-    free(t->blocked.items);
     free(t->events.items);
     free(t->finals.items);
 }
@@ -109,7 +99,7 @@ void engine_request(struct engine *e, struct engine_request *request) {
     turn_wake(e);
 }
 
-static bool remove_from(struct engine_request **list, struct engine_request *request) {
+bool request_unlink(struct engine_request **list, struct engine_request *request) {
     for (; *list; list = &(*list)->next)
         if (*list == request) {
             *list = request->next;
@@ -119,12 +109,12 @@ static bool remove_from(struct engine_request **list, struct engine_request *req
 }
 
 void engine_request_abandon(struct engine *e, struct engine_request *request) {
-    if (remove_from(&e->queue, request)) {
+    if (request_unlink(&e->queue, request)) {
         e->queue_end = &e->queue;
         while (*e->queue_end)
             e->queue_end = &(*e->queue_end)->next;
-    } else if (!remove_from(&e->turn.requests, request)) {
-        (void)remove_from(&e->stopping.held, request);
+    } else if (!request_unlink(&e->turn.requests, request)) {
+        (void)stopping_drop(e, request);
     }
 }
 
@@ -355,7 +345,7 @@ static void clear_turn(struct engine *e) {
     t->configured = false;
     t->ends = 0;
     t->ran = (struct engine_spans){ 0 };
-    t->gone.count = t->starts.count = t->stops.count = t->events.count = 0;
+    t->starts.count = t->stops.count = t->events.count = 0;
     t->finals.count = 0;
     arena_reset(&t->arena);
 }
@@ -386,18 +376,13 @@ static void carry_out(struct engine *e) {
         count_queued(e, e->turn.starts.items[i].task);
     e->stats.ends += e->turn.ends;
     spans_add_all(&e->stats.ran, &e->turn.ran);
-    tally_settle(e);
     /* Before the answers: who has heard that a task is canceled must not see it begin. */
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
     answer_requests(e, STORE_OK, NULL);
     for (size_t i = 0; i < e->turn.events.count; i++)
-        follow_publish(e, &e->turn.events.items[i]);
-    for (size_t i = 0; i < e->turn.finals.count; i++)
-        workspace_task_final(e, e->turn.finals.items[i]);
-    gone_stored(e);
-    for (size_t i = 0; i < e->turn.starts.count; i++)
-        launch_later(e, e->turn.starts.items[i].task);
+        parts_publish(e, &e->turn.events.items[i]);
+    parts_step(e, STEP_CARRY_OUT);
 }
 
 /* Of what the turn would have written, what is true all the same. */
@@ -417,9 +402,7 @@ static void undo(struct engine *e, const struct error *why) {
     if (e->retries++ == 0)
         log_warning("what happened cannot be stored; it is kept and tried again: %s", why->text);
     clear_turn(e);
-    follow_undone(e);
-    gone_undone(e);
-    tally_drop(e);
+    parts_step(e, STEP_UNDONE);
     e->turn.told = 0;
     if (load_core(e, &err) < 0)
         turn_break(e, &err);
@@ -449,12 +432,9 @@ static void stored(struct engine *e) {
     }
     if (wrote)
         e->retry_at = 0;
-    data_folder_stored(e);
     drop_told(e);
-    follow_stored(e);
+    parts_step(e, STEP_STORED);
     carry_out(e);
-    if (wrote)
-        care_after_commit(e);
     clear_turn(e);
 }
 
@@ -468,13 +448,7 @@ static void read_clock(struct engine *e) {
 }
 
 static time_ms next_wakeup(const struct engine *e) {
-    time_ms next = core_next_wakeup(e->core);
-    next = time_min(next, host_next_look(e));
-    next = time_min(next, prune_next(e));
-    next = time_min(next, alerts_next(e));
-    next = time_min(next, journal_next(e));
-    next = time_min(next, e->launch_look);
-    next = time_min(next, watch_next(e));
+    time_ms next = time_min(core_next_wakeup(e->core), parts_next_wakeup(e));
     if (e->retry_at > e->now) /* the store refused: then again, with what was kept */
         next = e->retry_at;
     return next;
@@ -492,9 +466,8 @@ static bool has_work(const struct engine *e) {
         return true;
     if (e->retry_at > e->now)
         return false;
-    return e->start_pending || e->happened.count > 0 || watch_has_work(e)
-           || next_wakeup(e) <= e->now || follow_must_write(e) || listen_has_news(e)
-           || await_has_news(e);
+    return e->start_pending || e->happened.count > 0 || next_wakeup(e) <= e->now
+           || parts_have_work(e);
 }
 
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
@@ -544,27 +517,14 @@ static void make_turn(struct engine *e) {
     e->turn.first_added = e->last_task + 1;
     struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
     (void)core_apply(e->core, &clock, NULL);
-    host_look(e);
-    partitions_turn(e);
-    blocked_begin(e);
-    groups_begin(e);
-    if (e->retry_at <= e->now) {
-        finish_tell_happened(e);
-        launch_check_deadlines(e); /* behind it: who was seen to start is not late */
-        watch_tell(e);
-        listen_tell(e);
-    }
-    run_requests(e);
+    parts_step(e, STEP_BEGIN);
     if (e->retry_at <= e->now)
-        await_tell(e);
-    prune_some(e);
-    budget_turn(e);
+        parts_step(e, STEP_FACTS);
+    run_requests(e);
+    parts_step(e, STEP_BEFORE_DECIDE);
     take_orders(e);
     rows_write_all(e);
-    alerts_turn(e);
-    journal_turn(e);
-    gone_write(e);
-    follow_write(e);
+    parts_step(e, STEP_AFTER_DECIDE);
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);
     if (e->committing)
@@ -582,8 +542,5 @@ static void look_at_store(struct engine *e) {
 void engine_turn(struct engine *e) {
     look_at_store(e);
     make_turn(e);
-    launch_some(e);
-    follow_some(e);
-    listen_some(e);
-    await_some(e);
+    parts_step(e, STEP_ROUND_END);
 }

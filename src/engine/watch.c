@@ -96,18 +96,18 @@ static bool waits_for_marker(const struct engine *e, task_id task) {
 void watch_note_marker(struct engine *e, task_id task) {
     marker_hold(e, task); /* at once: its next attempt may be due in this turn */
     if (waits_for_marker(e, task) && marker_look(e, task) == MARKER_FILE)
-        *LIST_ADD(&e->watch->marked) = task;
+        *LIST_ADD(&watch_of(e)->marked) = task;
 }
 
 static void note_marker(struct engine *e, const char *name) {
     task_id task = *name == '.' ? 0 : engine_task_of_id(e, name, NULL);
     if (task && waits_for_marker(e, task))
-        *LIST_ADD(&e->watch->marked) = task;
+        *LIST_ADD(&watch_of(e)->marked) = task;
 }
 
 static void scan_markers(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    e->watch->scan = false;
+    watch_of(e)->scan = false;
     strbuf_printf(&path, "%s/done", e->data);
     struct outside_list folder;
     (void)outside_list_open(&folder, strbuf_text(&path), MARKERS_MAX);
@@ -117,7 +117,7 @@ static void scan_markers(struct engine *e) {
 }
 
 static void tell_marked(struct engine *e) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     for (size_t i = 0; i < w->marked.count; i++) {
         struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
         enum marker marker = marker_look(e, fact.task);
@@ -135,7 +135,7 @@ static void tell_marked(struct engine *e) {
 
 static void handle(void *ctx, const struct inotify_event *event) {
     struct engine *e = ctx;
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     const char *name = event->len > 0 ? event->name : "";
     if (event->mask & IN_Q_OVERFLOW) { /* we have missed something: look at everything */
         w->scan = true;
@@ -158,7 +158,7 @@ static void on_ready(void *ctx, int fd, unsigned events) {
     struct engine *e = ctx;
     (void)fd;
     (void)events;
-    inotify_read(e->watch->fd, handle, e);
+    inotify_read(watch_of(e)->fd, handle, e);
     if (watch_has_work(e))
         turn_wake(e);
 }
@@ -166,37 +166,34 @@ static void on_ready(void *ctx, int fd, unsigned events) {
 static void watch_done_folder(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/done", e->data);
-    if (e->watch->fd >= 0 && e->watch->done_wd < 0)
-        e->watch->done_wd =
-            inotify_add_watch(e->watch->fd, strbuf_text(&path),
+    if (watch_of(e)->fd >= 0 && watch_of(e)->done_wd < 0)
+        watch_of(e)->done_wd =
+            inotify_add_watch(watch_of(e)->fd, strbuf_text(&path),
                               IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
 }
 
-struct watch *watch_new(struct engine *e) {
-    struct watch *w = xcalloc(1, sizeof(*w));
+static void watch_init(struct engine *e) {
+    struct watch *w = watch_of(e);
     w->done_wd = -1;
     w->look_at = TIME_NEVER;
     artifacts_init(w);
     w->fd = inotify_open(e->loop, on_ready, e, &w->ready);
-    return w;
 }
 
-struct watch *watch_free(struct loop *loop, struct watch *w) {
-    if (!w)
-        return NULL;
-    loop_unwatch(loop, w->ready);
+static void watch_free(struct engine *e) {
+    struct watch *w = watch_of(e);
+    loop_unwatch(e->loop, w->ready);
     artifacts_finish(w);
     free(w->marked.items);
     if (w->fd >= 0)
         close(w->fd);
-    free(w);
-    return NULL;
 }
 
 /* --- in the turn ----------------------------------------------------------------------------- */
 
-void watch_loading(struct engine *e) {
-    struct watch *w = e->watch;
+/* A new core is being told the rows: everything is to be looked at again. */
+static void watch_loading(struct engine *e) {
+    struct watch *w = watch_of(e);
     artifacts_clear(e);
     w->marked.count = 0;
     w->scan = true;
@@ -205,15 +202,15 @@ void watch_loading(struct engine *e) {
 }
 
 void watch_loaded_marker(struct engine *e, task_id task) {
-    *LIST_ADD(&e->watch->marked) = task;
+    *LIST_ADD(&watch_of(e)->marked) = task;
 }
 
 void watch_loaded_task(struct engine *e, task_id task) {
-    *LIST_ADD(&e->watch->unread) = task;
+    *LIST_ADD(&watch_of(e)->unread) = task;
 }
 
 bool watch_has_work(const struct engine *e) {
-    const struct watch *w = e->watch;
+    const struct watch *w = watch_of(e);
     return w->scan || w->marked.count > 0 || w->found.count > 0
            || (!w->asking && w->read < w->unread.count);
 }
@@ -227,8 +224,8 @@ static bool somebody_waits(const struct engine *e) {
 }
 
 /* Asked after every turn, whatever that has brought. */
-time_ms watch_next(const struct engine *e) {
-    struct watch *w = e->watch;
+static time_ms watch_next(const struct engine *e) {
+    struct watch *w = watch_of(e);
     bool needed = w->slow.count > 0 || (w->done_wd < 0 && somebody_waits(e));
     if (!needed)
         w->look_at = TIME_NEVER;
@@ -238,7 +235,7 @@ time_ms watch_next(const struct engine *e) {
 }
 
 static void look_again(struct engine *e) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     if (w->look_at > e->now)
         return;
     w->look_at = TIME_NEVER;
@@ -248,7 +245,7 @@ static void look_again(struct engine *e) {
 }
 
 static void tell_found(struct engine *e) {
-    struct watch *w = e->watch;
+    struct watch *w = watch_of(e);
     for (size_t i = 0; i < w->found.count; i++) {
         struct fact fact = { .kind = FACT_ARTIFACT, .task = w->found.items[i] };
         fact.artifact_present = true;
@@ -258,11 +255,12 @@ static void tell_found(struct engine *e) {
     w->found.count = 0;
 }
 
-void watch_tell(struct engine *e) {
-    inotify_read(e->watch->fd, handle, e);
+/* Tells the core what was seen. Before the requests of a turn. */
+static void watch_tell(struct engine *e) {
+    inotify_read(watch_of(e)->fd, handle, e);
     artifacts_read_some(e);
     look_again(e);
-    if (e->watch->scan)
+    if (watch_of(e)->scan)
         scan_markers(e);
     tell_marked(e);
     tell_found(e);
@@ -274,3 +272,14 @@ void watch_state_changed(struct engine *e, const struct order *order) {
     if (watch_has_work(e))
         turn_wake(e);
 }
+
+const struct engine_part watch_part = {
+    .name = "watch",
+    .state_size = sizeof(struct watch),
+    .at = { [STEP_INIT] = watch_init,
+            [STEP_UNLOAD] = watch_loading,
+            [STEP_FACTS] = watch_tell,
+            [STEP_FREE] = watch_free },
+    .has_work = watch_has_work,
+    .next_wakeup = watch_next,
+};

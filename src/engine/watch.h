@@ -14,18 +14,10 @@
 
 #include "engine/engine_internal.h"
 
-struct watch *watch_new(struct engine *e);
-struct watch *watch_free(struct loop *loop, struct watch *watch); /* accepts NULL */
-
-/* A new core is being told the rows: everything is to be looked at again. */
-void watch_loading(struct engine *e);
 /* It waits for an artifact; where that is, the store is asked for. */
 void watch_loaded_task(struct engine *e, task_id task);
 
 bool watch_has_work(const struct engine *e);
-time_ms watch_next(const struct engine *e); /* the next look; TIME_NEVER: none */
-/* Tells the core what was seen. Before the requests of a turn. */
-void watch_tell(struct engine *e);
 /* After a change of state: those who wait for what it leaves are looked at, and told of in the next turn. */
 void watch_state_changed(struct engine *e, const struct order *order);
 

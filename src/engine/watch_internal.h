@@ -48,6 +48,10 @@ struct watch {
     time_ms look_at;
 };
 
+static inline struct watch *watch_of(const struct engine *e) {
+    return e->part[PART_watch];
+}
+
 void artifacts_init(struct watch *watch);
 void artifacts_clear(struct engine *e); /* a new core: nobody waits */
 void artifacts_finish(struct watch *watch);

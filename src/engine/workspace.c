@@ -17,10 +17,6 @@
 #define LOOK_IF_OLD    MINUTES(10)
 #define LOOK_WHILE_LOW MINUTES(10) /* somebody may have merged, or committed */
 
-void workspaces_init(struct engine *e) {
-    e->workspaces = xcalloc(1, sizeof(*e->workspaces));
-}
-
 static void workspace_place_finish(struct workspace_place *place) {
     fd_closep(&place->claim);
     free(place->path);
@@ -29,10 +25,9 @@ static void workspace_place_finish(struct workspace_place *place) {
     free(place->base);
 }
 
-void workspaces_free(struct engine *e) {
-    struct workspaces *all = e->workspaces;
-    if (!all)
-        return;
+/* Ends what is being done; it is begun again */
+static void workspaces_free(struct engine *e) {
+    struct workspaces *all = workspaces_of(e);
     for (const struct job *job = all->jobs; job; job = job->next)
         if (job->aside)
             aside_stop(job->aside); /* all at once: each is waited for below */
@@ -52,12 +47,11 @@ void workspaces_free(struct engine *e) {
     free(all->places.items);
     free(all->habits.items);
     free(all->leftovers.items);
-    free(all);
-    e->workspaces = NULL;
 }
 
-bool workspaces_are_preparing(const struct engine *e) {
-    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+/* A new core: which paths of a pool are taken by tasks that have not wished for them. */
+static bool workspaces_are_preparing(const struct engine *e) {
+    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (job->kind == JOB_MAKE)
             return true;
     return false;
@@ -66,15 +60,15 @@ bool workspaces_are_preparing(const struct engine *e) {
 /* --- places ----------------------------------------------------------------------------------- */
 
 struct workspace_place *workspace_find(const struct engine *e, task_id task) {
-    for (size_t i = 0; i < e->workspaces->places.count; i++)
-        if (e->workspaces->places.items[i].task == task)
-            return &e->workspaces->places.items[i];
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (workspaces_of(e)->places.items[i].task == task)
+            return &workspaces_of(e)->places.items[i];
     return NULL;
 }
 
 struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path) {
     workspace_release(e, key.task);
-    struct workspace_place *place = LIST_ADD(&e->workspaces->places);
+    struct workspace_place *place = LIST_ADD(&workspaces_of(e)->places);
     *place = (struct workspace_place){
         .task = key.task, .attempt = key.attempt, .path = xstrdup(path), .claim = -1
     };
@@ -97,14 +91,14 @@ void workspace_release(struct engine *e, task_id task) {
     workspace_unclaim(place->path, place->claim);
     place->claim = -1;
     workspace_place_finish(place);
-    *place = e->workspaces->places.items[--e->workspaces->places.count];
+    *place = workspaces_of(e)->places.items[--workspaces_of(e)->places.count];
 }
 
-void workspaces_tell(struct engine *e) {
-    for (size_t i = 0; i < e->workspaces->places.count; i++)
-        if (e->workspaces->places.items[i].is_told)
-            workspace_tell_lock(e, e->workspaces->places.items[i].path,
-                                e->workspaces->places.items[i].task);
+static void workspaces_tell(struct engine *e) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (workspaces_of(e)->places.items[i].is_told)
+            workspace_tell_lock(e, workspaces_of(e)->places.items[i].path,
+                                workspaces_of(e)->places.items[i].task);
 }
 
 const struct project *workspace_project(const struct engine *e, task_id task) {
@@ -371,7 +365,7 @@ void workspace_stop(struct engine *e, task_id task) {
 /* --- cleaning --------------------------------------------------------------------------------- */
 
 static void remove_leftover(struct engine *e, const char *path) {
-    struct workspaces *all = e->workspaces;
+    struct workspaces *all = workspaces_of(e);
     for (size_t i = 0; i < all->leftovers.count; i++)
         if (strcmp(all->leftovers.items[i].path, path) == 0) {
             free(all->leftovers.items[i].path);
@@ -387,14 +381,14 @@ static void cleaned(struct job *job) {
     remove_leftover(job->e, job->path); /* it may have been looked at before */
     if (job->kept.length == 0)
         return;
-    *LIST_ADD(&job->e->workspaces->leftovers) =
+    *LIST_ADD(&workspaces_of(job->e)->leftovers) =
         (struct leftover){ .path = xstrdup(job->path), .why = xstrdup(strbuf_text(&job->kept)) };
     log_warning("worktree '%s' belongs to no task and is kept: %s", job->path,
                 strbuf_text(&job->kept));
 }
 
 static struct job *find_cleaning(const struct engine *e, const char *id) {
-    for (struct job *job = e->workspaces->jobs; job; job = job->next)
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (job->kind == JOB_CLEAN && strcmp(job->id, id) == 0)
             return job;
     return NULL;
@@ -435,6 +429,11 @@ void workspace_task_final(struct engine *e, task_id task) {
     clean(e, engine_task_id(e, task, id), task, false);
 }
 
+static void clean_final_tasks(struct engine *e) {
+    for (size_t i = 0; i < e->turn.finals.count; i++)
+        workspace_task_final(e, e->turn.finals.items[i]);
+}
+
 void workspace_forget(struct engine *e, const char *id) {
     clean(e, id, 0, true);
 }
@@ -463,24 +462,25 @@ static void look_if_old(void *ctx, const char *id) {
 void workspaces_expire(struct engine *e) {
     bool are_kept = config_number(e->config, "retention.merged_days", NULL) > 0
                     || config_number(e->config, "retention.worktree_days", NULL) != TIME_NEVER;
-    if (!are_kept || e->workspaces->expire_at > e->now)
+    if (!are_kept || workspaces_of(e)->expire_at > e->now)
         return;
-    e->workspaces->expire_at = time_add(e->now, LOOK_IF_OLD);
+    workspaces_of(e)->expire_at = time_add(e->now, LOOK_IF_OLD);
     worktree_each(e->data, look_if_old, e);
 }
 
 void workspaces_make_room(struct engine *e) {
-    if (e->workspaces->room_at > e->now)
+    if (workspaces_of(e)->room_at > e->now)
         return;
-    e->workspaces->room_at = time_add(e->now, LOOK_WHILE_LOW);
+    workspaces_of(e)->room_at = time_add(e->now, LOOK_WHILE_LOW);
     worktree_each(e->data, look_at, e);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-void workspaces_start(struct engine *e) {
+/* At the start, when the runs are adopted: who lives where; then what nobody needs goes. */
+static void workspaces_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    for (size_t i = 0; i < e->live.count; i++)
+    for (size_t i = 0; i < run_count(e); i++)
         pool_adopt(e, run_live_at(e, i));
     strbuf_printf(&folder, "%s/worktrees", e->data);
     if (access(strbuf_text(&folder), F_OK) != 0)
@@ -488,3 +488,13 @@ void workspaces_start(struct engine *e) {
     (void)aside_sweep(e->data); /* git must not work there twice at once */
     worktree_each(e->data, look_at, e);
 }
+
+const struct engine_part workspaces_part = {
+    .name = "workspaces",
+    .state_size = sizeof(struct workspaces),
+    .at = { [STEP_LOADED] = workspaces_tell,
+            [STEP_START] = workspaces_start,
+            [STEP_CARRY_OUT] = clean_final_tasks,
+            [STEP_FREE] = workspaces_free },
+    .is_launching = workspaces_are_preparing,
+};

@@ -24,14 +24,6 @@
 
 #include "engine/engine_internal.h"
 
-void workspaces_init(struct engine *e);
-void workspaces_free(struct engine *e); /* ends what is being done; it is begun again */
-/* At the start, when the runs are adopted: who lives where; then what nobody needs goes. */
-void workspaces_start(struct engine *e);
-/* A new core: which paths of a pool are taken by tasks that have not wished for them. */
-void workspaces_tell(struct engine *e);
-bool workspaces_are_preparing(const struct engine *e);
-
 /* --- before the launch ------------------------------------------------------------------------ */
 
 /* 0: it may be launched. 1: later, the launch is ordered again. <0: it cannot. `title`: for commits. */

@@ -37,6 +37,10 @@ struct workspaces {
     time_ms room_at;   /* not before: all worktrees are looked at, for room on the disk */
 };
 
+static inline struct workspaces *workspaces_of(const struct engine *e) {
+    return e->part[PART_workspaces];
+}
+
 struct workspace_place *workspace_find(const struct engine *e,
                                        task_id task); /* NULL: it works in none */
 struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path);

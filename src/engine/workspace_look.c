@@ -12,7 +12,7 @@
 #include "engine/worktrees.h"
 
 const char *engine_run_doing(const struct engine *e, task_id task) {
-    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (job->key.task == task && job->kind != JOB_CLEAN && job->kind != JOB_DIFF)
             return job->doing;
     if (secrets_are_read_for(e, task))
@@ -71,9 +71,9 @@ void engine_workspace_finish(struct engine_workspace *workspace) {
 }
 
 task_id engine_workspace_holder(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < e->workspaces->places.count; i++)
-        if (strcmp(e->workspaces->places.items[i].path, path) == 0)
-            return e->workspaces->places.items[i].task;
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (strcmp(workspaces_of(e)->places.items[i].path, path) == 0)
+            return workspaces_of(e)->places.items[i].task;
     return 0;
 }
 
@@ -99,10 +99,10 @@ size_t engine_kept_worktrees(const struct engine *e) {
 }
 
 size_t engine_leftover_count(const struct engine *e) {
-    return e->workspaces->leftovers.count;
+    return workspaces_of(e)->leftovers.count;
 }
 
 const char *engine_leftover_at(const struct engine *e, size_t index, const char **ret_why) {
-    *ret_why = e->workspaces->leftovers.items[index].why;
-    return e->workspaces->leftovers.items[index].path;
+    *ret_why = workspaces_of(e)->leftovers.items[index].why;
+    return workspaces_of(e)->leftovers.items[index].path;
 }

@@ -61,8 +61,8 @@ static const char *wish_of(const struct engine *e, task_id task) {
 /* --- which one -------------------------------------------------------------------------------- */
 
 static bool path_is_free(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < e->workspaces->places.count; i++)
-        if (strcmp(e->workspaces->places.items[i].path, path) == 0)
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (strcmp(workspaces_of(e)->places.items[i].path, path) == 0)
             return false;
     sym symbol = symbol_find(core_symbols(e->core), path, strlen(path));
     amount used = 0, cap = 0;
@@ -70,16 +70,16 @@ static bool path_is_free(const struct engine *e, const char *path) {
 }
 
 static struct habit *habit_find(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < e->workspaces->habits.count; i++)
-        if (strcmp(e->workspaces->habits.items[i].path, path) == 0)
-            return &e->workspaces->habits.items[i];
+    for (size_t i = 0; i < workspaces_of(e)->habits.count; i++)
+        if (strcmp(workspaces_of(e)->habits.items[i].path, path) == 0)
+            return &workspaces_of(e)->habits.items[i];
     return NULL;
 }
 
 static void note_habit(struct engine *e, const char *path, task_id task) {
     struct habit *habit = habit_find(e, path);
     if (!habit) {
-        habit = LIST_ADD(&e->workspaces->habits);
+        habit = LIST_ADD(&workspaces_of(e)->habits);
         *habit = (struct habit){ .path = xstrdup(path) };
     }
     habit->task = task;

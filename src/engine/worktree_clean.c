@@ -13,9 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/deliveries.h"
 #include "engine/job.h"
-#include "engine/workspace_internal.h"
 #include "os/log.h"
 
 static void keep(struct job *job, const char *format, ...) _printf_(2, 3);
@@ -115,7 +113,7 @@ static bool is_done(const struct job *job) {
 
 /* What the base has goes at once, or later, as the owner likes. Of a task that is no more nothing is known. */
 static bool is_wanted(const struct job *job) {
-    return !job->is_orphan && !job->e->disk_low
+    return !job->is_orphan && !host_of(job->e)->disk_low
            && config_number(job->e->config, "retention.merged_days", NULL) > 0
            && !delivery_is_old(job->e, job->key.task, "retention.merged_days");
 }
@@ -170,7 +168,7 @@ static void counted(struct job *job, const struct aside_end *end) {
         && is_done(job);
     if (strcmp(strbuf_text(&count), "0") == 0)
         remove_it(job, true);
-    else if (job->is_handed_over || job->e->disk_low
+    else if (job->is_handed_over || host_of(job->e)->disk_low
              || delivery_is_old(job->e, job->key.task, "retention.worktree_days"))
         squeeze(job);
     else

@@ -311,7 +311,7 @@ LOOP_TEST(who_is_deleted_waits_no_more) {
 /* --- without the kernel's help ----------------------------------------------------------------- */
 
 static void take_watches_away(void) {
-    struct watch *w = kit.engine->watch;
+    struct watch *w = watch_of(kit.engine);
     loop_unwatch(kit.loop, w->ready);
     close(w->fd);
     w->ready = NULL;
@@ -319,9 +319,9 @@ static void take_watches_away(void) {
 }
 
 static void a_minute_goes_by(void) {
-    assert_true(kit.engine->watch->look_at != TIME_NEVER);
-    assert_true(kit.engine->watch->look_at > kit.engine->now + SECONDS(50));
-    kit.engine->watch->look_at = kit.engine->now;
+    assert_true(watch_of(kit.engine)->look_at != TIME_NEVER);
+    assert_true(watch_of(kit.engine)->look_at > kit.engine->now + SECONDS(50));
+    watch_of(kit.engine)->look_at = kit.engine->now;
     turn_wake(kit.engine);
 }
 
@@ -359,7 +359,7 @@ LOOP_TEST(without_watches_nobody_looks_while_nobody_waits) {
     fake_tell_ended(run_of(0), &end);
     kit_wait_state(&kit, task, TASK_DONE);
     assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
-    assert_true(kit.engine->watch->look_at == TIME_NEVER);
+    assert_true(watch_of(kit.engine)->look_at == TIME_NEVER);
 }
 
 int main(void) {
