@@ -7,7 +7,7 @@
 
 #include "base/strbuf.h"
 #include "bench.h"
-#include "ops/json_read.h"
+#include "ops/op_internal.h"
 
 #define TASKS  1000
 #define ROUNDS 40

@@ -24,7 +24,8 @@ static enum access_scope needed(const struct op *op) {
     return ACCESS_ADMIN;
 }
 
-/* Two tokens, or a token and the owner, may choose the same key; neither gets the answer of the other. */
+/* Two tokens, or a token and the owner, may choose the same key; neither gets the answer of the
+ * other. */
 static void scope_key(struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     strbuf_printf(&key, "token:%s/%s", call->access.id, call->key);

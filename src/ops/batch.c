@@ -1,8 +1,8 @@
 /* batch.c: the names of a batch become numbers, and its arrows must not form a ring.
  *
- * A name of the batch wins over an id that looks the same: who wrote the file meant the task beside it.
- * Rings through tasks that are stored already cannot arise, because no stored task waits for one that
- * does not exist yet; where somebody forced that, the core refuses the batch. */
+ * A name of the batch wins over an id that looks the same: who wrote the file meant the task beside
+ * it. Rings through tasks that are stored already cannot arise, because no stored task waits for
+ * one that does not exist yet; where somebody forced that, the core refuses the batch. */
 #include "ops/batch.h"
 
 #include <errno.h>

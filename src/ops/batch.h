@@ -74,10 +74,12 @@ const char *submission_project(const struct submission *s);
 /* What it says, or the configuration for it. */
 enum parent_gate submission_parent_gate(const struct batch *batch, const struct batch_entry *entry);
 
-/* A task that runs nothing and is done when its children are: of the kind `epic`, or of a project that only coordinates. */
+/* A task that runs nothing and is done when its children are: of the kind `epic`, or of a project
+ * that only coordinates. */
 #define EPIC_KIND "epic"
 bool submission_is_epic(const struct engine *engine, const char *kind, const char *project);
-/* sling_epic.c: epics that are in the queue wait for the children that a batch has added to them. */
+/* sling_epic.c: epics that are in the queue wait for the children that a batch has added to
+ * them. */
 void epic_adopt_children(struct op_call *call, const struct batch *batch);
 
 int submission_check(struct batch *batch, struct batch_entry *entry, struct error *err);
@@ -90,7 +92,8 @@ struct submission_merge {
 };
 int submission_check_merge(const struct config *config, const struct submission_merge *wish,
                            struct error *err);
-/* A branch to start from, where nothing starts from a branch: what to say of it, in the arena; or NULL. */
+/* A branch to start from, where nothing starts from a branch: what to say of it, in the arena; or
+ * NULL. */
 const char *submission_branch_note(const struct config *config, const char *project,
                                    struct arena *arena);
 /* submission_slurm.c: whether it runs in Slurm, and in which partition: a key that it needs. */

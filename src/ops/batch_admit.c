@@ -1,7 +1,7 @@
 /* batch_admit.c: which submissions of a batch the queue has room for.
  *
- * A submission refers to another one of its batch by name or by external id. It is deferred with those that it
- * needs: a task must not wait for one that was not stored. */
+ * A submission refers to another one of its batch by name or by external id. It is deferred with
+ * those that it needs: a task must not wait for one that was not stored. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* capability.c: whose token it is, and how far it reaches. See capability.h.
  *
- * What a run may not see and what is not there get the same answer: else a run could find out, by asking,
- * what others do. */
+ * What a run may not see and what is not there get the same answer: else a run could find out, by
+ * asking, what others do. */
 #include "ops/capability.h"
 
 #include <errno.h>
@@ -118,7 +118,8 @@ static int check_reach(struct op_call *call) {
 
 /* --- the first step -------------------------------------------------------------------------- */
 
-/* Two runs, or a run and its owner, may choose the same key; neither gets the answer of the other. */
+/* Two runs, or a run and its owner, may choose the same key; neither gets the answer of the
+ * other. */
 static void scope_key(struct op_call *call) {
     struct strbuf key = STRBUF_INIT;
     strbuf_printf(&key, "%s/%s", call->caller, call->key);

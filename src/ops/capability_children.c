@@ -281,7 +281,8 @@ static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
     return left == ALLOWANCE_NONE && is_top && lent != UNLIMITED ? lent : left;
 }
 
-/* What the run may still hand out; of a task that a person has added what the configuration lends it. */
+/* What the run may still hand out; of a task that a person has added what the configuration lends
+ * it. */
 static struct engine_amounts left_for_children(struct op_call *call, task_id top) {
     const struct config *config = engine_config(call->engine);
     struct engine_amounts left = engine_left(call->engine, call->run.task);

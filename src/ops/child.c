@@ -37,7 +37,8 @@ int child_check_members(const struct engine *engine, unsigned source, const json
     return 0;
 }
 
-/* Some agents need no configuration; for a run they exist when the owner has named them, or uses them. */
+/* Some agents need no configuration; for a run they exist when the owner has named them, or uses
+ * them. */
 int child_check_agent(const struct engine *engine, const char *own, const json_t *task,
                       struct error *err) {
     const char *agent = json_string_value(json_object_get(task, "agent"));

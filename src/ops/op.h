@@ -5,14 +5,15 @@
  * its own parameters before its function is called.
  *
  * Adding an operation
- *   1. src/ops/op_NAME.c        exports `const struct op op_NAME`, with the shape of its answer (shape.h); a small
+ *   1. src/ops/op_NAME.c exports `const struct op op_NAME`, with the shape of its answer (shape.h);
+ *      a small
  *                               family shares a file
- *   2. src/ops/op_table.c       one line, by name
- *   3. src/ops/meson.build      the file
+ *   2. src/ops/op_table.c one line, by name
+ *   3. src/ops/meson.build the file
  *   4. tests/ops/               a good call, and a bad one per parameter
  *   5. `make docs`              writes docs/api.md, docs/openapi.json and web/src/types.ts again
- * Tests compare the documents with the table, try bad input on every operation, compare every answer with its shape,
- * and ask for one good answer of each. */
+ * Tests compare the documents with the table, try bad input on every operation, compare every
+ * answer with its shape, and ask for one good answer of each. */
 #pragma once
 
 #include <jansson.h>
@@ -60,7 +61,8 @@ struct op_param {
     int64_t min, max; /* of numbers, and the length of texts and lists; max 0: the type's own */
     const char *const *choices; /* of texts; ends with NULL */
     const char *settings;       /* with OP_SETTINGS: "projects.P." */
-    /* A number that may also be a text: MEMBER_SPAN (30m), MEMBER_MOMENT (18:30) or MEMBER_MONEY ($2.50); 0: none. */
+    /* A number that may also be a text: MEMBER_SPAN (30m), MEMBER_MOMENT (18:30) or MEMBER_MONEY
+     * ($2.50); 0: none. */
     enum task_member_kind spelled;
     const char *text; /* lower case, no full stop */
 };
@@ -92,19 +94,19 @@ struct op {
     bool counts; /* writes, but counts though it cannot be stored: it may be what helps the store */
     bool gives_token; /* the answer holds one for the caller: nothing in it is redacted */
     enum op_answer_kind answer;
-    /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What needs the
-     * store returns op_ask (op_internal.h), which goes on with the answer in this turn or a later one.
-     * One that writes runs before the turn decides, and must have told and written nothing when it
-     * returns <0. One that only looks runs after the turn's commit and shows nothing that is not on
-     * disk. */
+    /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What
+     * needs the store returns op_ask (op_internal.h), which goes on with the answer in this turn or
+     * a later one. One that writes runs before the turn decides, and must have told and written
+     * nothing when it returns <0. One that only looks runs after the turn's commit and shows
+     * nothing that is not on disk. */
     int (*run)(struct op_call *call);
-    /* Of one that writes, or NULL: fills the answer when it is known what the turn has decided. The commit
-     * may still be on its way; nobody is shown the answer before. */
+    /* Of one that writes, or NULL: fills the answer when it is known what the turn has decided. The
+     * commit may still be on its way; nobody is shown the answer before. */
     void (*fill)(struct op_call *call);
     /* Of one that writes, or NULL: after the commit, before the answer is given. */
     void (*finish)(struct op_call *call);
-    /* With `fill` or `finish`: the same from what `run` has left in call->memo, in another turn or another life of
-     * the daemon. Without: call->answer is what is remembered for a key. */
+    /* With `fill` or `finish`: the same from what `run` has left in call->memo, in another turn or
+     * another life of the daemon. Without: call->answer is what is remembered for a key. */
     int (*replay)(struct op_call *call, const char *memo);
 };
 
@@ -148,7 +150,8 @@ struct op_call {
     char *user;   /* which user, "ann" */
     struct op_run run;
     struct op_access access;
-    /* The front end's, or NULL: who asks by TCP? Takes a look at every process: asked only when it matters. */
+    /* The front end's, or NULL: who asks by TCP? Takes a look at every process: asked only when it
+     * matters. */
     enum op_peer (*find_peer)(const struct op_call *call);
     /* OP_ANSWER_LOG, OP_ANSWER_FILE: what to send. */
     struct {
@@ -168,8 +171,8 @@ struct op_call {
 
 extern const struct op *const op_table[]; /* by name, NULL at the end */
 const struct op *op_find(const char *name);
-/* The route: fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the method
- * that would do, when only that was wrong. */
+/* The route: fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the
+ * method that would do, when only that was wrong. */
 const struct op *op_route(const char *method, const char *path, json_t **ret_params,
                           const char **ret_allowed);
 /* Adds the parameters of a query string, typed as the op says. */
@@ -177,10 +180,12 @@ int op_take_query(const struct op *op, const char *query, json_t *params, struct
 /* Adds those of a body. */
 int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
                  struct error *err);
-/* Everything required is there, nothing else is, types and ranges hold. Texts for numbers become numbers. */
+/* Everything required is there, nothing else is, types and ranges hold. Texts for numbers become
+ * numbers. */
 int op_check(const struct op *op, json_t *params, struct error *err);
 
-/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by what does not write. */
+/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by what does not
+ * write. */
 struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params /* taken */,
                             const char *key);
 bool op_key_is_valid(const char *key);
@@ -189,8 +194,8 @@ void op_call_free(struct op_call *call);
 void op_submit(struct op_call *call);
 /* May whoever has this token be told of the task, 0 of none? Always, without a token. */
 bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task);
-/* The client has gone: `answered` is not called; the call frees itself. What it asked for is done; what it
- * only wanted to see is not looked up. */
+/* The client has gone: `answered` is not called; the call frees itself. What it asked for is done;
+ * what it only wanted to see is not looked up. */
 void op_abandon(struct op_call *call);
 
 /* HTTP status of an error, and its code as a word: -ENOENT → 404 "not_found". */
@@ -206,7 +211,8 @@ void op_print_event(const struct engine *engine, const struct event_row *event, 
  * `folder`, which need not be there. Leaves nothing behind. */
 void op_print_kernel(const char *folder, struct strbuf *out);
 
-/* From now on every answer is compared with its shape, and a line is written to this file (shape_report). */
+/* From now on every answer is compared with its shape, and a line is written to this file
+ * (shape_report). */
 void op_check_answers(int fd);
 
 /* docs/api.md, docs/openapi.json and web/src/types.ts. */

@@ -1,7 +1,8 @@
 /* op_actions.c: the verbs that move tasks from one state to another.
  *
- * All of a list or none: every task is looked at before the first is told. The states that allow a verb
- * are in core/action.h, and are asked here to say so before anything has happened. A task that is already where the verb would bring it is no error: `already`. */
+ * All of a list or none: every task is looked at before the first is told. The states that allow a
+ * verb are in core/action.h, and are asked here to say so before anything has happened. A task that
+ * is already where the verb would bring it is no error: `already`. */
 #include <errno.h>
 #include <string.h>
 
@@ -100,8 +101,8 @@ static void tell_verdict(struct op_call *call, const struct task_action *a, task
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* What is done again, or taken out of the queue, concerns the steps that do its work (ops/sling_steps.h). Only a task that
- * depends on others can have some. */
+/* What is done again, or taken out of the queue, concerns the steps that do its work
+ * (ops/sling_steps.h). Only a task that depends on others can have some. */
 static bool concerns_steps(const struct op_call *call, const struct task_action *a, task_id task) {
     return (a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
            && core_task_depends(engine_core(call->engine), task, NULL, 0) > 0;
@@ -115,7 +116,8 @@ static task_id step_at(const json_t *steps, size_t i) {
     return (task_id)json_integer_value(json_array_get(steps, i));
 }
 
-/* What a retry allows stands beside the submission, as what was said when it was slung (engine/context.h). */
+/* What a retry allows stands beside the submission, as what was said when it was slung
+ * (engine/context.h). */
 static void allow(struct op_call *call, struct acting *s, size_t i) {
     const json_t *rules = op_json(call, "allow");
     json_t *context = s->contexts[i] ? s->contexts[i] : (s->contexts[i] = json_object());
@@ -163,7 +165,8 @@ static bool is_step(const json_t *steps, task_id task) {
     return false;
 }
 
-/* The task is as before the sling: it waits for no step, and those that have not started are gone. */
+/* The task is as before the sling: it waits for no step, and those that have not started are
+ * gone. */
 static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     const json_t *steps = steps_of(s, i);
     const struct core *core = engine_core(call->engine);
@@ -238,14 +241,15 @@ static int act(struct op_call *call) {
     for (size_t i = 0; i < s->count; i++)
         if (!s->already[i])
             tell(call, a, s, i);
-    print_states(call, ids, s->tasks, s->count, s->already);
+    print_states(call, ids, s->tasks, s->count, s->already, NULL);
     return 0;
 }
 
 /* --- what is approved is merged first ---------------------------------------------------------- */
 
-/* What depends on it starts when it is approved, and must find its work in the base branch. If one cannot be merged
- * nothing is approved; those that were merged before it are merged already when this is asked again. */
+/* What depends on it starts when it is approved, and must find its work in the base branch. If one
+ * cannot be merged nothing is approved; those that were merged before it are merged already when
+ * this is asked again. */
 static int merge_next(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     char id[ENGINE_ID_MAX];

@@ -1,9 +1,9 @@
 /* op_call.c: one call, from the front end to its answer.
  *
- * What writes runs inside the turn, before it decides; what only looks runs after the turn's commit, so
- * that nobody is shown what may never have happened. A question to the store may be answered at once or
- * after the turn: the call is then parked, and goes on in a turn of its own. Whoever the call belongs to
- * hears of it once, or never when he abandoned it. */
+ * What writes runs inside the turn, before it decides; what only looks runs after the turn's
+ * commit, so that nobody is shown what may never have happened. A question to the store may be
+ * answered at once or after the turn: the call is then parked, and goes on in a turn of its own.
+ * Whoever the call belongs to hears of it once, or never when he abandoned it. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,14 @@
-/* op_daemon.c: is it there, pause, resume, tick, stop. */
+/* op_daemon.c: the daemon itself: health, role, pause, resume, tick, backup, notifications,
+ * stop. */
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/notifier.h"
 #include "executor/executor.h"
+#include "ops/op_internal.h"
 #include "ops/print.h"
+#include "os/clock.h"
 
 /* clang-format off */
 #define HEALTH(X) \
@@ -40,7 +46,7 @@ static int run_health(struct op_call *call) {
     store_info(engine_store(call->engine), &store);
     struct json_writer w = op_begin(call);
     print_bool(&w, "ok", !store.broken);
-    if (!call->access.remote || call->access.scope != ACCESS_NONE) /* not for anybody */
+    if (!call->access.remote || call->access.scope != ACCESS_NONE) /* only with a token */
         print_more_health(call, &w);
     json_write_object_end(&w);
     if (store.broken)
@@ -60,7 +66,10 @@ const struct op op_daemon_health = {
 
 /* --- pause and resume ------------------------------------------------------------------------ */
 
-static int set_paused(struct op_call *call, bool paused) {
+extern const struct op op_daemon_pause;
+
+static int run_pause(struct op_call *call) {
+    bool paused = call->op == &op_daemon_pause;
     const char *project = op_text(call, "project");
     if (project && !op_project(call, project))
         return call->err.code;
@@ -76,14 +85,6 @@ static int set_paused(struct op_call *call, bool paused) {
     if (paused)
         print_pause(&w, project ? &engine_find_project(e, project)->pause : engine_paused(e));
     return op_end(&w);
-}
-
-static int run_pause(struct op_call *call) {
-    return set_paused(call, true);
-}
-
-static int run_resume(struct op_call *call) {
-    return set_paused(call, false);
 }
 
 static const struct op_param pause_params[] = {
@@ -111,14 +112,14 @@ const struct op op_daemon_resume = {
     .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY),
     .right = OP_ADMIN,
     .writes = true,
-    .run = run_resume,
+    .run = run_pause,
 };
 
 /* --- tick ------------------------------------------------------------------------------------ */
 
 struct ticking {
     struct json_writer w;
-    task_id *before; /* what was live when the tick was told; in the arena, rising */
+    task_id *before; /* live before the tick, ascending; in the arena */
     size_t count;
 };
 
@@ -183,7 +184,7 @@ static int run_tick(struct op_call *call) {
     return 0;
 }
 
-/* What lives now and did not before was started by this turn. */
+/* Tasks that are live now and were not before were started by this turn. */
 static void finish_tick(struct op_call *call) {
     struct ticking *t = op_state(call, sizeof(*t), NULL);
     if (op_flag(call, "dry_run"))
@@ -229,4 +230,129 @@ const struct op op_daemon_stop = {
     .answers = ANSWERS({ "ok", T_BOOL, "it ends" }),
     .right = OP_ADMIN,
     .run = run_stop,
+};
+
+/* --- which daemon answers -------------------------------------------------------------------- */
+
+/* A standby answers the same path itself (daemon/standby.c), so a client may ask any daemon. */
+
+/* clang-format off */
+static const struct shape active_daemon_shape = { "ActiveDaemon", "the active daemon", .members = SHAPE_ROWS(
+    { "who", T_TEXT | T_NULL, "host and process", "host/4711" },
+    { "addresses", T_TEXT | T_LIST, "where it can be reached", "https://b.example:7878" }) };
+
+#define DAEMON(X) \
+    X(print_bool, "ok", T_BOOL, "it works", NULL, true) \
+    X(print_text, "role", T_TEXT, "`active` or `standby`", "active", "active") \
+    X(print_text, "version", T_TEXT, "its version", "0.1.0", engine_version(e)) \
+    X(print_int, "pid", T_INT, "its process", NULL, getpid()) \
+    X(print_text, "host", T_TEXT, "its host", "a", executor_host(engine_executor(call->engine))) \
+    X(print_int, "since", T_TIME, "since when it is in this role", NULL, engine_started_at(e)) \
+    X(print_bool, "standby", T_BOOL | T_MAYBE, "of the active one: it would wait again if it lost the store", NULL, config_number(engine_config(e), "daemon.standby", NULL) != 0)
+static const struct shape daemon_shape = { .members = SHAPE_ROWS(
+    DAEMON(SHAPE_ROW)
+    { "addresses", T_TEXT | T_LIST | T_MAYBE, "of the active one: where it can be reached",
+          "https://b.example:7878" },
+    { "active", T_OBJECT | T_MAYBE, "of a standby: the active one", &active_daemon_shape },
+    { "problem", T_TEXT | T_NULL | T_MAYBE, "of a standby: why it cannot use the store" }) };
+/* clang-format on */
+
+static int run_show(struct op_call *call) {
+    const struct engine *e = call->engine;
+    const char *const *addresses = NULL;
+    size_t count = config_words(engine_config(e), "daemon.addresses", NULL, &addresses);
+    struct json_writer w = op_begin(call);
+    DAEMON(SHAPE_PRINT_TO)
+    print_words(&w, "addresses", addresses, count);
+    return op_end(&w);
+}
+
+const struct op op_daemon_show = {
+    OP("daemon.show", "GET", "/v1/daemon",
+       "say which daemon answers, and whether it is the active one"),
+    .text = "Of several daemons of one store one is active. A standby answers this too. Everything "
+            "else it answers with 503, the code `standby` and the addresses of the active one as "
+            "`active`. See [high-availability.md](high-availability.md).",
+    .answers = &daemon_shape,
+    .right = OP_READ,
+    .run = run_show,
+};
+
+/* --- backup ---------------------------------------------------------------------------------- */
+
+static int print_backup(struct op_call *call) {
+    const char *path = op_text(call, "path");
+    time_ms began = *(const time_ms *)op_state(call, sizeof(time_ms), NULL);
+    struct stat st = { 0 };
+    (void)stat(path, &st);
+    struct json_writer w = op_begin(call);
+    print_text(&w, "path", path);
+    print_int(&w, "bytes", st.st_size);
+    print_int(&w, "took_ms", clock_read_steady() - began);
+    return op_end(&w);
+}
+
+static void backup_is_over(void *ctx, const struct error *err) {
+    op_wake(ctx, err ? err->code : 0, err);
+}
+
+static int run_backup(struct op_call *call) {
+    const char *path = op_text(call, "path");
+    if (path[0] != '/')
+        return op_fail(call, -EINVAL,
+                       "'%s' must be an absolute path: the daemon is in another folder",
+                       op_quote(path).text);
+    time_ms *began = op_state(call, sizeof(*began), NULL);
+    *began = clock_read_steady();
+    int r = op_wait(call, print_backup);
+    engine_backup(call->engine, path, backup_is_over, call);
+    return r;
+}
+
+/* Repeating it does no harm, so it takes no key and runs after the turn's commit. */
+const struct op op_daemon_backup = {
+    OP("daemon.backup", "POST", "/v1/backup", "copy the store to a file"),
+    .text = "The copy is checked and on disk when this is answered; until then the daemon goes on "
+            "with everything else. `sluice restore` puts it back. One at a time: another one "
+            "meanwhile is refused.",
+    .params =
+        PARAMS(PARAM(TEXT, BODY, "path", .text = "where the copy goes, on the daemon's machine",
+                     .required = true, .min = 1, .max = 4096)),
+    .answers = ANSWERS({ "path", T_TEXT, "the copy", "/backup/sluice.db" },
+                       { "bytes", T_INT, "its size" }, { "took_ms", T_SPAN, "how long it took" }),
+    .right = OP_ADMIN,
+    .local = true, /* it writes a file, where the client says */
+    .run = run_backup,
+};
+
+/* --- notifications --------------------------------------------------------------------------- */
+
+static void take_ways(void *ctx, const char *json) {
+    struct op_call *call = ctx;
+    if (json)
+        strbuf_printf(&call->answer, "{\"ways\":%s}", json);
+    op_wake(call, json ? 0 : -ESHUTDOWN, NULL);
+}
+
+static int run_notify_test(struct op_call *call) {
+    int waits = op_wait(call, op_done);
+    int r = engine_test_notify(call->engine, take_ways, call, &call->err);
+    return r < 0 ? r : waits;
+}
+
+/* clang-format off */
+static const struct shape way_shape = { "Way", "a way of notification", .members = SHAPE_ROWS(
+    { "way", T_TEXT, "its setting", "notify.webhook" },
+    { "ok", T_BOOL, "the sample went through" },
+    { "text", T_TEXT, "what came of it", "answered 204 in 12 ms" }) };
+/* clang-format on */
+
+const struct op op_notify_test = {
+    OP("notify.test", "POST", "/v1/notify/test",
+       "send a sample through every configured way of notification"),
+    .text = "Answered when all of them have ended; that may take as long as their time-outs. One "
+            "at a time: another one meanwhile is refused.",
+    .answers = ANSWERS({ "ways", T_OBJECT | T_LIST, "those that are configured", &way_shape }),
+    .right = OP_ADMIN,
+    .run = run_notify_test,
 };

@@ -124,7 +124,8 @@ static void check_home(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
 }
 
-/* That files in it can be locked was tried at the start; whether other hosts see that, nobody can try alone. */
+/* That files in it can be locked was tried at the start; whether other hosts see that, nobody can
+ * try alone. */
 static void check_run_folders(struct op_call *call, struct check *c) {
     const char *path = engine_runs_folder(call->engine);
     const char *shared = file_system_of(path);

@@ -1,6 +1,6 @@
-/* op_daemon_metrics.c: numbers for Prometheus (base/metric.h has the rules). The front end adds its own behind them. A series
- * for each name of the configuration, and never for a task: where a name may be one of many (a workspace, a phase, a
- * task), only its kind is a label. */
+/* op_daemon_metrics.c: numbers for Prometheus (base/metric.h has the rules). The front end adds its
+ * own behind them. A series for each name of the configuration, and never for a task: where a name
+ * may be one of many (a workspace, a phase, a task), only its kind is a label. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "engine/away.h"
 #include "engine/sandboxes.h"
 #include "engine/tally.h"
-#include "ops/world.h"
+#include "ops/print.h"
 
 #define PROJECTS_MAX  100u   /* of which numbers are told one by one */
 #define DIFFERENT_MAX 10000u /* classes and the like that are counted */
@@ -33,17 +33,18 @@ static void print_limit(void *ctx, const char *key, amount used, amount cap) {
 
 static void metrics_print_limits(const struct engine *engine, struct strbuf *out) {
     metric_head(out, "limit_used", "gauge", "Places taken of each limit.");
-    world_each_limit(engine, print_limit, &(struct limit_print){ out, false });
+    each_limit(engine, print_limit, &(struct limit_print){ out, false });
     metric_head(out, "limit_cap", "gauge",
                 "Places that each limit has; those without end have none.");
-    world_each_limit(engine, print_limit, &(struct limit_print){ out, true });
+    each_limit(engine, print_limit, &(struct limit_print){ out, true });
 }
 
 /* --- budgets --------------------------------------------------------------------------------- */
 
 enum budget_part { BUDGET_USED, BUDGET_RESERVED, BUDGET_CAP };
 
-/* Of one that has no budget there is nothing to compare with; what all use together is always told. */
+/* Of one that has no budget there is nothing to compare with; what all use together is always
+ * told. */
 static void print_budget(const struct engine *engine, struct strbuf *out, const char *name,
                          enum budget_part part, const struct engine_project *project) {
     struct budgets_view view = { 0 };
@@ -314,14 +315,11 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
             if (p->standing == PROJECT_DELETED)
                 continue;
             struct share_view share = { 0 };
-            int64_t used = 0, reserved = 0;
             (void)core_share(engine_core(call->engine), p->symbol, &share);
-            if (row == 2)
-                world_tokens(call->engine, p, &used, &reserved);
             metric_labeled(out, rows[row].name, "project", p->name,
                            row == 0   ? share.ready
                            : row == 1 ? share.live
-                                      : used);
+                                      : window_tokens(call->engine, p));
         }
     }
 }

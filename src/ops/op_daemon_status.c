@@ -1,6 +1,7 @@
-/* op_daemon_status.c: everything at a glance, in one answer that costs the same for ten tasks as for a
- * million: the core knows how many are alike and counts those (core/waiting.h). Examples are looked for
- * among the first of each class; a gate that stops only tasks further behind has none. */
+/* op_daemon_status.c: everything at a glance, in one answer that costs the same for ten tasks as
+ * for a million: the core knows how many are alike and counts those (core/waiting.h). Examples are
+ * looked for among the first of each class; a gate that stops only tasks further behind has
+ * none. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,6 @@
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/queue_room.h"
-#include "ops/world.h"
 
 #define COUNTED_MAX  10000u /* classes and the like, about 0.1 us each */
 #define LOOKED_FIRST 100u   /* tasks, for the examples */
@@ -176,20 +176,20 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
 
 static void print_names(struct op_call *call, struct json_writer *w) {
     json_write_key(w, "limits");
-    world_print_limits(w, call->engine);
+    print_limits(w, call->engine);
     print_list(w, "limiters");
     const char *name;
     for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++)
-        world_print_limiter(w, call->engine, name);
+        print_limiter(w, call->engine, name);
     json_write_array_end(w);
     json_write_key(w, "budgets");
-    world_print_budgets(w, call->engine);
-    struct world_sums sums;
-    world_sum(call->engine, &sums);
+    print_budgets(w, call->engine);
+    struct share_sums sums;
+    sum_shares(call->engine, &sums);
     print_list(w, "projects");
     for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
         if (engine_project_at(call->engine, i)->standing != PROJECT_DELETED)
-            world_print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
+            print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
     json_write_array_end(w);
 }
 

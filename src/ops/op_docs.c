@@ -1,11 +1,13 @@
-/* op_docs.c: docs/api.md, printed from the table.
+/* op_docs.c: docs/api.md, docs/members.md, docs/openapi.json, the types and the form of the
+ * dashboard, and the table for src/mcp, all printed from the tables of operations, shapes and
+ * members.
  *
- * A page that is written by hand is wrong after the next change; this one is compared with the table by a
- * test. The few sentences that hold for every operation stand here. */
+ * Tests compare the documents with the tables. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/state_look.h"
 #include "ops/print.h"
 #include "taskfile/task_member.h"
 
@@ -100,7 +102,7 @@ static const char *child_of(const struct task_member *m) {
     return m->child & CHILD_AGENT ? "file" : m->child ? "command" : "no";
 }
 
-static void print_member(struct strbuf *out, const struct task_member *m) {
+static void md_member(struct strbuf *out, const struct task_member *m) {
     strbuf_printf(out, "| `%s`", m->name);
     for (const char *const *alias = m->aliases; *alias; alias++)
         strbuf_printf(out, ", `%s`", *alias);
@@ -121,7 +123,7 @@ void op_print_members(struct strbuf *out) {
 #define SECTION(title)                                                                             \
     strbuf_puts(out, "\n## " title "\n\n"                                                          \
                      "| member | option | value | meaning | children |\n|---|---|---|---|---|\n");
-#define MEMBER(name, ...) print_member(out, task_member_find(#name));
+#define MEMBER(name, ...) md_member(out, task_member_find(#name));
 #include "taskfile/task_members.inc"
 }
 
@@ -162,25 +164,7 @@ void op_print_form(struct strbuf *out) {
 
 /* --- docs/api.md ----------------------------------------------------------------------------- */
 
-static const char *type_of(enum op_type type) {
-    static const char *const names[OP_TYPE_MAX] = {
-        [OP_TEXT] = "text",       [OP_NUMBER] = "number", [OP_DECIMAL] = "decimal",
-        [OP_BOOLEAN] = "boolean", [OP_LIST] = "texts",    [OP_OBJECT] = "object",
-        [OP_ARRAY] = "list",      [OP_VALUE] = "value",   [OP_SETTINGS] = "value",
-    };
-    return names[type];
-}
-
-static const char *place_of(enum op_place place) {
-    static const char *const names[OP_PLACE_MAX] = {
-        [OP_IN_PATH] = "path",
-        [OP_IN_QUERY] = "query",
-        [OP_IN_BODY] = "body",
-    };
-    return names[place];
-}
-
-static void print_range(const struct op_param *p, struct strbuf *out) {
+static void md_range(const struct op_param *p, struct strbuf *out) {
     if (p->choices) {
         for (const char *const *c = p->choices; *c; c++)
             strbuf_printf(out, "%s`%s`", c == p->choices ? ": " : ", ", *c);
@@ -189,14 +173,19 @@ static void print_range(const struct op_param *p, struct strbuf *out) {
     }
 }
 
-static void print_params(const struct op *op, struct strbuf *out) {
+static void md_params(const struct op *op, struct strbuf *out) {
+    static const char *const types[OP_TYPE_MAX] = {
+        [OP_TEXT] = "text",       [OP_NUMBER] = "number", [OP_DECIMAL] = "decimal",
+        [OP_BOOLEAN] = "boolean", [OP_LIST] = "texts",    [OP_OBJECT] = "object",
+        [OP_ARRAY] = "list",      [OP_VALUE] = "value",   [OP_SETTINGS] = "value",
+    };
     if (!op->params || !op->params->name)
         return;
     strbuf_puts(out, "| parameter | in | value | meaning |\n|---|---|---|---|\n");
     for (const struct op_param *p = op->params; p->name; p++) {
         strbuf_printf(out, "| `%s`%s | %s | %s", p->name, p->required ? " *" : "",
-                      place_of(p->place), type_of(p->type));
-        print_range(p, out);
+                      op_place_names[p->place], types[p->type]);
+        md_range(p, out);
         if (p->spelled)
             strbuf_printf(out, ", or like `%s`", task_kinds[p->spelled].example);
         strbuf_printf(out, " | %s |\n", p->text);
@@ -206,7 +195,7 @@ static void print_params(const struct op *op, struct strbuf *out) {
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-static void print_value(const struct shape_member *m, struct strbuf *out) {
+static void md_value(const struct shape_member *m, struct strbuf *out) {
     static const char *const plain[T_TYPE] = {
         [T_TEXT] = "text",    [T_ID] = "task id",
         [T_INT] = "number",   [T_NUMBER] = "decimal",
@@ -225,31 +214,31 @@ static void print_value(const struct shape_member *m, struct strbuf *out) {
     strbuf_puts(out, m->type & T_NULL ? " or null" : "");
 }
 
-static void print_members(const struct shape *shape, struct strbuf *out) {
+static void md_shape_members(const struct shape *shape, struct strbuf *out) {
     if (shape->base)
         strbuf_printf(out, "The members of `%s`, and these:\n\n", shape->base->name);
     strbuf_puts(out, "| member | value | meaning |\n|---|---|---|\n");
     for (const struct shape_member *m = shape->members; m->name; m++) {
         strbuf_printf(out, "| `%s`%s | ", m->name, m->type & T_MAYBE ? "?" : "");
-        print_value(m, out);
+        md_value(m, out);
         strbuf_printf(out, " | %s |\n", m->text);
     }
     strbuf_putc(out, '\n');
 }
 
-static void print_answer(const struct shape *shape, struct strbuf *out) {
+static void md_answer(const struct shape *shape, struct strbuf *out) {
     if (!shape)
         return;
     if (shape->name)
         strbuf_printf(out, "Answer: `%s`.\n\n", shape->name);
     else
-        print_members(shape, out);
+        md_shape_members(shape, out);
     strbuf_puts(out, "```json\n");
     shape_print_example(shape, out);
     strbuf_puts(out, "\n```\n\n");
 }
 
-static void print_named_words(const struct words *words, void *ctx) {
+static void md_words(const struct words *words, void *ctx) {
     const char *word;
     strbuf_printf(ctx, "- `%s`:", words->name);
     for (int i = 0; (word = words_at(words, i)); i++)
@@ -257,21 +246,21 @@ static void print_named_words(const struct words *words, void *ctx) {
     strbuf_putc(ctx, '\n');
 }
 
-static void print_named_shape(const struct shape *shape, void *ctx) {
+static void md_shape(const struct shape *shape, void *ctx) {
     strbuf_printf(ctx, "### %s\n\n%c%s.\n\n", shape->name, toupper((unsigned char)*shape->text),
                   shape->text + 1);
-    print_members(shape, ctx);
+    md_shape_members(shape, ctx);
 }
 
-static void print_shapes(struct strbuf *out) {
+static void md_shapes(struct strbuf *out) {
     strbuf_puts(out, "\n## Answers\n\nA member with ? may be missing. A later version may add "
                      "members: ignore those that you do not know. The values of words:\n\n");
-    words_each(print_named_words, out);
+    words_each(md_words, out);
     strbuf_putc(out, '\n');
-    shape_each(print_named_shape, out);
+    shape_each(md_shape, out);
 }
 
-static void print_op(const struct op *op, struct strbuf *out) {
+static void md_op(const struct op *op, struct strbuf *out) {
     strbuf_printf(out, "### %s\n\n`%s %s`: ", op->name, op->method, op->path);
     strbuf_printf(out, "%s · *%s*%s%s\n\n", op->summary,
                   op->local               ? "socket"
@@ -282,18 +271,578 @@ static void print_op(const struct op *op, struct strbuf *out) {
                   op->writes ? " · *key*" : "", op->reach == OP_REACH_NONE ? "" : " · *run*");
     if (op->text)
         strbuf_printf(out, "%s\n\n", op->text);
-    print_params(op, out);
-    print_answer(op->answers, out);
+    md_params(op, out);
+    md_answer(op->answers, out);
 }
 
 void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
     op_print_errors(out);
     strbuf_puts(out, "\n");
-    print_shapes(out);
+    md_shapes(out);
     strbuf_puts(out, "## Operations\n\nA parameter with * is required.\n\n");
     for (const struct op *const *op = op_table; *op; op++)
-        print_op(*op, out);
+        md_op(*op, out);
     while (out->length > 1 && out->text[out->length - 2] == '\n')
         out->text[--out->length] = '\0';
+}
+
+/* --- docs/openapi.json (OpenAPI 3.1) --------------------------------------------------------- */
+
+/* The schema of a number that may also be a text such as 30m. */
+static void print_spelled(struct json_writer *w) {
+    print_json(w, "anyOf", "[{\"type\":\"number\"},{\"type\":\"string\"}]");
+}
+
+static void print_enum(struct json_writer *w, const char *const *choices) {
+    if (!choices)
+        return;
+    print_list(w, "enum");
+    for (const char *const *c = choices; *c; c++)
+        json_write_string(w, *c);
+    json_write_array_end(w);
+}
+
+/* The type of a parameter as members of a JSON schema; `entry`: the schema of what an OP_ARRAY
+ * has. */
+static void print_param_type(struct json_writer *w, const struct op_param *p, const char *entry) {
+    static const char *const types[OP_TYPE_MAX] = {
+        [OP_TEXT] = "string",     [OP_NUMBER] = "integer", [OP_DECIMAL] = "number",
+        [OP_BOOLEAN] = "boolean", [OP_LIST] = "array",     [OP_OBJECT] = "object",
+        [OP_ARRAY] = "array",     [OP_VALUE] = NULL,       [OP_SETTINGS] = NULL,
+    };
+    bool text = p->type == OP_TEXT, list = p->type == OP_LIST || p->type == OP_ARRAY;
+    bool number = p->type == OP_NUMBER || p->type == OP_DECIMAL;
+    if (p->spelled) {
+        print_spelled(w);
+        return;
+    }
+    if (types[p->type])
+        print_text(w, "type", types[p->type]);
+    if (p->min != 0 ? text || list || number : number)
+        print_int(w, text ? "minLength" : list ? "minItems" : "minimum", p->min);
+    if (p->max != 0 && (text || list || number))
+        print_int(w, text ? "maxLength" : list ? "maxItems" : "maximum", p->max);
+    if (list)
+        print_json(w, "items", p->type == OP_LIST ? "{\"type\":\"string\"}" : entry);
+    print_enum(w, p->choices);
+}
+
+static void openapi_param(struct json_writer *w, const struct op_param *p) {
+    json_write_object_begin(w);
+    print_param_type(w, p, "{\"$ref\":\"#/components/schemas/Submission\"}");
+    json_write_object_end(w);
+}
+
+static void openapi_parameters(struct json_writer *w, const struct op *op) {
+    print_list(w, "parameters");
+    for (const struct op_param *p = op->params; p && p->name; p++) {
+        if (p->place == OP_IN_BODY)
+            continue;
+        json_write_object_begin(w);
+        print_text(w, "name", p->name);
+        print_text(w, "in", p->place == OP_IN_PATH ? "path" : "query");
+        print_bool(w, "required", p->required);
+        print_text(w, "description", p->text);
+        json_write_key(w, "schema");
+        openapi_param(w, p);
+        json_write_object_end(w);
+    }
+    if (op->writes) {
+        json_write_object_begin(w);
+        print_text(w, "name", "Idempotency-Key");
+        print_text(w, "in", "header");
+        print_text(w, "description", "the same key within 24 hours is done once");
+        print_object(w, "schema");
+        print_text(w, "type", "string");
+        print_int(w, "minLength", 8);
+        print_int(w, "maxLength", 128);
+        json_write_object_end(w);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
+static void openapi_required(struct json_writer *w, const struct op *op) {
+    print_list(w, "required");
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->place == OP_IN_BODY && p->required)
+            json_write_string(w, p->name);
+    json_write_array_end(w);
+}
+
+/* Members that are named by the settings table, or none. */
+static void openapi_additional(struct json_writer *w, const struct op *op) {
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->settings) {
+            print_object(w, "additionalProperties");
+            print_text(w, "description", p->text);
+            json_write_object_end(w);
+            return;
+        }
+    print_bool(w, "additionalProperties", false);
+}
+
+static void openapi_body(struct json_writer *w, const struct op *op) {
+    if (strcmp(op->method, "POST") != 0)
+        return;
+    print_object(w, "requestBody");
+    print_object(w, "content");
+    print_object(w, "application/json");
+    print_object(w, "schema");
+    print_text(w, "type", "object");
+    openapi_additional(w, op);
+    openapi_required(w, op);
+    print_object(w, "properties");
+    for (const struct op_param *p = op->params; p && p->name; p++) {
+        if (p->place != OP_IN_BODY || p->settings)
+            continue;
+        print_object(w, p->name);
+        print_text(w, "description", p->text);
+        print_list(w, "allOf");
+        openapi_param(w, p);
+        json_write_array_end(w);
+        json_write_object_end(w);
+    }
+    json_write_object_end(w);
+    json_write_object_end(w);
+    json_write_object_end(w);
+    json_write_object_end(w);
+    json_write_object_end(w);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static void openapi_ref(struct json_writer *w, const char *kind, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf ref = STRBUF_INIT;
+    strbuf_printf(&ref, "#/components/%s/%s", kind, name);
+    print_text(w, "$ref", strbuf_text(&ref));
+}
+
+static void openapi_words(struct json_writer *w, const struct words *words) {
+    const char *word;
+    print_text(w, "type", "string");
+    print_list(w, "enum");
+    for (int i = 0; (word = words_at(words, i)); i++)
+        json_write_string(w, word);
+    json_write_array_end(w);
+}
+
+/* The schema of one value, without the braces. */
+static void openapi_value(struct json_writer *w, const struct shape_member *m) {
+    static const char *const types[T_TYPE] = {
+        [T_TEXT] = "string",  [T_ID] = "string",    [T_INT] = "integer",  [T_NUMBER] = "number",
+        [T_BOOL] = "boolean", [T_TIME] = "integer", [T_SPAN] = "integer", [T_USD] = "number",
+    };
+    unsigned type = m->type & T_TYPE;
+    if (types[type])
+        print_text(w, "type", types[type]);
+    if (type == T_TIME)
+        print_text(w, "format", "unix-ms");
+    if (type == T_WORD)
+        openapi_ref(w, "schemas", ((const struct words *)m->of)->name);
+    else if (type == T_OBJECT)
+        openapi_ref(w, "schemas", ((const struct shape *)m->of)->name);
+    else if (type == T_PAIR)
+        print_json(w, "prefixItems", "[{\"type\":\"integer\"},{\"type\":\"integer\"}]");
+}
+
+static void openapi_member(struct json_writer *w, const struct shape_member *m) {
+    bool list = m->type & T_LIST, map = m->type & T_MAP;
+    print_object(w, m->name);
+    print_text(w, "description", m->text);
+    if (m->type & T_NULL) {
+        print_list(w, "anyOf");
+        json_write_object_begin(w);
+    }
+    if (list || map) {
+        print_text(w, "type", list ? "array" : "object");
+        print_object(w, list ? "items" : "additionalProperties");
+    }
+    openapi_value(w, m);
+    if (list || map)
+        json_write_object_end(w);
+    if (m->type & T_NULL) {
+        json_write_object_end(w);
+        json_write_object_begin(w);
+        print_text(w, "type", "null");
+        json_write_object_end(w);
+        json_write_array_end(w);
+    }
+    json_write_object_end(w);
+}
+
+/* Without the braces. Members that it does not name may come with a later version: clients ignore
+ * them. */
+static void openapi_shape(struct json_writer *w, const struct shape *shape) {
+    print_text(w, "type", "object");
+    if (shape->text)
+        print_text(w, "description", shape->text);
+    if (shape->base) {
+        print_list(w, "allOf");
+        json_write_object_begin(w);
+        openapi_ref(w, "schemas", shape->base->name);
+        json_write_object_end(w);
+        json_write_array_end(w);
+    }
+    print_list(w, "required");
+    for (const struct shape_member *m = shape->members; m->name; m++)
+        if (!(m->type & T_MAYBE))
+            json_write_string(w, m->name);
+    json_write_array_end(w);
+    print_object(w, "properties");
+    for (const struct shape_member *m = shape->members; m->name; m++)
+        openapi_member(w, m);
+    json_write_object_end(w);
+}
+
+static void openapi_content(struct json_writer *w, const struct op *op) {
+    static const char *const kinds[] = {
+        [OP_ANSWER_JSON] = "application/json",   [OP_ANSWER_TEXT] = "text/plain",
+        [OP_ANSWER_EVENTS] = "application/json", [OP_ANSWER_LOG] = "application/octet-stream",
+        [OP_ANSWER_FILE] = "application/json",
+    };
+    print_object(w, "content");
+    print_object(w, kinds[op->answer]);
+    if (op->answers) {
+        print_object(w, "schema");
+        if (op->answers->name)
+            openapi_ref(w, "schemas", op->answers->name);
+        else
+            openapi_shape(w, op->answers);
+        json_write_object_end(w);
+    }
+    json_write_object_end(w);
+    json_write_object_end(w);
+}
+
+static void openapi_responses(struct json_writer *w, const struct op *op) {
+    print_object(w, "responses");
+    print_object(w, "200");
+    print_text(w, "description", op->summary);
+    openapi_content(w, op);
+    json_write_object_end(w);
+    print_object(w, "default");
+    openapi_ref(w, "responses", "Error");
+    json_write_object_end(w);
+    json_write_object_end(w);
+}
+
+/* --- operations ------------------------------------------------------------------------------ */
+
+static void openapi_operation(struct json_writer *w, const struct op *op) {
+    print_object(w, strcmp(op->method, "GET") == 0 ? "get" : "post");
+    print_text(w, "operationId", op->name);
+    print_text(w, "summary", op->summary);
+    if (op->text)
+        print_text(w, "description", op->text);
+    openapi_parameters(w, op);
+    openapi_body(w, op);
+    openapi_responses(w, op);
+    json_write_object_end(w);
+}
+
+/* All methods of one path stand together, where the first of them is. */
+static void openapi_paths(struct json_writer *w) {
+    print_object(w, "paths");
+    for (const struct op *const *op = op_table; *op; op++) {
+        const struct op *const *first = op_table;
+        while (strcmp((*first)->path, (*op)->path) != 0)
+            first++;
+        if (first != op)
+            continue;
+        print_object(w, (*op)->path);
+        for (const struct op *const *other = op; *other; other++)
+            if (strcmp((*other)->path, (*op)->path) == 0)
+                openapi_operation(w, *other);
+        json_write_object_end(w);
+    }
+    json_write_object_end(w);
+}
+
+static void print_member_type(struct json_writer *w, const struct task_member *m) {
+    if (m->kind < MEMBER_WHOLE) {
+        print_text(w, "type", "string");
+    } else if (m->kind == MEMBER_WHOLE) {
+        print_text(w, "type", "integer");
+        print_int(w, "minimum", m->min);
+        print_int(w, "maximum", m->max);
+    } else if (task_kinds[m->kind].unit) {
+        print_spelled(w);
+    } else if (m->kind == MEMBER_NAMES || m->kind == MEMBER_WORDS || m->kind == MEMBER_CHECKS) {
+        print_text(w, "type", "array");
+        print_object(w, "items");
+        if (m->kind != MEMBER_CHECKS)
+            print_text(w, "type", "string");
+        json_write_object_end(w);
+    } else {
+        print_text(w, "type", m->kind == MEMBER_SWITCH ? "boolean" : "object");
+    }
+}
+
+static void print_member_schema(struct json_writer *w, const struct task_member *m) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    task_member_text(m, &text);
+    if (task_kinds[m->kind].unit)
+        strbuf_printf(&text, "; %s", task_kinds[m->kind].unit);
+    json_write_object_begin(w);
+    print_member_type(w, m);
+    print_enum(w, m->choices);
+    print_text(w, "description", strbuf_text(&text));
+    json_write_object_end(w);
+}
+
+static void openapi_named_words(const struct words *words, void *ctx) {
+    print_object(ctx, words->name);
+    openapi_words(ctx, words);
+    json_write_object_end(ctx);
+}
+
+static void openapi_named_shape(const struct shape *shape, void *ctx) {
+    print_object(ctx, shape->name);
+    openapi_shape(ctx, shape);
+    json_write_object_end(ctx);
+}
+
+static void openapi_components(struct json_writer *w) {
+    print_object(w, "components");
+    print_object(w, "schemas");
+    print_object(w, "Submission");
+    print_text(w, "type", "object");
+    print_bool(w, "additionalProperties", false);
+    print_object(w, "properties");
+    for (size_t i = 0; i < task_member_count; i++) {
+        json_write_key(w, task_members[i].name);
+        print_member_schema(w, &task_members[i]);
+    }
+    json_write_object_end(w);
+    json_write_object_end(w);
+    words_each(openapi_named_words, w);
+    shape_each(openapi_named_shape, w);
+    json_write_object_end(w);
+    print_json(w, "responses",
+               "{\"Error\":{\"description\":\"nothing has "
+               "happened\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/"
+               "schemas/Error\"}}}}}");
+    json_write_object_end(w);
+}
+
+void op_print_openapi(struct strbuf *out, const char *version) {
+    struct json_writer w;
+    json_write_init(&w, out, true);
+    json_write_object_begin(&w);
+    print_text(&w, "openapi", "3.1.0");
+    print_object(&w, "info");
+    print_text(&w, "title", "Sluice");
+    print_text(&w, "version", version);
+    print_text(&w, "description", "Made from the table of operations; do not edit.");
+    json_write_object_end(&w);
+    openapi_paths(&w);
+    openapi_components(&w);
+    json_write_object_end(&w);
+    strbuf_putc(out, '\n');
+}
+
+/* --- web/src/types.ts ------------------------------------------------------------------------ */
+
+/* "agent.clear" becomes "AgentClear": the answer of an operation whose shape has no name. */
+static void shape_name_of(const char *op, struct strbuf *out) {
+    for (bool begins = true; *op; op++) {
+        if (*op != '.')
+            strbuf_putc(out, (char)(begins ? toupper((unsigned char)*op) : *op));
+        begins = *op == '.';
+    }
+}
+
+static void ts_type(const struct shape_member *m, struct strbuf *out) {
+    static const char *const plain[T_TYPE] = {
+        [T_TEXT] = "string",           [T_ID] = "string",    [T_INT] = "number",
+        [T_NUMBER] = "number",         [T_BOOL] = "boolean", [T_TIME] = "number",
+        [T_SPAN] = "number",           [T_USD] = "number",   [T_JSON] = "unknown",
+        [T_PAIR] = "[number, number]",
+    };
+    unsigned type = m->type & T_TYPE;
+    const char *name = type == T_OBJECT ? ((const struct shape *)m->of)->name
+                       : type == T_WORD ? ((const struct words *)m->of)->name
+                                        : plain[type];
+    if (m->type & T_MAP)
+        strbuf_printf(out, "Record<%s, %s>",
+                      m->of && type == T_INT ? ((const struct words *)m->of)->name : "string",
+                      name);
+    else
+        strbuf_printf(out, "%s%s", name, m->type & T_LIST ? "[]" : "");
+    if (m->type & T_NULL)
+        strbuf_puts(out, " | null");
+}
+
+static void ts_interface(const char *name, const struct shape *shape, struct strbuf *out) {
+    strbuf_printf(out, "\nexport interface %s", name);
+    if (shape->base)
+        strbuf_printf(out, " extends %s", shape->base->name);
+    strbuf_puts(out, " {\n");
+    for (const struct shape_member *m = shape->members; m->name; m++) {
+        strbuf_printf(out, "    /** %s */\n    %s%s: ", m->text, m->name,
+                      m->type & T_MAYBE ? "?" : "");
+        ts_type(m, out);
+        strbuf_puts(out, ";\n");
+    }
+    strbuf_puts(out, "}\n");
+}
+
+static void ts_words(const struct words *words, void *ctx) {
+    const char *word;
+    strbuf_printf(ctx, "\nexport type %s = ", words->name);
+    for (int i = 0; (word = words_at(words, i)); i++)
+        strbuf_printf(ctx, "%s'%s'", i ? " | " : "", word);
+    strbuf_puts(ctx, ";\n");
+}
+
+static void ts_shape(const struct shape *shape, void *ctx) {
+    strbuf_printf(ctx, "\n/** %s */", shape->text);
+    ts_interface(shape->name, shape, ctx);
+}
+
+/* The symbols of states; their colours are in states.css. */
+static void ts_looks(struct strbuf *out) {
+    strbuf_puts(
+        out, "\n/** How a state looks; `outline` and `solid` are SVG paths in a box of 16 x 16 */\n"
+             "export interface Look {\n    outline: string;\n    solid: string;\n"
+             "    heavy: boolean;\n    dashed: boolean;\n}\n"
+             "\nexport const LOOKS: Record<State, Look> = {\n");
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const struct state_look *look = state_look((enum task_state)s);
+        strbuf_printf(out, "    %s: { outline: '%s', solid: '%s', heavy: %s, dashed: %s },\n",
+                      task_state_name((enum task_state)s), look->outline, look->solid,
+                      look->heavy ? "true" : "false", look->dashed ? "true" : "false");
+    }
+    strbuf_puts(out, "};\n");
+}
+
+static void css_colors(struct strbuf *out, const char *selector, bool dark) {
+    strbuf_printf(out, "%s {", selector);
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const struct state_look *look = state_look((enum task_state)s);
+        strbuf_printf(out, " --%s: %s;", task_state_name((enum task_state)s),
+                      dark ? look->dark : look->light);
+    }
+    strbuf_puts(out, " }\n");
+}
+
+void op_print_css(struct strbuf *out) {
+    strbuf_puts(out, "/* states.css: the colours of states. Made from the table of their looks by "
+                     "`make docs`; do not edit. */\n");
+    css_colors(out, ":root", false);
+    strbuf_puts(out, "@media (prefers-color-scheme: dark) {\n");
+    css_colors(out, "    :root:not([data-theme=\"light\"])", true);
+    strbuf_puts(out, "}\n");
+    css_colors(out, ":root[data-theme=\"dark\"]", true);
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const char *name = task_state_name((enum task_state)s);
+        strbuf_printf(out, ".s-%s { color: var(--%s); }\n", name, name);
+    }
+}
+
+void op_print_typescript(struct strbuf *out) {
+    strbuf_puts(out, "// types.ts: what the daemon answers. Made from the shapes of its operations "
+                     "by `make docs`; do not edit.\n");
+    strbuf_puts(out, "\n/** A page of any list */\nexport interface Page<T> {\n    items: T[];\n   "
+                     " next: string | null;\n}\n");
+    words_each(ts_words, out);
+    ts_looks(out);
+    shape_each(ts_shape, out);
+    for (const struct op *const *op = op_table; *op; op++) {
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        if (!(*op)->answers || (*op)->answers->name)
+            continue;
+        shape_name_of((*op)->name, &name);
+        strbuf_printf(out, "\n/** %s %s */", (*op)->method, (*op)->path);
+        ts_interface(strbuf_text(&name), (*op)->answers, out);
+    }
+}
+
+/* --- the table for src/mcp ------------------------------------------------------------------- */
+
+/* `sluice mcp` offers operations as tools without linking the engine: it needs their names, paths
+ * and parameters. They are printed as C while the program is built (src/mcp/catalog.h). */
+
+static void catalog_text(struct strbuf *out, const char *text) {
+    if (!text) {
+        strbuf_puts(out, "NULL");
+        return;
+    }
+    strbuf_putc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            strbuf_putc(out, '\\');
+        if (*text == '\n')
+            strbuf_puts(out, "\\n");
+        else
+            strbuf_putc(out, *text);
+    }
+    strbuf_putc(out, '"');
+}
+
+static void catalog_schema(const struct op_param *p, struct strbuf *out) {
+    struct json_writer w;
+    json_write_init(&w, out, false);
+    json_write_object_begin(&w);
+    print_param_type(&w, p, "{\"type\":\"object\"}");
+    print_text(&w, "description", p->text);
+    json_write_object_end(&w);
+}
+
+static void catalog_param(struct strbuf *out, const char *name, const char *place,
+                          const struct strbuf *schema, bool required) {
+    strbuf_puts(out, "    { ");
+    catalog_text(out, name);
+    strbuf_printf(out, ", \"%s\", ", place);
+    catalog_text(out, strbuf_text(schema));
+    strbuf_printf(out, ", %s },\n", required ? "true" : "false");
+}
+
+static void catalog_params(struct strbuf *out, const struct op *op, size_t index) {
+    strbuf_printf(out, "static const struct mcp_param params_%zu[] = {\n", index);
+    for (const struct op_param *p = op->params; p && p->name; p++) {
+        _cleanup_(strbuf_finish) struct strbuf schema = STRBUF_INIT;
+        catalog_schema(p, &schema);
+        catalog_param(out, p->name, op_place_names[p->place], &schema, p->required);
+    }
+    strbuf_puts(out, "    { NULL, NULL, NULL, false },\n};\n");
+}
+
+static void catalog_op(struct strbuf *out, const struct op *op, size_t index) {
+    const char *const texts[] = { op->name, op->method, op->path, op->summary, op->text };
+    strbuf_puts(out, "    { ");
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        catalog_text(out, texts[i]);
+        strbuf_puts(out, ", ");
+    }
+    strbuf_printf(out, "params_%zu, %s, %s },\n", index, op->writes ? "true" : "false",
+                  op->answer == OP_ANSWER_LOG || op->answer == OP_ANSWER_FILE ? "true" : "false");
+}
+
+static void catalog_members(struct strbuf *out, const char *list, unsigned tool) {
+    strbuf_printf(out, "const struct mcp_param %s[] = {\n", list);
+    for (const struct task_member *m = task_members; m < task_members + task_member_count; m++) {
+        _cleanup_(strbuf_finish) struct strbuf schema = STRBUF_INIT;
+        struct json_writer w;
+        json_write_init(&w, &schema, false);
+        print_member_schema(&w, m);
+        if (m->tools & tool)
+            catalog_param(out, m->name, "body", &schema, false);
+    }
+    strbuf_puts(out, "    { NULL, NULL, NULL, false },\n};\n");
+}
+
+void op_print_catalog(struct strbuf *out) {
+    strbuf_puts(out, "/* Made from the table of operations while building; do not edit. */\n"
+                     "#include \"mcp/catalog.h\"\n\n#include <stddef.h>\n\n");
+    for (size_t i = 0; op_table[i]; i++)
+        catalog_params(out, op_table[i], i);
+    strbuf_puts(out, "const struct mcp_op mcp_ops[] = {\n");
+    for (size_t i = 0; op_table[i]; i++)
+        catalog_op(out, op_table[i], i);
+    strbuf_puts(out, "    { NULL, NULL, NULL, NULL, NULL, NULL, false, false },\n};\n");
+    catalog_members(out, "mcp_queue_members", MCP_QUEUE);
+    catalog_members(out, "mcp_child_members", MCP_CHILDREN);
 }

@@ -1,7 +1,7 @@
 /* op_events.c: what happened, from the numbered list that is never rewritten.
  *
- * Three ways to walk: forward from a number, back from one, or the newest page. A page of one task is the
- * same with a filter. */
+ * Three ways to walk: forward from a number, back from one, or the newest page. A page of one task
+ * is the same with a filter. */
 #include <errno.h>
 
 #include "ops/capability.h"

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "config/settings.h"
-#include "ops/world.h"
+#include "ops/print.h"
 
 #define TASKS_SHOWN 1000u
 
@@ -13,7 +13,7 @@ static void print_one(struct json_writer *w, struct op_call *call, size_t index)
     if (!*group->name) /* it is gone, and its place is not taken yet */
         return;
     json_write_object_begin(w);
-    world_print_group(w, group);
+    print_group(w, group);
     json_write_object_end(w);
 }
 
@@ -49,7 +49,7 @@ static int run_show(struct op_call *call) {
     if (!group)
         return call->err.code;
     struct json_writer w = op_begin(call);
-    world_print_group(&w, group);
+    print_group(&w, group);
     print_members(call, &w, group);
     return op_end(&w);
 }

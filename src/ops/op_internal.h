@@ -1,16 +1,18 @@
 /* op_internal.h: what the operations share among themselves. Private to ops/.
  *
- * An operation reads its parameters with op_text, op_number, op_flag (they are checked already), looks
- * at the engine, and prints into call->answer with a json_writer.
+ * An operation reads its parameters with op_text, op_number, op_flag (they are checked already),
+ * looks at the engine, and prints into call->answer with a json_writer.
  *
- * Asking the store:   `run` puts the question together and returns op_ask(call, &question, take, then).
- *                     `take` copies what it needs out of the answer; `then` goes on inside a turn, and
- *                     may ask again. Whatever lives from one to the other is in op_state (zeroed, freed
- *                     with the call) or op_arena. */
+ * Asking the store: `run` puts the question together and returns op_ask(call, &question, take,
+ * then).
+ *                     `take` copies what it needs out of the answer; `then` goes on inside a turn,
+ *                     and may ask again. Whatever lives from one to the other is in op_state
+ *                     (zeroed, freed with the call) or op_arena. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/json_write.h"
+#include "config/config_edit.h"
 #include "engine/await.h"
 #include "ops/op.h"
 
@@ -23,18 +25,25 @@ const json_t *op_json(const struct op_call *call, const char *name);
 /* The row that a name belongs to, or NULL. */
 const struct op_param *op_find_param(const struct op *op, const char *name);
 
-/* Beside a parameter that is a list of anything stands the body as it came, under this name: parts of it
- * are kept as they were written. No client can send it: it is no parameter. */
+/* Beside a parameter that is a list of anything stands the body as it came, under this name: parts
+ * of it are kept as they were written. No client can send it: it is no parameter. */
 #define OP_BODY ""
 
 #define OP_TEXT_MAX  1024
 #define OP_LIST_MAX  10000
 #define OP_DEPTH_MAX 64 /* of what a body may nest */
 
+/* "path", "query" or "body". */
+extern const char *const op_place_names[OP_PLACE_MAX];
+
+/* Plain JSON, fast. NULL: leave it to jansson, which also reports errors and nesting deeper than
+ * `depth`. */
+json_t *json_read(const char *text, size_t size, unsigned depth);
 /* Decodes %XX; `plus`: + is a blank. -EINVAL: no text. */
 int op_decode(const char *text, size_t size, bool plus, struct strbuf *out);
 
-/* Text of a client as it may stand in a sentence: at most 60 bytes, nothing that moves the cursor. */
+/* Text of a client as it may stand in a sentence: at most 60 bytes, nothing that moves the
+ * cursor. */
 struct op_quoted {
     char text[64];
 };
@@ -61,28 +70,31 @@ int op_ask(struct op_call *call, const struct store_question *question, op_taken
            op_step then);
 /* What a step returns that waits for something. */
 #define CALL_GO_ON 1
-/* Goes on with `then` after op_wake. Called before that is started which will wake it; a step that fails waits for nothing. */
+/* Goes on with `then` after op_wake. Called before that is started which will wake it; a step that
+ * fails waits for nothing. */
 int op_wait(struct op_call *call, op_step then);
 /* What was waited for is there; code < 0: it has failed, as `why` (or NULL) says. */
 void op_wake(struct op_call *call, int code, const struct error *why);
 /* `then` when what `start` begins is ready; `start` returns true if it is already. */
 typedef bool (*op_start)(struct engine *engine, void (*ready)(void *ctx), void *ctx);
 int op_wait_ready(struct op_call *call, op_start start, op_step then);
-/* Goes on with `then` when the tasks are settled, or the time is over; ends when the client goes. */
+/* Goes on with `then` when the tasks are settled, or the time is over; ends when the client
+ * goes. */
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
 struct merge_question;
 struct merge_answer;
-/* Goes on with `then` when the branch of a task was merged, or could not be: op_merged says which. */
+/* Goes on with `then` when the branch of a task was merged, or could not be: op_merged says
+ * which. */
 int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then);
 const struct merge_answer *op_merged(const struct op_call *call);
 /* The last step, when the answer was printed as it came. */
 int op_done(struct op_call *call);
-/* Goes on with `then` in the next turn: what is long is done in pieces, and others come between. What was
- * looked at may have changed. */
+/* Goes on with `then` in the next turn: what is long is done in pieces, and others come between.
+ * What was looked at may have changed. */
 int op_rest(struct op_call *call, op_step then);
 
-/* Memory of this call; the first time it is asked for, `size` zeroed bytes. `finish` (or NULL) is called
- * before they are freed. */
+/* Memory of this call; the first time it is asked for, `size` zeroed bytes. `finish` (or NULL) is
+ * called before they are freed. */
 void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));
 struct arena *op_arena(struct op_call *call);
 /* Members that stand beside "error" when the call fails: "depths":{…} */
@@ -125,16 +137,17 @@ void op_print_next(struct json_writer *w, char kind, uint64_t number);
 
 /* --- finding (op_look.c) --------------------------------------------------------------------- */
 
-/* What a client calls a task becomes a task here, for every operation: an id or an external id (engine_find_task). A call
- * of a run (`run`, or NULL) finds only what that run sees, and its ids always mean the task of that id: they are in its
- * environment. 0 with a sentence. */
+/* What a client calls a task becomes a task here, for every operation: an id or an external id
+ * (engine_find_task). A call of a run (`run`, or NULL) finds only what that run sees, and its ids
+ * always mean the task of that id: they are in its environment. 0 with a sentence. */
 task_id op_find_task(const struct op_call *run, const struct engine *engine, const char *word,
                      struct error *err);
 /* The same for a parameter of this call. */
 task_id op_named_task(struct op_call *call, const char *word);
 /* The task of the path; 0 with call->err. */
 task_id op_task(struct op_call *call);
-/* All of a list of ids, each once, in the arena. The first that is not there fails with its index. */
+/* All of a list of ids, each once, in the arena. The first that is not there fails with its
+ * index. */
 int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_t *ret_count);
 
 /* What people call them, in the arena. */
@@ -161,5 +174,23 @@ const struct symbol_table *op_symbols(const struct engine *engine);
 sym op_symbol(const struct engine *engine, const char *name);           /* 0: nobody ever used it */
 const char *op_name_of(const struct engine *engine, sym symbol);        /* NULL for 0 */
 const char *op_group_name(const struct engine *engine, uint32_t group); /* NULL: none */
+
+/* --- changing settings (op_config.c) ---------------------------------------------------------- */
+
+/*     _cleanup_(change_finish) struct change change = { 0 };
+ *     change_prepare(call, items, count, &change)    refuses wrong values; nothing is written
+ *     change_apply(call, &change)                    the file and the daemon, or <0 and neither */
+struct change {
+    struct strbuf before, after; /* the file */
+    struct config *config;       /* the new one */
+};
+void change_finish(struct change *change);
+int change_prepare(struct op_call *call, const struct config_change *items, size_t count,
+                   struct change *ret);
+int change_apply(struct op_call *call, struct change *change);
+/* The changes in the parameters `set` and `unset`; in the arena. */
+int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count);
+/* A parameter of type OP_VALUE as the configuration writes it; in the arena. NULL: not given. */
+const char *change_value(struct op_call *call, const json_t *value);
 
 extern const struct op op_task_cancel; /* op_actions.c: may have to say when it takes effect */

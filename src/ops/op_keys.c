@@ -1,13 +1,13 @@
 /* op_keys.c: a request that is sent twice is done once.
  *
- * A client that lost its answer sends the same key again. What the key was answered with is written in
- * the same commit as what was done, so the two can never differ; it is found again in another life of
- * the daemon. Between a run and its commit the key is in flight: a call that comes with it then waits
- * for the first one and gets the same answer.
+ * A client that lost its answer sends the same key again. What the key was answered with is written
+ * in the same commit as what was done, so the two can never differ; it is found again in another
+ * life of the daemon. Between a run and its commit the key is in flight: a call that comes with it
+ * then waits for the first one and gets the same answer.
  *
  * With the answer goes a digest of what was asked: a key that comes back with other parameters is a
- * mistake of the client, and is told so instead of given an answer that is not his. Only what went well
- * is remembered: a refusal has changed nothing, and may be tried again. */
+ * mistake of the client, and is told so instead of given an answer that is not his. Only what went
+ * well is remembered: a refusal has changed nothing, and may be tried again. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define KEY_MIN 8
 #define KEY_MAX 128
 
-/* The calls whose key is in flight, of all engines, by what their key hashes to. There are no more than
- * clients that wait. */
+/* The calls whose key is in flight, of all engines, by what their key hashes to. There are no more
+ * than clients that wait. */
 #define BUCKETS 256u
 static struct op_call *in_flight[BUCKETS];
 

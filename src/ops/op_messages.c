@@ -1,8 +1,8 @@
 /* op_messages.c: the message bus of a project or a task, for clients that do not see its files.
  *
- * A page is read here, in the loop: without a lock, and never more than PAGE_BYTES of the file, so its length
- * does not matter. A message is appended by the bus's own thread, because that may have to wait; it
- * changes nothing in the store, so it takes no key. */
+ * A page is read here, in the loop: without a lock, and never more than PAGE_BYTES of the file, so
+ * its length does not matter. A message is appended by the bus's own thread, because that may have
+ * to wait; it changes nothing in the store, so it takes no key. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 
 #define PAGE_BYTES (1u << 20)
 
-/* Which bus the path names: the project of that name, or the task of that id. Texts live as long as the
- * call. */
+/* Which bus the path names: the project of that name, or the task of that id. Texts live as long as
+ * the call. */
 static int find_place(struct op_call *call, struct bus_place *ret) {
     const char *name = op_text(call, "name");
     if (name) {

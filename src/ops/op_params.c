@@ -1,19 +1,20 @@
-/* op_params.c: is what a client sent what the operation asks for?
+/* op_params.c: the parameters of a request, from its path, query and body.
  *
- * Everything is checked against the rows of the operation before its function is called, so that no
- * operation has to doubt a type, and a wrong name is told with the one that was probably meant. A
- * sentence never repeats more of the client's text than a person can read. */
+ * Everything is checked against the rows of the operation before its function is called, so no
+ * operation has to check a type. The message of an unknown name suggests the nearest one. Messages
+ * never quote more of the client's text than a person can read. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/strbuf.h"
 #include "base/utf8.h"
 #include "config/settings.h"
-#include "ops/json_read.h"
 #include "ops/op_internal.h"
 #include "os/clock.h"
 #include "os/moment.h"
@@ -69,16 +70,17 @@ static void offer_settings(struct nearest *nearest, const char *prefix) {
     }
 }
 
+const char *const op_place_names[OP_PLACE_MAX] = {
+    [OP_IN_PATH] = "path",
+    [OP_IN_QUERY] = "query",
+    [OP_IN_BODY] = "body",
+};
+
 static int refuse_unknown(const struct op *op, const char *name, struct error *err) {
-    static const char *const places[OP_PLACE_MAX] = {
-        [OP_IN_PATH] = "path",
-        [OP_IN_QUERY] = "query",
-        [OP_IN_BODY] = "body",
-    };
     const struct op_param *elsewhere = op_find_param(op, name);
     if (elsewhere)
         return error_set(err, -EINVAL, "parameter '%s' belongs into the %s", op_quote(name).text,
-                         places[elsewhere->place]);
+                         op_place_names[elsewhere->place]);
     struct nearest nearest = nearest_to(name);
     for (const struct op_param *p = op->params; p && p->name; p++)
         if (p->settings)
@@ -231,7 +233,8 @@ static int check_value(const struct op_param *p, const json_t *value, struct err
     return 0;
 }
 
-/* "30m" becomes 1800, which is then checked like any number. What a query asks for has happened: its times are past. */
+/* "30m" becomes 1800, which is then checked like any number. What a query asks for has happened:
+ * its times are past. */
 static int take_spelled(const struct op_param *p, const char *name, json_t *params, json_t **value,
                         struct error *err) {
     struct task_member m = { .name = name, .kind = p->spelled };

@@ -1,8 +1,8 @@
 /* op_projects.c: where tasks belong.
  *
  * That a project exists, and what its tasks are called, is in the store; what it is worth is in the
- * configuration. Adding one with a weight changes both: the values are checked first, then the project is
- * made, then the file is written. */
+ * configuration. Adding one with a weight changes both: the values are checked first, then the
+ * project is made, then the file is written. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,36 +10,34 @@
 #include "base/utf8.h"
 #include "config/settings.h"
 #include "engine/below.h"
-#include "ops/change.h"
 #include "ops/print.h"
-#include "ops/world.h"
 
 /* --- looking --------------------------------------------------------------------------------- */
 
 static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
-    struct world_sums *sums = op_state(call, sizeof(*sums), NULL);
+    struct share_sums *sums = op_state(call, sizeof(*sums), NULL);
     if (engine_project_at(call->engine, index)->standing != PROJECT_DELETED)
-        world_print_project(w, call->engine, engine_project_at(call->engine, index), sums);
+        print_project(w, call->engine, engine_project_at(call->engine, index), sums);
 }
 
 static int run_list(struct op_call *call) {
-    world_sum(call->engine, op_state(call, sizeof(struct world_sums), NULL));
+    sum_shares(call->engine, op_state(call, sizeof(struct share_sums), NULL));
     return names_list(call, engine_project_count(call->engine), print_one);
 }
 
-static void print_project(struct op_call *call, const struct engine_project *project) {
-    struct world_sums sums;
+static void answer_project(struct op_call *call, const struct engine_project *project) {
+    struct share_sums sums;
     struct json_writer w;
-    world_sum(call->engine, &sums);
+    sum_shares(call->engine, &sums);
     json_write_init(&w, &call->answer, false);
-    world_print_project(&w, call->engine, project, &sums);
+    print_project(&w, call->engine, project, &sums);
 }
 
 static int run_show(struct op_call *call) {
     const struct engine_project *project = op_project(call, op_text(call, "name"));
     if (!project)
         return call->err.code;
-    print_project(call, project);
+    answer_project(call, project);
     return 0;
 }
 
@@ -47,8 +45,8 @@ static int run_show(struct op_call *call) {
 
 #define BELOW "projects.P."
 
-/* Parameters that are settings of a project become changes of projects.NAME.*. One of the operation's own
- * name (the prefix of a new project) is none. */
+/* Parameters that are settings of a project become changes of projects.NAME.*. One of the
+ * operation's own name (the prefix of a new project) is none. */
 static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
     const char *own;
     json_t *value;
@@ -104,7 +102,7 @@ static int run_add(struct op_call *call) {
         r = change_apply(call, &change);
     if (r < 0)
         return r;
-    print_project(call, engine_find_project(call->engine, name));
+    answer_project(call, engine_find_project(call->engine, name));
     return 0;
 }
 
@@ -124,14 +122,14 @@ static int run_set(struct op_call *call) {
         r = change_apply(call, &change);
     if (r < 0)
         return r;
-    print_project(call, engine_find_project(call->engine, name));
+    answer_project(call, engine_find_project(call->engine, name));
     return 0;
 }
 
 /* --- deleting -------------------------------------------------------------------------------- */
 
-/* Everything that the file says below projects.NAME goes, then the section itself. A name with a dot in it that
- * reads as another key is refused by the editor. */
+/* Everything that the file says below projects.NAME goes, then the section itself. A name with a
+ * dot in it that reads as another key is refused by the editor. */
 static size_t collect_section(struct op_call *call, const char *name,
                               struct config_change **ret_items) {
     size_t count = 0;
@@ -156,8 +154,8 @@ static size_t collect_section(struct op_call *call, const char *name,
     return count;
 }
 
-/* How many are unfinished; `cancel`: they are canceled, live runs are asked to stop. Walks over the numbers of
- * all tasks: it is asked for once in the life of a project. */
+/* How many are unfinished; `cancel`: they are canceled, live runs are asked to stop. Walks over the
+ * numbers of all tasks: it is asked for once in the life of a project. */
 static size_t each_unfinished(struct op_call *call, const struct engine_project *p, bool cancel) {
     size_t count = 0;
     for (task_id task = 1; task <= engine_last_task(call->engine); task++) {

@@ -1,8 +1,10 @@
-/* op_task_add.c: tasks come in, all of a batch or none; with `partial` those that the queue has room for.
+/* op_task_add.c: tasks come in, all of a batch or none; with `partial` those that the queue has
+ * room for.
  *
- * Everything that can be refused is refused before anything is told. Whether a task started is known when
- * the turn has decided, so the answer is printed then; what is remembered for the key of the
- * request is only which numbers it got, and an answer that is asked for again shows how they stand now. */
+ * Everything that can be refused is refused before anything is told. Whether a task started is
+ * known when the turn has decided, so the answer is printed then; what is remembered for the key of
+ * the request is only which numbers it got, and an answer that is asked for again shows how they
+ * stand now. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -67,7 +69,8 @@ static task_id stored_id(const struct op_call *call, const struct batch_entry *e
 /* By enum added; none stands for ADDED. */
 static const char memo_marks[] = " !-?";
 
-/* "3 17+1000 5+1! 0+2-": the group, then runs of numbers, and the mark of those that were not added. */
+/* "3 17+1000 5+1! 0+2-": the group, then runs of numbers, and the mark of those that were not
+ * added. */
 static void write_memo(struct op_call *call) {
     const struct adding *a = adding_of(call);
     strbuf_printf(&call->memo, "%" PRIu32, a->group);
@@ -120,7 +123,8 @@ static int add(struct op_call *call) {
     return 0;
 }
 
-/* Three agents in one folder see half-done changes of each other: said once, by the first that joins. */
+/* Three agents in one folder see half-done changes of each other: said once, by the first that
+ * joins. */
 static void note_shared_folder(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {

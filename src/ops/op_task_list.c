@@ -1,9 +1,9 @@
 /* op_task_list.c: which tasks are there?
  *
- * Tasks are walked by their numbers, which the core finds at once; nothing is sorted and nothing is kept
- * between two pages. One call looks at so many tasks and no more, so that a list of a few among a million
- * comes in several short answers instead of one that stops the daemon: then there are fewer items than
- * asked for, and a `next`. */
+ * Tasks are walked by their numbers, which the core finds at once; nothing is sorted and nothing is
+ * kept between two pages. One call looks at so many tasks and no more, so that a list of a few
+ * among a million comes in several short answers instead of one that stops the daemon: then there
+ * are fewer items than asked for, and a `next`. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +205,8 @@ static size_t without_doubles(struct place *places, size_t count) {
     return kept;
 }
 
-/* Those that the forecast has seen start, in its order; the first *ret_looked of it were looked at. */
+/* Those that the forecast has seen start, in its order; the first *ret_looked of it were looked
+ * at. */
 static size_t take_forecast(struct op_call *call, const struct listing *l, struct place *places,
                             size_t *ret_looked) {
     const struct core *core = engine_core(call->engine);

@@ -7,7 +7,7 @@
 #include "engine/diff.h"
 #include "engine/executors.h"
 #include "engine/loops.h"
-#include "ops/budgets.h"
+#include "ops/print.h"
 #include "os/outside.h"
 
 #define RUNS_SHOWN 10
@@ -185,8 +185,8 @@ static int ask_runs(struct op_call *call) {
     return op_ask(call, &question, take_runs, print);
 }
 
-/* Variables of a task are often keys: their names are shown, their values are for its runs alone. Everything else stays as
- * it was written. */
+/* Variables of a task are often keys: their names are shown, their values are for its runs alone.
+ * Everything else stays as it was written. */
 static const char *without_values(struct arena *arena, const char *json, size_t size) {
     const char *spec = arena_strndup(arena, json, size), *begin = json_span_member(spec, "env");
     const char *name;

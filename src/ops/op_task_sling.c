@@ -1,11 +1,13 @@
 /* op_task_sling.c: drafts are scheduled; one by one, all of a group, or all below an epic.
  *
- * Everything that can be refused is refused before anything is told, so a batch is slung whole or not at
- * all. Slinging what is scheduled already changes nothing and says so. Guards: a task that is at work or
- * over, a task of another project than the one that was named, a task that another group follows; `force`
- * overrides them. Tasks of a project that only coordinates are left out with a warning.
+ * Everything that can be refused is refused before anything is told, so a batch is slung whole or
+ * not at all. Slinging what is scheduled already changes nothing and says so. Guards: a task that
+ * is at work or over, a task of another project than the one that was named, a task that another
+ * group follows; `force` overrides them. Tasks of a project that only coordinates are left out with
+ * a warning.
  *
- * What is said besides (agent, account, merge …) stands beside the submission, which never changes. */
+ * What is said besides (agent, account, merge …) stands beside the submission, which never
+ * changes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +174,8 @@ static void tell_feed(struct op_call *call, const struct sling_item *item, uint3
     json_decref(data);
 }
 
-/* The steps do the work: it waits for all of them. The first thing told, because it may be refused. */
+/* The steps do the work: it waits for all of them. The first thing told, because it may be
+ * refused. */
 static int wait_for_steps(struct op_call *call, const struct slinging *s) {
     task_id task = s->items[0].task;
     const struct core *core = engine_core(call->engine);
@@ -349,7 +352,8 @@ static uint32_t generation_of(const char *context) {
     return generation;
 }
 
-/* An earlier sling may have named others: what counts is what was submitted, and what is said now. */
+/* An earlier sling may have named others: what counts is what was submitted, and what is said
+ * now. */
 static void take_specs(struct op_call *call, const struct store_answer *answer) {
     struct slinging *s = slinging_of(call);
     for (size_t i = 0; i < answer->count; i++) {

@@ -1,7 +1,8 @@
 /* op_task_wait.c: until tasks have ended, or the time is over.
  *
- * The answer comes later, outside the turn (engine/await.h). A run that asks for tasks below it lends them
- * its places meanwhile: else, where there are as few places as runs that wait, all would wait for ever. */
+ * The answer comes later, outside the turn (engine/await.h). A run that asks for tasks below it
+ * lends them its places meanwhile: else, where there are as few places as runs that wait, all would
+ * wait for ever. */
 #include <inttypes.h>
 
 #include "ops/print.h"

@@ -1,7 +1,8 @@
 /* op_task_why.c: why does this task not run?
  *
- * All gates in the order in which they are checked; the first that is closed is the reason. A task that
- * waits behind others is also told how many, and when its turn may come if somebody can say. */
+ * All gates in the order in which they are checked; the first that is closed is the reason. A task
+ * that waits behind others is also told how many, and when its turn may come if somebody can
+ * say. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -183,9 +184,9 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
 
 /* --- what can be said honestly about a start that has not happened ---------------------------- */
 
-/* The simulation says when it would start if everything went well (engine_forecast). What it cannot say (a
- * person must act, the queue is too long to be played forward) is said by the place in the queue, or by
- * the time at which the gate opens. */
+/* The simulation says when it would start if everything went well (engine_forecast). What it cannot
+ * say (a person must act, the queue is too long to be played forward) is said by the place in the
+ * queue, or by the time at which the gate opens. */
 
 /* When its first closed gate opens; 0: nobody knows. */
 static time_ms gate_opens(const struct engine *engine, task_id task) {

@@ -1,11 +1,12 @@
 /* op_usage_list.c: what was used over time, by project or by agent?
  *
- * From sums that are written with the end of each run and outlive it, so that a year of days costs a few
- * thousand rows whatever has run. What nobody reported is counted beside the sums: unknown is not zero. */
+ * From sums that are written with the end of each run and outlive it, so that a year of days costs
+ * a few thousand rows whatever has run. What nobody reported is counted beside the sums: unknown is
+ * not zero. */
 #include <errno.h>
 #include <string.h>
 
-#include "ops/world.h"
+#include "ops/print.h"
 
 struct asking {
     bool days, by_agent;
@@ -33,7 +34,7 @@ static struct asking *asking_of(struct op_call *call) {
     X(print_int, "tokens_out", T_INT, "tokens written", NULL, s->tokens_out) \
     X(print_int, "tokens_cached", T_INT, "tokens read from a cache", NULL, s->tokens_cached) \
     X(print_int, "unknown_tokens", T_INT, "runs that reported none", NULL, s->unknown_tokens) \
-    X(print_cost, "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any", NULL, s->unknown_cost < s->runs ? s->cost_micro_usd : -1) \
+    X(print_usd, "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any", NULL, s->unknown_cost < s->runs ? s->cost_micro_usd : -1) \
     X(print_int, "unknown_cost", T_INT, "runs that reported none", NULL, s->unknown_cost)
 static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended in a span have used", .members = SHAPE_ALL(USAGE_SUM) };
 /* clang-format on */
@@ -60,8 +61,8 @@ static void take(struct op_call *call, const struct store_answer *answer) {
 
 /* What each project ought to get of the tokens, by the weights of today. */
 static void print_targets(struct op_call *call, struct json_writer *w) {
-    struct world_sums sums;
-    world_sum(call->engine, &sums);
+    struct share_sums sums;
+    sum_shares(call->engine, &sums);
     print_list(w, "targets");
     for (size_t i = 0; i < engine_project_count(call->engine); i++) {
         const struct engine_project *p = engine_project_at(call->engine, i);
@@ -73,7 +74,7 @@ static void print_targets(struct op_call *call, struct json_writer *w) {
         json_write_key(w, "weight");
         json_write_double(w, (double)share.weight_milli / 1000.0, 3);
         json_write_key(w, "target");
-        json_write_double(w, world_target(&share, &sums), 4);
+        json_write_double(w, target_share(&share, &sums), 4);
         json_write_object_end(w);
     }
     json_write_array_end(w);

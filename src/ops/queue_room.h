@@ -1,7 +1,7 @@
 /* queue_room.h: may more tasks come into the queue? Private to ops/.
  *
- * A queue that exceeds queue.soft comes with a warning. One that would exceed queue.hard defers: all tasks of a
- * request, or, if its tasks are independent, those without room. */
+ * A queue that exceeds queue.soft comes with a warning. One that would exceed queue.hard defers:
+ * all tasks of a request, or, if its tasks are independent, those without room. */
 #pragma once
 
 #include "ops/print.h"
@@ -19,7 +19,8 @@ amount queue_room_left(const struct op_call *call);
 
 /* `count` more that will wait. -EAGAIN: deferred, with the depths of all kinds beside the error. */
 int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret);
-/* How long the queue is now: depth, depths by kind, limits, and a warning while it exceeds queue.soft. */
+/* How long the queue is now: depth, depths by kind, limits, and a warning while it exceeds
+ * queue.soft. */
 void queue_room_print_now(struct op_call *call, struct json_writer *w);
 /* "warning" (or null) and, with one, "depths"; "deferred" if some are. */
 void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a);

@@ -1,15 +1,127 @@
-/* shape.c: walks over shapes; compares an answer with its own; examples and TypeScript. */
+/* shape.c: the shapes that several answers have; walking them, checking answers, examples. */
 #include "ops/shape.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/state_look.h"
+#include "core/model.h"
+#include "engine/access.h"
 #include "ops/print.h"
 #include "os/log.h"
+
+#define NAMES(function_, type_, end_)                                                              \
+    static const char *function_##_at(int index) {                                                 \
+        return index < (end_) ? function_((enum type_)index) : NULL;                               \
+    }
+NAMES(task_state_name, task_state, TASK_STATE_MAX)
+NAMES(hold_name, hold, HOLD_MAX)
+NAMES(outcome_name, outcome, OUTCOME_MAX)
+NAMES(reason_name, reason, REASON_MAX)
+NAMES(access_scope_name, access_scope, ACCESS_ADMIN + 1)
+
+/* Before its command was seen to start, a run has a phase that the core does not know. */
+static const char *phase_at(int index) {
+    return index == 0 ? "starting" : index <= PHASE_MAX ? run_phase_name(index - 1) : NULL;
+}
+
+const struct words words_state = { "State", .at = task_state_name_at, .first = TASK_DRAFT };
+const struct words words_hold = { "Hold", .at = hold_name_at, .first = HOLD_PERSON };
+const struct words words_phase = { "Phase", .at = phase_at };
+const struct words words_outcome = { "Outcome", .at = outcome_name_at };
+const struct words words_scope = { "Scope", .at = access_scope_name_at, .first = ACCESS_READ };
+const struct words words_reason = { "Reason", .at = reason_name_at };
+const struct words words_limiter = {
+    "LimiterState", (const char *const[]){ "open", "backoff", "probing", "ramping", "closed", NULL }
+};
+static const struct words words_on_budget = { "OnBudget",
+                                              (const char *const[]){ "hold", "stop", NULL } };
+
+/* clang-format off */
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+static const struct shape changed_task = { "ChangedTask", "a task that was to be changed", .members = SHAPE_ROWS(
+    { "id", T_ID, "its id" },
+    { "state", T_WORD | T_NULL, "its state now; null: it was deleted", &words_state },
+    SHAPE_ALREADY,
+    { "actions", T_TEXT | T_LIST, "what can be done to it now", "cancel" },
+    { "result", T_TEXT | T_MAYBE, "`no_effect`: what was asked for was stored and changes nothing", "no_effect" },
+    { "note", T_TEXT | T_MAYBE, "what it waits for, if it will take long", "its run is on host 'box1', which is unreachable" }) };
+
+const struct shape shape_changed = { "Changed", "the tasks that were to be changed", .members = SHAPE_ROWS(
+    { "tasks", T_OBJECT | T_LIST, "in the order of the request", &changed_task },
+    { "warning", T_TEXT | T_MAYBE, "why it has no effect", "the order of tasks does not depend on their priority" }) };
+
+/* --- budgets --------------------------------------------------------------------------------- */
+
+const struct shape shape_amount = { "Amount", "tokens, or dollars", .members = SHAPE_ROWS(
+    { "used", T_NUMBER | T_NULL, "used so far; null: not known" },
+    { "reserved", T_NUMBER | T_MAYBE, "reserved for live runs" },
+    { "budget", T_NUMBER | T_NULL, "null: there is none" }) };
+
+static const struct shape spending = { "Spending", "tokens and dollars", .members = SHAPE_ROWS(
+    { "tokens", T_OBJECT, "tokens", &shape_amount },
+    { "usd", T_OBJECT, "dollars", &shape_amount }) };
+
+static const struct shape window = { "Window", "a budget over time", &spending, SHAPE_ROWS(
+    { "known_cost_runs", T_INT, "runs in the window that reported a cost" },
+    { "unknown_cost_runs", T_INT, "runs that did not" },
+    { "window_h", T_NUMBER, "how long it is, in hours" },
+    { "open", T_BOOL, "something is left" },
+    { "opens_at", T_TIME | T_NULL, "when something is left again, if it is known" }) };
+
+static const struct shape handed = { "Handed", "what a task has given to those below it", .members = SHAPE_ROWS(
+    { "tokens", T_INT, "tokens" },
+    { "usd", T_USD | T_NULL, "dollars" }) };
+
+const struct shape shape_task_budget = { "TaskBudget", "what a task has used, and what it may use", .members = SHAPE_ROWS(
+    { "run", T_OBJECT, "of its live run, else of its last", &spending },
+    { "task", T_OBJECT, "of all its runs", &spending },
+    { "handed", T_OBJECT, "to tasks below it", &handed },
+    { "unknown_cost_runs", T_INT, "runs that reported no cost" },
+    { "on_budget", T_WORD, "what happens to a run that uses more", &words_on_budget },
+    { "project", T_OBJECT, "of its project", &window },
+    { "all", T_OBJECT, "of everything", &window }) };
+
+/* --- runs, events and messages --------------------------------------------------------------- */
+
+static const struct shape message = { "Message", "a message on a bus", .members = SHAPE_ROWS(
+    { "msg_id", T_TEXT | T_NULL, "its id", "MSG-20260102-030405-678000000-PID01234-0001" },
+    { "at", T_TIME, "when it was posted" },
+    { "type", T_TEXT | T_NULL, "such as `FACT`", "FACT" },
+    { "project", T_TEXT | T_NULL, "the project", "web" },
+    { "task", T_TEXT | T_NULL, "the task", "web-17" },
+    { "run", T_TEXT | T_NULL, "the run that posted it", "web-17.2" },
+    { "issue", T_TEXT | T_NULL, "the issue it belongs to", "12" },
+    { "parents", T_JSON | T_NULL, "messages it answers" },
+    { "links", T_JSON | T_NULL, "what it points to" },
+    { "meta", T_JSON | T_NULL, "anything else" },
+    { "body", T_TEXT, "its text", "the build passes" }) };
+
+const struct shape shape_message_page = { "MessagePage", "messages, oldest first", .members = SHAPE_ROWS(
+    SHAPE_PAGE(&message),
+    { "end", T_TEXT, "the cursor of what comes later; `m0` is that of the beginning", "m4711" }) };
+
+const struct shape shape_posted = { "Posted", "a message that was posted", .members = SHAPE_ROWS(
+    { "msg_id", T_TEXT, "its id", "MSG-20260102-030405-678000000-PID01234-0001" }) };
+
+/* --- projects, groups, accounts -------------------------------------------------------------- */
+
+/* --- errors ---------------------------------------------------------------------------------- */
+
+static const struct shape problem = { "Problem", "what went wrong", .members = SHAPE_ROWS(
+    { "code", T_TEXT, "a word for programs", "not_found" },
+    { "message", T_TEXT, "a sentence for people", "there is no task 'web-99'" },
+    { "index", T_INT | T_MAYBE, "which entry of a list it is about, from 0" }) };
+
+const struct shape shape_error = { "Error", "nothing has happened", .members = SHAPE_ROWS(
+    { "error", T_OBJECT, "what went wrong", &problem },
+    { "depths", T_INT | T_MAP | T_MAYBE, "with `deferred`: how many tasks wait, by kind" },
+    { "active", T_TEXT | T_LIST | T_MAYBE, "with `standby`: the addresses of the active daemon" }) };
 
 const char *words_at(const struct words *words, int index) {
     return words->list ? words->list[index] : words->at(words->first + index);
@@ -21,14 +133,6 @@ static bool has_word(const struct words *words, const char *word) {
         if (strcmp(known, word) == 0)
             return true;
     return false;
-}
-
-void shape_name_of(const char *op, struct strbuf *out) {
-    for (bool begins = true; *op; op++) {
-        if (*op != '.')
-            strbuf_putc(out, (char)(begins ? toupper((unsigned char)*op) : *op));
-        begins = *op == '.';
-    }
 }
 
 /* --- every shape once ------------------------------------------------------------------------ */
@@ -269,112 +373,4 @@ void shape_print_example(const struct shape *shape, struct strbuf *out) {
     json_write_object_begin(&w);
     print_members(&w, shape);
     json_write_object_end(&w);
-}
-
-/* --- TypeScript ------------------------------------------------------------------------------ */
-
-static void print_type(const struct shape_member *m, struct strbuf *out) {
-    static const char *const plain[T_TYPE] = {
-        [T_TEXT] = "string",           [T_ID] = "string",    [T_INT] = "number",
-        [T_NUMBER] = "number",         [T_BOOL] = "boolean", [T_TIME] = "number",
-        [T_SPAN] = "number",           [T_USD] = "number",   [T_JSON] = "unknown",
-        [T_PAIR] = "[number, number]",
-    };
-    unsigned type = m->type & T_TYPE;
-    const char *name = type == T_OBJECT ? ((const struct shape *)m->of)->name
-                       : type == T_WORD ? ((const struct words *)m->of)->name
-                                        : plain[type];
-    if (m->type & T_MAP)
-        strbuf_printf(out, "Record<%s, %s>",
-                      m->of && type == T_INT ? ((const struct words *)m->of)->name : "string",
-                      name);
-    else
-        strbuf_printf(out, "%s%s", name, m->type & T_LIST ? "[]" : "");
-    if (m->type & T_NULL)
-        strbuf_puts(out, " | null");
-}
-
-static void print_interface(const char *name, const struct shape *shape, struct strbuf *out) {
-    strbuf_printf(out, "\nexport interface %s", name);
-    if (shape->base)
-        strbuf_printf(out, " extends %s", shape->base->name);
-    strbuf_puts(out, " {\n");
-    for (const struct shape_member *m = shape->members; m->name; m++) {
-        strbuf_printf(out, "    /** %s */\n    %s%s: ", m->text, m->name,
-                      m->type & T_MAYBE ? "?" : "");
-        print_type(m, out);
-        strbuf_puts(out, ";\n");
-    }
-    strbuf_puts(out, "}\n");
-}
-
-static void print_words_type(const struct words *words, void *ctx) {
-    const char *word;
-    strbuf_printf(ctx, "\nexport type %s = ", words->name);
-    for (int i = 0; (word = words_at(words, i)); i++)
-        strbuf_printf(ctx, "%s'%s'", i ? " | " : "", word);
-    strbuf_puts(ctx, ";\n");
-}
-
-static void print_shape_type(const struct shape *shape, void *ctx) {
-    strbuf_printf(ctx, "\n/** %s */", shape->text);
-    print_interface(shape->name, shape, ctx);
-}
-
-/* The symbols of states; their colours are in states.css. */
-static void print_looks(struct strbuf *out) {
-    strbuf_puts(
-        out, "\n/** How a state looks; `outline` and `solid` are SVG paths in a box of 16 x 16 */\n"
-             "export interface Look {\n    outline: string;\n    solid: string;\n"
-             "    heavy: boolean;\n    dashed: boolean;\n}\n"
-             "\nexport const LOOKS: Record<State, Look> = {\n");
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
-        const struct state_look *look = state_look((enum task_state)s);
-        strbuf_printf(out, "    %s: { outline: '%s', solid: '%s', heavy: %s, dashed: %s },\n",
-                      task_state_name((enum task_state)s), look->outline, look->solid,
-                      look->heavy ? "true" : "false", look->dashed ? "true" : "false");
-    }
-    strbuf_puts(out, "};\n");
-}
-
-static void print_colors(struct strbuf *out, const char *selector, bool dark) {
-    strbuf_printf(out, "%s {", selector);
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
-        const struct state_look *look = state_look((enum task_state)s);
-        strbuf_printf(out, " --%s: %s;", task_state_name((enum task_state)s),
-                      dark ? look->dark : look->light);
-    }
-    strbuf_puts(out, " }\n");
-}
-
-void op_print_css(struct strbuf *out) {
-    strbuf_puts(out, "/* states.css: the colours of states. Made from the table of their looks by "
-                     "`make docs`; do not edit. */\n");
-    print_colors(out, ":root", false);
-    strbuf_puts(out, "@media (prefers-color-scheme: dark) {\n");
-    print_colors(out, "    :root:not([data-theme=\"light\"])", true);
-    strbuf_puts(out, "}\n");
-    print_colors(out, ":root[data-theme=\"dark\"]", true);
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
-        const char *name = task_state_name((enum task_state)s);
-        strbuf_printf(out, ".s-%s { color: var(--%s); }\n", name, name);
-    }
-}
-
-void op_print_typescript(struct strbuf *out) {
-    strbuf_puts(out, "// types.ts: what the daemon answers. Made from the shapes of its operations "
-                     "by `make docs`; do not edit.\n");
-    strbuf_puts(out, "\n/** A page of any list */\nexport interface Page<T> {\n    items: T[];\n   "
-                     " next: string | null;\n}\n");
-    words_each(print_words_type, out);
-    print_looks(out);
-    shape_each(print_shape_type, out);
-    for (const struct op *const *op = op_table; *op; op++) {
-        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-        if (!(*op)->answers || (*op)->answers->name)
-            continue;
-        shape_name_of((*op)->name, &name);
-        strbuf_printf(out, "\n/** %s %s */", (*op)->method, (*op)->path);
-        print_interface(strbuf_text(&name), (*op)->answers, out);
-    }
 }

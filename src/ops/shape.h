@@ -1,12 +1,13 @@
 /* shape.h: what answers look like, one table for each shape.
  *
- * A shape is the one place that names the members of an answer. From it come the schemas of docs/openapi.json, the tables
- * and examples of docs/api.md, and web/src/types.ts. Many printers come from the same rows (SHAPE_PRINT); the others are
- * written by hand. All are kept in step: where SLUICE_TEST_ANSWERS names a file, every answer is compared with its
- * shape before it is sent (op_check_answers), and the harness of the tests sets it.
+ * A shape is the one place that names the members of an answer. From it come the schemas of
+ * docs/openapi.json, the tables and examples of docs/api.md, and web/src/types.ts. Many printers
+ * come from the same rows (SHAPE_PRINT); the others are written by hand. All are kept in step:
+ * where SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it is sent
+ * (op_check_answers), and the harness of the tests sets it.
  *
- * Shapes of several operations are here and in shapes.c; that of one operation stands in its own file, as
- * `.answers = ANSWERS({ "name", T_TEXT, "what it is", "an example" }, …)`. */
+ * Shapes of several operations are in shape.c and print.c; that of one operation is in its own
+ * file, as `.answers = ANSWERS({ "name", T_TEXT, "what it is", "an example" }, …)`. */
 #pragma once
 
 #include <jansson.h>
@@ -49,7 +50,8 @@ struct shape {
     const struct shape_member *members;
 };
 
-/* Words that a member may be: those of a list, or those that `at` has from `first` on until it returns NULL. */
+/* Words that a member may be: those of a list, or those that `at` has from `first` on until it
+ * returns NULL. */
 struct words {
     const char *name;
     const char *const *list;
@@ -68,8 +70,9 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
     &(const struct shape) {                                                                        \
         .members = SHAPE_ROWS(__VA_ARGS__)                                                         \
     }
-/* Members that are printed from the same rows: X(print function, name, type, text, of, value) in a list macro, which
- * SHAPE_ROW makes rows of, and SHAPE_PRINT calls that print to `w`; the values are expressions of that place. */
+/* Members that are printed from the same rows: X(print function, name, type, text, of, value) in a
+ * list macro, which SHAPE_ROW makes rows of, and SHAPE_PRINT calls that print to `w`; the values
+ * are expressions of that place. */
 #define SHAPE_ROW(print_, name_, type_, text_, of_, ...)      { name_, type_, text_, of_ },
 #define SHAPE_PRINT(print_, name_, type_, text_, of_, ...)    print_(w, name_, __VA_ARGS__);
 #define SHAPE_PRINT_TO(print_, name_, type_, text_, of_, ...) print_(&w, name_, __VA_ARGS__);
@@ -104,12 +107,11 @@ void shape_each(void (*each)(const struct shape *shape, void *ctx), void *ctx);
 /* The same for the lists of words. */
 void words_each(void (*each)(const struct words *words, void *ctx), void *ctx);
 
-/* "agent.clear" → "AgentClear": the answer of an operation whose shape has no name of its own. */
-void shape_name_of(const char *op, struct strbuf *out);
-
-/* Members that are missing, or that no row names, and values of another type: -EPROTO with the path. */
+/* Members that are missing, or that no row names, and values of another type: -EPROTO with the
+ * path. */
 int shape_check(const struct shape *shape, const json_t *value, struct error *err);
-/* Where answers are checked: says in a line of the file whether this one is of its shape, "seen NAME" once or "bad NAME: why". */
+/* Where answers are checked: says in a line of the file whether this one is of its shape, "seen
+ * NAME" once or "bad NAME: why". */
 void shape_report(const struct shape *shape, const char *name, const struct strbuf *answer);
 /* One object as JSON, with an example for each member. */
 void shape_print_example(const struct shape *shape, struct strbuf *out);

@@ -1,7 +1,8 @@
-/* sling_epic.c: an epic runs nothing: slinging it slings its children, and it is done when they are.
+/* sling_epic.c: an epic runs nothing: slinging it slings its children, and it is done when they
+ * are.
  *
- * It waits for them as for dependencies, also for those that are added while it waits, and its context says that others
- * do its work. */
+ * It waits for them as for dependencies, also for those that are added while it waits, and its
+ * context says that others do its work. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -30,8 +31,8 @@ static size_t children_of(struct op_call *call, task_id task, task_id **ret, boo
     return count;
 }
 
-/* An epic with children is slung as what contains them. A child that waits for an epic that never runs is left out, with a
- * warning: it would wait for ever. */
+/* An epic with children is slung as what contains them. A child that waits for an epic that never
+ * runs is left out, with a warning: it would wait for ever. */
 void sling_look_at_family(struct op_call *call, struct sling_item *item, const struct task_view *t,
                           const struct task_spec *spec) {
     struct task_view parent;
@@ -44,7 +45,8 @@ void sling_look_at_family(struct op_call *call, struct sling_item *item, const s
         item->skipped = "it waits for its parent (parent_gate: done), which runs nothing";
 }
 
-/* The epic depends on these children, too. -ELOOP: one of them waits for the epic, through others. */
+/* The epic depends on these children, too. -ELOOP: one of them waits for the epic, through
+ * others. */
 static int wait_for(struct op_call *call, task_id epic, const task_id *children, size_t count) {
     const struct core *core = engine_core(call->engine);
     size_t before = core_task_depends(core, epic, NULL, 0), all = before;

@@ -64,9 +64,9 @@ int sling_too_many(struct op_call *call);
 
 extern const char sling_deferred[];
 
-/* Whether the queue takes those that are fresh, with the steps of their formulas. With `partial` each word of the request
- * is taken or deferred by itself, together with what its tasks depend on; if nothing can be taken, or without `partial`,
- * the request fails: -EAGAIN. Updates `fresh`. */
+/* Whether the queue takes those that are fresh, with the steps of their formulas. With `partial`
+ * each word of the request is taken or deferred by itself, together with what its tasks depend on;
+ * if nothing can be taken, or without `partial`, the request fails: -EAGAIN. Updates `fresh`. */
 int sling_admit(struct op_call *call, struct slinging *s);
 
 /* --- sling_steps.c: formulas ------------------------------------------------------------------------ */
@@ -87,8 +87,8 @@ int sling_wait_for_children(struct op_call *call, const struct sling_item *item)
 
 /* --- sling_move.c: into another project ------------------------------------------------------------ */
 
-/* Life: sling_move_check, which tells nothing → sling_move_add → sling_move_leave or, if something that comes with them is
- * refused, sling_move_take_back. */
+/* Life: sling_move_check, which tells nothing → sling_move_add → sling_move_leave or, if something
+ * that comes with them is refused, sling_move_take_back. */
 int sling_move_check(struct op_call *call, struct slinging *s);
 /* The items are the new tasks from then on. */
 int sling_move_add(struct op_call *call, struct slinging *s);

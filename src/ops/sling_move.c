@@ -1,8 +1,8 @@
 /* sling_move.c: a draft that is slung into another project by force moves there.
  *
- * The project of a task never changes, so the draft is added once more in the other project, with everything it has: age,
- * priority, group, parent, dependencies, external id. What waited for the old one waits for the new one, and the old one is
- * deleted, all in the turn of the sling. */
+ * The project of a task never changes, so the draft is added once more in the other project, with
+ * everything it has: age, priority, group, parent, dependencies, external id. What waited for the
+ * old one waits for the new one, and the old one is deleted, all in the turn of the sling. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static bool is_of_old_project(const struct op_call *call, const struct sling_ite
            && (cwd[length] == '/' || cwd[length] == '\0');
 }
 
-/* What it depends on and belongs to is known as numbers; names of the batch it came with mean nothing any more. */
+/* What it depends on and belongs to is known as numbers; names of the batch it came with mean
+ * nothing any more. */
 static void read_again(struct op_call *call, struct sling_move *move,
                        const struct sling_item *item) {
     static const char *const links[] = { "name", "parent", "depends_on" };

@@ -1,4 +1,5 @@
-/* sling_pick.c: which tasks are slung: those that are named, all drafts of a group, all drafts below a task. */
+/* sling_pick.c: which tasks are slung: those that are named, all drafts of a group, all drafts
+ * below a task. */
 #include <errno.h>
 #include <stdlib.h>
 

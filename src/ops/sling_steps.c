@@ -164,7 +164,8 @@ static int add_one(struct op_call *call, struct sling_work *work) {
     return tell_depends(call, work->task, on, work->before_count + work->batch.added);
 }
 
-/* Nothing of it has left this turn: the tasks wait for what they waited for, and the steps are gone. */
+/* Nothing of it has left this turn: the tasks wait for what they waited for, and the steps are
+ * gone. */
 static void take_back(struct op_call *call, struct sling_works *works) {
     struct error why = call->err;
     for (size_t i = works->count; i-- > 0;) {

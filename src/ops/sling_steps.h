@@ -1,8 +1,11 @@
-/* sling_steps.h: the steps of a formula come in with the sling of the task whose work they do. Private to ops/.
+/* sling_steps.h: the steps of a formula come in with the sling of the task whose work they do.
+ * Private to ops/.
  *
- * Life:   work_read (parameter `work`) → work_check, inside the turn that slings → work_add → work_finish
- * Each sling of a formula is a generation of its own: its steps have external ids of their own, TASK/FORMULA/STEP and, from
- * the second on, TASK/FORMULA.2/STEP. Nothing is told before work_add, which adds all of them or none. */
+ * Life:   work_read (parameter `work`) → work_check, inside the turn that slings → work_add →
+ *         work_finish
+ * Each sling of a formula is a generation of its own: its steps have external ids of their own,
+ * TASK/FORMULA/STEP and, from the second on, TASK/FORMULA.2/STEP. Nothing is told before work_add,
+ * which adds all of them or none. */
 #pragma once
 
 #include "ops/batch.h"

@@ -1,7 +1,8 @@
 /* spawn.c: the tasks that a run has written down become its children.
  *
- * The file was written by an agent: it may be missing, endless, no file at all, or name things that do
- * not exist. Whatever is wrong is one sentence with the line, because the next iteration reads it. */
+ * The file was written by an agent: it may be missing, endless, no file at all, or name things that
+ * do not exist. Whatever is wrong is one sentence with the line, because the next iteration reads
+ * it. */
 #include "ops/spawn.h"
 
 #include <errno.h>
@@ -209,8 +210,8 @@ static int complete_all(struct spawning *s, struct error *err) {
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-/* Not queue.hard: who submits can be told to come again later, a run that has ended cannot, and its work
- * would have been in vain. */
+/* Not queue.hard: who submits can be told to come again later, a run that has ended cannot, and its
+ * work would have been in vain. */
 static int check_limits(const struct spawning *s, struct error *err) {
     const struct config *config = engine_config(s->engine);
     const struct core *core = engine_core(s->engine);

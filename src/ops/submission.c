@@ -1,6 +1,7 @@
 /* submission.c: is this object a task?
  *
- * The table of members says what each may be; here is what one says of another, and what lists show. */
+ * The table of members says what each may be; here is what one says of another, and what lists
+ * show. */
 #include "ops/submission.h"
 
 #include <errno.h>

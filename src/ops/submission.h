@@ -1,8 +1,8 @@
 /* submission.h: one task as a client wrote it. Private to ops/.
  *
  * Reading looks at the object alone: every member is known, has its type and is within its limits
- * (taskfile/task_member.h). What must be known to the daemon (names, ids) is checked by batch.h. Texts are borrowed
- * from the JSON. */
+ * (taskfile/task_member.h). What must be known to the daemon (names, ids) is checked by batch.h.
+ * Texts are borrowed from the JSON. */
 #pragma once
 
 #include <jansson.h>

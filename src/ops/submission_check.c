@@ -1,8 +1,8 @@
 /* submission_check.c: a submission against what the daemon knows.
  *
- * Every name must be there, because a task that waits for something that was misspelt waits for ever.
- * Two guards can be overridden (`force`): a task of one project under a parent or with an external id of
- * another, and a dependency that does not exist yet. */
+ * Every name must be there, because a task that waits for something that was misspelt waits for
+ * ever. Two guards can be overridden (`force`): a task of one project under a parent or with an
+ * external id of another, and a dependency that does not exist yet. */
 #include <errno.h>
 #include <string.h>
 
@@ -99,7 +99,8 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
 }
 
-/* "gt-17" looks like a task of the project with the prefix gt; of gt and gt-web the longer one counts. */
+/* "gt-17" looks like a task of the project with the prefix gt; of gt and gt-web the longer one
+ * counts. */
 static const struct engine_project *project_of_prefix(const struct engine *engine, const char *id) {
     const struct engine_project *found = NULL;
     size_t longest = 0;
@@ -128,8 +129,8 @@ static int check_prefix(const struct batch *batch, const struct batch_entry *ent
                      op_quote(id).text, other->name, submission_project(&entry->s));
 }
 
-/* tasks.share_folder: its folder is a workspace then, which one run has at a time. A child could wait for its own
- * parent. */
+/* tasks.share_folder: its folder is a workspace then, which one run has at a time. A child could
+ * wait for its own parent. */
 static void want_folder(const struct batch *batch, struct batch_entry *entry) {
     struct submission *s = &entry->s;
     if (s->workspace || s->parent || batch->run
@@ -160,9 +161,9 @@ static task_id number_in(const char *id) {
     return plain && number_parse_int(digits, &number, NULL) == 0 ? (task_id)number : 0;
 }
 
-/* What an entry of the batch says of another task: its name in the batch, its external id there, or what people call a
- * task. A run is told the same of a task that is not there and of one that it does not see: else it could find out what
- * there is. */
+/* What an entry of the batch says of another task: its name in the batch, its external id there, or
+ * what people call a task. A run is told the same of a task that is not there and of one that it
+ * does not see: else it could find out what there is. */
 static int resolve(const struct batch *batch, const struct batch_entry *entry, const char *name,
                    task_id *ret_task, struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);

@@ -1,7 +1,7 @@
 /* submission_slurm.c: does this task run here or in Slurm, and what is Slurm asked for?
  *
- * That is decided when the task comes, because a partition is a key with places, and which keys a task needs is part of
- * the task. So a changed setting counts for tasks that come after it. */
+ * That is decided when the task comes, because a partition is a key with places, and which keys a
+ * task needs is part of the task. So a changed setting counts for tasks that come after it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

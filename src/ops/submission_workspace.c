@@ -1,7 +1,7 @@
 /* submission_workspace.c: can a task work where it says, and be merged as it says?
  *
- * Looked at when it comes, because the answer would otherwise be a launch that fails in the night. The
- * configuration may change after that; then the launch does say it. */
+ * Looked at when it comes, because the answer would otherwise be a launch that fails in the night.
+ * The configuration may change after that; then the launch does say it. */
 #include <errno.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "ops/json_read.h"
+#include "ops/op_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/macros.h"
 #include "harness/test.h"
-#include "ops/json_read.h"
+#include "ops/op_internal.h"
 
 #define MUTATIONS 200000
 #define DEPTH     64u

@@ -1,12 +1,70 @@
-/* op_plan_whatif.c: when would everything be finished, if these settings were others?
- *
- * The settings are read as config.set would read them, and written nowhere. The queue is played forward
- * twice, beside the daemon's work (engine/outlook.h). */
+/* op_plan.c: the queue played forward: a snapshot for `sluice plan` and `sluice sim`, and
+ * what-if. */
 #include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
+#include "engine/live_snapshot.h"
 #include "engine/outlook.h"
-#include "ops/change.h"
 #include "ops/print.h"
+
+/* --- snapshot -------------------------------------------------------------------------------- */
+
+/* The engine writes a file; the front end opens it when it answers, and sends it as the client
+ * reads. The file is unlinked with the call, so nothing is left behind whatever the client does. */
+
+struct taken {
+    char *path;
+};
+
+static void taken_finish(void *state) {
+    struct taken *taken = state;
+    if (taken->path)
+        (void)unlink(taken->path);
+    free(taken->path);
+}
+
+static struct taken *taken_of(struct op_call *call) {
+    return op_state(call, sizeof(struct taken), taken_finish);
+}
+
+static void take_snapshot(void *ctx, const char *path, const struct error *err) {
+    if (path)
+        taken_of(ctx)->path = xstrdup(path);
+    op_wake(ctx, path ? 0 : err->code, err);
+}
+
+static int answer_snapshot(struct op_call *call) {
+    call->log.path = xstrdup(taken_of(call)->path);
+    return 0;
+}
+
+static int run_snapshot(struct op_call *call) {
+    int waits = op_wait(call, answer_snapshot);
+    int r =
+        engine_snapshot(call->engine, op_flag(call, "anonymous"), take_snapshot, call, &call->err);
+    return r < 0 ? r : waits;
+}
+
+const struct op op_plan_snapshot = {
+    OP("plan.snapshot", "GET", "/v1/snapshot", "get the live queue as a snapshot for plan and sim"),
+    .text = "Everything the next decision depends on, as of one moment, in the format of "
+            "docs/snapshot.md. Titles, prompts and commands are not in it. The answer may be large "
+            "(about 200 bytes for each task) and comes in chunks. One at a time: another one "
+            "meanwhile is refused with 409. Above 1 GB of scheduler state (about 3 million tasks) "
+            "it is refused with 413.",
+    .params = PARAMS(
+        PARAM(BOOLEAN, QUERY, "anonymous",
+              .text = "names and ids are replaced by neutral ones; the decisions stay the same")),
+    .right = OP_ADMIN,
+    .answer = OP_ANSWER_FILE,
+    .run = run_snapshot,
+};
+
+/* --- what-if --------------------------------------------------------------------------------- */
+
+/* The settings are read as config.set would read them, and are not written. */
 
 /* clang-format off */
 #define OUTLOOK_PROJECT(X) \
@@ -48,7 +106,7 @@ static void print_outlook(struct json_writer *w, const struct outlook *outlook) 
     json_write_object_end(w);
 }
 
-static void take(void *ctx, const struct outlook *now, const struct outlook *then) {
+static void take_outlooks(void *ctx, const struct outlook *now, const struct outlook *then) {
     struct op_call *call = ctx;
     if (!now) {
         op_wake(call, -ESHUTDOWN, NULL);
@@ -64,7 +122,7 @@ static void take(void *ctx, const struct outlook *now, const struct outlook *the
     op_wake(call, 0, NULL);
 }
 
-static int run(struct op_call *call) {
+static int run_whatif(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
     struct config_change *items = NULL;
     size_t count = 0;
@@ -73,7 +131,7 @@ static int run(struct op_call *call) {
         r = change_prepare(call, items, count, &change);
     int waits = op_wait(call, op_done);
     if (r == 0)
-        r = engine_whatif(call->engine, change.config, take, call, &call->err);
+        r = engine_whatif(call->engine, change.config, take_outlooks, call, &call->err);
     return r < 0 ? r : waits;
 }
 
@@ -92,5 +150,5 @@ const struct op op_plan_whatif = {
                        { "now", T_OBJECT, "with the settings in force", &outlook_shape },
                        { "then", T_OBJECT, "with those of `set`", &outlook_shape }),
     .right = OP_READ,
-    .run = run,
+    .run = run_whatif,
 };

@@ -1,0 +1,684 @@
+/* op_runs.c: runs: of one task, of all, their logs, what they report, and corrections of that. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/money.h"
+#include "base/nearest.h"
+#include "base/number.h"
+#include "engine/away.h"
+#include "engine/correct.h"
+#include "engine/live.h"
+#include "ops/print.h"
+
+/* --- the runs of a task ---------------------------------------------------------------------- */
+
+static void take_runs(struct op_call *call, const struct store_answer *answer) {
+    size_t limit = op_limit(call);
+    bool more = answer->count > limit;
+    size_t count = more ? limit : answer->count;
+    struct json_writer w = op_begin(call);
+    print_list(&w, "items");
+    for (size_t i = 0; i < count; i++)
+        print_run(&w, call->engine, &answer->runs[i]);
+    json_write_array_end(&w);
+    op_print_next(&w, 'r', more ? answer->runs[count - 1].attempt : 0);
+    json_write_object_end(&w);
+}
+
+static int run_task_runs(struct op_call *call) {
+    uint64_t before = 0;
+    bool given;
+    task_id task = op_task(call);
+    if (!task)
+        return call->err.code;
+    int r = op_cursor(call, 'r', &before, &given);
+    if (r < 0)
+        return r;
+    size_t limit = op_limit(call);
+    struct store_question question = { .kind = ASK_RUNS,
+                                       .task = task,
+                                       .before = before,
+                                       .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
+    return op_ask(call, &question, take_runs, op_done);
+}
+
+const struct op op_task_runs = {
+    OP("task.runs", "GET", "/v1/tasks/{id}/runs", "list the runs of a task, newest first"),
+    .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
+    .answers = ANSWERS(SHAPE_PAGE(&shape_run)),
+    .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
+    .run = run_task_runs,
+};
+
+/* --- runs of all tasks ----------------------------------------------------------------------- */
+
+/* Live runs come first, from the engine; ended ones come from the store by their end, latest first,
+ * as far back as `since`. The store does not know the projects of runs, the core does. So rows are
+ * filtered here, one call looks at LOOKED_MAX ended runs, and a page may have fewer items than
+ * asked for, or none, and still a `next`. */
+
+#define LOOKED_MAX 5000u
+
+enum which { RUNS_ALL, RUNS_LIVE, RUNS_ENDED };
+
+struct listing {
+    time_ms since, until;
+    sym project;
+    const char *agent;
+    enum which which;
+    int outcome;          /* enum outcome, or -1: any */
+    task_id live_below;   /* of those that live, only smaller numbers; 0: none of them */
+    struct run_row *runs; /* their texts are in the arena */
+    task_id *tasks;
+    const char **titles;
+    size_t count, limit;
+    struct store_place place; /* of the last one that was looked at */
+    size_t asked;
+    unsigned looked;
+    bool over;       /* there are no more that have ended */
+    bool more_lives; /* the page ended among those that live */
+};
+
+static struct listing *listing_of(struct op_call *call) {
+    return op_state(call, sizeof(struct listing), NULL);
+}
+
+/* --- what is asked for ----------------------------------------------------------------------- */
+
+static int take_state(struct op_call *call, struct listing *l) {
+    const char *word = op_text(call, "state");
+    l->outcome = -1;
+    if (!word)
+        return 0;
+    l->which = strcmp(word, "live") == 0 ? RUNS_LIVE : RUNS_ENDED;
+    if (l->which == RUNS_LIVE || strcmp(word, "ended") == 0)
+        return 0;
+    struct nearest nearest = nearest_to(word);
+    nearest_offer(&nearest, "live");
+    nearest_offer(&nearest, "ended");
+    for (int o = 0; o < OUTCOME_MAX; o++) {
+        nearest_offer(&nearest, outcome_name((enum outcome)o));
+        if (strcmp(word, outcome_name((enum outcome)o)) == 0)
+            l->outcome = o;
+    }
+    if (l->outcome >= 0)
+        return 0;
+    return op_fail(call, -EINVAL, "no run is '%s'; did you mean '%s'?", op_quote(word).text,
+                   nearest.best ? nearest.best : "ended");
+}
+
+static bool read_part(const char **text, char end, uint64_t *ret) {
+    char digits[24];
+    size_t size = strcspn(*text, end ? (char[]){ end, '\0' } : "");
+    int64_t number;
+    if (size == 0 || size >= sizeof(digits) || (*text)[size] != end)
+        return false;
+    memcpy(digits, *text, size);
+    digits[size] = '\0';
+    if (digits[0] < '0' || digits[0] > '9' || number_parse_int(digits, &number, NULL) < 0)
+        return false;
+    *ret = (uint64_t)number;
+    *text += size + (end != '\0');
+    return true;
+}
+
+/* "l17": behind the live run of task 17; "e1760000060000.17.2": behind one that has ended. */
+static int take_place(struct op_call *call, struct listing *l) {
+    const char *given = op_text(call, "after"), *text = given;
+    uint64_t at, task, attempt;
+    l->live_below = UINT64_MAX;
+    l->place = (struct store_place){ .ended_at = time_min(l->until, TIME_NEVER) };
+    if (!text)
+        return 0;
+    if (*text == 'l' && (text++, read_part(&text, '\0', &l->live_below)))
+        return 0;
+    text = given + 1;
+    l->live_below = 0;
+    if (*given == 'e' && read_part(&text, '.', &at) && read_part(&text, '.', &task)
+        && read_part(&text, '\0', &attempt) && attempt <= UINT32_MAX) {
+        l->place = (struct store_place){ (time_ms)at, task, (uint32_t)attempt };
+        return 0;
+    }
+    return op_fail(call, -EINVAL, "'%s' is no place in this list: take `next` of its answer",
+                   op_quote(given).text);
+}
+
+/* A project that is gone, or that no task ever had, has no runs; one that nobody knows is an
+ * error. */
+static int take_names(struct op_call *call, struct listing *l) {
+    const char *project = op_text(call, "project");
+    l->agent = op_text(call, "agent");
+    if (!project)
+        return 0;
+    const struct engine_project *p = op_project(call, project);
+    l->project = p ? p->symbol : 0;
+    return p ? 0 : call->err.code;
+}
+
+/* --- choosing -------------------------------------------------------------------------------- */
+
+static bool fits(const struct op_call *call, const struct listing *l,
+                 const struct run_row *run_list) {
+    struct task_view t;
+    if (l->agent && (!run_list->agent || strcmp(run_list->agent, l->agent) != 0))
+        return false;
+    if (l->outcome >= 0 && (int)run_list->outcome != l->outcome)
+        return false;
+    return !l->project
+           || (core_task(engine_core(call->engine), run_list->task, &t) && t.project == l->project);
+}
+
+static void keep_run(struct op_call *call, struct listing *l, const struct run_row *run_list) {
+    struct run_row *copy = &l->runs[l->count];
+    struct arena *arena = op_arena(call);
+    *copy = *run_list;
+    copy->agent = run_list->agent ? arena_strdup(arena, run_list->agent) : NULL;
+    copy->how = run_list->how ? arena_strdup(arena, run_list->how) : NULL;
+    copy->model = run_list->model ? arena_strdup(arena, run_list->model) : NULL;
+    copy->message = run_list->message ? arena_strdup(arena, run_list->message) : NULL;
+    l->tasks[l->count++] = run_list->task;
+}
+
+static bool live_row(const struct op_call *call, task_id task, struct run_row *ret) {
+    struct engine_run run_list;
+    struct engine_live more;
+    if (!engine_live_run(call->engine, task, &run_list) || !engine_live(call->engine, task, &more))
+        return false;
+    *ret = (struct run_row){ .task = task,
+                             .attempt = run_list.attempt,
+                             .iteration = more.iteration,
+                             .agent = more.agent,
+                             .ordered_at = run_list.ordered_at,
+                             .started_at = run_list.started_at,
+                             .tokens_in = run_list.tokens_in,
+                             .tokens_out = run_list.tokens_out,
+                             .tokens_cached = more.tokens_cached,
+                             .cost_micro_usd = more.cost_micro_usd };
+    return true;
+}
+
+/* Highest numbers first. */
+static void take_live(struct op_call *call, struct listing *l) {
+    size_t count = engine_live_tasks(call->engine, NULL, 0);
+    task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
+    (void)engine_live_tasks(call->engine, live, count);
+    for (size_t i = count; i-- > 0;) {
+        struct run_row run_list;
+        if (live[i] >= l->live_below || !live_row(call, live[i], &run_list)
+            || !fits(call, l, &run_list))
+            continue;
+        if (l->count == l->limit) {
+            l->more_lives = true;
+            return;
+        }
+        keep_run(call, l, &run_list);
+    }
+}
+
+static void take_ended(struct op_call *call, const struct store_answer *answer) {
+    struct listing *l = listing_of(call);
+    size_t i = 0;
+    for (; i < answer->count && l->count < l->limit; i++) {
+        const struct run_row *run_list = &answer->runs[i];
+        l->place = (struct store_place){ run_list->ended_at, run_list->task, run_list->attempt };
+        if (fits(call, l, run_list))
+            keep_run(call, l, run_list);
+    }
+    l->looked += (unsigned)answer->count;
+    l->over = i == answer->count && answer->count < l->asked;
+}
+
+/* clang-format off */
+#define LISTED_RUN(X) \
+    X(print_text, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->titles[i]) \
+    X(print_text, "project", T_TEXT | T_NULL, "its project", "web", op_name_of(call->engine, t.project)) \
+    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(call->engine, t.kind)) \
+    X(print_text, "state", T_WORD | T_NULL, "the state of its task; null: it was deleted", &words_state, there ? task_state_name(t.state) : NULL)
+static const struct shape listed_run_shape = { "ListedRun", "a run with what its task is called", &shape_any_run, SHAPE_ALL(LISTED_RUN) };
+/* clang-format on */
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+static void print_listed_run(struct op_call *call, struct json_writer *w, size_t i) {
+    const struct listing *l = listing_of(call);
+    const struct run_row *run_list = &l->runs[i];
+    struct task_view t = { 0 };
+    bool there = core_task(engine_core(call->engine), run_list->task, &t);
+    json_write_object_begin(w);
+    print_run_members(w, call->engine, run_list,
+                      t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase));
+    LISTED_RUN(SHAPE_PRINT)
+    json_write_object_end(w);
+}
+
+static void print_next(struct json_writer *w, const struct listing *l) {
+    char text[80];
+    if (l->more_lives)
+        (void)snprintf(text, sizeof(text), "l%" PRIu64, l->tasks[l->count - 1]);
+    else
+        (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32, l->place.ended_at,
+                       l->place.task, l->place.attempt);
+    print_text(w, "next", l->over && !l->more_lives ? NULL : text);
+}
+
+static int print_listing(struct op_call *call) {
+    const struct listing *l = listing_of(call);
+    struct json_writer w = op_begin(call);
+    print_list(&w, "items");
+    for (size_t i = 0; i < l->count; i++)
+        print_listed_run(call, &w, i);
+    json_write_array_end(&w);
+    print_next(&w, l);
+    return op_end(&w);
+}
+
+/* A task may be there several times, and be gone meanwhile. */
+static void take_titles(struct op_call *call, const struct store_answer *answer) {
+    struct listing *l = listing_of(call);
+    for (size_t i = 0, k = 0; i < l->count && k < answer->count; i++) {
+        if (answer->specs[k].id != l->tasks[i])
+            continue;
+        const char *title = answer->specs[k++].title;
+        l->titles[i] = title ? arena_strdup(op_arena(call), title) : NULL;
+    }
+}
+
+static int ask_titles(struct op_call *call) {
+    const struct listing *l = listing_of(call);
+    if (l->count == 0)
+        return print_listing(call);
+    struct store_question question = {
+        .kind = ASK_TITLES, .tasks = l->tasks, .task_count = l->count, .limit = l->count
+    };
+    return op_ask(call, &question, take_titles, print_listing);
+}
+
+static int ask_ended(struct op_call *call) {
+    struct listing *l = listing_of(call);
+    bool filtered = l->project || l->agent || l->outcome >= 0;
+    if (l->over || l->more_lives || l->count == l->limit || l->looked >= LOOKED_MAX)
+        return ask_titles(call);
+    l->asked = l->limit - l->count + 1;
+    if (filtered || l->asked > STORE_ANSWER_MAX)
+        l->asked = STORE_ANSWER_MAX;
+    struct store_question question = {
+        .kind = ASK_ENDED, .since = l->since, .place = l->place, .limit = l->asked
+    };
+    return op_ask(call, &question, take_ended, ask_ended);
+}
+
+static int run_list(struct op_call *call) {
+    struct listing *l = listing_of(call);
+    l->since = op_number(call, "since", 0);
+    l->until = op_number(call, "until", TIME_NEVER);
+    l->limit = op_limit(call);
+    int r = take_state(call, l);
+    if (r == 0)
+        r = take_names(call, l);
+    if (r == 0)
+        r = take_place(call, l);
+    if (r < 0)
+        return r;
+    l->runs = arena_alloc(op_arena(call), l->limit * sizeof(*l->runs));
+    l->tasks = arena_alloc(op_arena(call), l->limit * sizeof(*l->tasks));
+    l->titles = arena_alloc(op_arena(call), l->limit * sizeof(*l->titles));
+    if (l->which != RUNS_ENDED && l->until > engine_now(call->engine))
+        take_live(call, l);
+    l->over = l->which == RUNS_LIVE;
+    return ask_ended(call);
+}
+
+const struct op op_run_list = {
+    OP("run.list", "GET", "/v1/runs",
+       "list runs of all tasks, those that live first, then by their end, latest first"),
+    .text = "For a picture of the time. A run that was still going on at `until` is not among "
+            "those that ended before: ask for a later time to see it. One call looks at up to "
+            "5,000 ended runs: a page may have fewer items than asked for, or none, and still a "
+            "`next`. Runs go with their tasks (`retention`); what they used stays (`usage.list`).",
+    .params = PARAMS(
+        PARAM(NUMBER, QUERY, "since", .spelled = MEMBER_MOMENT,
+              .text = "those that live, or ended at this time (ms) or later"),
+        PARAM(NUMBER, QUERY, "until", .spelled = MEMBER_MOMENT,
+              .text =
+                  "those that ended before this time (ms); when not given also those that live"),
+        OP_PARAM_FILTER("project", "only of this project"),
+        OP_PARAM_FILTER("agent", "only by this agent"),
+        OP_PARAM_FILTER("state", "`live`, `ended`, or an outcome: `ok`, `failed`, `limited` …"),
+        OP_PARAM_LIMIT,
+        PARAM(TEXT, QUERY, "after", .text = "`next` of the answer before: goes on behind it",
+              .min = 1, .max = 80)),
+    .answers = ANSWERS(SHAPE_PAGE(&listed_run_shape)),
+    .right = OP_READ,
+    .run = run_list,
+};
+
+/* --- logs ------------------------------------------------------------------------------------ */
+
+/* Finds the file and the offset. The front end sends the bytes, and follows the file while the run
+ * is live if that is wanted. */
+
+static int run_log(struct op_call *call) {
+    task_id task = op_task(call);
+    struct task_view t;
+    if (!task || !core_task(engine_core(call->engine), task, &t))
+        return call->err.code;
+    int64_t attempt = op_number(call, "attempt", t.attempt);
+    if (attempt < 1 || attempt > t.attempt)
+        return op_fail(call, -ENOENT,
+                       attempt < 1 ? "task '%s' has not run yet"
+                                   : "task '%s' has had no such attempt",
+                       op_quote(op_text(call, "id")).text);
+    if (op_json(call, "offset") && op_json(call, "tail"))
+        return op_fail(call, -EINVAL, "'offset' and 'tail' exclude each other");
+    const char *stream = op_text(call, "stream");
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    engine_run_folder(call->engine, task, (uint32_t)attempt, &path);
+    strbuf_printf(&path, "/%s.log", stream ? stream : "out");
+    struct stat st;
+    bool there = stat(strbuf_text(&path), &st) == 0;
+    struct engine_run live;
+    bool lives = engine_live_run(call->engine, task, &live) && live.attempt == (uint32_t)attempt;
+    struct engine_host_state host;
+    if (!there && lives && engine_away_run(call->engine, task, &host))
+        return op_fail(call, -EBUSY,
+                       "the log of attempt %" PRId64
+                       " of task '%s' is on host '%s', which is unreachable; with 'data.folder' on "
+                       "a file system of both it would be here",
+                       attempt, op_quote(op_text(call, "id")).text, host.name);
+    int64_t keep = config_number(engine_config(call->engine), "retention.iterations", NULL);
+    if (!there && !lives && attempt > 1 && keep > 0 && t.attempt - attempt >= keep)
+        return op_fail(call, -ENOENT,
+                       "the log of attempt %" PRId64
+                       " of task '%s' was removed by retention.iterations, which keeps the first "
+                       "and the newest %" PRId64,
+                       attempt, op_quote(op_text(call, "id")).text, keep);
+    if (!there && !lives)
+        return op_fail(call, -ENOENT,
+                       "there is no log of attempt %" PRId64 " of task '%s' (any more)", attempt,
+                       op_quote(op_text(call, "id")).text);
+    int64_t size = there ? st.st_size : 0, tail = op_number(call, "tail", size);
+    call->log.path = strbuf_take(&path);
+    call->log.offset = (uint64_t)op_number(call, "offset", tail < size ? size - tail : 0);
+    call->log.follow = op_flag(call, "follow");
+    call->log.task = task;
+    call->log.attempt = (uint32_t)attempt;
+    if (!stream || strcmp(stream, "out") == 0)
+        call->log.adapter = engine_run_adapter(call->engine, task, (uint32_t)attempt);
+    const char *format = op_text(call, "format");
+    call->log.as_text = format && strcmp(format, "text") == 0;
+    return 0;
+}
+
+static const char *const streams[] = { "out", "err", "check", "prepare", NULL };
+
+static const char *const formats[] = { "raw", "text", NULL };
+
+const struct op op_task_log = {
+    OP("task.log", "GET", "/v1/tasks/{id}/log", "read what a run printed"),
+    .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
+            "replaced by the same number of bytes. `X-Sluice-Attempt` and `X-Sluice-Offset` say "
+            "what they are; adding their number to the offset is where to go on. The middle of a "
+            "long log may be gone; a line says how many bytes were cut there. `X-Sluice-Adapter` "
+            "names the agent whose events the output is, if it is one. With `format=text` these "
+            "events come as a transcript, `text/plain`: what the agent says, each tool call with "
+            "its main argument and the first lines of its result, without control characters. "
+            "Other output is the same in both formats. `offset` and `tail` count bytes of the log; "
+            "a transcript begins with the next complete line.",
+    .params = PARAMS(
+        OP_PARAM_ID,
+        PARAM(NUMBER, QUERY, "attempt", .text = "which run; the last when not given", .min = 1,
+              .max = UINT32_MAX),
+        PARAM(TEXT, QUERY, "stream",
+              .text = "its output (the default), its errors, the output of its checks, or the "
+                      "output of `projects.P.prepare`",
+              .choices = streams),
+        PARAM(NUMBER, QUERY, "offset", .text = "bytes to leave out at the beginning"),
+        PARAM(NUMBER, QUERY, "tail", .text = "only so many bytes of the end"),
+        PARAM(BOOLEAN, QUERY, "follow", .text = "go on until the run has ended"),
+        PARAM(TEXT, QUERY, "format",
+              .text =
+                  "`raw` (the default): the bytes. `text`: what an agent says and does, for people",
+              .choices = formats)),
+    .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
+    .answer = OP_ANSWER_LOG,
+    .run = run_log,
+};
+
+/* --- reports --------------------------------------------------------------------------------- */
+
+/* Numbers are totals of the run so far. A report of an attempt that has ended is refused, so a
+ * process that was left behind cannot charge the next attempt. */
+
+#define TOKENS_MAX INT64_C(1000000000000000)
+
+struct reporter {
+    task_id task;
+    int64_t attempt; /* -1: not said */
+};
+
+/* "web-17.2": the task and the attempt behind the last point. */
+static int take_caller(struct op_call *call, struct reporter *ret) {
+    const char *point = strrchr(call->caller, '.');
+    if (!point || number_parse_int(point + 1, &ret->attempt, NULL) < 0)
+        return op_fail(call, -EINVAL, "'%s' is no run (example: web-17.2)",
+                       op_quote(call->caller).text);
+    const char *id = arena_strndup(op_arena(call), call->caller, (size_t)(point - call->caller));
+    ret->task = engine_task_of_id(call->engine, id, &call->err);
+    return call->err.code;
+}
+
+static int take_reporter(struct op_call *call, struct reporter *ret) {
+    const char *id = op_text(call, "task");
+    if (!id && call->caller)
+        return take_caller(call, ret);
+    if (!id)
+        return op_fail(call, -EINVAL, "parameter 'task' is missing: the task that reports");
+    ret->attempt = op_number(call, "attempt", -1);
+    ret->task = engine_task_of_id(call->engine, id, &call->err); /* as a run knows it */
+    if (!ret->task) {
+        call->err.code = 0;
+        ret->task = op_named_task(call, id);
+    }
+    return ret->task ? 0 : call->err.code;
+}
+
+static int check_attempt(struct op_call *call, const struct reporter *r, uint32_t *ret_attempt) {
+    struct engine_run live;
+    char id[ENGINE_ID_MAX];
+    if (!engine_live_run(call->engine, r->task, &live))
+        return op_fail(call, -EBUSY, "task '%s' does not run: nothing can be reported of it",
+                       engine_task_id(call->engine, r->task, id));
+    if (r->attempt >= 0 && r->attempt != live.attempt)
+        return op_fail(call, -EBUSY, "attempt %" PRId64 " of task '%s' is not the one that runs",
+                       r->attempt, engine_task_id(call->engine, r->task, id));
+    *ret_attempt = live.attempt;
+    return 0;
+}
+
+/* In millionths of a dollar; -1: not given. */
+static int64_t cost_of(const struct op_call *call) {
+    const json_t *cost = op_json(call, "cost_usd");
+    return cost ? (int64_t)(json_number_value(cost) * (double)MONEY_DOLLAR + 0.5) : -1;
+}
+
+/* Numbers that no run can have used are not booked, and `refused` says why; the owner gets an
+ * alert. */
+static int report(struct op_call *call, const struct reporter *who, struct strbuf *refused) {
+    struct error why = { 0 };
+    struct engine_usage usage = {
+        .tokens_in = op_number(call, "tokens_in", -1),
+        .tokens_out = op_number(call, "tokens_out", -1),
+        .tokens_total = op_number(call, "tokens", 0),
+        .cost_micro_usd = cost_of(call),
+    };
+    if (op_json(call, "tokens") && usage.tokens_total == 0)
+        usage.tokens_out = 0; /* it used none, which is not the same as unknown */
+    bool used = usage.tokens_total > 0 || usage.tokens_in >= 0 || usage.tokens_out >= 0
+                || usage.cost_micro_usd >= 0;
+    bool limited = op_json(call, "rate_limited_s") != NULL;
+    uint32_t attempt = 0;
+    int r = used || limited ? check_attempt(call, who, &attempt) : 0;
+    if (r == 0 && used)
+        r = engine_report_usage(call->engine, who->task, &usage, &why);
+    if (r < 0 && why.code)
+        return op_fail(call, r, "%s", why.text);
+    if (r > 0)
+        strbuf_puts(refused, why.text);
+    if (r >= 0 && limited) {
+        struct fact fact = { .kind = FACT_RUN_LIMITED, .task = who->task, .attempt = attempt };
+        fact.limited.retry_after = SECONDS(op_number(call, "rate_limited_s", 0));
+        r = engine_tell(call->engine, &fact, &call->err);
+    }
+    if (r >= 0 && op_flag(call, "done"))
+        r = engine_mark_done(call->engine, who->task, &call->err);
+    return r < 0 ? r : 0;
+}
+
+static int run_report(struct op_call *call) {
+    struct reporter who = { .attempt = -1 };
+    _cleanup_(strbuf_finish) struct strbuf refused = STRBUF_INIT;
+    int r = take_reporter(call, &who);
+    if (r == 0 && op_json(call, "tokens") && op_json(call, "tokens_out"))
+        r = op_fail(call, -EINVAL,
+                    "'tokens' is the total: give it, or 'tokens_in' and 'tokens_out'");
+    if (r == 0)
+        r = report(call, &who, &refused);
+    if (r < 0)
+        return r;
+    struct json_writer w = op_begin(call);
+    print_bool(&w, "ok", true);
+    if (refused.length > 0)
+        print_text(&w, "refused", strbuf_text(&refused));
+    return op_end(&w);
+}
+
+#define TOKENS(name_, text_) PARAM(NUMBER, BODY, name_, .text = (text_), .max = TOKENS_MAX)
+
+const struct op op_run_report = {
+    OP("run.report", "POST", "/v1/report", "tell from inside a run what it used and how it goes"),
+    .text = "Numbers above the limits of `report.*` are not booked, and the owner gets an alert.",
+    .params = PARAMS(
+        PARAM(TEXT, BODY, "task",
+              .text = "who reports; the run of the header `X-Sluice-Run` when not given", .min = 1,
+              .max = 160),
+        PARAM(NUMBER, BODY, "attempt",
+              .text = "which attempt; a report of one that is over is refused", .min = 1,
+              .max = UINT32_MAX),
+        TOKENS("tokens_in", "tokens read so far"), TOKENS("tokens_out", "tokens written so far"),
+        TOKENS("tokens", "tokens used so far, read and written together"),
+        PARAM(DECIMAL, BODY, "cost_usd", .spelled = MEMBER_MONEY, .text = "what it cost so far",
+              .max = 1000000000),
+        PARAM(BOOLEAN, BODY, "done", .text = "makes the DONE marker of the task"),
+        PARAM(NUMBER, BODY, "rate_limited_s", .spelled = MEMBER_SPAN,
+              .text = "its provider said wait; so many seconds, 0: not said how long",
+              .max = 315360000)),
+    .answers = ANSWERS({ "ok", T_BOOL, "it was taken" },
+                       { "refused", T_TEXT | T_MAYBE, "why numbers were not booked" }),
+    .right = OP_RUN,
+    .reach = OP_REACH_SELF,
+    .writes = true,
+    .run = run_report,
+};
+
+/* --- corrections ----------------------------------------------------------------------------- */
+
+struct correcting {
+    task_id task;
+    int64_t attempt; /* 0: the last that has ended */
+    struct engine_correction what;
+    struct run_row *row; /* owned; NULL: there is none */
+};
+
+static void correcting_finish(void *state) {
+    free(((struct correcting *)state)->row);
+}
+
+static struct correcting *correcting_of(struct op_call *call) {
+    return op_state(call, sizeof(struct correcting), correcting_finish);
+}
+
+/* The newest first: of the last attempt the row may be of a live run. */
+static void take_row(struct op_call *call, const struct store_answer *answer) {
+    struct correcting *s = correcting_of(call);
+    for (size_t i = 0; i < answer->count && !s->row; i++)
+        if (s->attempt ? answer->runs[i].attempt == s->attempt : answer->runs[i].ended)
+            s->row = run_row_clone(&answer->runs[i]);
+}
+
+static int correct(struct op_call *call) {
+    struct correcting *s = correcting_of(call);
+    char id[ENGINE_ID_MAX];
+    engine_task_id(call->engine, s->task, id);
+    if (!s->row && s->attempt)
+        return op_fail(call, -ENOENT, "task '%s' has no attempt %" PRId64, id, s->attempt);
+    if (!s->row)
+        return op_fail(call, -ENOENT, "task '%s' has no run that has ended", id);
+    int r = engine_correct_run(call->engine, s->row, &s->what, &call->err);
+    if (r < 0)
+        return r;
+    struct json_writer w = op_begin(call);
+    print_id(&w, "id", call->engine, s->task);
+    print_int(&w, "attempt", s->row->attempt);
+    print_task_budget(&w, call->engine, s->task);
+    return op_end(&w);
+}
+
+static int take_amounts(struct op_call *call, struct engine_correction *ret) {
+    int64_t all = op_number(call, "tokens", -1);
+    *ret = (struct engine_correction){
+        .tokens_in = op_number(call, "tokens_in", all < 0 ? -1 : 0),
+        .tokens_out = op_number(call, "tokens_out", all),
+        .cost_micro_usd = cost_of(call),
+        .by = call->user,
+    };
+    if (all >= 0 && (op_json(call, "tokens_in") || op_json(call, "tokens_out")))
+        return op_fail(call, -EINVAL,
+                       "'tokens' cannot be used together with 'tokens_in' and 'tokens_out'");
+    if (ret->tokens_in < 0 && ret->tokens_out < 0 && ret->cost_micro_usd < 0)
+        return op_fail(call, -EINVAL,
+                       "give at least one of 'tokens', 'tokens_in', 'tokens_out', 'cost_usd'");
+    return 0;
+}
+
+static int run_correct(struct op_call *call) {
+    struct correcting *s = correcting_of(call);
+    s->task = op_task(call);
+    if (!s->task)
+        return call->err.code;
+    int r = take_amounts(call, &s->what);
+    if (r < 0)
+        return r;
+    s->attempt = op_number(call, "attempt", 0);
+    struct store_question question = { .kind = ASK_RUNS,
+                                       .task = s->task,
+                                       .before = s->attempt ? (uint64_t)s->attempt + 1 : 0,
+                                       .limit = 2 };
+    return op_ask(call, &question, take_row, correct);
+}
+
+const struct op op_run_correct = {
+    OP("run.correct", "POST", "/v1/tasks/{id}/usage", "correct the usage that a run has booked"),
+    .text = "Replaces the usage that an ended run reported: in its row, in the usage of its task, "
+            "in the project and global windows, and in the daily totals. Values that are not given "
+            "do not change. A task that was held because its budget was used up continues if some "
+            "of the budget is left.",
+    .params = PARAMS(OP_PARAM_ID,
+                     PARAM(NUMBER, BODY, "attempt",
+                           .text = "the number of the run; the last ended run if not given",
+                           .min = 1, .max = UINT32_MAX),
+                     TOKENS("tokens", "tokens used, input and output together"),
+                     TOKENS("tokens_in", "input tokens"), TOKENS("tokens_out", "output tokens"),
+                     PARAM(DECIMAL, BODY, "cost_usd", .spelled = MEMBER_MONEY,
+                           .text = "cost in dollars", .max = 1000000000)),
+    .answers = ANSWERS({ "id", T_ID, "the task" }, { "attempt", T_INT, "the run" },
+                       { "budget", T_OBJECT, "what the task has used now", &shape_task_budget }),
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_correct,
+};
