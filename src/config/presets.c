@@ -11,11 +11,7 @@
 
 /* clang-format off */
 static const struct preset_row sluice_rows[] = {
-    { "kinds.plan.base", "40" },
-    { "kinds.spec.base", "60" },
-    { "kinds.phase.base", "80" },
-    { "kinds.ralph.base", "100" },
-    { NULL, NULL },
+    { NULL, NULL }, /* the defaults of the settings */
 };
 
 static const struct preset_row loopr_rows[] = {

@@ -40,7 +40,9 @@ enum {
     SETTING_OR_NEVER = 1u << 0,
     SETTING_OR_AUTO = 1u << 1,  /* the word `auto`, kept as SETTING_AUTO */
     SETTING_INVERTED = 1u << 2, /* the field holds the opposite */
-    SETTING_LOCAL = 1u << 3, /* gives rights: not changed by TCP; nor is any text, name or word */
+    SETTING_LOCAL =
+        1u << 3, /* grants rights: not changed over TCP; nor is any text, name or word */
+    SETTING_DOLLARS = 1u << 4, /* DECIMAL: a dollar sign may precede it */
 };
 
 #define SETTING_AUTO (-1)

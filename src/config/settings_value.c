@@ -134,6 +134,8 @@ static bool parse_number(const struct setting *setting, const char *text, int64_
         *ret_value = SETTING_AUTO;
         return true;
     }
+    if (setting->flags & SETTING_DOLLARS && *text == '$' && text[1] != '-' && text[1] != '+')
+        text++;
     if (setting->type == SETTING_MONEY) {
         if (money_parse(text, &value, NULL) < 0)
             return false;

@@ -52,7 +52,9 @@ says "sluice: key 'limits.runs': expected a whole number from 0 to 1000000000 or
     '--set with a wrong value'
 
 run sluice config explain kinds.plan.base
-has '  now:      40 (preset sluice)' 'explain: the value now'
+has '  now:      100 (score.base)' 'explain: the value now'
+run sluice config explain kinds.plan.base --set preset=loopr
+has '  now:      40 (preset loopr)' 'explain: the value of a preset'
 run sluice config explain limit.runs
 exits 2 'explain an unknown key: exit code'
 says "sluice: unknown key 'limit.runs'; did you mean 'limits.runs'?" 'explain an unknown key'

@@ -141,19 +141,19 @@ TEST(f074_default_backoff_5_to_120_recovery_30) {
     assert_false(l->any_success);
 }
 
-static void assert_bases(const struct config *config) {
-    assert_int_equal(kind_of(config, "plan").base, 40);
-    assert_int_equal(kind_of(config, "spec").base, 60);
-    assert_int_equal(kind_of(config, "phase").base, 80);
-    assert_int_equal(kind_of(config, "ralph").base, 100);
-    assert_int_equal(kind_of(config, "anything").base, 100);
-}
-
 TEST(f028_base_priority_by_kind) {
     PRESET(loopr, "loopr");
+    assert_int_equal(kind_of(loopr, "plan").base, 40);
+    assert_int_equal(kind_of(loopr, "spec").base, 60);
+    assert_int_equal(kind_of(loopr, "phase").base, 80);
+    assert_int_equal(kind_of(loopr, "ralph").base, 100);
+    assert_int_equal(kind_of(loopr, "anything").base, 100);
+}
+
+TEST(the_default_preset_knows_no_kind_of_another_system) {
     PRESET(sluice, "sluice");
-    assert_bases(loopr);
-    assert_bases(sluice);
+    assert_int_equal(config_kind_count(sluice), 0);
+    assert_int_equal(kind_of(sluice, "plan").base, 100);
 }
 
 TEST(f029_f030_f031_score_numbers) {

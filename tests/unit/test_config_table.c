@@ -80,6 +80,45 @@ TEST(every_key_stands_once_and_sections_stand_together) {
         assert_ptr_equal(settings_row(settings[i].key), &settings[i]);
 }
 
+/* What task files and options take, settings take, too: times with a unit, sizes with a unit, money with its sign. */
+TEST(every_row_with_a_unit_takes_every_spelling) {
+    static const struct {
+        enum setting_type type;
+        const char *text;
+        int64_t value; /* as kept; SIZE: MB of a key in MB */
+    } spellings[] = {
+        { SETTING_SPAN, "5400s", MINUTES(90) }, { SETTING_SPAN, "90m", MINUTES(90) },
+        { SETTING_SPAN, "1.5h", MINUTES(90) },  { SETTING_SPAN, "2d", DAYS(2) },
+        { SETTING_SIZE, "2048MB", 2048 },       { SETTING_SIZE, "2GB", 2048 },
+        { SETTING_SIZE, "2G", 2048 },           { SETTING_MONEY, "$2.50", 2500000 },
+        { SETTING_MONEY, "2.50", 2500000 },
+    };
+    for (size_t i = 0; i < settings_count; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(spellings); k++) {
+            const struct setting *s = &settings[i];
+            int64_t value = 0, wanted = spellings[k].value;
+            if (s->type == SETTING_SIZE && s->unit) /* a GB of a key in GB is 1000 */
+                wanted = wanted * s->unit / 1024;
+            if (s->type != spellings[k].type || wanted < s->min || wanted > s->max)
+                continue;
+            if (!setting_parse(s, spellings[k].text, &value) || value != wanted)
+                fail_msg("%s: '%s' is not accepted", s->key, spellings[k].text);
+        }
+}
+
+TEST(prices_take_a_dollar_sign) {
+    static const char *const keys[] = { "prices.M.in", "prices.M.out", "prices.M.cached" };
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        int64_t value = 0;
+        assert_true(setting_parse(settings_row(keys[i]), "$2.50", &value));
+        assert_int_equal(value, 2500);
+        assert_false(setting_parse(settings_row(keys[i]), "$-2.50", &value));
+        assert_false(setting_parse(settings_row(keys[i]), "$$2", &value));
+    }
+    int64_t value = 0;
+    assert_false(setting_parse(settings_row("projects.P.weight"), "$2", &value));
+}
+
 static bool same_group(const struct setting *a, const struct setting *b) {
     size_t length = strcspn(a->key, ".");
     return a->section == b->section && strcspn(b->key, ".") == length
@@ -207,7 +246,8 @@ TEST(spans_sizes_and_money_may_have_units) {
             continue;
         assert_int_equal(set(s, "1d") == 0, s->type == SETTING_SPAN);
         assert_int_equal(set(s, "1.5GB") == 0, s->type == SETTING_SIZE);
-        assert_int_equal(set(s, "$2.50") == 0, s->type == SETTING_MONEY);
+        assert_int_equal(set(s, "$2.50") == 0,
+                         s->type == SETTING_MONEY || (s->flags & SETTING_DOLLARS) != 0);
     }
     int64_t plain = 0, spelled = 1;
     assert_true(setting_parse(settings_row("host.disk_free_gb"), "5", &plain)

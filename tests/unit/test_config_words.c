@@ -307,6 +307,7 @@ FIXTURE_TEST(what_is_written_is_told_from_defaults) {
 }
 
 FIXTURE_TEST(names_are_known_once_they_were_named) {
+    set("preset", "loopr");
     assert_false(config_has_agent(config, "a"));
     assert_true(config_has_kind(config, "plan")); /* of the preset */
     set("agents.a.slots", "1");
