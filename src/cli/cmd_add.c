@@ -47,8 +47,6 @@ const char *submit_task_option(const struct cmd_call *call, const char *but) {
     return NULL;
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
-
 static int not_text(const char *text, struct error *err) {
     return error_set(err, -EINVAL, "'%.200s' is not UTF-8, which tasks must be", text);
 }
@@ -135,8 +133,6 @@ static int put_options(const struct cmd_call *call, const struct task_source *so
     return 0;
 }
 
-/* --- what to run ----------------------------------------------------------------------------- */
-
 static int put_prompt(const struct cmd_call *call, json_t *task, struct error *err) {
     const char *file = cmd_value(call, "prompt-file"), *text = cmd_value(call, "prompt");
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
@@ -189,10 +185,6 @@ static int put_folder(const struct cmd_call *call, const struct task_source *sou
     return 0;
 }
 
-static bool is_prompt(const struct cmd_call *call) {
-    return cmd_has(call, "agent") || cmd_has(call, "prompt") || cmd_has(call, "prompt-file");
-}
-
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err) {
     _cleanup_(client_answer_freep) json_t *task = json_object();
     if (cmd_has(call, "in") && cmd_has(call, "not-before"))
@@ -203,7 +195,9 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
     struct task_source source = { .folder = here, .now = clock_read() };
     int r = put_options(call, &source, task, err);
     if (r >= 0)
-        r = is_prompt(call) ? put_prompt(call, task, err) : put_command(call, task, err);
+        r = cmd_has(call, "agent") || cmd_has(call, "prompt") || cmd_has(call, "prompt-file")
+                ? put_prompt(call, task, err)
+                : put_command(call, task, err);
     if (r >= 0)
         r = put_folder(call, &source, task, err);
     if (r < 0)
@@ -215,9 +209,8 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
 DEFINE_FREEP(struct config, config_free);
 
 json_t *agent_warning_names(const json_t *tasks) {
-    json_t *names = json_object(), *task;
-    size_t i;
-    json_array_foreach(tasks, i, task) {
+    json_t *names = json_object();
+    ASK_EACH(task, tasks) {
         const char *agent = ask_text(task, "agent", NULL), *box = ask_text(task, "sandbox", NULL);
         if (agent && !json_object_get(names, agent))
             json_object_set_new(names, agent, box ? ask_string(box) : json_null());
@@ -225,32 +218,19 @@ json_t *agent_warning_names(const json_t *tasks) {
     return names;
 }
 
-static bool box_works(struct ask *ask) {
-    if (ask_try_get(ask, "/v1/status") != 0)
-        return true;
-    const json_t *box = json_object_get(ask->answer, "sandbox");
-    return strcmp(ask_text(box, "auto", "none"), "none") != 0;
-}
-
-static void put_sandbox(struct config *config, const char *agent, const char *kind) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, "agents.%s.sandbox", agent);
-    if (kind)
-        (void)config_set(config, strbuf_text(&key), kind, "sandbox", NULL);
-}
-
 /* Of an agent that the daemon does not know nothing is said: it has refused the task. */
-static void look_at(const struct home *home, const json_t *items, bool box, const char *agent,
-                    const char *sandbox) {
+static void warn_of_agent(const struct home *home, const json_t *items, bool box, const char *agent,
+                          const char *sandbox) {
     _cleanup_(config_freep) struct config *config = config_new();
-    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, problem = STRBUF_INIT,
+                                           fix = STRBUF_INIT;
     const json_t *found = NULL;
     struct preflight p;
-    size_t i;
-    json_t *item;
     (void)config_read_file(config, home->config_file, NULL);
-    put_sandbox(config, agent, sandbox);
-    json_array_foreach(items, i, item) {
+    strbuf_printf(&key, "agents.%s.sandbox", agent);
+    if (sandbox)
+        (void)config_set(config, strbuf_text(&key), sandbox, "sandbox", NULL);
+    ASK_EACH(item, items) {
         if (strcmp(ask_text(item, "name", ""), agent) == 0)
             found = item;
     }
@@ -266,26 +246,26 @@ void agent_warning_print(struct ask *ask, json_t *names) {
     json_t *sandbox;
     bool silent = json_object_size(names) == 0 || getenv("SLUICE_TASK") || daemon_has_peers()
                   || home_find(&home, NULL) < 0;
-    bool box = !silent && box_works(ask);
+    bool box = true;
+    if (!silent && ask_try_get(ask, "/v1/status") == 0)
+        box =
+            strcmp(ask_text(json_object_get(ask->answer, "sandbox"), "auto", "none"), "none") != 0;
     if (!silent && ask_try_get(ask, "/v1/agents") == 0)
         json_object_foreach(names, agent, sandbox)
-            look_at(&home, ask_items(ask), box, agent, json_string_value(sandbox));
+            warn_of_agent(&home, ask_items(ask), box, agent, json_string_value(sandbox));
     json_decref(names);
 }
 
-/* --- what to ask ----------------------------------------------------------------------------- */
-
-static int check_file_call(const struct cmd_call *call) {
-    const char *option = submit_task_option(call, NULL);
+/* `source`: where the tasks come from, "file" or "formula". `but`: an option of a task that may be given nevertheless. */
+static int check_alone(const struct cmd_call *call, const char *source, const char *but) {
+    const char *option = submit_task_option(call, but);
     if (option)
-        return cmd_usage_error(call->cmd, "option '--%s' does not go with --file: write it there",
-                               option);
+        return cmd_usage_error(call->cmd, "option '--%s' does not go with --%s: write it there",
+                               option, source);
     if (call->arg_count > 0)
-        return cmd_usage_error(call->cmd, "'%s' does not go with --file", call->args[0]);
+        return cmd_usage_error(call->cmd, "'%s' does not go with --%s", call->args[0], source);
     return CMD_OK;
 }
-
-/* --- what came back -------------------------------------------------------------------------- */
 
 static void print_task_line(const json_t *task, struct strbuf *out) {
     const char *result = ask_text(task, "result", "queued"), *name = ask_text(task, "name", NULL);
@@ -327,25 +307,9 @@ static int code_of_already(struct ask *ask) {
     return ask_is(ask->answer, "preset", "agency") ? CMD_REFUSED : CMD_OK;
 }
 
-/* Where the tasks were written. */
-struct source {
-    const struct taskfile *file;
-    const struct formula *formula;
-};
-
-/* The sentence of a refusal, with the place in the file where there is one. */
-static int refused(const struct cmd_call *call, struct ask *ask, const struct source *source) {
-    if (source && source->file && ask->index >= 0)
-        taskfile_locate(source->file, (size_t)ask->index, &ask->err);
-    if (source && source->formula && ask->index >= 0)
-        formula_locate(source->formula, (size_t)ask->index, &ask->err);
-    /* A name in a task that nobody knows is a mistake in the task. */
-    bool unknown = ask_was_answered(ask) && ask->err.code == -ENOENT;
-    int code = ask_refused(call, ask);
-    return unknown ? CMD_USAGE : code;
-}
-
-static int send(const struct cmd_call *call, json_t *body, const struct source *source) {
+/* Takes `body`. `file` or `formula`: where the tasks were written, for the message of an error; or NULL. */
+static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file,
+                const struct formula *formula) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_START);
     if (code != CMD_OK) {
@@ -355,7 +319,14 @@ static int send(const struct cmd_call *call, json_t *body, const struct source *
     json_t *agents = agent_warning_names(json_object_get(body, "tasks"));
     if (ask_try_post(&ask, body, "/v1/tasks") != 0) {
         json_decref(agents);
-        return refused(call, &ask, source);
+        if (file && ask.index >= 0)
+            taskfile_locate(file, (size_t)ask.index, &ask.err);
+        if (formula && ask.index >= 0)
+            formula_locate(formula, (size_t)ask.index, &ask.err);
+        /* A name in a task that the daemon does not know is an error in the task. */
+        bool unknown = ask_was_answered(&ask) && ask.err.code == -ENOENT;
+        code = ask_refused(call, &ask);
+        return unknown ? CMD_USAGE : code;
     }
     if (call->json)
         (void)ask_print(&ask);
@@ -366,35 +337,15 @@ static int send(const struct cmd_call *call, json_t *body, const struct source *
     return code;
 }
 
-/* --- formulas -------------------------------------------------------------------------------- */
-
-static int check_formula_call(const struct cmd_call *call) {
-    /* The project is where the formula is looked for. */
-    const char *option = submit_task_option(call, "project");
-    if (option)
-        return cmd_usage_error(call->cmd,
-                               "option '--%s' does not go with --formula: write it there", option);
-    if (cmd_has(call, "file"))
-        return cmd_usage_error(call->cmd, "'--file' and '--formula' exclude each other");
-    if (call->arg_count > 0)
-        return cmd_usage_error(call->cmd, "'%s' does not go with --formula", call->args[0]);
-    return CMD_OK;
-}
-
-static void put_project(json_t *body, const char *project) {
-    ASK_EACH(task, json_object_get(body, "tasks")) {
-        if (project && !json_object_get(task, "project"))
-            json_object_set_new(task, "project", ask_string(project));
-    }
-}
-
 static int add_formula(const struct cmd_call *call, const char *name) {
     _cleanup_(formula_places_finish) struct formula_places places = { 0 };
     _cleanup_(formula_values_finish) struct formula_values values = { 0 };
     _cleanup_(formula_freep) struct formula *formula = NULL;
     struct error err = { 0 };
     json_t *body = NULL;
-    int code = check_formula_call(call);
+    if (cmd_has(call, "file"))
+        return cmd_usage_error(call->cmd, "'--file' and '--formula' exclude each other");
+    int code = check_alone(call, "formula", "project"); /* where the formula is searched */
     if (code == CMD_OK)
         code = formula_values_take(call, &values);
     if (code != CMD_OK)
@@ -406,13 +357,16 @@ static int add_formula(const struct cmd_call *call, const char *name) {
         r = formula_expand(formula, values.items, values.count, &body, &err);
     if (r < 0)
         return cmd_error(&err);
-    put_project(body, cmd_value(call, "project"));
+    ASK_EACH(task, json_object_get(body, "tasks")) {
+        if (cmd_has(call, "project") && !json_object_get(task, "project"))
+            json_object_set_new(task, "project", ask_string(cmd_value(call, "project")));
+    }
     ask_take_options(call, submit_batch_options, body);
-    return send(call, body, &(struct source){ .formula = formula });
+    return send(call, body, NULL, formula);
 }
 
 static int add_file(const struct cmd_call *call, const char *path) {
-    int code = check_file_call(call);
+    int code = check_alone(call, "file", NULL);
     if (code != CMD_OK)
         return code;
     struct error err = { 0 };
@@ -421,7 +375,7 @@ static int add_file(const struct cmd_call *call, const char *path) {
         return cmd_error(&err);
     json_t *body = taskfile_body(file);
     ask_take_options(call, submit_batch_options, body);
-    return send(call, body, &(struct source){ .file = file });
+    return send(call, body, file, NULL);
 }
 
 static int cmd_add_run(const struct cmd_call *call) {
@@ -444,7 +398,7 @@ static int cmd_add_run(const struct cmd_call *call) {
         cmd_warn("there is no folder '%s' yet: without it, it cannot start", folder);
     json_t *body = json_pack("{s:[o]}", "tasks", task);
     ask_take_options(call, submit_batch_options, body);
-    return send(call, body, NULL);
+    return send(call, body, NULL, NULL);
 }
 
 static const struct cmd_option add_options[] = {

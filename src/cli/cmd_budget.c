@@ -8,39 +8,27 @@
 #include "cli/print_task.h"
 #include "os/clock.h"
 
-/* --- looking --------------------------------------------------------------------------------- */
-
-static void put_money(struct strbuf *out, const json_t *value) {
-    if (json_is_number(value))
-        money_put(out, (int64_t)(json_number_value(value) * (double)MONEY_DOLLAR + 0.5));
-    else
-        strbuf_putc(out, '-');
-}
-
 static void put_amount(struct strbuf *out, const json_t *part, const char *member, bool money) {
     const json_t *value = json_object_get(part, member);
-    if (money)
-        put_money(out, value);
+    if (money && json_is_number(value))
+        money_put(out, (int64_t)(json_number_value(value) * (double)MONEY_DOLLAR + 0.5));
+    else if (money)
+        strbuf_putc(out, '-');
     else
         strbuf_puts(out, print_count(json_is_integer(value) ? json_integer_value(value) : -1).text);
 }
 
-/* `is_least`: there is more, of which nobody knows how much. */
-static void put_used(struct strbuf *out, const json_t *amounts, bool money, bool is_least) {
-    if (is_least && json_number_value(json_object_get(amounts, "used")) <= 0) {
-        strbuf_puts(out, "unknown");
-        return;
-    }
-    if (is_least)
-        strbuf_puts(out, "at least ");
-    put_amount(out, amounts, "used", money);
-}
-
+/* `is_least`: the used amount is a lower bound. */
 static void add_row(struct rows *rows, const char *what, const json_t *part, bool money,
                     bool is_least, const char *note) {
     _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT, budget = STRBUF_INIT;
     const json_t *amounts = json_object_get(part, money ? "usd" : "tokens");
-    put_used(&used, amounts, money, is_least);
+    if (is_least && json_number_value(json_object_get(amounts, "used")) <= 0) {
+        strbuf_puts(&used, "unknown");
+    } else {
+        strbuf_puts(&used, is_least ? "at least " : "");
+        put_amount(&used, amounts, "used", money);
+    }
     if (json_is_number(json_object_get(amounts, "budget")))
         put_amount(&budget, amounts, "budget", money);
     else
@@ -101,8 +89,6 @@ static int show(const struct cmd_call *call) {
     return ask_print_json(budget);
 }
 
-/* --- changing -------------------------------------------------------------------------------- */
-
 struct option {
     const char *name, *member;
     bool money;
@@ -113,35 +99,40 @@ static const struct option amounts[] = {
     { "usd", "usd", true },
     { "run-tokens", "run_tokens", false },
     { "run-usd", "run_usd", true },
+    { NULL },
 };
 
-static json_t *value_of(const struct option *option, const char *text, struct error *err) {
+/* What a run has booked, to be corrected. */
+static const struct option booked[] = {
+    { "booked-tokens", "tokens", false },
+    { "booked-usd", "cost_usd", true },
+    { NULL },
+};
+
+static json_t *parse_amount(const struct option *option, const char *text) {
     int64_t number;
-    if (strcmp(text, "unlimited") == 0)
-        return json_string(text);
     if (option->money)
-        return money_parse(text, &number, err) < 0
+        return money_parse(text, &number, NULL) < 0
                    ? NULL
                    : json_real((double)number / (double)MONEY_DOLLAR);
-    return number_parse_int(text, &number, err) < 0 ? NULL : json_integer(number);
+    return number_parse_int(text, &number, NULL) < 0 ? NULL : json_integer(number);
 }
 
-/* CMD_OK with an empty body: nothing is to be changed. */
-static int take_options(const struct cmd_call *call, json_t *body) {
-    const char *mode = cmd_value(call, "on-budget");
-    for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
-        const char *text = cmd_value(call, amounts[i].name);
-        struct error err = { 0 };
-        json_t *value = text ? value_of(&amounts[i], text, &err) : NULL;
-        if (text && !value)
-            return cmd_usage_error(call->cmd, "option '--%s': expected %s or unlimited, got '%s'",
-                                   amounts[i].name,
-                                   amounts[i].money ? "dollars like 2.50" : "a whole number", text);
-        if (value)
-            json_object_set_new(body, amounts[i].member, value);
+/* `unlimited`: the word is a value, too. */
+static int take_amounts(const struct cmd_call *call, const struct option *o, bool unlimited,
+                        json_t *body) {
+    for (; o->name; o++) {
+        const char *text = cmd_value(call, o->name);
+        if (!text)
+            continue;
+        json_t *value =
+            unlimited && strcmp(text, "unlimited") == 0 ? json_string(text) : parse_amount(o, text);
+        if (!value)
+            return cmd_usage_error(call->cmd, "option '--%s': expected %s%s, got '%s'", o->name,
+                                   o->money ? "dollars like 2.50" : "a whole number",
+                                   unlimited ? " or unlimited" : "", text);
+        json_object_set_new(body, o->member, value);
     }
-    if (mode)
-        json_object_set_new(body, "on_budget", ask_string(mode));
     return CMD_OK;
 }
 
@@ -154,28 +145,11 @@ static int change(const struct cmd_call *call, json_t *body) {
                    print_state(ask.answer).text);
 }
 
-/* --- correcting ------------------------------------------------------------------------------ */
-
-static const struct option booked[] = {
-    { "booked-tokens", "tokens", false },
-    { "booked-usd", "cost_usd", true },
-};
-
 static int take_booked(const struct cmd_call *call, json_t *body) {
     int64_t attempt = 0;
     int code = cmd_number(call, "attempt", 1, UINT32_MAX, &attempt);
-    for (size_t i = 0; code == CMD_OK && i < ARRAY_SIZE(booked); i++) {
-        const char *text = cmd_value(call, booked[i].name);
-        struct error err = { 0 };
-        bool good = text && strcmp(text, "unlimited") != 0;
-        json_t *value = good ? value_of(&booked[i], text, &err) : NULL;
-        if (text && !value)
-            return cmd_usage_error(call->cmd, "option '--%s': expected %s, got '%s'",
-                                   booked[i].name,
-                                   booked[i].money ? "dollars like 2.50" : "a whole number", text);
-        if (value)
-            json_object_set_new(body, booked[i].member, value);
-    }
+    if (code == CMD_OK)
+        code = take_amounts(call, booked, false, body);
     if (code == CMD_OK && attempt > 0 && json_object_size(body) == 0)
         return cmd_usage_error(call->cmd,
                                "--attempt needs --booked-tokens or --booked-usd: what it has used");
@@ -198,7 +172,9 @@ static int cmd_budget_run(const struct cmd_call *call) {
     if (code != CMD_OK)
         return code;
     json_t *body = json_object(), *used = json_object();
-    code = take_options(call, body);
+    code = take_amounts(call, amounts, true, body);
+    if (code == CMD_OK && cmd_has(call, "on-budget"))
+        json_object_set_new(body, "on_budget", ask_string(cmd_value(call, "on-budget")));
     if (code == CMD_OK)
         code = take_booked(call, used);
     bool corrects = json_object_size(used) > 0;

@@ -31,24 +31,20 @@
 
 DEFINE_FREEP(struct config, config_free);
 
-/* A pipe will do. */
-static int read_named(struct config *config, const char *path, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = file_read_any(path, CONFIG_FILE_MAX, &text, err);
-    if (r == -EFBIG)
-        r = err->code = -EINVAL; /* as for a text: the input is wrong */
-    return r < 0 ? r : config_read_text(config, path, strbuf_text(&text), text.length, err);
-}
-
 static int read_file(const struct cmd_call *call, struct config *config, struct error *err) {
     const char *named = cmd_value(call, "file");
-    if (named)
-        return read_named(config, named, err);
     _cleanup_(home_finish) struct home home = { 0 };
-    if (home_find(&home, NULL) < 0)
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (!named && home_find(&home, NULL) < 0)
         return 0; /* no home: nothing is configured */
-    int r = config_read_file(config, home.config_file, err);
-    return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+    if (!named) {
+        int r = config_read_file(config, home.config_file, err);
+        return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+    }
+    int r = file_read_any(named, CONFIG_FILE_MAX, &text, err);
+    if (r == -EFBIG)
+        r = err->code = -EINVAL; /* as for a text: the input is wrong */
+    return r < 0 ? r : config_read_text(config, named, strbuf_text(&text), text.length, err);
 }
 
 /* The file, then each --set. */
@@ -106,7 +102,14 @@ static void add_value(const json_t *value, struct strbuf *out) {
     }
 }
 
-static int show_live(const struct cmd_call *call) {
+static int print_value_of(const json_t *setting) {
+    struct strbuf out = STRBUF_INIT;
+    add_value(json_object_get(setting, "value"), &out);
+    strbuf_putc(&out, '\n');
+    return print(&out);
+}
+
+static int print_live(const struct cmd_call *call) {
     int code = check_live(call);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
@@ -126,17 +129,12 @@ static int show_live(const struct cmd_call *call) {
     return print(&out);
 }
 
-static int get_live(const struct cmd_call *call) {
+static int print_live_value(const struct cmd_call *call) {
     int code = check_live(call);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
         code = ask_open_named(&ask, call, "/v1/config/", "");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    struct strbuf out = STRBUF_INIT;
-    add_value(json_object_get(ask.answer, "value"), &out);
-    strbuf_putc(&out, '\n');
-    return print(&out);
+    return ask_ended(call, &ask, &code) ? code : print_value_of(ask.answer);
 }
 
 static int get_run(const struct cmd_call *call) {
@@ -144,32 +142,27 @@ static int get_run(const struct cmd_call *call) {
     if (code != CMD_OK)
         return code;
     if (cmd_has(call, "live"))
-        return get_live(call);
+        return print_live_value(call);
     _cleanup_(config_freep) struct config *config = config_new();
-    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct error err = { 0 };
     if (read_config(call, config, &err) < 0
-        || config_explain(config, call->args[0], true, &all, &err) < 0)
+        || config_explain(config, call->args[0], true, &text, &err) < 0)
         return cmd_error(&err);
-    _cleanup_(client_answer_freep) json_t *told = json_loads(strbuf_text(&all), 0, NULL);
-    if (!json_object_get(told, "origin"))
+    _cleanup_(client_answer_freep) json_t *all = json_loads(strbuf_text(&text), 0, NULL);
+    if (!json_object_get(all, "origin"))
         return cmd_usage_error(call->cmd, "'%s' stands for many keys: put a name into it",
                                call->args[0]);
-    struct strbuf out = STRBUF_INIT;
-    if (call->json) {
-        json_t *one =
-            json_pack("{s:O, s:O, s:O}", "key", json_object_get(told, "key"), "value",
-                      json_object_get(told, "value"), "origin", json_object_get(told, "origin"));
-        return ask_print_json(one);
-    }
-    add_value(json_object_get(told, "value"), &out);
-    strbuf_putc(&out, '\n');
-    return print(&out);
+    if (call->json)
+        return ask_print_json(json_pack("{s:O, s:O, s:O}", "key", json_object_get(all, "key"),
+                                        "value", json_object_get(all, "value"), "origin",
+                                        json_object_get(all, "origin")));
+    return print_value_of(all);
 }
 
 static int show_run(const struct cmd_call *call) {
     if (cmd_has(call, "live"))
-        return show_live(call);
+        return print_live(call);
     _cleanup_(config_freep) struct config *config = config_new();
     struct error err = { 0 };
     if (read_config(call, config, &err) < 0)
@@ -210,30 +203,15 @@ static int reference_run(const struct cmd_call *call) {
 static void print_changed(const struct cmd_call *call, const json_t *answer, const char *where) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const json_t *changed = json_object_get(answer, "changed");
-    if (call->json) {
-        ask_dump(answer, &out);
-        output_rest(&out);
-        return;
-    }
-    ASK_EACH(key, changed) {
+    ASK_EACH(key, call->json ? NULL : changed) {
         sanitize_line(json_string_value(key) ? json_string_value(key) : "?", &out);
         strbuf_printf(&out, " changed%s\n", where);
     }
-    if (json_array_size(changed) == 0)
+    if (call->json)
+        ask_dump(answer, &out);
+    else if (json_array_size(changed) == 0)
         strbuf_puts(&out, "nothing changed: it was so already\n");
     output_rest(&out);
-}
-
-/* The folder of the file, when it is the user's own and not there yet. */
-static int make_folder(const char *file, struct error *err) {
-    _cleanup_(freep) char *folder = xstrdup(file);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, "make the folder", folder);
-        *slash = '/';
-    }
-    return 0;
 }
 
 static int edit_file(const struct cmd_call *call, const struct config_change *changes,
@@ -242,7 +220,11 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
     _cleanup_(home_finish) struct home home = { 0 };
     const char *file = cmd_value(call, "file");
     if (!file) {
-        if (home_find(&home, &err) < 0 || make_folder(home.config_file, &err) < 0)
+        _cleanup_(freep) char *folder = NULL;
+        if (home_find(&home, &err) == 0)
+            folder = xstrndup(home.config_file,
+                              (size_t)(strrchr(home.config_file, '/') - home.config_file));
+        if (!folder || folders_make(folder, 1, &err) < 0)
             return cmd_fail(&err);
         file = home.config_file;
     }
@@ -250,8 +232,8 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
     (void)file_read(file, FILE_MAX, &before, NULL); /* it need not be there */
     if (config_edit(file, changes, count, &err) < 0)
         return cmd_error(&err);
-    bool same = file_read(file, FILE_MAX, &after, NULL) == 0 && before.length == after.length
-                && memcmp(strbuf_text(&before), strbuf_text(&after), after.length) == 0;
+    bool same = file_read(file, FILE_MAX, &after, NULL) == 0
+                && strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
     _cleanup_(client_answer_freep) json_t *answer = json_pack("{s:[]}", "changed");
     for (size_t i = 0; !same && i < count; i++)
         json_array_append_new(json_object_get(answer, "changed"), ask_string(changes[i].key));
@@ -263,20 +245,17 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
 }
 
 static json_t *make_body(const struct config_change *changes, size_t count) {
-    json_t *set = json_object(), *unset = json_array();
-    for (size_t i = 0; i < count; i++) {
-        if (changes[i].value)
-            json_object_set_new(set, changes[i].key, ask_string(changes[i].value));
-        else
-            json_array_append_new(unset, ask_string(changes[i].key));
-    }
     json_t *body = json_object();
-    if (json_object_size(set) > 0)
-        json_object_set(body, "set", set);
-    if (json_array_size(unset) > 0)
-        json_object_set(body, "unset", unset);
-    json_decref(set);
-    json_decref(unset);
+    for (size_t i = 0; i < count; i++) {
+        const char *list = changes[i].value ? "set" : "unset";
+        if (!json_object_get(body, list))
+            json_object_set_new(body, list, changes[i].value ? json_object() : json_array());
+        if (changes[i].value)
+            json_object_set_new(json_object_get(body, list), changes[i].key,
+                                ask_string(changes[i].value));
+        else
+            json_array_append_new(json_object_get(body, list), ask_string(changes[i].key));
+    }
     return body;
 }
 
@@ -329,15 +308,13 @@ static int reload_run(const struct cmd_call *call) {
     return cmd_say("configuration read again");
 }
 
-static const struct cmd_option file_options[] = {
-    { "file", 'f', "FILE", "look at this file instead of your own" },
-    { "set", 's', "KEY=VALUE", "change a setting after the file's; may be repeated" },
-    { NULL },
-};
-
+#define FILE_OPTIONS                                                                               \
+    { "file", 'f', "FILE", "look at this file instead of your own" }, {                            \
+        "set", 's', "KEY=VALUE", "change a setting after the file's; may be repeated"              \
+    }
+static const struct cmd_option file_options[] = { FILE_OPTIONS, { NULL } };
 static const struct cmd_option live_options[] = {
-    { "file", 'f', "FILE", "look at this file instead of your own" },
-    { "set", 's', "KEY=VALUE", "change a setting after the file's; may be repeated" },
+    FILE_OPTIONS,
     { "live", 'l', NULL, "ask the daemon what is in force, instead of a file" },
     { NULL },
 };
@@ -376,15 +353,6 @@ static const char *const common_settings[] = {
     "max_wait_s",        "queue.soft",           "queue.hard",
     "host.disk_free_gb", "retention.days",       "lost",
 };
-
-static void put_agents(struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
-    strbuf_printf(
-        out,
-        "# An agent is a program that works on a prompt: sluice add --agent claude \"...\".\n"
-        "# %s need no entry here; others have a command.\n#agents:\n",
-        agent_names(AGENT_LIST_BUILTIN, " and ", &known));
-}
 
 /* If none of them was found. */
 static const char example_text[] = "#  claude:\n"
@@ -504,18 +472,14 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
         put_setting(out, config, common_settings[i], last);
         last = common_settings[i];
     }
-    strbuf_putc(out, '\n');
-    put_agents(out);
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    strbuf_printf(
+        out,
+        "\n# An agent is a program that works on a prompt: sluice add --agent claude \"...\".\n"
+        "# %s need no entry here; others have a command.\n#agents:\n",
+        agent_names(AGENT_LIST_BUILTIN, " and ", &known));
     strbuf_puts(out, agents->lines.length > 0 ? strbuf_text(&agents->lines) : example_text);
     strbuf_puts(out, names_text);
-}
-
-static int unknown_preset(const struct cmd_call *call, const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
-    for (const char *const *p = preset_names; *p; p++)
-        strbuf_printf(&known, "%s%s", p > preset_names ? ", " : "", *p);
-    return cmd_usage_error(call->cmd, "there is no preset '%s'; there are %s", name,
-                           strbuf_text(&known));
 }
 
 /* The hints end by themselves under every preset: `run` does anyway, `add` follows the preset's loop. */
@@ -534,18 +498,6 @@ static void put_hints(struct strbuf *out, const struct preset *preset,
     if (*agents->ready)
         strbuf_printf(out, "  sluice add --agent %s \"...\"   give it a prompt\n", agents->ready);
     strbuf_puts(out, strbuf_text(&agents->hints));
-}
-
-static void report_written(const struct cmd_call *call, const char *path,
-                           const struct preset *preset, const struct found_agents *agents) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (call->json) {
-        (void)ask_print_json(json_pack("{s:s, s:s}", "file", path, "preset", preset->name));
-        return;
-    }
-    strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", path, preset->name);
-    put_hints(&out, preset, agents);
-    output_rest(&out);
 }
 
 static int write_file(const struct cmd_call *call, const struct home *home,
@@ -582,8 +534,12 @@ static int install_service(const struct cmd_call *call) {
 static int cmd_init_run(const struct cmd_call *call) {
     const char *name = cmd_value(call, "preset");
     const struct preset *preset = preset_find(name ? name : "sluice");
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    for (const char *const *p = preset_names; !preset && *p; p++)
+        strbuf_printf(&known, "%s%s", p > preset_names ? ", " : "", *p);
     if (!preset)
-        return unknown_preset(call, name);
+        return cmd_usage_error(call->cmd, "there is no preset '%s'; there are %s", name,
+                               strbuf_text(&known));
     struct error err = { 0 };
     _cleanup_(home_finish) struct home home = { 0 };
     _cleanup_(found_agents_finish) struct found_agents agents = { 0 };
@@ -591,7 +547,15 @@ static int cmd_init_run(const struct cmd_call *call) {
         cmd_warn("%s", err.text);
         return err.code == -EEXIST ? CMD_REFUSED : CMD_FAILED;
     }
-    report_written(call, home.config_file, preset, &agents);
+    if (call->json) {
+        (void)ask_print_json(
+            json_pack("{s:s, s:s}", "file", home.config_file, "preset", preset->name));
+    } else {
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", home.config_file, preset->name);
+        put_hints(&out, preset, &agents);
+        output_rest(&out);
+    }
     return cmd_has(call, "service") ? install_service(call) : CMD_OK;
 }
 

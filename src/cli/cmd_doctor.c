@@ -51,21 +51,16 @@ static void doctor_finish(struct doctor *d) {
 /* `text` says what was seen, `fix` what to do; NULL when it is well. */
 static void add_level(struct doctor *d, const char *name, const char *level, const char *text,
                       const char *fix) {
-    json_t *check = json_object();
-    json_object_set_new(check, "name", ask_string(name));
-    json_object_set_new(check, "ok", json_boolean(strcmp(level, BAD) != 0));
-    json_object_set_new(check, "level", ask_string(level));
-    json_object_set_new(check, "text", ask_string(text));
-    json_object_set_new(check, "fix", fix ? ask_string(fix) : json_null());
-    json_array_append_new(d->checks, check);
+    json_array_append_new(d->checks,
+                          json_pack("{s:o, s:b, s:s, s:o, s:o}", "name", ask_string(name), "ok",
+                                    strcmp(level, BAD) != 0, "level", level, "text",
+                                    ask_string(text), "fix", fix ? ask_string(fix) : json_null()));
 }
 
 static void add_check(struct doctor *d, const char *name, bool ok, const char *text,
                       const char *fix) {
     add_level(d, name, ok ? OK : BAD, text, fix);
 }
-
-/* --- what can be seen from here -------------------------------------------------------------- */
 
 static void check_home(struct doctor *d) {
     struct stat st;
@@ -133,33 +128,14 @@ static void check_program(struct doctor *d, const char *name, const char *progra
         add_check(d, name, true, strbuf_text(&path), NULL);
 }
 
-static bool check_here(struct doctor *d) {
-    struct error err = { 0 };
-    if (home_find(&d->home, &err) < 0) {
-        add_check(d, "home", false, err.text, "set SLUICE_HOME to a folder of yours");
-        return false;
-    }
-    check_home(d);
-    check_config(d);
-    check_program(d, "sluiced", "sluiced");
-    check_program(d, "shim", "sluice-shim");
-    return true;
-}
-
-/* --- what the daemon sees -------------------------------------------------------------------- */
-
-static bool has_check(const struct doctor *d, const char *name) {
-    ASK_EACH(check, d->checks) {
-        if (strcmp(ask_text(check, "name", ""), name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What was looked at from here already is not told twice. */
+/* Without those that were checked from here already. */
 static void take_answer(struct doctor *d, const json_t *answer) {
     ASK_EACH(check, json_object_get(answer, "checks")) {
-        if (!has_check(d, ask_text(check, "name", "")))
+        bool known = false;
+        ASK_EACH(own, d->checks) {
+            known |= strcmp(ask_text(own, "name", ""), ask_text(check, "name", "")) == 0;
+        }
+        if (!known)
             json_array_append(d->checks, check);
     }
     json_array_extend(d->features, json_object_get(answer, "features"));
@@ -183,21 +159,21 @@ static void check_version(struct doctor *d, struct ask *ask) {
 
 /* No daemon runs: the program that would be one looks in its place, and changes nothing. */
 static void check_without(struct doctor *d) {
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, told = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT;
     struct error err = { 0 };
     if (daemon_find_program("sluiced", &program, &err) < 0)
-        return; /* told already */
+        return; /* reported already */
     const char *const argv[] = { "sluiced", "--doctor", NULL };
     int status;
-    if (program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &told, &status, &err) < 0) {
+    if (program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &text, &status, &err) < 0) {
         add_check(d, "store", false, err.text, NULL);
         return;
     }
-    json_t *answer = status == 0 ? json_loadb(strbuf_text(&told), told.length, 0, NULL) : NULL;
+    json_t *answer = status == 0 ? json_loadb(strbuf_text(&text), text.length, 0, NULL) : NULL;
     if (answer)
         take_answer(d, answer);
     else
-        add_check(d, "store", false, strbuf_text(&told), "see what 'sluiced --check' says");
+        add_check(d, "store", false, strbuf_text(&text), "see what 'sluiced --check' says");
     json_decref(answer);
 }
 
@@ -246,8 +222,6 @@ static void check_daemon(struct doctor *d) {
     ask_about_agents(d, &ask);
 }
 
-/* --- agents ---------------------------------------------------------------------------------- */
-
 /* An agent that cannot work is no fault of Sluice. */
 static void add_agent(void *ctx, const struct preflight *p) {
     struct doctor *d = ctx;
@@ -267,8 +241,6 @@ static void check_agents(struct doctor *d) {
     if (r >= 0 || r == -ENOENT || r == -ENOTDIR)
         preflight_all(config, d->listed, d->auto_box, true, add_agent, d);
 }
-
-/* --- telling --------------------------------------------------------------------------------- */
 
 static void print_item(const char *mark, const char *name, const char *text, const char *fix,
                        struct strbuf *out) {
@@ -350,17 +322,23 @@ static int cmd_doctor_run(const struct cmd_call *call) {
     _cleanup_(doctor_finish) struct doctor d = { .checks = json_array(),
                                                  .features = json_array(),
                                                  .agents = json_array() };
-    if (check_here(&d)) {
+    struct error err = { 0 };
+    if (home_find(&d.home, &err) < 0) {
+        add_check(&d, "home", false, err.text, "set SLUICE_HOME to a folder of yours");
+    } else {
+        check_home(&d);
+        check_config(&d);
+        check_program(&d, "sluiced", "sluiced");
+        check_program(&d, "shim", "sluice-shim");
         check_daemon(&d);
         check_agents(&d);
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (call->json) {
+    if (call->json)
         (void)ask_print_json(json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks",
                                        d.checks, "features", d.features, "agents", d.agents));
-    } else {
+    else
         print_all(&d, &out);
-    }
     output_rest(&out);
     return count(&d, BAD) == 0 ? CMD_OK : CMD_FAILED;
 }

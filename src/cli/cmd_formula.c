@@ -19,26 +19,10 @@
 
 DEFINE_FREEP(struct config, config_free);
 
-/* --- places ---------------------------------------------------------------------------------- */
-
 static char *join(const char *folder, const char *below) {
     struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s%s", folder, below);
     return strbuf_take(&path);
-}
-
-static int read_places(const struct home *home, const struct config *config, const char *project,
-                       struct formula_places *places, struct error *err) {
-    const char *path = project ? config_text(config, "projects.P.path", project) : "";
-    if (*path)
-        places->folders[0] = join(path, "/.sluice/formulas");
-    const char *slash = strrchr(home->config_file, '/');
-    _cleanup_(freep) char *beside =
-        xstrndup(home->config_file, slash ? (size_t)(slash - home->config_file) : 0);
-    places->folders[1] = join(beside, "/formulas");
-    places->work = *path ? xstrdup(path) : getcwd(NULL, 0);
-    return places->work ? 0
-                        : error_set(err, -errno, "this folder has no path: %s", strerror(errno));
 }
 
 int formula_places_find(const char *project, struct formula_places *ret, struct error *err) {
@@ -51,7 +35,15 @@ int formula_places_find(const char *project, struct formula_places *ret, struct 
     r = config_read_file(config, home.config_file, err);
     if (r < 0 && r != -ENOENT)
         return r;
-    return read_places(&home, config, project, ret, err);
+    const char *path = project ? config_text(config, "projects.P.path", project) : "";
+    const char *slash = strrchr(home.config_file, '/');
+    _cleanup_(freep) char *beside =
+        xstrndup(home.config_file, slash ? (size_t)(slash - home.config_file) : 0);
+    if (*path)
+        ret->folders[0] = join(path, "/.sluice/formulas");
+    ret->folders[1] = join(beside, "/formulas");
+    ret->work = *path ? xstrdup(path) : getcwd(NULL, 0);
+    return ret->work ? 0 : error_set(err, -errno, "this folder has no path: %s", strerror(errno));
 }
 
 void formula_places_finish(struct formula_places *places) {
@@ -60,26 +52,20 @@ void formula_places_finish(struct formula_places *places) {
     free(places->work);
 }
 
-/* --- finding --------------------------------------------------------------------------------- */
-
-static bool is_path(const char *name) {
+static bool ends_in_yaml(const char *name) {
     size_t length = strlen(name);
-    return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
-}
-
-/* A pipe will do. */
-static int read_path(const char *path, const char *folder, struct formula **ret,
-                     struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = file_read_any(path, FORMULA_BYTES_MAX, &text, err);
-    return r < 0 ? r : formula_read_text(path, folder, strbuf_text(&text), text.length, ret, err);
+    return length > 5 && strcmp(name + length - 5, ".yaml") == 0;
 }
 
 int formula_find(const struct formula_places *places, const char *name, struct formula **ret,
                  struct error *err) {
-    if (is_path(name))
-        return read_path(name, places->work, ret, err);
-    _cleanup_(strbuf_finish) struct strbuf looked = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf looked = STRBUF_INIT, text = STRBUF_INIT;
+    if (strchr(name, '/') || ends_in_yaml(name)) {
+        int r = file_read_any(name, FORMULA_BYTES_MAX, &text, err); /* a pipe will do */
+        return r < 0 ? r
+                     : formula_read_text(name, places->work, strbuf_text(&text), text.length, ret,
+                                         err);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(places->folders); i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         if (!places->folders[i])
@@ -93,32 +79,23 @@ int formula_find(const struct formula_places *places, const char *name, struct f
                      strbuf_text(&looked));
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
-
 void formula_values_finish(struct formula_values *values) {
-    for (size_t i = 0; i < values->text_count; i++)
-        free(values->texts[i]);
-    free(values->texts);
+    for (size_t i = 0; i < values->count; i++) {
+        free((char *)values->items[i].name);
+        free((char *)values->items[i].value);
+    }
     free(values->items);
 }
 
-static char *keep(struct formula_values *values, char *text) {
-    values->texts = xgrow(values->texts, &values->text_capacity, values->text_count + 1,
-                          sizeof(*values->texts));
-    values->texts[values->text_count++] = text;
-    return text;
-}
-
-static void add(struct formula_values *values, struct formula_value value) {
+/* Takes both texts. */
+static void add_value(struct formula_values *values, char *name, char *value, bool offered) {
     values->items =
         xgrow(values->items, &values->capacity, values->count + 1, sizeof(*values->items));
-    values->items[values->count++] = value;
+    values->items[values->count++] = (struct formula_value){ name, value, offered };
 }
 
 void formula_values_offer(struct formula_values *values, const char *name, const char *value) {
-    add(values, (struct formula_value){ .name = name,
-                                        .value = keep(values, xstrdup(value ? value : "")),
-                                        .offered = true });
+    add_value(values, xstrdup(name), xstrdup(value ? value : ""), true);
 }
 
 int formula_values_take(const struct cmd_call *call, struct formula_values *values) {
@@ -128,8 +105,7 @@ int formula_values_take(const struct cmd_call *call, struct formula_values *valu
         if (!equals || equals == pair)
             return cmd_usage_error(call->cmd, "option '--var': expected NAME=VALUE, got '%s'",
                                    pair);
-        char *name = keep(values, xstrndup(pair, (size_t)(equals - pair)));
-        add(values, (struct formula_value){ .name = name, .value = equals + 1 });
+        add_value(values, xstrndup(pair, (size_t)(equals - pair)), xstrdup(equals + 1), false);
     }
     return CMD_OK;
 }
@@ -154,27 +130,20 @@ static size_t step_count(const struct formula *f) {
     return json_array_size(json_object_get(formula_body(f), "tasks"));
 }
 
-/* --- list ------------------------------------------------------------------------------------ */
-
 struct listing {
     json_t *items;
     bool broken;
 };
-
-static bool is_listed(const json_t *items, const char *name) {
-    for (size_t i = 0; i < json_array_size(items); i++)
-        if (strcmp(ask_text(json_array_get(items, i), "name", ""), name) == 0)
-            return true;
-    return false;
-}
 
 static void list_one(struct listing *l, const char *folder, const char *work, const char *file) {
     _cleanup_(formula_freep) struct formula *f = NULL;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     _cleanup_(freep) char *name = xstrndup(file, strlen(file) - strlen(".yaml"));
     struct error err = { 0 };
-    if (is_listed(l->items, name))
-        return; /* that of the project goes before */
+    ASK_EACH(item, l->items) {
+        if (strcmp(ask_text(item, "name", ""), name) == 0)
+            return; /* that of the project comes first */
+    }
     strbuf_printf(&path, "%s/%s", folder, file);
     if (formula_read(strbuf_text(&path), work, &f, &err) < 0
         || formula_check(f, offered, ARRAY_SIZE(offered), &err) < 0) {
@@ -192,9 +161,7 @@ static void list_folder(struct listing *l, const char *folder, const char *work)
     struct dirent **entries = NULL;
     int count = folder ? scandir(folder, &entries, NULL, alphasort) : 0;
     for (int i = 0; i < count; i++) {
-        size_t length = strlen(entries[i]->d_name);
-        if (length > 5 && strcmp(entries[i]->d_name + length - 5, ".yaml") == 0
-            && entries[i]->d_name[0] != '.')
+        if (ends_in_yaml(entries[i]->d_name) && entries[i]->d_name[0] != '.')
             list_one(l, folder, work, entries[i]->d_name);
         free(entries[i]);
     }
@@ -206,17 +173,15 @@ static void print_list(const struct listing *l) {
     struct output_column columns[] = { { "NAME" }, { "STEPS", true }, { "VARS" }, { "ABOUT" } };
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i), *vars = json_object_get(item, "vars");
+    ASK_EACH(item, items) {
         _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
-        char steps[24];
-        (void)snprintf(steps, sizeof(steps), "%lld", (long long)ask_int(item, "steps", 0));
-        for (size_t k = 0; k < json_array_size(vars); k++)
-            strbuf_printf(&names, "%s%s%s", k ? " " : "",
-                          ask_text(json_array_get(vars, k), "name", ""),
-                          ask_true(json_array_get(vars, k), "required") ? "*" : "");
-        rows_add(&rows, (const char *[]){ ask_text(item, "name", NULL), steps, strbuf_text(&names),
-                                          ask_text(item, "description", NULL) });
+        ASK_EACH(var, json_object_get(item, "vars")) {
+            strbuf_printf(&names, "%s%s%s", names.length > 0 ? " " : "", ask_text(var, "name", ""),
+                          ask_true(var, "required") ? "*" : "");
+        }
+        rows_add(&rows,
+                 (const char *[]){ ask_text(item, "name", NULL), cell_number(item, "steps").text,
+                                   strbuf_text(&names), ask_text(item, "description", NULL) });
     }
     rows_print(&rows, &out);
     if (json_array_size(items) == 0 && !l->broken)
@@ -239,8 +204,6 @@ static int list_run(const struct cmd_call *call) {
     json_decref(l.items);
     return l.broken ? CMD_USAGE : CMD_OK;
 }
-
-/* --- show and check -------------------------------------------------------------------------- */
 
 static void print_step(const json_t *step, size_t index, struct strbuf *out) {
     const json_t *needs = json_object_get(step, "depends_on");

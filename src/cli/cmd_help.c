@@ -77,8 +77,6 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
     print_part("see also", cmd_part(cmd, CMD_PART_SEE), out);
 }
 
-/* --- Markdown -------------------------------------------------------------------------------- */
-
 /* The table of help_options on a page of docs/cli, which scripts/command-pages puts there. */
 static void print_tables(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++) {
@@ -97,8 +95,6 @@ static void print_tables(const struct cmd *const *table, struct strbuf *out) {
             print_tables((*table)->subs, out);
     }
 }
-
-/* --- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *options_of(const struct cmd_option *list, json_t *help_options) {
     for (; list && list->name; list++)
@@ -129,42 +125,31 @@ static json_t *command_of(const struct cmd *cmd) {
     return command;
 }
 
-static json_t *all_commands(void) {
-    json_t *list = json_array();
-    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
-        json_array_append_new(list, command_of(*cmd));
-    return json_pack("{s:o}", "commands", list);
-}
-
-/* On many lines: people read it, too. */
-static void print_json(json_t *value, struct strbuf *out) {
-    char *text = json_dumps(value, JSON_INDENT(2));
-    strbuf_printf(out, "%s\n", text);
-    json_decref(value);
-    free(text);
-}
-
-static int unknown_command(const struct cmd_call *call, const char *name, const char *nearest) {
-    if (nearest)
-        return cmd_usage_error(call->cmd, "unknown command '%s'; did you mean '%s'?", name,
-                               nearest);
-    return cmd_usage_error(call->cmd, "unknown command '%s'", name);
-}
-
 static int cmd_help_run(const struct cmd_call *call) {
     const struct cmd *cmd = NULL;
     const struct cmd *const *table = cmd_table;
     for (size_t i = 0; i < call->arg_count; i++) {
         const char *name = call->args[i];
         cmd = table ? cmd_find(table, name) : NULL;
+        const char *nearest = table && !cmd ? cmd_nearest(table, name) : NULL;
         if (!cmd)
-            return unknown_command(call, name, table ? cmd_nearest(table, name) : NULL);
+            return cmd_usage_error(call->cmd, "unknown command '%s'%s%s%s", name,
+                                   nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                                   nearest ? "'?" : "");
         table = cmd->subs;
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (call->json)
-        print_json(cmd ? command_of(cmd) : all_commands(), &out);
-    else if (cmd_has(call, "tables"))
+    if (call->json) {
+        json_t *list = json_array();
+        for (const struct cmd *const *each = cmd_table; !cmd && *each; each++)
+            json_array_append_new(list, command_of(*each));
+        json_t *value = cmd ? command_of(cmd) : json_pack("{s:O}", "commands", list);
+        char *text = json_dumps(value, JSON_INDENT(2)); /* people read it, too */
+        strbuf_printf(&out, "%s\n", text);
+        free(text);
+        json_decref(value);
+        json_decref(list);
+    } else if (cmd_has(call, "tables"))
         print_tables(cmd_table, &out);
     else
         cmd_print_help(cmd, &out);
@@ -216,8 +201,6 @@ static void put_names(const struct cmd *const *table, struct strbuf *out) {
         strbuf_printf(out, "%s%s", i > 0 ? " " : "", cmd_name(table[i]));
 }
 
-/* --- bash ------------------------------------------------------------------------------------ */
-
 static void put_bash_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
     strbuf_printf(out, "    '%s') options='", words);
     put_long_options(cmd->subs ? NULL : cmd->options, out);
@@ -264,8 +247,6 @@ static void print_bash(struct strbuf *out) {
                      "}\n"
                      "complete -o default -F _sluice sluice\n");
 }
-
-/* --- zsh ------------------------------------------------------------------------------------- */
 
 /* A text inside single quotes, where zsh gives colons and brackets a meaning. */
 static void put_zsh_text(const char *text, struct strbuf *out) {
@@ -361,8 +342,6 @@ static void print_zsh(struct strbuf *out) {
                      "sluice; fi\n");
 }
 
-/* --- fish ------------------------------------------------------------------------------------ */
-
 static void put_fish_text(const char *text, struct strbuf *out) {
     for (; *text; text++) {
         if (*text == '\'' || *text == '\\')
@@ -416,8 +395,6 @@ static void print_fish(struct strbuf *out) {
     }
     each_command(put_fish_command, out);
 }
-
-/* --- the command ----------------------------------------------------------------------------- */
 
 static const struct shell {
     const char *name;

@@ -133,13 +133,10 @@ int cmd_error(const struct error *err) {
 }
 
 static int unknown_command(const struct cmd *parent, const char *name) {
-    const struct cmd *const *table = parent ? parent->subs : cmd_table;
-    const char *nearest = cmd_nearest(table, name);
-    if (nearest)
-        return cmd_usage_error(parent, "unknown command '%s%s%s'; did you mean '%s'?",
-                               parent ? parent->words : "", parent ? " " : "", name, nearest);
-    return cmd_usage_error(parent, "unknown command '%s%s%s'", parent ? parent->words : "",
-                           parent ? " " : "", name);
+    const char *nearest = cmd_nearest(parent ? parent->subs : cmd_table, name);
+    return cmd_usage_error(parent, "unknown command '%s%s%s'%s%s%s", parent ? parent->words : "",
+                           parent ? " " : "", name, nearest ? "; did you mean '" : "",
+                           nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static int print_help(const struct cmd *cmd) {
@@ -264,10 +261,9 @@ static int unknown_option(struct parser *p, const char *word, size_t length) {
         nearest_offer(&nearest, o->name);
     for (const struct cmd_option *o = cmd_common_options; o->name; o++)
         nearest_offer(&nearest, o->name);
-    if (nearest.best)
-        return error_set(p->err, -EINVAL, "unknown option '--%.*s'; did you mean '--%s'?",
-                         (int)length, word, nearest.best);
-    return error_set(p->err, -EINVAL, "unknown option '--%.*s'", (int)length, word);
+    return error_set(p->err, -EINVAL, "unknown option '--%.*s'%s%s%s", (int)length, word,
+                     nearest.best ? "; did you mean '--" : "", nearest.best ? nearest.best : "",
+                     nearest.best ? "'?" : "");
 }
 
 /* `value` is what was written behind the option in the same word, or NULL. */

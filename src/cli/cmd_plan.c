@@ -354,10 +354,10 @@ struct sim_call {
     struct strbuf title; /* of the second side */
 };
 
-static void side_finish(struct sim_side *sim_side) {
-    sim_result_finish(&sim_side->result);
-    sim_play_finish(&sim_side->play);
-    sim_side->snapshot = snapshot_free(sim_side->snapshot);
+static void side_finish(struct sim_side *side) {
+    sim_result_finish(&side->result);
+    sim_play_finish(&side->play);
+    side->snapshot = snapshot_free(side->snapshot);
 }
 
 static void sim_call_finish(struct sim_call *sim) {
@@ -437,8 +437,7 @@ static int open_input(struct sim_call *sim, FILE **ret, struct error *err) {
     return 0;
 }
 
-static int play_side(struct sim_call *sim, bool with, struct sim_side *sim_side,
-                     struct error *err) {
+static int play_side(struct sim_call *sim, bool with, struct sim_side *side, struct error *err) {
     const char *name = strcmp(sim->path, "-") == 0 ? "<stdin>" : sim->path;
     const struct snapshot_options options = {
         .overrides = with ? sim->overrides : NULL,
@@ -448,25 +447,25 @@ static int play_side(struct sim_call *sim, bool with, struct sim_side *sim_side,
     int r = open_input(sim, &in, err);
     if (r < 0)
         return r;
-    r = snapshot_read(in, name, &options, &sim_side->snapshot, err);
+    r = snapshot_read(in, name, &options, &side->snapshot, err);
     file_close(in);
     if (r < 0)
         return r;
-    world_from_snapshot(sim_side->snapshot, &sim_side->world);
+    world_from_snapshot(side->snapshot, &side->world);
     if (!sim->seed_given)
-        sim->options.seed = snapshot_seed(sim_side->snapshot);
-    r = sim_play_run(&sim_side->world, &sim->options, &sim_side->play, err);
+        sim->options.seed = snapshot_seed(side->snapshot);
+    r = sim_play_run(&side->world, &sim->options, &side->play, err);
     if (r < 0)
         return r;
-    sim_result_build(&sim_side->world, &sim->options, &sim_side->play, &sim_side->result);
+    sim_result_build(&side->world, &sim->options, &side->play, &side->result);
     const char *slash = strrchr(name, '/');
-    sim_side->c = (struct sim_case){
+    side->c = (struct sim_case){
         .title = with    ? strbuf_text(&sim->title)
                  : slash ? slash + 1
                          : name,
-        .world = &sim_side->world,
-        .play = &sim_side->play,
-        .result = &sim_side->result,
+        .world = &side->world,
+        .play = &side->play,
+        .result = &side->result,
     };
     return 0;
 }

@@ -1,4 +1,4 @@
-/* formula_find.h: where formulas are, and what their variables are given.
+/* formula_find.h: where formulas are, and the values of their variables.
  *
  * NAME is looked for in the folder of the project, PATH/.sluice/formulas/NAME.yaml, then beside the
  * configuration, formulas/NAME.yaml. A word with a slash in it, or one that ends in .yaml, is a file. No
@@ -9,7 +9,7 @@
 #include "formula/formula.h"
 
 struct formula_places {
-    char *folders[2]; /* in which it is looked for, in this order; NULL: no such place */
+    char *folders[2]; /* searched in this order; NULL: none */
     char *work;       /* where steps run: the project's folder, else this one */
 };
 
@@ -21,12 +21,10 @@ void formula_places_finish(struct formula_places *places); /* usable with _clean
 int formula_find(const struct formula_places *places, const char *name, struct formula **ret,
                  struct error *err);
 
-/* What --var and --var-file gave. End with formula_values_finish. */
+/* The values of variables, each with a name and a text of its own. */
 struct formula_values {
     struct formula_value *items;
     size_t count, capacity;
-    char **texts; /* that belong to it */
-    size_t text_count, text_capacity;
 };
 void formula_values_finish(struct formula_values *values);
 void formula_values_offer(struct formula_values *values, const char *name, const char *value);

@@ -29,38 +29,27 @@ static void cards_finish(struct cards *c) {
     free(c->root);
 }
 
-/* --- finding --------------------------------------------------------------------------------- */
-
-/* The names in a folder, phase-2 before phase-10; -1: it cannot be read. */
-static int list(const char *folder, struct dirent ***ret) {
-    *ret = NULL;
-    return scandir(folder, ret, NULL, versionsort);
-}
-
 static void free_list(struct dirent **entries, int count) {
     for (int i = 0; i < count; i++)
         free(entries[i]);
     free(entries);
 }
 
-static bool ends_in_md(const char *name) {
-    size_t length = strlen(name);
-    return length > 3 && name[0] != '.' && strcmp(name + length - 3, ".md") == 0;
-}
-
-/* A board need not have every column; one that cannot be read would leave its cards out unseen. */
+/* A board need not have every column; but one that cannot be read is an error. */
 static int take_column(struct cards *c, const char *phase, const char *column) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    struct dirent **entries;
+    struct dirent **entries = NULL;
     strbuf_printf(&folder, "%s/%s/%s", c->root, phase, column);
-    int count = list(strbuf_text(&folder), &entries);
+    int count = scandir(strbuf_text(&folder), &entries, NULL, versionsort);
     if (count < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
     for (int i = 0; i < count; i++) {
         struct strbuf path = STRBUF_INIT;
-        if (!ends_in_md(entries[i]->d_name))
+        const char *name = entries[i]->d_name;
+        size_t length = strlen(name);
+        if (length <= 3 || name[0] == '.' || strcmp(name + length - 3, ".md") != 0)
             continue;
-        strbuf_printf(&path, "%s/%s/%s", phase, column, entries[i]->d_name);
+        strbuf_printf(&path, "%s/%s/%s", phase, column, name);
         c->paths = xgrow(c->paths, &c->capacity, c->count + 1, sizeof(*c->paths));
         c->paths[c->count++] = strbuf_take(&path);
     }
@@ -70,8 +59,9 @@ static int take_column(struct cards *c, const char *phase, const char *column) {
 
 /* How many phases there are; <0: an errno, something cannot be read. */
 static int take_phases(struct cards *c) {
-    struct dirent **entries;
-    int count = list(c->root, &entries), phases = 0, r = count < 0 ? -errno : 0;
+    struct dirent **entries = NULL;
+    int count = scandir(c->root, &entries, NULL, versionsort); /* phase-2 before phase-10 */
+    int phases = 0, r = count < 0 ? -errno : 0;
     for (int i = 0; i < count && r == 0; i++) {
         if (strncmp(entries[i]->d_name, "phase-", 6) != 0)
             continue;
@@ -100,8 +90,6 @@ static int find_cards(struct cards *c, const char *folder, struct error *err) {
                : error_set(err, -EINVAL, "there is no folder phase-* in '%s'", folder);
 }
 
-/* --- one card -------------------------------------------------------------------------------- */
-
 /* "phase-1-setup/login.md": where it stands does not matter. */
 static char *id_of(const char *path) {
     const char *file = strrchr(path, '/');
@@ -114,21 +102,21 @@ static char *id_of(const char *path) {
 static int make_task(const struct cards *c, const char *path, const struct card *card,
                      const struct strbuf *text, json_t **ret_task, struct error *err) {
     _cleanup_(freep) char *id = id_of(path);
-    _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     const char *prompt = text->text + card->body;
-    strbuf_printf(&whole, "%s/%s", c->root, path);
+    strbuf_printf(&full, "%s/%s", c->root, path);
     prompt += strspn(prompt, " \t\r\n");
-    json_t *body = json_string(prompt), *place = json_string(strbuf_text(&whole));
+    json_t *body = json_string(prompt), *file = json_string(strbuf_text(&full));
     json_t *serial = json_stringn(path, strcspn(path, "/"));
-    if (!*prompt || !body || !place || !serial) {
+    if (!*prompt || !body || !file || !serial) {
         json_decref(body);
-        json_decref(place);
+        json_decref(file);
         json_decref(serial);
         return error_set(err, -EINVAL, "%.160s: %s", path,
                          *prompt ? "it is not UTF-8, which tasks must be"
                                  : "there is nothing behind the front matter");
     }
-    json_t *meta = json_pack("{s:o}", "card", place);
+    json_t *meta = json_pack("{s:o}", "card", file);
     if (cmd_has(c->import->call, "mirror"))
         json_object_set_new(meta, "mirror", json_true());
     *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", ask_string(id), "prompt", body,
@@ -151,12 +139,12 @@ static int make_task(const struct cards *c, const char *path, const struct card 
 }
 
 static int take_card(const struct cards *c, const char *path) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, whole = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, full = STRBUF_INIT;
     _cleanup_(card_finish) struct card card = { 0 };
     struct error err = { 0 };
     json_t *task = NULL;
-    strbuf_printf(&whole, "%s/%s", c->root, path);
-    int r = file_read(strbuf_text(&whole), CARD_BYTES_MAX, &text, &err);
+    strbuf_printf(&full, "%s/%s", c->root, path);
+    int r = file_read(strbuf_text(&full), CARD_BYTES_MAX, &text, &err);
     if (r == 0)
         r = card_parse(path, strbuf_text(&text), text.length, &card, &err);
     if (r == 0)
