@@ -1,67 +1,1144 @@
 /* apply.c: every fact comes in here. */
-#include "core/apply.h"
-
 #include <errno.h>
+#include <inttypes.h>
 
-#include "base/macros.h"
+#include "base/alloc.h"
+#include "core/core_run.h"
+#include "core/decide.h"
+#include "core/fair.h"
+#include "core/gates.h"
+#include "core/lease.h"
+#include "core/ready_queue.h"
 #include "core/task.h"
 
-static apply_function *const functions[] = {
-    [FACT_CLOCK] = apply_clock,
-    [FACT_POLICY] = apply_policy,
-    [FACT_PROJECT] = apply_project,
-    [FACT_KIND] = apply_kind,
-    [FACT_AGENT] = apply_agent,
-    [FACT_LIMITER] = apply_limiter,
-    [FACT_RESOURCE] = apply_resource,
-    [FACT_WORKSPACE] = apply_workspace,
-    [FACT_HOST] = apply_host,
-    [FACT_BUDGET] = apply_budget,
-    [FACT_USAGE] = apply_usage,
-    [FACT_WAIT] = apply_wait,
-    [FACT_PACE] = apply_pace,
-    [FACT_CLAIM] = apply_claim,
-    [FACT_EXTERNAL] = apply_external,
-    [FACT_PAUSE] = apply_pause,
-    [FACT_RESUME] = apply_resume,
-    [FACT_AGENT_CLEAR] = apply_agent_clear,
-    [FACT_TICK] = apply_tick,
-    [FACT_LOADING] = apply_loading,
-    [FACT_LOADED] = apply_loaded,
-    [FACT_TASK_ADDED] = apply_task_added,
-    [FACT_SLING] = apply_sling,
-    [FACT_HOLD] = apply_hold,
-    [FACT_RELEASE] = apply_release,
-    [FACT_SPENT] = apply_spent,
-    [FACT_CLEAR] = apply_clear,
-    [FACT_CANCEL] = apply_cancel,
-    [FACT_RETRY] = apply_retry,
-    [FACT_AGAIN] = apply_again,
-    [FACT_APPROVE] = apply_approve,
-    [FACT_REJECT] = apply_reject,
-    [FACT_DELETE] = apply_delete,
-    [FACT_FORGET] = apply_forget,
-    [FACT_PRIORITY] = apply_priority,
-    [FACT_DEPENDENCIES] = apply_dependencies,
-    [FACT_LIMITER_CLEAR] = apply_limiter_clear,
-    [FACT_ARTIFACT] = apply_artifact,
-    [FACT_MARKED] = apply_marked,
-    [FACT_ORDER_REFUSED] = apply_order_refused,
-    [FACT_RUN_STARTED] = apply_run_started,
-    [FACT_RUN_PHASE] = apply_run_phase,
-    [FACT_RUN_TOKENS] = apply_run_tokens,
-    [FACT_RUN_LIMITED] = apply_run_limited,
-    [FACT_RUN_ENDED] = apply_run_ended,
+/* --- the world ------------------------------------------------------------------------------- */
+
+static int apply_clock(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    if (c->clock_set && fact->now <= c->now)
+        return fact->now < c->now;
+    time_ms before = c->now;
+    if (c->clock_set)
+        queue_clocks_update(c);
+    else
+        queue_clocks_start(c, fact->now);
+    c->clock_set = true;
+    c->now = fact->now;
+    fair_expire(c);
+    for (uint32_t l = 1; l < c->limiter_count; l++) {
+        time_ms until = c->limiters[l].spec.backoff_until;
+        if (until > before && until <= c->now)
+            c->epoch++;
+        limiter_refresh(c, l);
+    }
+    for (uint32_t a = 1; a < c->agent_count; a++) {
+        time_ms until = c->agents[a].closed_until;
+        if (until > before && until <= c->now)
+            c->epoch++;
+    }
+    return 0;
+}
+
+static int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    time_ms old_window = c->policy.fair_window;
+    queue_empty(c);
+    waiting_clear(c);
+    c->policy = *fact->policy;
+    if (c->policy.order & ORDER_BY_SCORE) /* rises with age: a class has only this order */
+        c->policy.order = (c->policy.order | ORDER_BY_CREATED) & ~(unsigned)ORDER_BY_ENQUEUED;
+    if (c->policy.fair == FAIR_OFF)
+        c->policy.order &= ~(unsigned)ORDER_BY_DEFICIT;
+    fair_rewindow(c, old_window);
+    fair_recharge(c);
+    key_set_cap(c, c->key_runs, c->policy.runs);
+    key_set_cap(c, c->key_roots, c->policy.roots);
+    c->overdue_from = TIME_NEVER;
+    c->pace_changed = true; /* it may come into force now */
+    queue_fill(c);
+    for (uint32_t h = 1; h < c->tasks.next; h++)
+        task_recheck(c, h); /* lists those that still wait */
+    return 0;
+}
+
+static bool project_has_tasks(const struct core *c, uint32_t project) {
+    for (uint32_t h = 1; h < c->tasks.next; h++)
+        if (task_at(c, h)->state != TASK_ABSENT && task_at(c, h)->project == project)
+            return true;
+    return false;
+}
+
+static int apply_project(struct core *c, const struct fact *fact, struct error *err) {
+    const struct project_spec *spec = &fact->project;
+    if (!spec->id)
+        return error_set(err, -EINVAL, "a project needs a name");
+    if (spec->max_running < 0 || spec->workspaces < 0 || spec->review < 0 || spec->budget < 0
+        || spec->money.micro < 0 || spec->weight_milli < 0)
+        return error_set(err, -ERANGE, "project '%s': weights, caps and budgets are not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t index = by_symbol_get(&c->project_of, spec->id);
+    if (!index) {
+        index = (uint32_t)c->project_count++;
+        c->projects =
+            xgrow(c->projects, &c->project_capacity, c->project_count, sizeof(*c->projects));
+        struct project *p = &c->projects[index];
+        *p = (struct project){ .spec = *spec };
+        p->key = key_new(c, LEASE_PROJECT, spec->id, spec->max_running);
+        p->key_workspaces = key_new(c, LEASE_WORKSPACES, spec->id, spec->workspaces);
+        p->key_review = key_new(c, LEASE_REVIEW, spec->id, spec->review);
+        key_at(c, p->key)->owner = key_at(c, p->key_workspaces)->owner = index;
+        key_at(c, p->key_review)->owner = index;
+        by_symbol_set(&c->project_of, spec->id, index);
+        return 0;
+    }
+    struct project *p = &c->projects[index];
+    if (p->spec.workspaces_kept != spec->workspaces_kept && project_has_tasks(c, index))
+        return error_set(
+            err, -EBUSY,
+            "project '%s' has tasks: how it gives them workspaces (workspace_mode) can "
+            "be changed when it has none, or while the daemon is down",
+            symbol_name(&c->symbols, spec->id));
+    p->spec = *spec;
+    key_set_cap(c, p->key, spec->max_running);
+    key_set_cap(c, p->key_workspaces, spec->workspaces);
+    key_set_cap(c, p->key_review, spec->review);
+    p->best_epoch = 0;
+    fair_count_project(c, index);
+    return 0;
+}
+
+static int apply_kind(struct core *c, const struct fact *fact, struct error *err) {
+    const struct kind_spec *spec = &fact->kind_spec;
+    if (!spec->id || spec->max_running < 0)
+        return error_set(err, -EINVAL, "kind '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t index = by_symbol_get(&c->kind_of, spec->id);
+    if (!index) {
+        index = (uint32_t)c->kind_count++;
+        c->kinds = xgrow(c->kinds, &c->kind_capacity, c->kind_count, sizeof(*c->kinds));
+        c->kinds[index] = (struct kind){ 0 };
+        c->kinds[index].key = key_new(c, LEASE_KIND, spec->id, spec->max_running);
+        by_symbol_set(&c->kind_of, spec->id, index);
+    }
+    c->kinds[index].spec = *spec;
+    key_set_cap(c, c->kinds[index].key, spec->max_running);
+    c->epoch++; /* the base is part of the score */
+    return 0;
+}
+
+/* Moves the tasks of the agent that have no limiter of their own to another limiter, or to another clock: whether
+ * the agent has a failover list (`lists`) decides which. */
+static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter, bool lists) {
+    queue_empty(c);
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        struct task *t = task_at(c, h);
+        if (t->state == TASK_ABSENT || t->agent != agent || (t->flags & TASK_OWN_LIMITER))
+            continue;
+        if (task_state_is_live(t->state)) { /* its order may be refused: keep its wait */
+            bool chooses = lists && !failover_is_bound(t);
+            struct wait_key to = { t->project, limiter, chooses ? agent : 0 };
+            queue_clock_create(c, to);
+            t->ready_clock += queue_clock(c, to) - queue_clock(c, queue_wait_key(c, t));
+        }
+        t->limiter = limiter;
+        if (t->state == TASK_READY || task_state_is_live(t->state))
+            task_changed(c, h); /* its clock changes; its run keeps the old limiter */
+    }
+    c->agents[agent].limiter = limiter;
+}
+
+static int check_agent(struct core *c, const struct agent_spec *spec, uint32_t limiter,
+                       struct error *err) {
+    const char *name = symbol_name(&c->symbols, spec->id);
+    if (!spec->id || spec->slots < 0)
+        return error_set(err, -EINVAL, "agent '%s' needs a name and a cap that is not negative",
+                         name);
+    if (spec->limiter && !limiter)
+        return error_set(err, -ENOENT, "agent '%s': limiter '%s' is not known", name,
+                         symbol_name(&c->symbols, spec->limiter));
+    if (spec->failover_count > FAILOVER_MAX)
+        return error_set(err, -E2BIG, "agent '%s' names more than %d others to fail over to", name,
+                         FAILOVER_MAX);
+    for (unsigned i = 0; i < spec->failover_count; i++)
+        if (!spec->failover[i] || spec->failover[i] == spec->id)
+            return error_set(err, -EINVAL, "agent '%s' cannot fail over to itself or to nobody",
+                             name);
+    return 0;
+}
+
+static int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
+    const struct agent_spec *spec = &fact->agent;
+    uint32_t limiter = by_symbol_get(&c->limiter_of, spec->limiter);
+    int r = check_agent(c, spec, limiter, err);
+    if (r < 0)
+        return r;
+    uint32_t index = by_symbol_get(&c->agent_of, spec->id);
+    if (!index) {
+        index = (uint32_t)c->agent_count++;
+        c->agents = xgrow(c->agents, &c->agent_capacity, c->agent_count, sizeof(*c->agents));
+        c->agents[index] = (struct agent){ .limiter = limiter,
+                                           .launch_failures = spec->launch_failures,
+                                           .openings = spec->openings,
+                                           .closed_until = spec->closed_until,
+                                           .changed = !c->loading };
+        c->agents[index].key = key_new(c, LEASE_AGENT, spec->id, spec->slots);
+        by_symbol_set(&c->agent_of, spec->id, index);
+    }
+    struct agent *a = &c->agents[index];
+    if (c->loading) { /* the configuration came before its row */
+        a->launch_failures = spec->launch_failures;
+        a->openings = spec->openings;
+        a->closed_until = spec->closed_until;
+    }
+    bool had_list = a->spec.failover_count > 0, has_list = spec->failover_count > 0;
+    bool moves = a->limiter != limiter || had_list != has_list;
+    if (moves)
+        agent_move_tasks(c, index, limiter, has_list);
+    c->roster_count += (uint32_t)spec->roster - (uint32_t)a->spec.roster;
+    c->list_count += (uint32_t)has_list - (uint32_t)had_list;
+    if (spec->roster)
+        claim_drop(c);
+    a->spec = *spec;
+    if (moves)
+        queue_fill(c);
+    c->epoch += c->list_count > 0; /* others may fail over to it */
+    key_set_cap(c, a->key, spec->roster && spec->slots > 0 ? 1 : spec->slots);
+    key_set_external(c, a->key, spec->roster && !spec->idle ? 1 : 0);
+    return 0;
+}
+
+static void limiter_take_state(const struct core *c, struct limiter *l,
+                               const struct limiter_spec *spec) {
+    l->spec = *spec;
+    l->in_backoff = spec->in_backoff || spec->hits > 0;
+    l->backoff_since = spec->in_backoff ? spec->backoff_since : c->now;
+    l->last_hit = spec->in_backoff ? spec->last_hit : c->now;
+    l->ramping = spec->ramp_since > 0;
+    l->ramp_since = spec->ramp_since;
+}
+
+static int apply_limiter(struct core *c, const struct fact *fact, struct error *err) {
+    const struct limiter_spec *spec = &fact->limiter;
+    if (!spec->id || spec->policy.max_running < 0)
+        return error_set(err, -EINVAL, "limiter '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t index = by_symbol_get(&c->limiter_of, spec->id);
+    if (index) {
+        c->limiters[index].spec.policy = spec->policy;
+        if (c->loading) /* the configuration came before its row */
+            limiter_take_state(c, &c->limiters[index], spec);
+        limiter_refresh(c, index);
+        return 0;
+    }
+    index = (uint32_t)c->limiter_count++;
+    c->limiters = xgrow(c->limiters, &c->limiter_capacity, c->limiter_count, sizeof(*c->limiters));
+    struct limiter *l = &c->limiters[index];
+    *l = (struct limiter){ 0 };
+    l->key = key_new(c, LEASE_LIMITER, spec->id, spec->policy.max_running);
+    limiter_take_state(c, l, spec);
+    l->changed = !c->loading;
+    by_symbol_set(&c->limiter_of, spec->id, index);
+    limiter_refresh(c, index);
+    return 0;
+}
+
+static int apply_limiter_clear(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t index = by_symbol_get(&c->limiter_of, fact->limiter_clear);
+    if (!index)
+        return error_set(err, -ENOENT, "limiter '%s' is not known",
+                         symbol_name(&c->symbols, fact->limiter_clear));
+    limiter_clear(c, index);
+    return 0;
+}
+
+static int apply_agent_clear(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t index = by_symbol_get(&c->agent_of, fact->agent_clear);
+    if (!index)
+        return error_set(err, -ENOENT, "agent '%s' is not known",
+                         symbol_name(&c->symbols, fact->agent_clear));
+    agent_open(c, index);
+    return 0;
+}
+
+static int apply_resource(struct core *c, const struct fact *fact, struct error *err) {
+    if (!fact->resource.id || fact->resource.cap < 0)
+        return error_set(err, -EINVAL, "resource '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, fact->resource.id));
+    uint32_t key = key_resource(c, fact->resource.id);
+    key_at(c, key)->configured = true;
+    key_set_cap(c, key, fact->resource.cap);
+    return 0;
+}
+
+static int apply_workspace(struct core *c, const struct fact *fact, struct error *err) {
+    if (!fact->workspace.id)
+        return error_set(err, -EINVAL, "a workspace needs a name");
+    uint32_t key = key_workspace(c, fact->workspace.id);
+    key_at(c, key)->locked_by = fact->workspace.locked_by;
+    bool locked = fact->workspace.locked || fact->workspace.locked_by;
+    key_set_external(c, key, locked ? 1 : 0);
+    if (!locked)
+        key_drop_if_unused(c, key);
+    if (fact->workspace.locked_by)
+        queue_recheck_parked(c, task_find(c, fact->workspace.locked_by), key);
+    return 0;
+}
+
+static int apply_host(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    c->host_disk = fact->host.disk_free_mb;
+    c->host_memory = fact->host.memory_free_mb;
+    c->host_load = fact->host.load_milli;
+    return 0;
+}
+
+static int apply_budget(struct core *c, const struct fact *fact, struct error *err) {
+    if (fact->budget < 0 || fact->money_budget.micro < 0)
+        return error_set(err, -ERANGE, "a budget is not negative");
+    c->projects[0].spec.budget = fact->budget;
+    c->projects[0].spec.money = fact->money_budget;
+    return 0;
+}
+
+/* A correction may take from a project's bucket at most what is in it. */
+static bool usage_is_valid(const struct core *c, const struct usage_spec *u, uint32_t project) {
+    bool counts = u->reports >= 0 && u->priced >= 0 && u->unpriced >= 0;
+    if (u->starts < 0 || u->completions < 0)
+        return false;
+    if (!project)
+        return counts;
+    return (counts && u->tokens >= 0 && u->unreported >= 0 && u->money >= 0)
+           || fair_has(c, project, time_min(u->at, c->now), u);
+}
+
+static int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
+    const struct usage_spec *u = &fact->usage;
+    uint32_t project = by_symbol_get(&c->project_of, u->project);
+    if (u->project && !project)
+        return error_set(err, -ENOENT, "project '%s' is not known",
+                         symbol_name(&c->symbols, u->project));
+    if (!usage_is_valid(c, u, project))
+        return error_set(err, -ERANGE, "project '%s': what was used is not negative",
+                         symbol_name(&c->symbols, u->project));
+    int32_t reports = u->reports;
+    if (reports == 0 && !c->loading)
+        reports = u->tokens ? u->completions : 0;
+    struct bucket what = {
+        .share = u->tokens + u->unreported,
+        .reported = u->tokens,
+        .reports = (uint32_t)reports,
+        .starts = (uint32_t)u->starts,
+        .completions = (uint32_t)u->completions,
+        .money = u->money,
+        .priced = (uint32_t)u->priced,
+        .unpriced = (uint32_t)u->unpriced,
+    };
+    fair_record(c, project, time_min(u->at, c->now), &what);
+    return 0;
+}
+
+static int apply_external(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t limiter = by_symbol_get(&c->limiter_of, fact->external.limiter);
+    uint32_t project = by_symbol_get(&c->project_of, fact->external.project);
+    if (!limiter && !project && (fact->external.limiter || fact->external.project))
+        return error_set(err, -ENOENT, "external runs are of a project or a limiter that is known");
+    if (limiter)
+        key_set_external(c, c->limiters[limiter].key, fact->external.running);
+    if (limiter && !project)
+        return 0;
+    struct project *p = &c->projects[project]; /* entry 0: runs of no project */
+    amount others = key_at(c, c->key_runs)->external - p->external;
+    amount other_roots = key_at(c, c->key_roots)->external - p->external_roots;
+    key_set_external(c, c->key_runs, others + fact->external.running);
+    key_set_external(c, c->key_roots, other_roots + fact->external.roots);
+    p->external_roots = fact->external.roots;
+    if (!project) {
+        p->external = fact->external.running;
+        return 0;
+    }
+    key_set_external(c, p->key, fact->external.running);
+    fair_set_external(c, project, fact->external.running);
+    return 0;
+}
+
+static int apply_pause(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    c->paused = true;
+    c->pause = fact->pause;
+    return 0;
+}
+
+static int apply_resume(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    c->paused = false;
+    return 0;
+}
+
+static int apply_tick(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    c->tick_asked = true;
+    return 0;
+}
+
+/* --- a new task ------------------------------------------------------------------------------ */
+
+struct names { /* indexes */
+    uint32_t project, kind, agent, limiter;
 };
-_Static_assert(ARRAY_SIZE(functions) == FACT_KIND_MAX, "a fact has no function");
+
+static int refuse_name(struct core *c, task_id id, const char *what, sym name, struct error *err) {
+    return error_set(err, -ENOENT, "task %" PRIu64 ": %s '%s' is not known", id, what,
+                     symbol_name(&c->symbols, name));
+}
+
+static int find_names(struct core *c, const struct task_spec *spec, struct names *ret,
+                      struct error *err) {
+    *ret = (struct names){
+        .project = by_symbol_get(&c->project_of, spec->project),
+        .kind = by_symbol_get(&c->kind_of, spec->kind),
+        .agent = by_symbol_get(&c->agent_of, spec->agent),
+        .limiter = by_symbol_get(&c->limiter_of, spec->limiter),
+    };
+    if (!ret->project)
+        return refuse_name(c, spec->id, "project", spec->project, err);
+    if (spec->kind && !ret->kind)
+        return refuse_name(c, spec->id, "kind", spec->kind, err);
+    if (spec->agent && !ret->agent)
+        return refuse_name(c, spec->id, "agent", spec->agent, err);
+    if (spec->limiter && !ret->limiter)
+        return refuse_name(c, spec->id, "limiter", spec->limiter, err);
+    return 0;
+}
+
+static int check_depends_on(task_id id, const task_id *on, size_t count, struct error *err) {
+    for (size_t i = 0; i < count; i++) {
+        if (on[i] == id)
+            return error_set(err, -ELOOP, "task %" PRIu64 " depends on itself", id);
+        if (on[i] == 0)
+            return error_set(err, -EINVAL, "task %" PRIu64 ": 0 is no task", id);
+    }
+    return 0;
+}
+
+static int refuse_cycle(task_id id, struct error *err) {
+    return error_set(err, -ELOOP,
+                     "task %" PRIu64 " would wait for itself through its dependencies and parents",
+                     id);
+}
+
+/* `known`: the record of the task if other tasks name it already, else 0. */
+static int check_spec(struct core *c, const struct task_spec *spec, uint32_t known,
+                      struct error *err) {
+    if (spec->id == 0 || spec->iteration == 0)
+        return error_set(err, -EINVAL, "task numbers and iterations begin at 1");
+    if (known && task_at(c, known)->state != TASK_ABSENT)
+        return error_set(err, -EEXIST, "task %" PRIu64 " is there already", spec->id);
+    if ((unsigned)spec->state >= TASK_STATE_MAX || spec->state == TASK_ABSENT
+        || (unsigned)spec->phase >= PHASE_MAX || (unsigned)spec->until >= UNTIL_MAX
+        || (unsigned)spec->parent_gate >= PARENT_GATE_MAX || (unsigned)spec->hold >= HOLD_MAX
+        || (unsigned)spec->stop >= STOP_WISH_MAX || (unsigned)spec->reason >= REASON_MAX
+        || spec->keeps > KEEP_ALL || spec->borrowed > LEND_ALL)
+        return error_set(err, -EINVAL, "task %" PRIu64 ": a state it cannot have", spec->id);
+    if (spec->resource_count > RESOURCES_MAX)
+        return error_set(err, -E2BIG, "task %" PRIu64 ": more than %d resources", spec->id,
+                         RESOURCES_MAX);
+    if (spec->group > GROUP_MAX)
+        return error_set(err, -ERANGE, "task %" PRIu64 ": group numbers end at %u", spec->id,
+                         GROUP_MAX);
+    if (spec->parent == spec->id || (spec->parent && tree_would_cycle(c, known, spec->parent)))
+        return error_set(err, -ELOOP, "task %" PRIu64 " would be its own ancestor", spec->id);
+    int r = check_depends_on(spec->id, spec->depends_on, spec->depends_on_count, err);
+    task_id parent = spec->parent_gate == PARENT_DONE ? spec->parent : 0;
+    if (r == 0 && depend_would_cycle(c, known, spec->depends_on, spec->depends_on_count, parent))
+        r = refuse_cycle(spec->id, err);
+    return r;
+}
+
+static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
+                 const struct names *names) {
+    struct task *t = task_at(c, task);
+    t->project = names->project;
+    t->kind = names->kind;
+    t->agent = names->agent;
+    t->limiter = names->limiter ? names->limiter : c->agents[names->agent].limiter;
+    t->priority = spec->priority;
+    t->created_at = t->enqueued_at = spec->created_at;
+    t->iteration = spec->iteration;
+    t->attempt = spec->attempt;
+    t->until = (uint8_t)spec->until;
+    t->parent_gate = (uint8_t)spec->parent_gate;
+    t->retry_max = spec->retry_max;
+    t->look = spec->look;
+    t->failures = spec->failures;
+    t->launch_failures = spec->launch_failures;
+    t->losses = spec->losses;
+    t->restarts = spec->restarts;
+    t->breaker_openings = spec->breaker_openings;
+    t->reason = (uint8_t)spec->reason;
+    t->group = spec->group;
+    t->flags = (uint16_t)((spec->parallelizable ? TASK_PARALLELIZABLE : 0)
+                          | (spec->review ? TASK_REVIEW : 0)
+                          | (spec->artifact_missing ? TASK_ARTIFACT_MISSING : 0)
+                          | (spec->parent ? TASK_HAS_PARENT : 0) | (spec->bound ? TASK_BOUND : 0)
+                          | (names->limiter ? TASK_OWN_LIMITER : 0));
+    if (!spec->parallelizable)
+        t->serial_key = key_serial(c, t->project, spec->serial, t->kind);
+    if (spec->workspace)
+        t->workspace_key = key_workspace(c, spec->workspace);
+    key_use(c, t->serial_key);
+    key_use(c, t->workspace_key);
+    if (spec->resource_count == 0)
+        return;
+    t->resources = slab_alloc(&c->resource_lists);
+    struct resource_list *list = slab_at(&c->resource_lists, t->resources);
+    for (size_t i = 0; i < spec->resource_count; i++) {
+        list->keys[list->count] = key_resource(c, spec->resources[i]);
+        key_use(c, list->keys[list->count++]);
+    }
+}
+
+/* Does it come from an older iteration of its parent? */
+static bool is_stale(const struct core *c, const struct task *t) {
+    return t->parent && t->parent_gate == PARENT_DONE
+           && t->parent_iteration < task_at(c, t->parent)->iteration;
+}
+
+static void set_enqueued(const struct core *c, struct task *t, const struct task_spec *spec) {
+    t->enqueued_at = time_min(spec->enqueued_at ? spec->enqueued_at : spec->ready_since, c->now);
+}
+
+/* Continues its wait: by the restored clock, or by wall-clock time without one. */
+static void set_ready_clock(struct core *c, struct task *t, const struct task_spec *spec) {
+    struct wait_key key = queue_wait_key(c, t);
+    queue_clock_create(c, key);
+    t->ready_clock = queue_clock(c, key) - (c->now - time_min(spec->ready_since, c->now));
+    if (queue_wait_is_restored(c, key))
+        t->ready_clock = spec->ready_clock;
+    set_enqueued(c, t, spec);
+}
+
+/* While loading, the state is that of the row. */
+static void begin_loaded(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct task *t = task_at(c, task);
+    if (spec->state == TASK_READY) { /* apply_loaded queues it when all tasks are known */
+        t->state = TASK_WAITING;
+        t->flags |= TASK_LOADED_READY;
+    }
+    if (spec->state == TASK_READY || (spec->state == TASK_STARTING && spec->ready_since))
+        set_ready_clock(c, t, spec);
+    c->kinds[t->kind].queued += t->state == TASK_WAITING;
+    task_count(c, t, t->state, 1);
+}
+
+/* Sets waiting or ready, without an order. */
+static void begin_now(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct task *t = task_at(c, task);
+    bool queued = spec->state == TASK_WAITING || spec->state == TASK_READY;
+    if (queued) {
+        t->state = task_may_be_ready(c, t) ? TASK_READY : TASK_WAITING;
+        c->kinds[t->kind].queued++;
+    }
+    if (queued || spec->state == TASK_HELD)
+        task_recheck(c, task); /* it may have to fail at once */
+    task_count(c, t, t->state, 1);
+    if (t->state != TASK_READY)
+        return;
+    set_enqueued(c, t, spec);
+    queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
+}
+
+static void begin(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct task *t = task_at(c, task);
+    bool live = task_state_is_live(spec->state);
+    t->state = (uint8_t)spec->state;
+    t->hold = (uint8_t)(spec->state == TASK_HELD ? spec->hold : HOLD_NONE);
+    if (spec->state == TASK_HELD && t->hold == HOLD_NONE)
+        t->hold = HOLD_PERSON;
+    if (!live && !task_state_is_final(spec->state) && spec->state != TASK_DRAFT)
+        lease_keep(c, task, spec->keeps);
+    if (spec->state == TASK_HELD)
+        task_set_timer(c, task, spec->not_before);
+    if (c->loading)
+        begin_loaded(c, task, spec);
+    else
+        begin_now(c, task, spec);
+    if (live)
+        run_adopt(c, task, spec);
+}
+
+/* Other tasks named it before it was added. */
+static void notify_referrers(struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    depend_changed(c, task, TASK_ABSENT, t->state);
+    for (uint32_t h = t->first_child; h; h = task_at(c, h)->next_sibling) {
+        struct task *child = task_at(c, h);
+        if (child->parent_iteration == 0) {
+            child->parent_iteration = t->iteration;
+            task_changed(c, h);
+        }
+        task_recheck(c, h);
+    }
+    if (!c->loading)
+        tree_invalidate_older(c, task);
+}
+
+static int apply_task_added(struct core *c, const struct fact *fact, struct error *err) {
+    const struct task_spec *spec = fact->spec;
+    struct names names = { 0 };
+    uint32_t task = task_find(c, spec->id);
+    int r = check_spec(c, spec, task, err);
+    if (r == 0)
+        r = find_names(c, spec, &names, err);
+    if (r < 0)
+        return r;
+    if (!task)
+        task = task_new_named(c, spec->id);
+    fill(c, task, spec, &names);
+    if (spec->parent) {
+        uint32_t parent = task_named(c, spec->parent);
+        tree_add_child(c, parent, task);
+        task_at(c, task)->parent_iteration =
+            spec->parent_iteration ? spec->parent_iteration : task_at(c, parent)->iteration;
+    }
+    tree_set_depth(c, task);
+    depend_set(c, task, spec->depends_on, spec->depends_on_count);
+    begin(c, task, spec);
+    group_join(c, task);
+    if (task_at(c, task)->needed_by || task_at(c, task)->first_child)
+        notify_referrers(c, task);
+    task_depends_changed(c, task);
+    const struct task *t = task_at(c, task);
+    if (is_stale(c, t) && !c->loading)
+        tree_invalidate(c, task);
+    if (t->parent && t->parent_gate == PARENT_NONE)
+        task_recheck(c, t->parent);
+    return 0;
+}
+
+static int apply_dependencies(struct core *c, uint32_t task, const struct fact *fact,
+                              struct error *err) {
+    enum task_state state = task_at(c, task)->state;
+    if (task_state_is_final(state) || task_state_is_live(state))
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: its dependencies no longer matter",
+                         fact->task, task_state_name(state));
+    const task_id *on = fact->dependencies.items;
+    size_t count = fact->dependencies.count;
+    int r = check_depends_on(fact->task, on, count, err);
+    if (r == 0 && depend_would_cycle(c, task, on, count, 0))
+        r = refuse_cycle(fact->task, err);
+    if (r < 0)
+        return r;
+    depend_set(c, task, on, count);
+    task_depends_changed(c, task);
+    task_recheck(c, task);
+    return 0;
+}
+
+/* --- requests: the table in docs/rules.md §4 --------------------------------------------------- */
+
+static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    const struct sling_spec *sling = &fact->sling;
+    struct task *t = task_at(c, task);
+    uint32_t agent = by_symbol_get(&c->agent_of, sling->agent);
+    uint32_t limiter = by_symbol_get(&c->limiter_of, sling->limiter);
+    if (t->state != TASK_DRAFT)
+        return 1;
+    if ((sling->agent && !agent) || (sling->limiter && !limiter))
+        return error_set(err, -ENOENT, "task %" PRIu64 ": agent or limiter '%s' is not known",
+                         fact->task,
+                         symbol_name(&c->symbols, agent ? sling->limiter : sling->agent));
+    if (sling->group > GROUP_MAX)
+        return error_set(err, -ERANGE, "task %" PRIu64 ": group numbers end at %u", fact->task,
+                         GROUP_MAX);
+    if (sling->renames) { /* a draft is not queued, so nothing else depends on these two */
+        t->agent = agent;
+        t->limiter = limiter ? limiter : c->agents[agent].limiter;
+        t->flags = (uint16_t)((t->flags & ~TASK_OWN_LIMITER) | (limiter ? TASK_OWN_LIMITER : 0));
+    }
+    if (sling->group && sling->group != t->group) {
+        group_leave(c, task);
+        t->group = sling->group;
+        group_join(c, task);
+    }
+    task_become(c, task, change_to(TASK_WAITING, REASON_SLUNG));
+    return 0;
+}
+
+static int apply_hold(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)err;
+    struct change change = change_to(TASK_HELD, REASON_HELD);
+    change.hold = fact->marker ? HOLD_MARKER : HOLD_PERSON;
+    change.until = fact->until;
+    task_become(c, task, change);
+    return 0;
+}
+
+static bool awaits_verdict(const struct task *t) {
+    return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
+}
+
+static int apply_release(struct core *c, uint32_t task, const struct fact *fact,
+                         struct error *err) {
+    if (awaits_verdict(task_at(c, task)))
+        return error_set(err, -EBUSY, "task %" PRIu64 " waits for a verdict: approve or reject it",
+                         fact->task);
+    task_become(c, task, change_to(TASK_WAITING, REASON_RELEASED));
+    return 0;
+}
+
+/* A task that a person holds, or that awaits a verdict, stays as it is: its usage is checked again later. */
+static int apply_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    const struct task *t = task_at(c, task);
+    bool known = t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
+    if (known || awaits_verdict(t) || (t->state == TASK_HELD && t->hold == HOLD_PERSON))
+        return 1;
+    struct change change = change_to(TASK_HELD, REASON_SPENT);
+    change.hold = HOLD_BUDGET;
+    task_become(c, task, change);
+    return 0;
+}
+
+static int apply_clear(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    task_reset_counters(task_at(c, task));
+    task_become(c, task, change_to(TASK_DRAFT, REASON_CLEARED));
+    return 0;
+}
+
+static int apply_cancel(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    enum task_state state = task_at(c, task)->state;
+    if (task_state_is_final(state))
+        return 1;
+    if (!task_state_is_live(state))
+        task_become(c, task, change_to(TASK_CANCELED, REASON_CANCELED));
+    else if (!run_order_stop(c, task, STOP_CANCEL, REASON_CANCELED))
+        task_become(c, task, change_to(TASK_DONE, REASON_SUCCEEDED)); /* it had succeeded before */
+    return 0;
+}
+
+static int apply_retry(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    struct task *t = task_at(c, task);
+    task_reset_counters(t);
+    if (depend_drop_absent(c, task)) /* a deleted task will never be done */
+        task_depends_changed(c, task);
+    if (t->parent && task_at(c, t->parent)->state == TASK_ABSENT)
+        t->parent_gate = PARENT_NONE;
+    task_become(c, task, change_to(TASK_WAITING, REASON_RETRIED));
+    return 0;
+}
+
+static int apply_again(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    task_iterate(c, task, change_to(TASK_WAITING, REASON_AGAIN));
+    return 0;
+}
+
+static int check_verdict(const struct task *t, struct error *err) {
+    return awaits_verdict(t)
+               ? 0
+               : error_set(err, -EBUSY, "task %" PRIu64 " does not wait for a verdict", t->id);
+}
+
+static int apply_approve(struct core *c, uint32_t task, const struct fact *fact,
+                         struct error *err) {
+    (void)fact;
+    int r = check_verdict(task_at(c, task), err);
+    if (r == 0)
+        task_become(c, task, change_to(TASK_DONE, REASON_APPROVED));
+    return r;
+}
+
+static int apply_reject(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact;
+    int r = check_verdict(task_at(c, task), err);
+    if (r < 0)
+        return r;
+    lease_release_kept(c, task, TASK_KEEPS_REVIEW);
+    task_iterate(c, task, change_to(TASK_WAITING, REASON_REJECTED));
+    return 0;
+}
+
+static int apply_marked(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    const struct task *t = task_at(c, task);
+    bool waits = t->state == TASK_WAITING || t->state == TASK_READY || t->state == TASK_HELD;
+    if (!waits || t->until != UNTIL_DONE)
+        return 1;
+    task_become(c, task, change_to(TASK_DONE, REASON_MARKED));
+    return 0;
+}
+
+static int apply_priority(struct core *c, uint32_t task, const struct fact *fact,
+                          struct error *err) {
+    struct task *t = task_at(c, task);
+    if (task_state_is_final(t->state))
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: its priority no longer matters",
+                         fact->task, task_state_name(t->state));
+    bool ready = t->state == TASK_READY;
+    time_ms waited = ready ? queue_leave(c, task) : 0; /* the priority is part of its class */
+    t->priority = fact->priority;
+    task_changed(c, task);
+    if (ready)
+        queue_enter(c, task, waited);
+    return 0;
+}
+
+static int apply_artifact(struct core *c, uint32_t task, const struct fact *fact,
+                          struct error *err) {
+    (void)err;
+    struct task *t = task_at(c, task);
+    if (fact->artifact_present)
+        t->flags &= (uint16_t)~TASK_ARTIFACT_MISSING;
+    else
+        t->flags |= TASK_ARTIFACT_MISSING;
+    task_changed(c, task);
+    task_recheck(c, task);
+    return 0;
+}
+
+static void leave_keys(struct core *c, const struct task *t) {
+    key_unuse(c, t->serial_key);
+    key_unuse(c, t->workspace_key);
+    if (!t->resources)
+        return;
+    const struct resource_list *list = slab_at(&c->resource_lists, t->resources);
+    for (unsigned i = 0; i < list->count; i++)
+        key_unuse(c, list->keys[i]);
+    slab_free(&c->resource_lists, t->resources);
+}
+
+/* Removes the record. Other tasks may still name it: then its id and its links to them stay. */
+static void remove_task(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    task_changed(c, task);
+    if (c->claim.task == task)
+        claim_drop(c);
+    if (t->state == TASK_READY)
+        (void)queue_leave(c, task);
+    waiting_remove(c, task);
+    if (t->state == TASK_WAITING || t->state == TASK_READY)
+        c->kinds[t->kind].queued--;
+    timer_heap_remove(&c->timers, t->timer);
+    lease_release_kept(c, task, TASK_KEEPS);
+    group_leave(c, task);
+    depend_forget(c, task);
+    depend_set(c, task, NULL, 0);
+    uint32_t parent = t->parent;
+    tree_remove_child(c, task);
+    if (parent) {
+        task_recheck(c, parent); /* it may drain and have waited for this child alone */
+        task_drop_if_unnamed(c, parent);
+    }
+    leave_keys(c, t);
+    task_count(c, t, t->state, -1);
+    *t = (struct task){ .id = t->id,
+                        .first_child = t->first_child,
+                        .last_child = t->last_child,
+                        .needed_by = t->needed_by };
+    tree_set_depth(c, task); /* its children have an absent parent now */
+    task_drop_if_unnamed(c, task);
+}
+
+/* Fails the dependants that are neither live nor final. */
+static void fail_dependants(struct core *c, uint32_t task) {
+    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+        uint32_t user = edge_at(c, e)->task;
+        enum task_state state = task_at(c, user)->state;
+        bool held = state == TASK_HELD && !awaits_verdict(task_at(c, user));
+        if (state == TASK_WAITING || state == TASK_READY || held)
+            task_become(c, user, change_to(TASK_FAILED, REASON_DEPENDENCY));
+    }
+}
+
+static int apply_delete(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    const struct task *t = task_at(c, task);
+    if (task_state_is_live(t->state))
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: cancel it first", fact->task,
+                         task_state_name(t->state));
+    tree_orphan_descendants(c, task);
+    if (t->state != TASK_DONE)
+        fail_dependants(c, task);
+    remove_task(c, task);
+    return 0;
+}
+
+static bool is_needed(const struct core *c, uint32_t task) {
+    uint32_t group = task_at(c, task)->group;
+    return depend_needed_by_unfinished(c, task) || tree_has_unfinished_child(c, task)
+           || (group && c->groups[group].open > 0);
+}
+
+bool core_is_needed(const struct core *c, task_id id) {
+    uint32_t task = task_find_added(c, id);
+    return task && is_needed(c, task);
+}
+
+static int apply_forget(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    if (is_needed(c, task))
+        return error_set(err, -EBUSY,
+                         "task %" PRIu64 " is still needed by a task that is not final",
+                         fact->task);
+    if (task_at(c, task)->state == TASK_DONE) {
+        /* Its children need not wait for it any more. */
+        for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+            task_at(c, h)->parent_gate = PARENT_NONE;
+            task_changed(c, h);
+        }
+    }
+    remove_task(c, task);
+    return 0;
+}
+
+/* --- runs -------------------------------------------------------------------------------------- */
+
+static int apply_order_refused(struct core *c, uint32_t task, const struct fact *fact,
+                               struct error *err) {
+    (void)fact, (void)err;
+    const struct run *run = run_at(c, task_at(c, task)->run);
+    if (run->tick == c->tick_number && run->tick) {
+        c->tick_starts--;
+        c->pace_changed = true;
+    }
+    run_undo(c, task);
+    return 0;
+}
+
+static int apply_run_started(struct core *c, uint32_t task, const struct fact *fact,
+                             struct error *err) {
+    (void)fact, (void)err;
+    task_become(c, task, change_to(TASK_RUNNING, REASON_EXECUTED));
+    return 0;
+}
+
+/* A run may go to and fro between working and waiting, and from there to validating. One that was stopped keeps
+ * all its slots until its end. */
+static int apply_run_phase(struct core *c, uint32_t task, const struct fact *fact,
+                           struct error *err) {
+    (void)err;
+    uint32_t run = task_at(c, task)->run;
+    enum run_phase is = run_at(c, run)->phase, next = fact->phase;
+    if ((is != PHASE_WORKING && is != PHASE_WAITING) || next == is
+        || (next != PHASE_WORKING && next != PHASE_WAITING && next != PHASE_VALIDATING))
+        return 1;
+    run_set_phase(c, run, next);
+    task_changed(c, task);
+    if (next == PHASE_VALIDATING)
+        lease_release_limiter(c, run);
+    return 0;
+}
+
+static int apply_run_tokens(struct core *c, uint32_t task, const struct fact *fact,
+                            struct error *err) {
+    (void)err;
+    fair_report(c, task_at(c, task)->run, fact->tokens, fact->money);
+    return 0;
+}
+
+static int apply_run_limited(struct core *c, uint32_t task, const struct fact *fact,
+                             struct error *err) {
+    (void)err;
+    const struct run *run = run_at(c, task_at(c, task)->run);
+    if (!run->limiter)
+        return 1;
+    limiter_hit(c, run->limiter, run->started_at, fact->limited.retry_after,
+                fact->limited.reset_at);
+    return 0;
+}
+
+static int apply_run_ended(struct core *c, uint32_t task, const struct fact *fact,
+                           struct error *err) {
+    if ((unsigned)fact->ended.outcome >= OUTCOME_MAX)
+        return error_set(err, -EINVAL, "outcome %u is not known", (unsigned)fact->ended.outcome);
+    run_end(c, task, fact);
+    return 0;
+}
+
+/* --- loading -----------------------------------------------------------------------------------
+ *
+ * A stored row is correct: a core that knew all the others computed it. So nothing follows from a row while others
+ * are still missing; at the end every task is rechecked as after a new policy. If the policy is the one the
+ * rows were made under, nothing changes. */
+
+static int apply_loading(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact;
+    if (c->tasks.used > 0)
+        return error_set(err, -EBUSY, "tasks are known already: only a new core is told rows");
+    c->loading = true;
+    return 0;
+}
+
+static int apply_wait(struct core *c, const struct fact *fact, struct error *err) {
+    const struct wait_spec *wait = &fact->wait;
+    uint32_t project = by_symbol_get(&c->project_of, wait->project);
+    uint32_t limiter = by_symbol_get(&c->limiter_of, wait->limiter);
+    uint32_t agent = by_symbol_get(&c->agent_of, wait->agent);
+    if (!c->loading)
+        return error_set(err, -EBUSY, "what did not count as waiting is told while loading");
+    if (!project || (wait->limiter && !limiter) || (wait->agent && !agent))
+        return 1; /* removed from the configuration, so no task waits there */
+    queue_set_wait(c, (struct wait_key){ project, limiter, agent }, wait);
+    return 0;
+}
+
+static int apply_pace(struct core *c, const struct fact *fact, struct error *err) {
+    const struct pace_spec *pace = &fact->pace;
+    if (!c->loading)
+        return error_set(err, -EBUSY, "how far the pace is, is told while loading");
+    if (!pace_in_force(c))
+        return 0; /* the row is from a time when it was */
+    c->tick_running = pace->ticking;
+    c->tick_number = pace->ticking; /* so that later starts of this tick can be undone */
+    c->tick_began = pace->tick_began;
+    c->tick_starts = pace->tick_starts;
+    c->ticked = pace->started;
+    c->last_start = pace->last_start;
+    return 0;
+}
+
+static int apply_claim(struct core *c, const struct fact *fact, struct error *err) {
+    if (!c->loading)
+        return error_set(err, -EBUSY, "what is reserved for an overdue task is told while loading");
+    c->loaded_claim = fact->claim;
+    return 0;
+}
+
+/* Sets waiting or ready, without an order. */
+static void restore_queued(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    bool was_ready = t->flags & TASK_LOADED_READY;
+    t->flags &= (uint16_t)~TASK_LOADED_READY;
+    if (!was_ready || !task_has_prerequisites(c, t))
+        t->enqueued_at = t->created_at;
+    if (was_ready ? !task_has_prerequisites(c, t) : !task_may_be_ready(c, t))
+        return;
+    if (!was_ready)
+        t->enqueued_at = c->now;
+    task_count(c, t, TASK_WAITING, -1);
+    task_count(c, t, TASK_READY, 1);
+    t->state = TASK_READY;
+    time_ms waited = was_ready ? queue_clock(c, queue_wait_key(c, t)) - t->ready_clock : 0;
+    queue_enter(c, task, waited);
+}
+
+static int apply_loaded(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact;
+    if (!c->loading)
+        return error_set(err, -EINVAL, "no rows were being told");
+    c->loading = false;
+    lend_loaded(c); /* first: tasks that enter the queue see which slots are free */
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        if (task_at(c, h)->state == TASK_WAITING)
+            restore_queued(c, h);
+    }
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        if (!task_state_is_final(task_at(c, h)->state))
+            task_recheck(c, h);
+    }
+    claim_loaded(c);
+    return 0;
+}
+
+/* --- all facts --------------------------------------------------------------------------------- */
+
+#define IN(state) (1u << TASK_##state)
+#define QUEUED    (IN(WAITING) | IN(READY) | IN(HELD))
+#define FINAL     (IN(DONE) | IN(FAILED) | IN(CANCELED) | IN(INVALIDATED))
+#define STARTING  IN(STARTING)
+#define LIVE      (IN(STARTING) | IN(RUNNING))
+#define ANY       (~0u)
+
+struct fact_rule {
+    const char *name;
+    bool while_loading;
+    int (*world)(struct core *c, const struct fact *fact, struct error *err);
+    /* Facts about one task, or about one of its runs: */
+    int (*task)(struct core *c, uint32_t task, const struct fact *fact, struct error *err);
+    unsigned states; /* in which it is possible */
+    bool run;        /* ignored unless this attempt is live in one of the states */
+};
+
+/* clang-format off */
+static const struct fact_rule rules[] = {
+    [FACT_CLOCK]         = { "clock", true, apply_clock },
+    [FACT_POLICY]        = { "policy", true, apply_policy },
+    [FACT_PROJECT]       = { "project", true, apply_project },
+    [FACT_KIND]          = { "kind", true, apply_kind },
+    [FACT_AGENT]         = { "agent", true, apply_agent },
+    [FACT_LIMITER]       = { "limiter", true, apply_limiter },
+    [FACT_RESOURCE]      = { "resource", true, apply_resource },
+    [FACT_WORKSPACE]     = { "workspace", true, apply_workspace },
+    [FACT_HOST]          = { "host", true, apply_host },
+    [FACT_BUDGET]        = { "budget", true, apply_budget },
+    [FACT_USAGE]         = { "usage", true, apply_usage },
+    [FACT_WAIT]          = { "wait", true, apply_wait },
+    [FACT_PACE]          = { "pace", true, apply_pace },
+    [FACT_CLAIM]         = { "claim", true, apply_claim },
+    [FACT_EXTERNAL]      = { "external", true, apply_external },
+    [FACT_PAUSE]         = { "pause", true, apply_pause },
+    [FACT_RESUME]        = { "resume", true, apply_resume },
+    [FACT_AGENT_CLEAR]   = { "agent-clear", false, apply_agent_clear },
+    [FACT_TICK]          = { "tick", true, apply_tick },
+    [FACT_LOADING]       = { "loading", false, apply_loading },
+    [FACT_LOADED]        = { "loaded", true, apply_loaded },
+    [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
+    [FACT_SLING]         = { "sling", false, NULL, apply_sling, ANY, false },
+    [FACT_HOLD]          = { "hold", false, NULL, apply_hold, QUEUED, false },
+    [FACT_RELEASE]       = { "release", false, NULL, apply_release, IN(HELD), false },
+    [FACT_SPENT]         = { "spent", false, NULL, apply_spent, QUEUED, false },
+    [FACT_CLEAR]         = { "clear", false, NULL, apply_clear, QUEUED, false },
+    [FACT_CANCEL]        = { "cancel", false, NULL, apply_cancel, ANY, false },
+    [FACT_RETRY]         = { "retry", false, NULL, apply_retry, IN(FAILED) | IN(CANCELED), false },
+    [FACT_AGAIN]         = { "again", false, NULL, apply_again, IN(DONE), false },
+    [FACT_APPROVE]       = { "approve", false, NULL, apply_approve, IN(HELD), false },
+    [FACT_REJECT]        = { "reject", false, NULL, apply_reject, IN(HELD), false },
+    [FACT_DELETE]        = { "delete", false, NULL, apply_delete, ANY, false },
+    [FACT_FORGET]        = { "forget", false, NULL, apply_forget, FINAL, false },
+    [FACT_PRIORITY]      = { "priority", false, NULL, apply_priority, ANY, false },
+    [FACT_DEPENDENCIES]  = { "dependencies", false, NULL, apply_dependencies, ANY, false },
+    [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_limiter_clear },
+    [FACT_ARTIFACT]      = { "artifact", false, NULL, apply_artifact, ANY, false },
+    [FACT_MARKED]        = { "marked", false, NULL, apply_marked, ANY, false },
+    [FACT_ORDER_REFUSED] = { "order-refused", false, NULL, apply_order_refused, STARTING, true },
+    [FACT_RUN_STARTED]   = { "run-started", false, NULL, apply_run_started, STARTING, true },
+    [FACT_RUN_PHASE]     = { "run-phase", false, NULL, apply_run_phase, LIVE, true },
+    [FACT_RUN_TOKENS]    = { "run-tokens", true, NULL, apply_run_tokens, LIVE, true },
+    [FACT_RUN_LIMITED]   = { "run-limited", false, NULL, apply_run_limited, LIVE, true },
+    [FACT_RUN_ENDED]     = { "run-ended", false, NULL, apply_run_ended, LIVE, true },
+};
+/* clang-format on */
+_Static_assert(ARRAY_SIZE(rules) == FACT_KIND_MAX, "a fact has no rule");
+
+const char *fact_kind_name(enum fact_kind kind) {
+    return rules[kind].name;
+}
+
+/* A message about another attempt than the current one came late and is ignored. */
+static int apply_to_task(struct core *c, const struct fact_rule *rule, const struct fact *fact,
+                         struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return error_set(err, -ENOENT, "task %" PRIu64 " is not known", fact->task);
+    const struct task *t = task_at(c, task);
+    bool possible = (rule->states >> t->state) & 1u;
+    if (rule->run
+        && (!possible || t->attempt != fact->attempt || run_at(c, t->run)->phase == PHASE_DRAINING))
+        return 1;
+    if (!possible)
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: %s is not possible", fact->task,
+                         task_state_name(t->state), rule->name);
+    return rule->task(c, task, fact, err);
+}
 
 int core_apply(struct core *c, const struct fact *fact, struct error *err) {
     if ((unsigned)fact->kind >= FACT_KIND_MAX)
         return error_set(err, -EINVAL, "fact %u is not known", (unsigned)fact->kind);
-    if (c->loading && !apply_allowed_while_loading(fact->kind))
-        return error_set(err, -EBUSY, "%s must wait: rows are still being told",
-                         fact_kind_name(fact->kind));
-    int r = functions[fact->kind](c, fact, err);
+    const struct fact_rule *rule = &rules[fact->kind];
+    if (c->loading && !rule->while_loading)
+        return error_set(err, -EBUSY, "%s must wait: rows are still being told", rule->name);
+    int r = rule->task ? apply_to_task(c, rule, fact, err) : rule->world(c, fact, err);
     task_settle(c);
     return r;
 }

@@ -1,21 +1,15 @@
-/* core.c: begin, end, and the few questions that only count. See core.h. */
+/* core.c: creates, copies and frees a core, and answers what only counts. See core.h. */
 #include "core/core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "core/budgets.h"
-#include "core/crowd.h"
 #include "core/decide.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
-#include "core/lend.h"
-#include "core/limiter.h"
-#include "core/queue.h"
-#include "core/score.h"
-#include "core/state.h"
+#include "core/ready_queue.h"
 #include "core/task.h"
 
 uint32_t by_symbol_get(const struct by_symbol *map, sym name) {
@@ -30,10 +24,9 @@ void by_symbol_set(struct by_symbol *map, sym name, uint32_t index) {
     map->index[name] = index;
 }
 
-/* Entry 0 of each array: "none". */
 static void add_neutral_entries(struct core *c) {
     c->projects = xgrow(NULL, &c->project_capacity, 1, sizeof(*c->projects));
-    c->projects[0] = (struct project){ 0 };
+    c->projects[0] = (struct project){ .spec.budget = UNLIMITED };
     c->kinds = xgrow(NULL, &c->kind_capacity, 1, sizeof(*c->kinds));
     c->kinds[0] = (struct kind){ 0 };
     c->agents = xgrow(NULL, &c->agent_capacity, 1, sizeof(*c->agents));
@@ -64,7 +57,6 @@ struct core *core_new(void) {
     id_map_init(&c->serial_map, lease_serial_same, c);
     timer_heap_init(&c->timers, task_timer_moved, c);
     add_neutral_entries(c);
-    c->budget = UNLIMITED;
     c->host_disk = c->host_memory = c->host_load = -1;
     c->key_runs = key_new(c, LEASE_RUNS, 0, c->policy.runs);
     c->key_roots = key_new(c, LEASE_ROOTS, 0, c->policy.roots);
@@ -74,28 +66,17 @@ struct core *core_new(void) {
 }
 
 static void free_lists(struct core *c) {
-    for (uint32_t h = 1; h < c->classes.next; h++) {
-        struct queue_class *k = class_at(c, h);
-        if (!k->domain)
-            continue;
-        order_list_finish(&k->by_created);
-        order_list_finish(&k->by_ready);
-        order_list_finish(&k->parked_by_created);
-        order_list_finish(&k->parked_by_ready);
-    }
+    for (uint32_t h = 1; h < c->classes.next; h++)
+        if (class_at(c, h)->domain)
+            queue_class_finish(class_at(c, h));
+    for (uint32_t h = 1; h < c->parks.next; h++)
+        if (park_at(c, h)->cls)
+            park_finish(park_at(c, h));
     order_list_finish(&c->waiting);
-    for (uint32_t h = 1; h < c->parks.next; h++) {
-        struct park *p = park_at(c, h);
-        if (!p->cls)
-            continue;
-        order_list_finish(&p->by_created);
-        order_list_finish(&p->by_ready);
-    }
-    for (size_t i = 1; i < c->project_count; i++) {
+    for (size_t i = 0; i < c->project_count; i++) {
         free(c->projects[i].classes);
         free(c->projects[i].window.buckets);
     }
-    free(c->unowned.buckets);
 }
 
 void core_free(struct core *c) {
@@ -135,6 +116,111 @@ void core_free(struct core *c) {
     free(c);
 }
 
+/* --- copies ------------------------------------------------------------------------------------
+ *
+ * Handles stay valid, so a copy is memory and no rebuilding: what points into the core is listed below,
+ * everything else is copied with the struct. */
+
+/* The first `count` items, in memory of their own. */
+static void *items_copy(const void *items, size_t count, size_t size, size_t *ret_capacity) {
+    *ret_capacity = count;
+    if (count == 0)
+        return NULL;
+    void *copy = xmalloc(count * size);
+    memcpy(copy, items, count * size);
+    return copy;
+}
+
+#define COPY_ITEMS(to, from, items, count, capacity)                                               \
+    ((to)->items =                                                                                 \
+         items_copy((from)->items, (from)->count, sizeof(*(from)->items), &(to)->capacity))
+
+static void copy_projects(struct core *to, const struct core *from) {
+    COPY_ITEMS(to, from, projects, project_count, project_capacity);
+    for (size_t i = 0; i < from->project_count; i++) {
+        struct project *p = &to->projects[i];
+        COPY_ITEMS(p, &from->projects[i], classes, class_count, class_capacity);
+        const struct window *w = &from->projects[i].window;
+        p->window.buckets =
+            items_copy(w->buckets + w->first, w->count, sizeof(*w->buckets), &p->window.capacity);
+        p->window.first = 0;
+    }
+}
+
+static void copy_lists(struct core *to, const struct core *from) {
+    for (uint32_t h = 1; h < from->classes.next; h++) {
+        const struct queue_class *k = class_at(from, h);
+        if (!k->domain)
+            continue;
+        struct queue_class *copy = class_at(to, h);
+        order_list_copy(&k->by_created, &copy->by_created);
+        order_list_copy(&k->by_ready, &copy->by_ready);
+        order_list_copy(&k->parked_by_created, &copy->parked_by_created);
+        order_list_copy(&k->parked_by_ready, &copy->parked_by_ready);
+    }
+    for (uint32_t h = 1; h < from->parks.next; h++) {
+        const struct park *p = park_at(from, h);
+        if (!p->cls)
+            continue;
+        order_list_copy(&p->by_created, &park_at(to, h)->by_created);
+        order_list_copy(&p->by_ready, &park_at(to, h)->by_ready);
+    }
+    order_list_copy(&from->waiting, &to->waiting);
+}
+
+struct core *core_copy(const struct core *from) {
+    struct core *to = xmalloc(sizeof(*to));
+    *to = *from;
+    slab_copy(&from->tasks, &to->tasks);
+    slab_copy(&from->runs, &to->runs);
+    slab_copy(&from->keys, &to->keys);
+    slab_copy(&from->parks, &to->parks);
+    slab_copy(&from->classes, &to->classes);
+    slab_copy(&from->crowds, &to->crowds);
+    slab_copy(&from->domains, &to->domains);
+    slab_copy(&from->edges, &to->edges);
+    slab_copy(&from->resource_lists, &to->resource_lists);
+    id_map_copy(&from->task_map, to, &to->task_map);
+    id_map_copy(&from->class_map, to, &to->class_map);
+    id_map_copy(&from->crowd_map, to, &to->crowd_map);
+    id_map_copy(&from->serial_map, to, &to->serial_map);
+    timer_heap_copy(&from->timers, to, &to->timers);
+    symbol_table_copy(&from->symbols, &to->symbols);
+    COPY_ITEMS(to, from, project_of.index, project_of.capacity, project_of.capacity);
+    COPY_ITEMS(to, from, kind_of.index, kind_of.capacity, kind_of.capacity);
+    COPY_ITEMS(to, from, agent_of.index, agent_of.capacity, agent_of.capacity);
+    COPY_ITEMS(to, from, limiter_of.index, limiter_of.capacity, limiter_of.capacity);
+    COPY_ITEMS(to, from, resource_of.index, resource_of.capacity, resource_of.capacity);
+    COPY_ITEMS(to, from, workspace_of.index, workspace_of.capacity, workspace_of.capacity);
+    copy_projects(to, from);
+    copy_lists(to, from);
+    COPY_ITEMS(to, from, kinds, kind_count, kind_capacity);
+    COPY_ITEMS(to, from, agents, agent_count, agent_capacity);
+    COPY_ITEMS(to, from, limiters, limiter_count, limiter_capacity);
+    COPY_ITEMS(to, from, groups, group_count, group_capacity);
+    COPY_ITEMS(to, from, active, active_count, active_capacity);
+    COPY_ITEMS(to, from, orders, order_count, order_capacity);
+    COPY_ITEMS(to, from, adopted, adopted_count, adopted_capacity);
+    COPY_ITEMS(to, from, pending, pending_count, pending_capacity);
+    to->changes = (struct changes){ 0 }; /* until core_watch */
+    to->seen = NULL;                     /* marks of finished walks */
+    to->seen_capacity = 0;
+    to->walk = 0;
+    return to;
+}
+
+void core_would_start(const struct core *c, void (*each)(void *ctx, const struct order *order),
+                      void *ctx) {
+    struct core *copy = core_copy(c);
+    size_t count = 0;
+    const struct order *orders = core_decide(copy, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (orders[i].kind == ORDER_START)
+            each(ctx, &orders[i]);
+    }
+    core_free(copy);
+}
+
 struct symbol_table *core_symbols(struct core *c) {
     return &c->symbols;
 }
@@ -164,13 +250,13 @@ static time_ms budgets_open_at(const struct core *c) {
         at = time_min(at, fair_budget_opens(c, p));
         closed = true;
     }
-    /* What is reserved changes with the estimates, when anything leaves the window. */
+    /* The reserved amounts change with the estimates when a bucket leaves the window. */
     return closed && (c->reserved > 0 || fair_money_reserved(c, 0) > 0)
                ? time_min(at, fair_next_leaving(c))
                : at;
 }
 
-/* Times at which a closed gate opens by itself, for gates behind which somebody waits. */
+/* When a closed gate opens by itself, of gates at which tasks wait. */
 static time_ms gates_open_at(const struct core *c) {
     time_ms at = TIME_NEVER;
     for (uint32_t l = 1; l < c->limiter_count; l++) {
@@ -198,7 +284,7 @@ time_ms core_next_wakeup(const struct core *c) {
     return at;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- views ----------------------------------------------------------------------------------- */
 
 bool core_task(const struct core *c, task_id id, struct task_view *ret) {
     uint32_t handle = task_find_added(c, id);
@@ -289,7 +375,7 @@ void core_count(const struct core *c, struct core_counts *ret) {
         .classes = c->classes.used,
         .projects = (uint32_t)c->project_count - 1,
         .keys = c->keys.used,
-        .runs_used = key_at(c, c->key_runs)->held + key_at(c, c->key_runs)->outside,
+        .runs_used = key_at(c, c->key_runs)->held + key_at(c, c->key_runs)->external,
         .runs_cap = key_at(c, c->key_runs)->cap,
         .bytes = memory_of(c),
     };
@@ -339,7 +425,7 @@ bool core_lease(const struct core *c, enum lease_kind kind, sym name, amount *re
     uint32_t key = find_key(c, kind, name);
     if (!key)
         return false;
-    *ret_used = key_at(c, key)->held + key_at(c, key)->outside;
+    *ret_used = key_at(c, key)->held + key_at(c, key)->external;
     *ret_cap = key_at(c, key)->cap;
     return true;
 }
@@ -363,64 +449,6 @@ bool core_share(const struct core *c, sym project, struct share_view *ret) {
     return true;
 }
 
-static void add_live(const struct core *c, uint32_t project, struct budgets_view *ret) {
-    for (uint32_t h = c->projects[project].runs; h; h = run_at(c, h)->next) {
-        const struct run *r = run_at(c, h);
-        ret->tokens.live += r->reported > 0 ? r->reported : 0;
-        ret->money.live += r->money > 0 ? r->money : 0;
-    }
-}
-
-static void add_window(const struct bucket *sum, struct budgets_view *ret) {
-    ret->tokens.used += sum->reported;
-    ret->money.used += sum->money;
-    ret->priced += sum->priced;
-    ret->unpriced += sum->unpriced;
-}
-
-static void add_used(const struct core *c, uint32_t project, struct budgets_view *ret) {
-    add_window(project ? &c->projects[project].window.sum : &c->window_sum, ret);
-    if (project) {
-        add_live(c, project, ret);
-        return;
-    }
-    add_window(&c->unowned.sum, ret);
-    for (uint32_t p = 1; p < c->project_count; p++)
-        add_live(c, p, ret);
-}
-
-bool core_budgets(const struct core *c, sym project, struct budgets_view *ret) {
-    uint32_t index = by_symbol_get(&c->project_of, project);
-    if (project && !index)
-        return false;
-    const struct money_budget *money = index ? &c->projects[index].spec.money : &c->money_budget;
-    *ret = (struct budgets_view){
-        .tokens = { .reserved = index ? c->projects[index].reserved : c->reserved,
-                    .budget = index ? c->projects[index].spec.budget : c->budget },
-        .money = { .reserved = fair_money_reserved(c, index),
-                   .budget = money->is_set ? money->micro : UNLIMITED },
-        .counts_reserved = c->policy.budget_counts_reserved,
-        .open = gate_budget_open(c, index),
-        .span = c->policy.fair_window,
-    };
-    if (!ret->open)
-        ret->opens_at = fair_budget_opens(c, index);
-    add_used(c, index, ret);
-    return true;
-}
-
-bool core_budget_is_reached(const struct core *c, sym project) {
-    uint32_t index = by_symbol_get(&c->project_of, project);
-    amount tokens = index ? c->projects[index].spec.budget : c->budget;
-    const struct money_budget *money = index ? &c->projects[index].spec.money : &c->money_budget;
-    struct budgets_view v = { 0 };
-    if ((project && !index) || (tokens == UNLIMITED && !money->is_set))
-        return false;
-    add_used(c, index, &v);
-    return (tokens != UNLIMITED && v.tokens.used + v.tokens.live >= tokens)
-           || (money->is_set && v.money.used + v.money.live >= money->micro);
-}
-
 bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
     uint32_t index = by_symbol_get(&c->limiter_of, limiter);
     if (!index)
@@ -430,7 +458,7 @@ bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
     *ret = (struct limiter_view){
         .backoff_until = l->spec.backoff_until > c->now ? l->spec.backoff_until : 0,
         .hits = l->spec.hits,
-        .used = k->held + k->outside,
+        .used = k->held + k->external,
         .cap = k->cap,
         .full_cap = l->spec.policy.max_running,
         .closed = l->spec.closed,
@@ -468,5 +496,5 @@ enum admission core_admission(const struct core *c, amount *ret_depth, amount *r
     *ret_limit = full ? c->policy.queue.hard : c->policy.queue.soft;
     if (full)
         return ADMIT_DEFER;
-    return depth >= c->policy.queue.soft ? ADMIT_WARN : ADMIT; /* with it, soft is exceeded */
+    return depth >= c->policy.queue.soft ? ADMIT_WARN : ADMIT;
 }

@@ -1,96 +1,305 @@
-/* decide.c: picks the first task in order that nothing stops, again and again.
+/* decide.c: starts the first task in order that no gate stops, again and again.
  *
- * A decision looks once at each project that has something in its queue, and at the heads of the
- * classes of those projects whose first task is not known any more. A project's first task is
- * remembered until something of it changes, a shared key gets a free place (the epoch), or a score
- * or an overdue moment passes. What makes a remembered task impossible is not tracked: it is asked
- * when the task is about to be taken. */
+ * A decision looks once at each project that has something in its queue, and at the heads of the classes of those
+ * projects whose first task is not cached. A project's first task is cached until one of its tasks changes, a
+ * shared key gets a free slot (the epoch), or a score or an overdue time passes. What makes a cached task impossible
+ * is not tracked: it is checked before the task is started. */
 #include "core/decide.h"
 
-#include "core/claim.h"
-#include "core/failover_internal.h"
+#include "core/core_run.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
-#include "core/lend.h"
-#include "core/limiter.h"
-#include "core/queue.h"
-#include "core/run.h"
-#include "core/score.h"
+#include "core/ready_queue.h"
 #include "core/task.h"
-#include "core/tree.h"
 
-/* What a roster agent may take; agent 0 means there is no roster. */
-struct taker {
-    uint32_t agent;
-};
-
-void decide_timers(struct core *c) {
-    uint32_t task;
-    tree_ask_adopted(c);
-    while ((task = timer_heap_pop(&c->timers, c->now))) {
-        if (task_at(c, task)->state == TASK_HELD)
-            task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_RELEASED });
-        else
-            run_end_drain(c, task, TASK_DONE, REASON_DRAIN_TIMEOUT);
-        task_settle(c);
-    }
-}
-
-/* The first key without a place for it, or 0. */
+/* The first key without a slot for it, or 0. */
 static uint32_t lacking_key(const struct core *c, uint32_t task, struct runner with) {
     uint32_t needs[NEEDS_MAX];
     size_t count = lease_needs(c, task_at(c, task), with.agent, with.limiter, needs);
     for (size_t i = 0; i < count; i++) {
-        if (!key_has_place(c, needs[i], task))
+        if (!key_has_slot(c, needs[i], task))
             return needs[i];
     }
     return 0;
 }
 
-bool decide_startable(const struct core *c, uint32_t task) {
+static bool is_startable(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     struct runner with = failover_runner(c, task, t);
     return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
            && !lacking_key(c, task, with);
 }
 
-/* Places that every task of a class needs, as far as the project does not need them all the same. */
-static bool class_open(const struct core *c, const struct queue_class *k, struct taker taker) {
-    if (taker.agent && k->agent && k->agent != taker.agent)
+/* Does task a come before b? The deficits of their projects are set. */
+static bool comes_before(const struct core *c, uint32_t a, uint32_t b) {
+    bool equal;
+    bool before = fair_project_before(c, task_at(c, a)->project, task_at(c, b)->project, &equal);
+    return equal ? queue_before(c, a, b) : before;
+}
+
+/* --- the claim of an overdue task ------------------------------------------------------------ */
+
+void claim_drop(struct core *c) {
+    /* The keys first: whether a slot becomes free for others depends on the claim. */
+    for (unsigned i = 0; i < c->claim.count; i++)
+        key_set_claimed(c, c->claim.keys[i], false);
+    c->claim = (struct claim){ 0 };
+}
+
+/* Could the end of a live run free a slot? */
+static bool freed_by_runs(const struct core *c, const struct task *t, const struct key *k) {
+    const struct project *p = &c->projects[t->project];
+    if (k->cap == 0 || k->kind == LEASE_REVIEW) /* only a person does */
         return false;
-    uint32_t agent = k->agent ? k->agent : taker.agent;
+    if (k->kind == LEASE_WORKSPACE)
+        return k->external == 0 || k->locked_by == t->id;
+    if (k->kind == LEASE_WORKSPACES && p->spec.workspaces_kept)
+        return p->live > 0; /* other tasks keep theirs until a retry or a verdict */
+    return k->kind != LEASE_ROOTS || c->live_roots > 0;
+}
+
+struct lacking {
+    bool hopeless; /* no end of a run can help */
+    bool scarce;   /* it lacks a slot on a key other than runs */
+};
+
+static struct lacking lacking_slots(const struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    struct runner with = failover_runner(c, task, t);
+    uint32_t needs[NEEDS_MAX];
+    size_t count = lease_needs(c, t, with.agent, with.limiter, needs);
+    struct lacking result = { false, false };
+    for (size_t i = 0; i < count; i++) {
+        if (key_has_slot(c, needs[i], task))
+            continue;
+        const struct key *k = key_at(c, needs[i]);
+        result.hopeless |= !freed_by_runs(c, t, k);
+        result.scarce |= k->kind != LEASE_RUNS;
+    }
+    return result;
+}
+
+static bool may_claim(const struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    if (t->state != TASK_READY || !queue_overdue(c, t))
+        return false;
+    struct runner with = failover_runner(c, task, t);
+    return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
+           && !lacking_slots(c, task).hopeless;
+}
+
+/* The task of the claim if nothing stops it now, else 0. Sets the deficit of its project. */
+static uint32_t claim_startable(struct core *c) {
+    uint32_t task = c->claim.task;
+    if (!task || task_at(c, task)->state != TASK_READY || !is_startable(c, task))
+        return 0;
+    fair_set_deficit(c, &c->projects[task_at(c, task)->project]);
+    return task;
+}
+
+/* The first overdue task of a list that comes before `best` and that the end of a run could help; else `best`. */
+static uint32_t better_of_list(const struct core *c, const struct order_list *list, uint32_t best) {
+    struct order_cursor cursor = { 0 };
+    uint32_t task;
+    while ((task = order_list_next(list, &cursor))) {
+        if (!queue_overdue(c, task_at(c, task)) || (best && !comes_before(c, task, best)))
+            break;
+        if (!lacking_slots(c, task).hopeless)
+            return task;
+    }
+    return best;
+}
+
+/* The first overdue task in order, among those that the end of a run could help. */
+static uint32_t first_overdue(struct core *c) {
+    uint32_t best = 0;
+    c->overdue_from = TIME_NEVER;
+    for (uint32_t h = 1; h < c->classes.next; h++) {
+        const struct queue_class *k = class_at(c, h);
+        if (!k->domain)
+            continue;
+        time_ms from = queue_class_overdue_from(c, k);
+        c->overdue_from = time_min(c->overdue_from, from);
+        if (from > c->now)
+            continue;
+        struct runner with = { k->agent, k->limiter };
+        if (failover_chooser(c, k->agent, k->bound))
+            with = failover_pick(c, k->agent, 0);
+        if (!gates_before_leases(c, k->project, with.limiter) || !gate_agent_open(c, with.agent))
+            continue;
+        fair_set_deficit(c, &c->projects[k->project]);
+        best = better_of_list(c, &k->by_ready, best);
+        best = better_of_list(c, &k->parked_by_ready, best);
+    }
+    return best;
+}
+
+/* Keys that take longest to become free come first, so that the others are not idle meanwhile. */
+static int claim_rank(const struct core *c, const struct task *t, const struct key *k) {
+    static const int ranks[LEASE_KIND_MAX] = {
+        [LEASE_ROOTS] = 1,      [LEASE_SERIAL] = 3,  [LEASE_WORKSPACE] = 4, [LEASE_RESOURCE] = 5,
+        [LEASE_WORKSPACES] = 6, [LEASE_PROJECT] = 7, [LEASE_KIND] = 8,      [LEASE_AGENT] = 9,
+        [LEASE_LIMITER] = 10,   [LEASE_RUNS] = 11,
+    };
+    if (k->kind == LEASE_WORKSPACES && c->projects[t->project].spec.workspaces_kept)
+        return 2;
+    return ranks[k->kind];
+}
+
+/* The keys it needs, in the order of reservation. */
+static size_t needs_by_rank(const struct core *c, uint32_t task, uint32_t ret[NEEDS_MAX]) {
+    const struct task *t = task_at(c, task);
+    struct runner with = failover_runner(c, task, t);
+    size_t count = lease_needs(c, t, with.agent, with.limiter, ret);
+    for (size_t i = 1; i < count; i++) {
+        uint32_t key = ret[i];
+        size_t at = i;
+        for (;
+             at > 0 && claim_rank(c, t, key_at(c, ret[at - 1])) > claim_rank(c, t, key_at(c, key));
+             at--)
+            ret[at] = ret[at - 1];
+        ret[at] = key;
+    }
+    return count;
+}
+
+/* Keeps the reservations on the keys before the first that it lacks, and reserves that one. As the order is always
+ * the same, it never reserves what other tasks need to free the key it waits for. True: a reservation was
+ * dropped. */
+static bool reserve_in_order(struct core *c) {
+    uint32_t needs[NEEDS_MAX];
+    size_t count = needs_by_rank(c, c->claim.task, needs), first = 0;
+    while (first < count && key_has_slot(c, needs[first], c->claim.task))
+        first++;
+    struct claim kept = { .task = c->claim.task };
+    bool released = false, reserved = false;
+    for (unsigned i = 0; i < c->claim.count; i++) {
+        uint32_t key = c->claim.keys[i];
+        bool keep = false; /* it may not need it any more: its agent changed its account */
+        for (size_t n = 0; n <= first && n < count; n++)
+            keep |= key == needs[n];
+        reserved |= first < count && key == needs[first];
+        released |= !keep;
+        if (keep)
+            kept.keys[kept.count++] = key;
+        else
+            key_set_claimed(c, key, false);
+    }
+    c->claim = kept;
+    if (first < count && !reserved) {
+        c->claim.keys[c->claim.count++] = needs[first];
+        key_set_claimed(c, needs[first], true);
+    }
+    return released;
+}
+
+/* Updates the claim. True: something that was reserved is free for others now. */
+static bool claim_update(struct core *c) {
+    bool released = c->claim.task && !may_claim(c, c->claim.task);
+    if (released)
+        claim_drop(c);
+    if (!c->claim.task) {
+        if (c->now < c->overdue_from || c->full_keys == 0)
+            return released; /* no task to claim, or nothing to reserve */
+        uint32_t task = first_overdue(c);
+        if (!task || !lacking_slots(c, task).scarce)
+            return released;
+        c->claim = (struct claim){ .task = task };
+    }
+    return reserve_in_order(c) || released;
+}
+
+struct claim_spec claim_spec(const struct core *c) {
+    struct claim_spec spec = { 0 };
+    if (!c->claim.task)
+        return spec;
+    spec.task = task_at(c, c->claim.task)->id;
+    for (unsigned i = 0; i < c->claim.count; i++) {
+        const struct key *k = key_at(c, c->claim.keys[i]);
+        if (k->kind != LEASE_RESOURCE)
+            spec.leases |= 1u << k->kind;
+        else if (spec.resource_count < CLAIM_RESOURCES_MAX)
+            spec.resources[spec.resource_count++] = k->name;
+    }
+    return spec;
+}
+
+static bool claim_names(const struct claim_spec *spec, const struct key *k) {
+    for (unsigned i = 0; k->kind == LEASE_RESOURCE && i < spec->resource_count; i++)
+        if (spec->resources[i] == k->name)
+            return true;
+    return k->kind != LEASE_RESOURCE && (spec->leases >> k->kind & 1u);
+}
+
+void claim_loaded(struct core *c) {
+    struct claim_spec spec = c->loaded_claim;
+    c->loaded_claim = (struct claim_spec){ 0 };
+    uint32_t task = spec.task ? task_find(c, spec.task) : 0;
+    if (!task || task_at(c, task)->state != TASK_READY)
+        return;
+    uint32_t needs[NEEDS_MAX];
+    size_t count = needs_by_rank(c, task, needs);
+    c->claim = (struct claim){ .task = task };
+    for (size_t i = 0; i < count; i++) {
+        if (!claim_names(&spec, key_at(c, needs[i])))
+            continue;
+        c->claim.keys[c->claim.count++] = needs[i];
+        key_set_claimed(c, needs[i], true);
+    }
+}
+
+/* --- starts ---------------------------------------------------------------------------------- */
+
+void decide_timers(struct core *c) {
+    uint32_t task;
+    tree_check_adopted(c);
+    while ((task = timer_heap_pop(&c->timers, c->now))) {
+        if (task_at(c, task)->state == TASK_HELD)
+            task_become(c, task, change_to(TASK_WAITING, REASON_RELEASED));
+        else
+            run_end_drain(c, task, TASK_DONE, REASON_DRAIN_TIMEOUT);
+        task_settle(c);
+    }
+}
+
+/* Are there slots on the keys that every task of a class needs, except those of its project? `worker`: the roster
+ * agent that would take it; 0: there is no roster. */
+static bool class_open(const struct core *c, const struct queue_class *k, uint32_t worker) {
+    if (worker && k->agent && k->agent != worker)
+        return false;
+    uint32_t agent = k->agent ? k->agent : worker;
     uint32_t limiter = k->limiter ? k->limiter : c->agents[agent].limiter;
     if (failover_chooser(c, agent, k->bound)) {
         struct runner with = failover_pick(c, agent, 0);
         agent = with.agent;
         limiter = with.limiter;
     }
-    if (limiter && (!limiter_open(c, limiter) || !key_has_place(c, c->limiters[limiter].key, 0)))
+    if (limiter && (!limiter_open(c, limiter) || !key_has_slot(c, c->limiters[limiter].key, 0)))
         return false;
-    if (agent && (!gate_agent_open(c, agent) || !key_has_place(c, c->agents[agent].key, 0)))
+    if (agent && (!gate_agent_open(c, agent) || !key_has_slot(c, c->agents[agent].key, 0)))
         return false;
-    if (k->kind && !key_has_place(c, c->kinds[k->kind].key, 0))
+    if (k->kind && !key_has_slot(c, c->kinds[k->kind].key, 0))
         return false;
     const struct project *p = &c->projects[k->project];
-    if ((k->needs_kept & TASK_KEEPS_ROOTS) && !key_has_place(c, c->key_roots, 0))
+    if ((k->needs_kept & TASK_KEEPS_ROOTS) && !key_has_slot(c, c->key_roots, 0))
         return false;
-    if ((k->needs_kept & TASK_KEEPS_REVIEW) && !key_has_place(c, p->key_review, 0))
+    if ((k->needs_kept & TASK_KEEPS_REVIEW) && !key_has_slot(c, p->key_review, 0))
         return false;
-    return !(k->needs_kept & TASK_KEEPS_PLACE) || key_has_place(c, p->key_workspaces, 0);
+    return !(k->needs_kept & TASK_KEEPS_WORKSPACE) || key_has_slot(c, p->key_workspaces, 0);
 }
 
-static bool project_has_places(const struct core *c, uint32_t project) {
+static bool project_has_slots(const struct core *c, uint32_t project) {
     const struct project *p = &c->projects[project];
     const struct project_spec *spec = &p->spec;
-    /* Most projects limit none of it: then no key is looked at. */
-    return gate_project_open(p) && (spec->max_running == UNLIMITED || key_has_place(c, p->key, 0))
+    /* Most projects have no limits: then no key is read. */
+    return gate_project_open(p) && (spec->max_running == UNLIMITED || key_has_slot(c, p->key, 0))
            && (spec->workspaces == UNLIMITED || spec->workspaces_kept
-               || key_has_place(c, p->key_workspaces, 0))
+               || key_has_slot(c, p->key_workspaces, 0))
            && ((spec->budget == UNLIMITED && !spec->money.is_set) || gate_budget_open(c, project));
 }
 
-/* When the comparison of this head with others could turn out differently. */
+/* When the comparison of this head with others could change. */
 static time_ms head_changes_at(const struct core *c, const struct queue_class *k, uint32_t head) {
     time_ms at = TIME_NEVER;
     if (c->policy.order & ORDER_BY_SCORE)
@@ -103,15 +312,15 @@ static time_ms head_changes_at(const struct core *c, const struct queue_class *k
     return at;
 }
 
-/* The first of all open classes of a project; heads that a rare key refuses are parked on the way. */
-static uint32_t look_through_classes(struct core *c, uint32_t project, struct taker taker) {
+/* The first of all open classes of a project; parks heads that a rare key refuses. */
+static uint32_t look_through_classes(struct core *c, uint32_t project, uint32_t worker) {
     struct project *p = &c->projects[project];
     for (;;) {
         uint32_t best = 0;
         p->best_until = TIME_NEVER;
         for (size_t i = 0; i < p->class_count; i++) {
             const struct queue_class *k = class_at(c, p->classes[i]);
-            if (!class_open(c, k, taker))
+            if (!class_open(c, k, worker))
                 continue;
             uint32_t head = queue_head(c, k);
             p->best_until = time_min(p->best_until, head_changes_at(c, k, head));
@@ -125,51 +334,45 @@ static uint32_t look_through_classes(struct core *c, uint32_t project, struct ta
     }
 }
 
-static uint32_t first_of_project(struct core *c, uint32_t project, struct taker taker) {
+static uint32_t first_of_project(struct core *c, uint32_t project, uint32_t worker) {
     struct project *p = &c->projects[project];
-    if (taker.agent)
-        return look_through_classes(c, project, taker);
+    if (worker)
+        return look_through_classes(c, project, worker);
     if (p->best_epoch != c->epoch || c->now >= p->best_until) {
-        p->best = look_through_classes(c, project, taker);
+        p->best = look_through_classes(c, project, worker);
         p->best_epoch = c->epoch;
     }
     return p->best;
 }
 
-bool decide_before(const struct core *c, uint32_t a, uint32_t b) {
-    bool equal;
-    bool before = fair_project_before(c, task_at(c, a)->project, task_at(c, b)->project, &equal);
-    return equal ? queue_before(c, a, b) : before;
-}
-
-/* A remembered task may have become impossible since: then its project is looked at again. */
-static bool still_possible(struct core *c, uint32_t task, struct taker taker) {
+/* A cached task may have become impossible: then its project is searched again. */
+static bool still_possible(struct core *c, uint32_t task, uint32_t worker) {
     const struct task *t = task_at(c, task);
-    if (class_open(c, class_at(c, t->cls), taker) && !queue_refusing_key(c, task))
+    if (class_open(c, class_at(c, t->cls), worker) && !queue_refusing_key(c, task))
         return true;
     c->projects[t->project].best_epoch = 0;
     return false;
 }
 
-static uint32_t first_in_order(struct core *c, struct taker taker) {
+static uint32_t first_in_order(struct core *c, uint32_t worker) {
     bool by_deficit = c->policy.order & ORDER_BY_DEFICIT;
     for (;;) {
         uint32_t best = 0;
         for (size_t i = 0; i < c->active_count;) {
             uint32_t project = c->active[i];
             uint32_t task =
-                project_has_places(c, project) ? first_of_project(c, project, taker) : 0;
+                project_has_slots(c, project) ? first_of_project(c, project, worker) : 0;
             if (i < c->active_count && c->active[i] != project)
-                continue; /* its last head was parked: another project took its place in the list */
+                continue; /* its last head was parked, and another project is at this index now */
             i++;
             if (!task)
                 continue;
             if (by_deficit)
                 fair_set_deficit(c, &c->projects[project]);
-            if (!best || decide_before(c, task, best))
+            if (!best || comes_before(c, task, best))
                 best = task;
         }
-        if (!best || taker.agent || still_possible(c, best, taker))
+        if (!best || worker || still_possible(c, best, worker))
             return best;
     }
 }
@@ -204,31 +407,29 @@ static bool anything_may_start(const struct core *c) {
 }
 
 static void starts_by_roster(struct core *c) {
-    for (uint32_t agent = 1; agent < c->agent_count; agent++) {
-        struct taker taker = { agent };
-        if (!c->agents[agent].spec.roster)
+    for (uint32_t worker = 1; worker < c->agent_count; worker++) {
+        if (!c->agents[worker].spec.roster)
             continue;
-        if (!anything_may_start(c) || !key_has_place(c, c->key_runs, 0))
+        if (!anything_may_start(c) || !key_has_slot(c, c->key_runs, 0))
             return;
-        if (!key_has_place(c, c->agents[taker.agent].key, 0) || !gate_agent_open(c, taker.agent))
+        if (!key_has_slot(c, c->agents[worker].key, 0) || !gate_agent_open(c, worker))
             continue;
-        uint32_t task = first_in_order(c, taker);
+        uint32_t task = first_in_order(c, worker);
         if (task)
-            start(c, task, taker.agent, 0);
+            start(c, task, worker, 0);
     }
 }
 
 static void start_all_in_order(struct core *c) {
     while (anything_may_start(c)) {
-        uint32_t task =
-            key_has_place(c, c->key_runs, 0) ? first_in_order(c, (struct taker){ 0 }) : 0;
+        uint32_t task = key_has_slot(c, c->key_runs, 0) ? first_in_order(c, 0) : 0;
         uint32_t claimer = claim_startable(c);
-        if (claimer && (!task || decide_before(c, claimer, task)))
+        if (claimer && (!task || comes_before(c, claimer, task)))
             task = claimer;
         if (!task)
             break;
         if (task == claimer)
-            claim_drop(c); /* its places are its own now, and nobody else's are reserved */
+            claim_drop(c);
         start(c, task, failover_runner(c, task, task_at(c, task)).agent, 0);
     }
 }
@@ -237,14 +438,14 @@ static void starts_in_order(struct core *c) {
     (void)claim_update(c);
     do
         start_all_in_order(c);
-    while (claim_update(c)); /* what it gave up is free for others now */
+    while (claim_update(c)); /* dropped reservations are free for others now */
 }
 
-/* Who waits for its descendants lends its places to one of them, when nothing else starts. */
+/* When nothing else starts, a run that waits for its descendants lends its slots to one of them. */
 static bool start_lent(struct core *c) {
     uint32_t lender = 0, agent = 0;
     uint32_t task = c->waiting_runs > 0 && anything_may_start(c)
-                        ? lend_find(c, decide_before, &lender, &agent)
+                        ? lend_find(c, comes_before, &lender, &agent)
                         : 0;
     if (!task)
         return false;
@@ -258,7 +459,7 @@ void decide_starts(struct core *c) {
     fair_begin_decision(c);
     pace_begin_decision(c);
     if (c->roster_count > 0)
-        starts_by_roster(c); /* each agent is asked once */
+        starts_by_roster(c);
     do {
         if (c->roster_count == 0)
             starts_in_order(c);

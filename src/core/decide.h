@@ -6,7 +6,12 @@
 void decide_timers(struct core *c); /* those that are due */
 void decide_starts(struct core *c);
 
-/* No gate and no lease stops it (as if it were its turn). */
-bool decide_startable(const struct core *c, uint32_t task);
-/* Does the first task of one project come before that of another? Deficits are set. */
-bool decide_before(const struct core *c, uint32_t a, uint32_t b);
+/* --- the claim ---------------------------------------------------------------------------------
+ *
+ * One overdue task at a time may reserve slots. Without that, a task that needs two full keys would lose for ever to
+ * tasks that need one of them. docs/rules.md §3 and docs/decisions say why it is one task, and why the order
+ * chooses it. */
+
+void claim_drop(struct core *c);
+struct claim_spec claim_spec(const struct core *c);
+void claim_loaded(struct core *c); /* when all tasks are loaded */

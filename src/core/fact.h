@@ -5,8 +5,8 @@
  * Pointers inside a fact are read during the call and not kept.
  *
  * Adding a fact
- *   1. a value of enum fact_kind and its part of the union, here; its name in fact.c
- *   2. its function in apply_*.c and one line in the table in apply.c
+ *   1. a value of enum fact_kind and its part of the union, here
+ *   2. its function in apply.c, and its row in the table at the end of that file
  *   3. its effect in the slow model: tests/model/
  * tests/unit/test_core.c fails when a fact has no name or no function. */
 #pragma once

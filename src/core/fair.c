@@ -1,15 +1,16 @@
-/* fair.c: shares and budgets over a rolling window. See fair.h.
+/* fair.c: usage, shares and budgets over a rolling window. See fair.h.
  *
- * Shares are compared as tokens·W − weight·T, exactly, in 128 bits: two machines never disagree,
- * and no project is preferred by a rounding error. The sums W and T are kept up to date by whoever
- * changes a project, so that a decision need not add them up. */
+ * Shares are compared as tokens·W − weight·T, exactly, in 128 bits: two machines never disagree, and no project is
+ * preferred by a rounding error. The sums W and T are updated with every change of a project, so that a decision
+ * need not add them up. */
 #include "core/fair.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "core/changes.h"
+#include "core/budgets.h"
+#include "core/gates.h"
 
 static int64_t bucket_width(time_ms window) {
     return window / WINDOW_BUCKETS > 0 ? window / WINDOW_BUCKETS : 1;
@@ -24,36 +25,27 @@ time_ms fair_bucket_begin(const struct core *c, int64_t number) {
     return number * bucket_width(c->policy.fair_window);
 }
 
-static void bucket_add(struct bucket *sum, const struct bucket *b) {
-    sum->share += b->share;
-    sum->reported += b->reported;
-    sum->reports += b->reports;
-    sum->starts += b->starts;
-    sum->completions += b->completions;
-    sum->money += b->money;
-    sum->priced += b->priced;
-    sum->unpriced += b->unpriced;
+/* sign -1: subtracts. Counters are unsigned and wrap, so they subtract too. */
+static void bucket_add(struct bucket *sum, const struct bucket *b, int sign) {
+    uint32_t times = (uint32_t)sign;
+    sum->share += sign * b->share;
+    sum->reported += sign * b->reported;
+    sum->reports += times * b->reports;
+    sum->starts += times * b->starts;
+    sum->completions += times * b->completions;
+    sum->money += sign * b->money;
+    sum->priced += times * b->priced;
+    sum->unpriced += times * b->unpriced;
 }
 
-static void bucket_subtract(struct bucket *sum, const struct bucket *b) {
-    sum->share -= b->share;
-    sum->reported -= b->reported;
-    sum->reports -= b->reports;
-    sum->starts -= b->starts;
-    sum->completions -= b->completions;
-    sum->money -= b->money;
-    sum->priced -= b->priced;
-    sum->unpriced -= b->unpriced;
-}
-
-/* The bucket of that number, made if needed; they are few and mostly the last is wanted. */
+/* The bucket of that number, created if needed; mostly it is the last one. */
 static struct bucket *window_bucket(struct window *w, int64_t number) {
     size_t at = w->count;
     while (at > 0 && w->buckets[w->first + at - 1].number > number)
         at--;
     if (at > 0 && w->buckets[w->first + at - 1].number == number)
         return &w->buckets[w->first + at - 1];
-    if (w->first > 0) { /* what has left makes room */
+    if (w->first > 0) { /* expired buckets make room */
         memmove(w->buckets, w->buckets + w->first, w->count * sizeof(*w->buckets));
         w->first = 0;
     }
@@ -66,11 +58,12 @@ static struct bucket *window_bucket(struct window *w, int64_t number) {
 
 static void estimates_changed(struct core *c, uint32_t project);
 
-static void window_expire(struct core *c, struct window *w) {
+static void window_expire(struct core *c, uint32_t project) {
+    struct window *w = &c->projects[project].window;
     while (w->count > 0 && w->buckets[w->first].number <= c->window_bucket - WINDOW_BUCKETS) {
-        bucket_subtract(&w->sum, &w->buckets[w->first]);
-        if (w != &c->unowned)
-            bucket_subtract(&c->window_sum, &w->buckets[w->first]);
+        bucket_add(&w->sum, &w->buckets[w->first], -1);
+        if (project)
+            bucket_add(&c->window_sum, &w->buckets[w->first], -1);
         w->first++;
         w->count--;
     }
@@ -80,13 +73,13 @@ void fair_record(struct core *c, uint32_t project, time_ms at, const struct buck
     int64_t number = bucket_number(at, bucket_width(c->policy.fair_window));
     if (number <= c->window_bucket - WINDOW_BUCKETS)
         return;
-    struct window *w = project ? &c->projects[project].window : &c->unowned;
-    bucket_add(window_bucket(w, number), what);
-    bucket_add(&w->sum, what);
-    change_usage(c, project, fair_bucket_begin(c, number), what, 1);
+    struct window *w = &c->projects[project].window;
+    bucket_add(window_bucket(w, number), what, 1);
+    bucket_add(&w->sum, what, 1);
+    usage_changed(c, project, fair_bucket_begin(c, number), what, 1);
     if (!project)
         return;
-    bucket_add(&c->window_sum, what);
+    bucket_add(&c->window_sum, what, 1);
     fair_count_project(c, project);
     if (what->reports || what->reported)
         estimates_changed(c, project);
@@ -111,26 +104,26 @@ void fair_expire(struct core *c) {
     if (newest == c->window_bucket)
         return;
     c->window_bucket = newest;
-    window_expire(c, &c->unowned);
-    for (uint32_t p = 1; p < c->project_count; p++) {
-        window_expire(c, &c->projects[p].window);
-        fair_count_project(c, p);
+    for (uint32_t p = 0; p < c->project_count; p++) {
+        window_expire(c, p);
+        if (p)
+            fair_count_project(c, p);
     }
     fair_recharge(c);
 }
 
-/* Each old bucket is put where its end falls in the new window, so that nothing leaves too early. */
+/* Moves each old bucket to where its end falls in the new window, so that nothing leaves too early. */
 static void window_restamp(struct core *c, uint32_t project, int64_t old_width, int64_t new_width) {
-    struct window *w = project ? &c->projects[project].window : &c->unowned;
+    struct window *w = &c->projects[project].window;
     struct window old = *w;
     *w = (struct window){ .sum = old.sum };
     for (size_t i = 0; i < old.count; i++) {
         const struct bucket *b = &old.buckets[old.first + i];
         time_ms last = time_min((b->number + 1) * old_width - 1, c->now);
         int64_t number = bucket_number(last, new_width);
-        bucket_add(window_bucket(w, number), b);
-        change_usage(c, project, b->number * old_width, b, -1);
-        change_usage(c, project, number * new_width, b, 1);
+        bucket_add(window_bucket(w, number), b, 1);
+        usage_changed(c, project, b->number * old_width, b, -1);
+        usage_changed(c, project, number * new_width, b, 1);
     }
     freep(&old.buckets);
 }
@@ -145,7 +138,7 @@ void fair_rewindow(struct core *c, time_ms old_window) {
     fair_expire(c);
 }
 
-int64_t fair_estimate(const struct core *c, uint32_t project) {
+static int64_t fair_estimate(const struct core *c, uint32_t project) {
     const struct bucket *own = &c->projects[project].window.sum;
     if (own->reports > 0)
         return own->reported / own->reports;
@@ -168,7 +161,7 @@ static void add_reserved(struct core *c, uint32_t project, int64_t tokens) {
     fair_count_project(c, project);
 }
 
-/* Charges what runs with the estimate that holds now. */
+/* Charges live and external runs by the current estimate. */
 static void recharge(struct core *c, uint32_t project) {
     struct project *p = &c->projects[project];
     p->estimate = fair_estimate(c, project);
@@ -178,7 +171,7 @@ static void recharge(struct core *c, uint32_t project) {
     add_reserved(c, project, charge - p->reserved);
 }
 
-/* The mean of a project, or the one over all projects, may be another now. */
+/* After the mean of a project, and so that of all projects, may have changed. */
 static void estimates_changed(struct core *c, uint32_t project) {
     if (fair_estimate(c, project) != c->projects[project].estimate)
         recharge(c, project);
@@ -310,17 +303,15 @@ bool fair_project_before(const struct core *c, uint32_t a, uint32_t b, bool *ret
 }
 
 int64_t fair_budget_used(const struct core *c, uint32_t project) {
-    bool reserved = c->policy.budget_counts_reserved;
-    if (project) {
-        const struct project *p = &c->projects[project];
-        return p->window.sum.reported + (reserved ? p->reserved : 0);
-    }
-    return c->window_sum.reported + c->unowned.sum.reported + (reserved ? c->reserved : 0);
+    const struct project *p = &c->projects[project];
+    int64_t reserved = project ? p->reserved : c->reserved;
+    return p->window.sum.reported + (project ? 0 : c->window_sum.reported)
+           + (c->policy.budget_counts_reserved ? reserved : 0);
 }
 
 /* --- money ----------------------------------------------------------------------------------- */
 
-int64_t fair_money_estimate(const struct core *c, uint32_t project) {
+static int64_t fair_money_estimate(const struct core *c, uint32_t project) {
     const struct bucket *own = &c->projects[project].window.sum;
     if (own->priced > 0)
         return own->money / own->priced;
@@ -347,10 +338,8 @@ int64_t fair_money_reserved(const struct core *c, uint32_t project) {
 }
 
 int64_t fair_money_used(const struct core *c, uint32_t project) {
-    int64_t reserved = c->policy.budget_counts_reserved ? fair_money_reserved(c, project) : 0;
-    if (project)
-        return c->projects[project].window.sum.money + reserved;
-    return c->window_sum.money + c->unowned.sum.money + reserved;
+    return c->projects[project].window.sum.money + (project ? 0 : c->window_sum.money)
+           + (c->policy.budget_counts_reserved ? fair_money_reserved(c, project) : 0);
 }
 
 /* --- when a budget opens --------------------------------------------------------------------- */
@@ -359,7 +348,7 @@ struct leaving {
     int64_t tokens, money;
 };
 
-/* What leaves with each bucket, the oldest first. */
+/* Adds what leaves with each bucket, the oldest first. */
 static void add_leaving(const struct window *w, int64_t oldest,
                         struct leaving leaving[WINDOW_BUCKETS]) {
     for (size_t i = 0; i < w->count; i++) {
@@ -373,20 +362,16 @@ static void add_leaving(const struct window *w, int64_t oldest,
 }
 
 time_ms fair_budget_opens(const struct core *c, uint32_t project) {
-    amount budget = project ? c->projects[project].spec.budget : c->budget;
-    struct money_budget money = project ? c->projects[project].spec.money : c->money_budget;
+    amount budget = c->projects[project].spec.budget;
+    struct money_budget money = c->projects[project].spec.money;
     int64_t used = fair_budget_used(c, project);
     int64_t spent = money.is_set ? fair_money_used(c, project) : 0;
     int64_t width = bucket_width(c->policy.fair_window);
     int64_t oldest = c->window_bucket - WINDOW_BUCKETS + 1;
     struct leaving leaving[WINDOW_BUCKETS] = { 0 };
-    if (project) {
-        add_leaving(&c->projects[project].window, oldest, leaving);
-    } else {
-        add_leaving(&c->unowned, oldest, leaving);
-        for (uint32_t p = 1; p < c->project_count; p++)
-            add_leaving(&c->projects[p].window, oldest, leaving);
-    }
+    add_leaving(&c->projects[project].window, oldest, leaving);
+    for (uint32_t p = 1; !project && p < c->project_count; p++)
+        add_leaving(&c->projects[p].window, oldest, leaving);
     for (int i = 0; i < WINDOW_BUCKETS; i++) {
         used -= leaving[i].tokens;
         spent -= leaving[i].money;
@@ -398,9 +383,7 @@ time_ms fair_budget_opens(const struct core *c, uint32_t project) {
 
 time_ms fair_next_leaving(const struct core *c) {
     int64_t oldest = INT64_MAX;
-    if (c->unowned.count > 0)
-        oldest = c->unowned.buckets[c->unowned.first].number;
-    for (uint32_t p = 1; p < c->project_count; p++) {
+    for (uint32_t p = 0; p < c->project_count; p++) {
         const struct window *w = &c->projects[p].window;
         if (w->count > 0 && w->buckets[w->first].number < oldest)
             oldest = w->buckets[w->first].number;
@@ -408,4 +391,59 @@ time_ms fair_next_leaving(const struct core *c) {
     if (oldest == INT64_MAX)
         return TIME_NEVER;
     return (oldest + WINDOW_BUCKETS) * bucket_width(c->policy.fair_window);
+}
+
+/* --- views ------------------------------------------------------------------------------------- */
+
+static void add_window(const struct bucket *sum, struct budgets_view *ret) {
+    ret->tokens.used += sum->reported;
+    ret->money.used += sum->money;
+    ret->priced += sum->priced;
+    ret->unpriced += sum->unpriced;
+}
+
+static void add_used(const struct core *c, uint32_t project, struct budgets_view *ret) {
+    add_window(&c->projects[project].window.sum, ret);
+    if (!project)
+        add_window(&c->window_sum, ret);
+    uint32_t first = project ? project : 1;
+    size_t end = project ? project + 1 : c->project_count;
+    for (uint32_t p = first; p < end; p++) {
+        for (uint32_t h = c->projects[p].runs; h; h = run_at(c, h)->next) {
+            const struct run *r = run_at(c, h);
+            ret->tokens.live += r->reported > 0 ? r->reported : 0;
+            ret->money.live += r->money > 0 ? r->money : 0;
+        }
+    }
+}
+
+bool core_budgets(const struct core *c, sym project, struct budgets_view *ret) {
+    uint32_t index = by_symbol_get(&c->project_of, project);
+    if (project && !index)
+        return false;
+    const struct project *p = &c->projects[index];
+    *ret = (struct budgets_view){
+        .tokens = { .reserved = index ? p->reserved : c->reserved, .budget = p->spec.budget },
+        .money = { .reserved = fair_money_reserved(c, index),
+                   .budget = p->spec.money.is_set ? p->spec.money.micro : UNLIMITED },
+        .counts_reserved = c->policy.budget_counts_reserved,
+        .open = gate_budget_open(c, index),
+        .span = c->policy.fair_window,
+    };
+    if (!ret->open)
+        ret->opens_at = fair_budget_opens(c, index);
+    add_used(c, index, ret);
+    return true;
+}
+
+bool core_budget_is_reached(const struct core *c, sym project) {
+    uint32_t index = by_symbol_get(&c->project_of, project);
+    amount tokens = c->projects[index].spec.budget;
+    const struct money_budget *money = &c->projects[index].spec.money;
+    struct budgets_view v = { 0 };
+    if ((project && !index) || (tokens == UNLIMITED && !money->is_set))
+        return false;
+    add_used(c, index, &v);
+    return (tokens != UNLIMITED && v.tokens.used + v.tokens.live >= tokens)
+           || (money->is_set && v.money.used + v.money.live >= money->micro);
 }

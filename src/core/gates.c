@@ -1,13 +1,10 @@
-/* gates.c: pause, project, host, budgets, breaker of an agent, pace. See gates.h. */
+/* gates.c: pause, project, host, budgets, limiters, agents and failover, pace. See gates.h. */
 #include "core/gates.h"
 
 #include "core/fair.h"
-#include "core/limiter.h"
-
-/* Above it (the load: below) a start is allowed. */
-static bool floor_holds(int64_t is, int64_t wanted, bool below) {
-    return is < 0 || wanted == 0 || (below ? is <= wanted : is >= wanted);
-}
+#include "core/lease.h"
+#include "core/retry.h"
+#include "core/task.h"
 
 bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
                      amount *ret_wanted) {
@@ -26,7 +23,9 @@ bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is
         *ret_wanted = c->policy.host.load_max_milli;
         break;
     }
-    return floor_holds(*ret_is, *ret_wanted, floor == HOST_LOAD);
+    if (*ret_is < 0 || *ret_wanted == 0)
+        return true;
+    return floor == HOST_LOAD ? *ret_is <= *ret_wanted : *ret_is >= *ret_wanted;
 }
 
 bool gate_host_open(const struct core *c) {
@@ -37,13 +36,12 @@ bool gate_host_open(const struct core *c) {
 }
 
 bool gate_tokens_open(const struct core *c, uint32_t project) {
-    amount budget = project ? c->projects[project].spec.budget : c->budget;
+    amount budget = c->projects[project].spec.budget;
     return budget == UNLIMITED || fair_budget_used(c, project) < budget;
 }
 
 bool gate_budget_open(const struct core *c, uint32_t project) {
-    const struct money_budget *money =
-        project ? &c->projects[project].spec.money : &c->money_budget;
+    const struct money_budget *money = &c->projects[project].spec.money;
     return gate_tokens_open(c, project)
            && (!money->is_set || fair_money_used(c, project) < money->micro);
 }
@@ -82,7 +80,7 @@ time_ms pace_opens_at(const struct core *c) {
 void pace_begin_decision(struct core *c) {
     bool due = !c->tick_running || c->policy.pace.tick == 0
                || c->now >= time_add(c->tick_began, c->policy.pace.tick);
-    /* By itself a tick begins only when something waits. */
+    /* Without FACT_TICK, a tick begins only when a task is ready. */
     c->tick_before.is_extra = !due || c->ready == 0;
     if (!c->tick_asked && c->tick_before.is_extra) {
         c->tick_before.is_extra = false;
@@ -117,4 +115,198 @@ void pace_count_start(struct core *c) {
     c->last_start = c->now;
     c->ticked = true;
     c->pace_changed = true;
+}
+
+/* --- limiters ----------------------------------------------------------------------------------
+ *
+ * Many runs meet the same limit in the same second. Counting each of them would double the backoff a dozen times for
+ * one event, so only a run that was started after the current backoff began counts; older ones only prolong it. After
+ * the backoff one run goes first (the probe): if the account is still limited, one run is lost, not ten. */
+
+void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms retry_after,
+                 time_ms reset_at) {
+    struct limiter *l = &c->limiters[limiter];
+    const struct limiter_policy *p = &l->spec.policy;
+    if (p->any_success || !l->in_backoff || run_started > l->backoff_since) {
+        if (l->spec.hits < UINT32_MAX)
+            l->spec.hits++;
+        l->backoff_since = c->now;
+        l->in_backoff = true;
+    }
+    time_ms delay = time_max(retry_after, backoff_doubled(p->initial, l->spec.hits, p->max));
+    time_ms until = time_max(reset_at, time_add(c->now, delay));
+    l->spec.backoff_until = time_max(l->spec.backoff_until, until);
+    c->epoch += c->list_count > 0; /* other agents may take its tasks now */
+    l->last_hit = c->now;
+    l->changed = true;
+    limiter_refresh(c, limiter);
+}
+
+void limiter_success(struct core *c, uint32_t limiter, time_ms run_started) {
+    struct limiter *l = &c->limiters[limiter];
+    l->spec.last_success = c->now;
+    l->changed = true;
+    if (!l->in_backoff || (!l->spec.policy.any_success && run_started <= l->last_hit))
+        return;
+    l->ramping = c->now >= l->spec.backoff_until;
+    l->ramp_since = l->spec.policy.probe ? c->now : l->spec.backoff_until;
+    l->in_backoff = false;
+    l->spec.hits = 0;
+    l->spec.backoff_until = 0;
+    limiter_refresh(c, limiter);
+    c->epoch++;
+}
+
+void limiter_close(struct core *c, uint32_t limiter) {
+    c->limiters[limiter].spec.closed = true;
+    c->epoch += c->list_count > 0;
+    c->limiters[limiter].changed = true;
+}
+
+void limiter_clear(struct core *c, uint32_t limiter) {
+    struct limiter *l = &c->limiters[limiter];
+    l->spec.closed = false;
+    l->spec.hits = 0;
+    l->spec.backoff_until = 0;
+    l->in_backoff = l->ramping = false;
+    l->changed = true;
+    limiter_refresh(c, limiter);
+    c->epoch++;
+}
+
+/* The ramp after `elapsed` ms; at least one slot. */
+static amount ramp_cap(const struct limiter_policy *p, time_ms elapsed) {
+    if (elapsed >= p->recovery || p->max_running == UNLIMITED)
+        return p->max_running;
+    amount cap = elapsed <= 0 ? 0 : (amount)((__int128)p->max_running * elapsed / p->recovery);
+    if (cap < 1)
+        cap = 1;
+    return cap < p->max_running ? cap : p->max_running;
+}
+
+bool limiter_probing(const struct limiter *l) {
+    return l->in_backoff && l->spec.policy.probe;
+}
+
+/* Where the ramp begins; TIME_NEVER: there is none. */
+static time_ms ramp_begin(const struct limiter *l) {
+    if (l->in_backoff)
+        return l->spec.policy.probe ? TIME_NEVER : l->spec.backoff_until;
+    return l->ramping ? l->ramp_since : TIME_NEVER;
+}
+
+void limiter_refresh(struct core *c, uint32_t limiter) {
+    const struct limiter *l = &c->limiters[limiter];
+    const struct limiter_policy *p = &l->spec.policy;
+    amount cap = p->max_running;
+    if (limiter_probing(l))
+        cap = cap < 1 ? cap : 1;
+    else if (ramp_begin(l) != TIME_NEVER)
+        cap = ramp_cap(p, c->now - ramp_begin(l));
+    if (cap != key_at(c, l->key)->cap)
+        key_set_cap(c, l->key, cap);
+}
+
+time_ms limiter_rises_at(const struct core *c, uint32_t limiter) {
+    const struct limiter *l = &c->limiters[limiter];
+    const struct limiter_policy *p = &l->spec.policy;
+    amount cap = key_at(c, l->key)->cap;
+    if (ramp_begin(l) == TIME_NEVER || p->max_running == UNLIMITED || cap >= p->max_running)
+        return TIME_NEVER;
+    __int128 step = ((__int128)(cap + 1) * p->recovery + p->max_running - 1) / p->max_running;
+    return time_add(ramp_begin(l), (time_ms)step);
+}
+
+/* --- failover ----------------------------------------------------------------------------------
+ *
+ * Computed per class: all its tasks name the same agent. Lists are not followed from one agent to the next, so
+ * two exhausted accounts never pass a task back and forth. Names are looked up when they are needed: an agent may
+ * name one that is added later. */
+
+static bool failover_agent_open(const struct core *c, uint32_t agent) {
+    return gate_agent_open(c, agent) && limiter_open(c, c->agents[agent].limiter);
+}
+
+/* Agent i of its list, or 0 if it is unknown. */
+static uint32_t other(const struct core *c, uint32_t agent, unsigned i) {
+    return by_symbol_get(&c->agent_of, c->agents[agent].spec.failover[i]);
+}
+
+bool failover_is_covered(const struct core *c, uint32_t agent) {
+    if (c->roster_count > 0)
+        return false;
+    for (unsigned i = 0; i < c->agents[agent].spec.failover_count; i++) {
+        uint32_t b = other(c, agent, i);
+        if (b && failover_agent_open(c, b))
+            return true;
+    }
+    return false;
+}
+
+time_ms failover_opens_at(const struct core *c, uint32_t agent) {
+    const struct limiter_spec *l = &c->limiters[c->agents[agent].limiter].spec;
+    return l->closed ? TIME_NEVER : time_max(l->backoff_until, c->agents[agent].closed_until);
+}
+
+time_ms failover_others_open_at(const struct core *c, uint32_t agent) {
+    time_ms at = TIME_NEVER;
+    for (unsigned i = 0; c->roster_count == 0 && i < c->agents[agent].spec.failover_count; i++) {
+        uint32_t b = other(c, agent, i);
+        if (b)
+            at = time_min(at, failover_opens_at(c, b));
+    }
+    return at;
+}
+
+static bool has_slots(const struct core *c, struct runner with, uint32_t task) {
+    return key_has_slot(c, c->agents[with.agent].key, task)
+           && (!with.limiter || key_has_slot(c, c->limiters[with.limiter].key, task));
+}
+
+struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task) {
+    struct runner result = { agent, c->agents[agent].limiter };
+    if (c->roster_count > 0 || failover_agent_open(c, agent))
+        return result;
+    for (unsigned i = 0; i < c->agents[agent].spec.failover_count; i++) {
+        uint32_t b = other(c, agent, i);
+        if (!b || !failover_agent_open(c, b))
+            continue;
+        struct runner with = { b, c->agents[b].limiter };
+        if (has_slots(c, with, task))
+            return with;
+        if (result.agent == agent)
+            result = with; /* open and full: what the task waits for if no other has a slot */
+    }
+    return result;
+}
+
+static struct agent_state state_of(const struct core *c, uint32_t agent) {
+    const struct agent *a = &c->agents[agent];
+    const struct limiter_spec *l = &c->limiters[a->limiter].spec;
+    bool open = failover_agent_open(c, agent);
+    return (struct agent_state){ .agent = a->spec.id,
+                                 .limiter = l->id,
+                                 .open = open,
+                                 .closed = l->closed,
+                                 .limited = !l->closed && c->now < l->backoff_until,
+                                 .broken = !gate_agent_open(c, agent),
+                                 .opens_at = open ? 0 : failover_opens_at(c, agent) };
+}
+
+size_t core_task_agents(const struct core *c, task_id id,
+                        struct agent_state ret[FAILOVER_MAX + 1]) {
+    uint32_t handle = task_find_added(c, id);
+    const struct task *t = handle ? task_at(c, handle) : NULL;
+    if (!t || !t->agent)
+        return 0;
+    size_t count = 0;
+    ret[count++] = state_of(c, t->agent);
+    uint32_t chooser = failover_chooser(c, t->agent, failover_is_bound(t));
+    for (unsigned i = 0;
+         chooser && c->roster_count == 0 && i < c->agents[chooser].spec.failover_count; i++) {
+        uint32_t b = other(c, chooser, i);
+        if (b)
+            ret[count++] = state_of(c, b);
+    }
+    return count;
 }

@@ -1,29 +1,82 @@
-/* gates.h: what closes, apart from leases. Private to core/.
+/* gates.h: what stops a start, except leases. Private to core/.
  *
- * Decisions and explanations ask the same functions, so that the reason shown is the reason. */
+ * Decisions and explanations call the same functions, so that the reason shown is the reason. */
 #pragma once
 
+#include "core/failover.h"
 #include "core/state.h"
 
 bool gate_host_open(const struct core *c);
-/* One floor of it: what there is, and what there must be. */
+/* One floor of it, with the current and the required amount. */
 bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
                      amount *ret_wanted);
-/* Tokens and money; 0: the global one. */
+/* Tokens and money; project 0: the global budgets. */
 bool gate_budget_open(const struct core *c, uint32_t project);
-bool gate_tokens_open(const struct core *c, uint32_t project); /* the first of the two */
+bool gate_tokens_open(const struct core *c, uint32_t project); /* tokens alone */
 bool gate_agent_open(const struct core *c, uint32_t agent);
 static inline bool gate_project_open(const struct project *p) {
     return p->spec.active && !p->spec.paused;
 }
-/* Everything before the leases that does not depend on one task. */
+/* All gates before the leases that do not depend on one task. */
 bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limiter);
 
 /* Pace: in force only while `runs` is finite. */
 bool pace_open(const struct core *c);
-bool pace_in_force(const struct core *c); /* else what is counted decides nothing */
+bool pace_in_force(const struct core *c);
 time_ms pace_opens_at(const struct core *c);
 void pace_begin_decision(struct core *c);
-/* A tick that was asked for and has started nothing has not been: else it would start something later. */
+/* Undoes a tick that FACT_TICK asked for and that started nothing: else it would start something later. */
 void pace_end_decision(struct core *c);
 void pace_count_start(struct core *c);
+
+/* --- limiters: provider accounts --------------------------------------------------------------- */
+
+static inline bool limiter_open(const struct core *c, uint32_t limiter) {
+    const struct limiter *l = &c->limiters[limiter];
+    return !l->spec.closed && c->now >= l->spec.backoff_until;
+}
+
+void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms retry_after,
+                 time_ms reset_at);
+void limiter_success(struct core *c, uint32_t limiter, time_ms run_started);
+void limiter_close(struct core *c, uint32_t limiter); /* until a person clears it */
+void limiter_clear(struct core *c, uint32_t limiter);
+
+/* Hit and not cleared since: one run goes first. */
+bool limiter_probing(const struct limiter *l);
+/* Sets the cap that holds now (probe, ramp, full). */
+void limiter_refresh(struct core *c, uint32_t limiter);
+/* When that cap rises next; TIME_NEVER: only after an event. */
+time_ms limiter_rises_at(const struct core *c, uint32_t limiter);
+
+/* --- failover: the agent and account that a task would run with now ---------------------------- */
+
+/* Indexes, as in struct run. */
+struct runner {
+    uint32_t agent, limiter;
+};
+
+/* Is an agent of its list open now? Slots aside. */
+bool failover_is_covered(const struct core *c, uint32_t agent);
+/* When it is open again; TIME_NEVER: unknown. Not after now: it is open. */
+time_ms failover_opens_at(const struct core *c, uint32_t agent);
+/* When the first of its list is open again; TIME_NEVER: unknown, or the list is empty. */
+time_ms failover_others_open_at(const struct core *c, uint32_t agent);
+/* The agent itself unless it is closed; then the first of its list that is open and has a slot for this task
+ * (0: for any other); else the first that is open; else itself. */
+struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task);
+
+/* The agent whose list counts, or 0. */
+static inline uint32_t failover_chooser(const struct core *c, uint32_t agent, bool bound) {
+    return !bound && c->agents[agent].spec.failover_count > 0 ? agent : 0;
+}
+static inline bool failover_is_bound(const struct task *t) {
+    return t->flags & (TASK_BOUND | TASK_OWN_LIMITER);
+}
+/* Of one task; handle 0: of any task like it. */
+static inline struct runner failover_runner(const struct core *c, uint32_t handle,
+                                            const struct task *t) {
+    if (!failover_chooser(c, t->agent, failover_is_bound(t)))
+        return (struct runner){ t->agent, t->limiter };
+    return failover_pick(c, t->agent, handle);
+}

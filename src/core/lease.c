@@ -1,6 +1,6 @@
-/* lease.c: places on limited keys. See lease.h.
+/* lease.c: slots on limited keys, and who lends which of them to whom. See lease.h.
  *
- * What a freed place means differs by how many tasks may want it: rare keys (serial, workspace,
+ * What a freed slot means differs by how many tasks may want it: rare keys (serial, workspace,
  * resource) know who waits and wake one of each class; shared keys only raise the epoch, and the
  * next decision looks at the classes again. */
 #include "core/lease.h"
@@ -8,8 +8,9 @@
 #include <assert.h>
 
 #include "base/hash.h"
-#include "core/lend.h"
-#include "core/queue.h"
+#include "core/fair.h"
+#include "core/gates.h"
+#include "core/ready_queue.h"
 #include "core/task.h"
 
 uint32_t key_new(struct core *c, enum lease_kind kind, sym name, amount cap) {
@@ -23,7 +24,6 @@ uint32_t key_new(struct core *c, enum lease_kind kind, sym name, amount cap) {
     return handle;
 }
 
-/* A place became free for others. */
 static void key_opened(struct core *c, uint32_t handle) {
     const struct key *k = key_at(c, handle);
     switch ((enum lease_kind)k->kind) {
@@ -43,7 +43,7 @@ static void key_opened(struct core *c, uint32_t handle) {
         c->epoch++;
         break;
     case LEASE_TASK:
-    case LEASE_PROJECT: /* asked anew in every decision */
+    case LEASE_PROJECT: /* checked in every decision */
     case LEASE_AGENTS:
     case LEASE_RUNS:
     case LEASE_KIND_MAX:
@@ -51,10 +51,10 @@ static void key_opened(struct core *c, uint32_t handle) {
     }
 }
 
-/* Workspaces without a place form a list: crowds of tasks are stopped by them (crowd.h). */
-static void workspace_filled(struct core *c, uint32_t handle, bool has_place) {
+/* Keeps core.full_workspaces. */
+static void workspace_filled(struct core *c, uint32_t handle, bool has_slot) {
     struct key *k = key_at(c, handle);
-    if (!has_place) {
+    if (!has_slot) {
         k->prev_full = 0;
         k->next_full = c->full_workspaces;
         if (k->next_full)
@@ -70,50 +70,50 @@ static void workspace_filled(struct core *c, uint32_t handle, bool has_place) {
         key_at(c, k->next_full)->prev_full = k->prev_full;
 }
 
-/* After a change: wakes who waited, and keeps count of the keys that are full. */
-static void key_changed(struct core *c, uint32_t handle, bool had_place) {
-    bool has_place = key_has_place(c, handle, 0);
-    if (had_place == has_place)
+/* After a change: wakes waiting tasks and counts the full keys. */
+static void key_changed(struct core *c, uint32_t handle, bool had_slot) {
+    bool has_slot = key_has_slot(c, handle, 0);
+    if (had_slot == has_slot)
         return;
     if (key_at(c, handle)->kind == LEASE_WORKSPACE)
-        workspace_filled(c, handle, has_place);
+        workspace_filled(c, handle, has_slot);
     if (handle != c->key_runs)
-        c->full_keys += has_place ? UINT32_MAX : 1;
-    if (has_place)
+        c->full_keys += has_slot ? UINT32_MAX : 1;
+    if (has_slot)
         key_opened(c, handle);
 }
 
-void key_take(struct core *c, uint32_t handle) {
-    bool had_place = key_has_place(c, handle, 0);
+void key_acquire(struct core *c, uint32_t handle) {
+    bool had_slot = key_has_slot(c, handle, 0);
     key_at(c, handle)->held++;
-    key_changed(c, handle, had_place);
+    key_changed(c, handle, had_slot);
 }
 
-void key_give(struct core *c, uint32_t handle) {
-    bool had_place = key_has_place(c, handle, 0);
+void key_release(struct core *c, uint32_t handle) {
+    bool had_slot = key_has_slot(c, handle, 0);
     assert(key_at(c, handle)->held > 0);
     key_at(c, handle)->held--;
-    key_changed(c, handle, had_place);
-    if (key_at(c, handle)->outside_task) /* free for the one who locked it */
-        queue_recheck_parked(c, task_find(c, key_at(c, handle)->outside_task), handle);
+    key_changed(c, handle, had_slot);
+    if (key_at(c, handle)->locked_by) /* free for the task that locked it */
+        queue_recheck_parked(c, task_find(c, key_at(c, handle)->locked_by), handle);
 }
 
 void key_set_cap(struct core *c, uint32_t handle, amount cap) {
-    bool had_place = key_has_place(c, handle, 0);
+    bool had_slot = key_has_slot(c, handle, 0);
     key_at(c, handle)->cap = cap;
-    key_changed(c, handle, had_place);
+    key_changed(c, handle, had_slot);
 }
 
-void key_set_outside(struct core *c, uint32_t handle, amount outside) {
-    bool had_place = key_has_place(c, handle, 0);
-    key_at(c, handle)->outside = outside;
-    key_changed(c, handle, had_place);
+void key_set_external(struct core *c, uint32_t handle, amount external) {
+    bool had_slot = key_has_slot(c, handle, 0);
+    key_at(c, handle)->external = external;
+    key_changed(c, handle, had_slot);
 }
 
 void key_set_claimed(struct core *c, uint32_t handle, bool claimed) {
-    bool had_place = key_has_place(c, handle, 0);
+    bool had_slot = key_has_slot(c, handle, 0);
     key_at(c, handle)->claimed = claimed;
-    key_changed(c, handle, had_place);
+    key_changed(c, handle, had_slot);
 }
 
 struct serial_key {
@@ -169,7 +169,7 @@ void key_use(struct core *c, uint32_t key) {
 
 void key_drop_if_unused(struct core *c, uint32_t key) {
     struct key *k = key_at(c, key);
-    if (k->users || k->told || k->outside)
+    if (k->users || k->configured || k->external)
         return;
     assert(k->held == 0 && k->parks == 0 && !k->claimed);
     struct serial_key wanted = { k->project, k->name, k->kind_name };
@@ -195,7 +195,7 @@ uint16_t lease_missing_kept(const struct core *c, const struct task *t) {
     if (t->flags & TASK_REVIEW)
         need |= TASK_KEEPS_REVIEW;
     if (c->projects[t->project].spec.workspaces_kept)
-        need |= TASK_KEEPS_PLACE;
+        need |= TASK_KEEPS_WORKSPACE;
     return need & (uint16_t)~t->flags;
 }
 
@@ -203,11 +203,11 @@ void lease_keep(struct core *c, uint32_t task, unsigned keeps) {
     struct task *t = task_at(c, task);
     unsigned which = keeps << TASK_KEEPS_SHIFT & lease_missing_kept(c, t);
     if (which & TASK_KEEPS_ROOTS)
-        key_take(c, c->key_roots);
+        key_acquire(c, c->key_roots);
     if (which & TASK_KEEPS_REVIEW)
-        key_take(c, c->projects[t->project].key_review);
-    if (which & TASK_KEEPS_PLACE)
-        key_take(c, c->projects[t->project].key_workspaces);
+        key_acquire(c, c->projects[t->project].key_review);
+    if (which & TASK_KEEPS_WORKSPACE)
+        key_acquire(c, c->projects[t->project].key_workspaces);
     t->flags |= (uint16_t)which;
 }
 
@@ -220,7 +220,7 @@ size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, u
         ret[n++] = t->serial_key;
     if (t->workspace_key)
         ret[n++] = t->workspace_key;
-    if (!p->spec.workspaces_kept || (missing & TASK_KEEPS_PLACE))
+    if (!p->spec.workspaces_kept || (missing & TASK_KEEPS_WORKSPACE))
         ret[n++] = p->key_workspaces;
     ret[n++] = p->key;
     if (t->kind)
@@ -242,16 +242,135 @@ size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, u
     return n;
 }
 
-/* Which task-long bit a key belongs to, or 0. */
+/* The TASK_KEEPS bit of a key, or 0. */
 static uint16_t kept_bit(const struct core *c, const struct task *t, const struct key *k) {
     if (k->kind == LEASE_WORKSPACES && c->projects[t->project].spec.workspaces_kept)
-        return TASK_KEEPS_PLACE;
+        return TASK_KEEPS_WORKSPACE;
     if (k->kind == LEASE_REVIEW)
         return TASK_KEEPS_REVIEW;
     return k->kind == LEASE_ROOTS ? TASK_KEEPS_ROOTS : 0;
 }
 
-void lease_take_all(struct core *c, uint32_t run) {
+static void run_remove_key(struct run *r, unsigned at) {
+    for (unsigned i = at; i + 1 < r->key_count; i++)
+        r->keys[i] = r->keys[i + 1];
+    r->key_count--;
+}
+
+static void run_add_key(const struct core *c, struct run *r, uint32_t key) {
+    unsigned at = r->key_count++;
+    for (; at > 0 && key_at(c, r->keys[at - 1])->kind > key_at(c, key)->kind; at--)
+        r->keys[at] = r->keys[at - 1];
+    r->keys[at] = key;
+}
+
+/* --- lending and borrowing ------------------------------------------------------------------- */
+
+task_id lend_task(const struct core *c, uint32_t run) {
+    return run ? task_at(c, run_at(c, run)->task)->id : 0;
+}
+
+/* Which LEND bit a key has, or 0. */
+static uint8_t lend_bit(const struct key *k) {
+    static const uint8_t bits[LEASE_KIND_MAX] = {
+        [LEASE_RUNS] = LEND_RUNS,   [LEASE_PROJECT] = LEND_PROJECT, [LEASE_KIND] = LEND_KIND,
+        [LEASE_AGENT] = LEND_AGENT, [LEASE_LIMITER] = LEND_LIMITER,
+    };
+    return bits[k->kind];
+}
+
+/* Index in the keys of the run, or -1. */
+static int key_index(const struct run *r, uint32_t key) {
+    for (unsigned i = 0; i < r->key_count; i++) {
+        if (r->keys[i] == key)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Could this run lend its slot on the key? At a cap of 0 nothing may start at all. */
+static bool can_lend(const struct core *c, const struct run *lender, uint32_t key) {
+    const struct key *k = key_at(c, key);
+    return lend_bit(k) && k->cap > 0 && key_index(lender, key) >= 0;
+}
+
+void lend_link(struct core *c, uint32_t lender, uint32_t borrower) {
+    assert(!run_at(c, lender)->borrower && !run_at(c, borrower)->lender);
+    run_at(c, lender)->borrower = borrower;
+    run_at(c, borrower)->lender = lender;
+}
+
+static void lend_unlink(struct core *c, uint32_t borrower) {
+    struct run *r = run_at(c, borrower);
+    run_at(c, r->lender)->borrower = 0;
+    r->lender = 0;
+    r->borrowed = 0;
+    task_changed(c, r->task);
+}
+
+static bool lend_pass(struct core *c, uint32_t run, uint32_t key) {
+    struct run *r = run_at(c, run), *lender = run_at(c, r->lender);
+    if (!can_lend(c, lender, key))
+        return false;
+    run_remove_key(lender, (unsigned)key_index(lender, key));
+    r->borrowed |= lend_bit(key_at(c, key));
+    return true;
+}
+
+/* The slot goes to the first lender up the chain that still needs it: one that validates calls no model. */
+static void give_up_chain(struct core *c, uint32_t run, uint32_t key) {
+    uint8_t bit = lend_bit(key_at(c, key));
+    struct run *r = run_at(c, run);
+    for (; r->borrowed & bit; r = run_at(c, r->lender)) {
+        struct run *lender = run_at(c, r->lender);
+        r->borrowed &= (uint8_t)~bit;
+        task_changed(c, r->task);
+        if (bit == LEND_LIMITER && lender->no_api)
+            continue;
+        run_add_key(c, lender, key);
+        return;
+    }
+    key_release(c, key);
+}
+
+/* Returns the borrowed slots that have one of the bits. */
+static void give_back(struct core *c, uint32_t run, unsigned bits) {
+    struct run *r = run_at(c, run);
+    for (unsigned i = r->key_count; i-- > 0;) {
+        uint32_t key = r->keys[i];
+        if (!(r->borrowed & bits & lend_bit(key_at(c, key))))
+            continue;
+        run_remove_key(r, i);
+        give_up_chain(c, run, key);
+    }
+}
+
+static void lend_finish(struct core *c, uint32_t run) {
+    struct run *r = run_at(c, run);
+    uint32_t lender = r->lender, borrower = r->borrower;
+    if (lender)
+        give_back(c, run, LEND_ALL);
+    uint8_t passed_on = r->borrowed; /* what is left was lent on to its borrower */
+    if (lender)
+        lend_unlink(c, run);
+    if (!borrower)
+        return;
+    passed_on &= run_at(c, borrower)->borrowed;
+    lend_unlink(c, borrower); /* it keeps the slots of this run, which has ended */
+    if (!lender || !passed_on)
+        return;
+    lend_link(c, lender, borrower);
+    run_at(c, borrower)->borrowed = passed_on;
+}
+
+static void lend_finish_limiter(struct core *c, uint32_t run) {
+    if (run_at(c, run)->lender)
+        give_back(c, run, LEND_LIMITER);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+void lease_acquire_all(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
     struct task *t = task_at(c, r->task);
     uint32_t needs[NEEDS_MAX];
@@ -261,7 +380,7 @@ void lease_take_all(struct core *c, uint32_t run) {
     for (size_t i = 0; i < count; i++) {
         uint16_t kept = kept_bit(c, t, key_at(c, needs[i]));
         if (!r->lender || !lend_pass(c, run, needs[i]))
-            key_take(c, needs[i]);
+            key_acquire(c, needs[i]);
         if (kept)
             r->kept_new |= kept;
         else
@@ -270,49 +389,182 @@ void lease_take_all(struct core *c, uint32_t run) {
     t->flags |= r->kept_new;
 }
 
-void lease_remove_key(struct run *r, unsigned at) {
-    for (unsigned i = at; i + 1 < r->key_count; i++)
-        r->keys[i] = r->keys[i + 1];
-    r->key_count--;
-}
-
-void lease_add_key(const struct core *c, struct run *r, uint32_t key) {
-    unsigned at = r->key_count++;
-    for (; at > 0 && key_at(c, r->keys[at - 1])->kind > key_at(c, key)->kind; at--)
-        r->keys[at] = r->keys[at - 1];
-    r->keys[at] = key;
-}
-
-void lease_give_run(struct core *c, uint32_t run) {
+void lease_release_run(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
     lend_finish(c, run);
     for (unsigned i = 0; i < r->key_count; i++)
-        key_give(c, r->keys[i]);
+        key_release(c, r->keys[i]);
     r->key_count = 0;
 }
 
-void lease_give_limiter(struct core *c, uint32_t run) {
+void lease_release_limiter(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
     r->no_api = true;
     lend_finish_limiter(c, run);
     for (unsigned i = 0; i < r->key_count; i++) {
         if (key_at(c, r->keys[i])->kind != LEASE_LIMITER)
             continue;
-        key_give(c, r->keys[i]);
-        lease_remove_key(r, i);
+        key_release(c, r->keys[i]);
+        run_remove_key(r, i);
         return;
     }
 }
 
-void lease_give_kept(struct core *c, uint32_t task, uint16_t which) {
+void lease_release_kept(struct core *c, uint32_t task, uint16_t which) {
     struct task *t = task_at(c, task);
     struct project *p = &c->projects[t->project];
     which &= t->flags & TASK_KEEPS;
     t->flags &= (uint16_t)~which;
     if (which & TASK_KEEPS_ROOTS)
-        key_give(c, c->key_roots);
+        key_release(c, c->key_roots);
     if (which & TASK_KEEPS_REVIEW)
-        key_give(c, p->key_review);
-    if (which & TASK_KEEPS_PLACE)
-        key_give(c, p->key_workspaces);
+        key_release(c, p->key_review);
+    if (which & TASK_KEEPS_WORKSPACE)
+        key_release(c, p->key_workspaces);
+}
+
+/* --- loading --------------------------------------------------------------------------------- */
+
+static bool is_descendant(const struct core *c, uint32_t task, uint32_t above) {
+    do
+        task = task_at(c, task)->parent;
+    while (task && task != above);
+    return task != 0;
+}
+
+static bool needs_key(const struct core *c, const struct run *r, uint32_t key) {
+    uint32_t needs[NEEDS_MAX];
+    size_t count = lease_needs(c, task_at(c, r->task), r->agent, r->limiter, needs);
+    for (size_t i = 0; i < count; i++) {
+        if (needs[i] == key)
+            return true;
+    }
+    return false;
+}
+
+/* Both have acquired all they need, so what is lent was acquired twice. */
+static void lend_restore(struct core *c, uint32_t lender, uint32_t borrower, unsigned bits) {
+    struct run *l = run_at(c, lender), *b = run_at(c, borrower);
+    uint32_t needs[NEEDS_MAX];
+    size_t count = lease_needs(c, task_at(c, b->task), b->agent, b->limiter, needs);
+    lend_link(c, lender, borrower);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t bit = lend_bit(key_at(c, needs[i]));
+        if (!(bits & bit) || !needs_key(c, l, needs[i]))
+            continue;
+        b->borrowed |= bit;
+        int index = key_index(l, needs[i]);
+        if (index < 0)
+            continue; /* it validates */
+        run_remove_key(l, (unsigned)index);
+        key_release(c, needs[i]);
+    }
+}
+
+void lend_load(struct core *c, uint32_t run, const struct task_spec *spec) {
+    struct run *r = run_at(c, run);
+    if (!c->loading || !spec->borrowed)
+        return;
+    r->loaded_lender = spec->lender;
+    r->borrowed = (uint8_t)spec->borrowed;
+}
+
+static void restore_lender(struct core *c, uint32_t borrower) {
+    struct run *b = run_at(c, borrower);
+    uint32_t task = task_find(c, b->loaded_lender);
+    uint32_t lender = task ? task_at(c, task)->run : 0;
+    uint8_t bits = b->borrowed;
+    b->borrowed = 0;
+    b->loaded_lender = 0;
+    if (lender && run_at(c, lender)->phase != PHASE_DRAINING && !run_at(c, lender)->borrower
+        && is_descendant(c, b->task, task))
+        lend_restore(c, lender, borrower, bits);
+}
+
+void lend_loaded(struct core *c) {
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        uint32_t run = task_at(c, h)->run;
+        if (run && run_at(c, run)->loaded_lender)
+            restore_lender(c, run);
+    }
+}
+
+/* --- whom to lend to ------------------------------------------------------------------------- */
+
+/* The agent it names, or the one that takes over; with a roster, if it names none, that of the lender. */
+static struct runner runner_for(const struct core *c, uint32_t task, const struct run *lender) {
+    const struct task *t = task_at(c, task);
+    if (c->roster_count == 0)
+        return failover_runner(c, task, t);
+    uint32_t agent = t->agent ? t->agent : lender->agent;
+    return (struct runner){ agent, t->limiter ? t->limiter : c->agents[agent].limiter };
+}
+
+/* Could the task start with slots of this run? A reservation for an overdue task is no obstacle: that one may
+ * be waiting for the end of the lender. */
+static bool only_lacks(const struct core *c, const struct run *lender, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    struct runner with = runner_for(c, task, lender);
+    if (c->roster_count > 0 && !c->agents[with.agent].spec.roster)
+        return false;
+    if (!gates_before_leases(c, t->project, with.limiter) || !gate_agent_open(c, with.agent))
+        return false;
+    uint32_t needs[NEEDS_MAX];
+    size_t count = lease_needs(c, t, with.agent, with.limiter, needs);
+    for (size_t i = 0; i < count; i++) {
+        const struct key *k = key_at(c, needs[i]);
+        bool own_lock = k->locked_by && k->locked_by == t->id;
+        if (!can_lend(c, lender, needs[i]) && k->cap != UNLIMITED
+            && k->held + (own_lock ? 0 : k->external) >= k->cap)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t first_descendant(struct core *c, const struct run *lender,
+                                 bool (*before)(const struct core *c, uint32_t a, uint32_t b)) {
+    uint32_t best = 0, top = lender->task;
+    for (uint32_t h = tree_next_descendant(c, top, top); h; h = tree_next_descendant(c, top, h)) {
+        if (task_at(c, h)->state != TASK_READY || !only_lacks(c, lender, h))
+            continue;
+        fair_set_deficit(c, &c->projects[task_at(c, h)->project]);
+        if (!best || before(c, h, best))
+            best = h;
+    }
+    return best;
+}
+
+static bool older(const struct core *c, const struct run *a, const struct run *b) {
+    if (a->started_at != b->started_at)
+        return a->started_at < b->started_at;
+    return task_at(c, a->task)->id < task_at(c, b->task)->id;
+}
+
+/* The oldest run that could lend and started after `last` (0: any). */
+static uint32_t next_lender(const struct core *c, uint32_t last) {
+    uint32_t next = 0;
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        for (uint32_t h = c->projects[p].runs; h; h = run_at(c, h)->next) {
+            const struct run *r = run_at(c, h);
+            if (r->phase != PHASE_WAITING || r->borrower || (last && !older(c, run_at(c, last), r)))
+                continue;
+            if (!next || older(c, r, run_at(c, next)))
+                next = h;
+        }
+    }
+    return next;
+}
+
+uint32_t lend_find(struct core *c, bool (*before)(const struct core *c, uint32_t a, uint32_t b),
+                   uint32_t *ret_lender, uint32_t *ret_agent) {
+    for (uint32_t h = next_lender(c, 0); h; h = next_lender(c, h)) {
+        const struct run *lender = run_at(c, h);
+        uint32_t task = first_descendant(c, lender, before);
+        if (!task)
+            continue;
+        *ret_lender = h;
+        *ret_agent = runner_for(c, task, lender).agent;
+        return task;
+    }
+    return 0;
 }

@@ -1,70 +1,81 @@
 /* lease.h: the one mechanism behind every cap and lock. Private to core/.
  *
- * A key has `cap` places. A run holds one place on each key it needs from its START to its end; what
- * belongs to the task (roots, review, a kept workspace) stays between runs. Nobody counts anything
- * else: a cap is exceeded only when it was lowered under what is held. */
+ * A key has `cap` slots. A run holds one slot on each key it needs, from its START to its end; the slots of the
+ * task (roots, review, a kept workspace) stay between runs. There is no other counter: a cap is exceeded only when
+ * it was lowered below what is held. */
 #pragma once
 
 #include "core/state.h"
 
 uint32_t key_new(struct core *c, enum lease_kind kind, sym name, amount cap);
 
-/* Is there a place for this task (0: for any other)? */
-static inline bool key_has_place(const struct core *c, uint32_t key, uint32_t task) {
+/* Is there a slot for this task (0: for any other)? */
+static inline bool key_has_slot(const struct core *c, uint32_t key, uint32_t task) {
     const struct key *k = key_at(c, key);
     if (k->cap == UNLIMITED)
         return true;
-    if (k->outside_task && task && k->outside_task == task_at(c, task)->id)
-        return k->held < k->cap; /* its own lock, whoever reserved the key */
-    amount used = k->held + k->outside;
+    if (k->locked_by && task && k->locked_by == task_at(c, task)->id)
+        return k->held < k->cap; /* its own lock counts before any reservation */
+    amount used = k->held + k->external;
     if (k->claimed && c->claim.task != task)
         used++;
     return used < k->cap;
 }
 
-/* The same for somebody who looks at no reservation. */
-static inline bool key_is_free(const struct core *c, uint32_t key, uint32_t task) {
-    const struct key *k = key_at(c, key);
-    bool own = k->outside_task && k->outside_task == task_at(c, task)->id;
-    return k->cap == UNLIMITED || k->held + (own ? 0 : k->outside) < k->cap;
-}
-
-void key_take(struct core *c, uint32_t key);
-void key_give(struct core *c, uint32_t key);
+void key_acquire(struct core *c, uint32_t key);
+void key_release(struct core *c, uint32_t key);
 void key_set_cap(struct core *c, uint32_t key, amount cap);
-void key_set_outside(struct core *c, uint32_t key, amount outside);
+void key_set_external(struct core *c, uint32_t key, amount external);
 void key_set_claimed(struct core *c, uint32_t key, bool claimed);
 
 uint32_t key_serial(struct core *c, uint32_t project, sym phase, uint32_t kind);
 uint32_t key_workspace(struct core *c, sym name);
 uint32_t key_resource(struct core *c, sym name);
 
-/* Rare keys (serial, workspace, resource) are there while a task names them, they are locked from
- * outside, or a fact has told their cap. */
+/* Rare keys (serial, workspace, resource) exist while a task names them, they are locked externally, or a fact
+ * has set their cap. */
 void key_use(struct core *c, uint32_t key);
 void key_unuse(struct core *c, uint32_t key);
 void key_drop_if_unused(struct core *c, uint32_t key);
 
-/* Which task-long places it must still take (TASK_KEEPS bits). */
+/* The slots of the task that it must still acquire (TASK_KEEPS bits). */
 uint16_t lease_missing_kept(const struct core *c, const struct task *t);
-
-/* Takes those of them that are named by enum keep bits. */
+/* Acquires those of them that are named by enum keep bits. */
 void lease_keep(struct core *c, uint32_t task, unsigned keeps);
 
-/* Keys this task would have to take now, in the order in which their gates are shown. `agent` and
- * `limiter` are what it would run with. */
+/* The keys this task would have to acquire now, in the order in which their gates are shown. `agent` and `limiter`
+ * are those it would run with. */
 size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, uint32_t limiter,
                    uint32_t ret[NEEDS_MAX]);
 
-/* Takes them all for a run, from its lender what that one can lend; task-long ones are noted on the
- * task. */
-void lease_take_all(struct core *c, uint32_t run);
-void lease_give_run(struct core *c, uint32_t run);                   /* the run's own places */
-void lease_give_kept(struct core *c, uint32_t task, uint16_t which); /* the task's */
-/* A place that was taken already comes into the list of a run, or leaves it. */
-void lease_add_key(const struct core *c, struct run *r, uint32_t key);
-void lease_remove_key(struct run *r, unsigned at);
-void lease_give_limiter(struct core *c, uint32_t run); /* validating needs no API */
+/* Acquires them for a run, from its lender where possible. */
+void lease_acquire_all(struct core *c, uint32_t run);
+void lease_release_run(struct core *c, uint32_t run);                   /* the run's slots */
+void lease_release_kept(struct core *c, uint32_t task, uint16_t which); /* the task's slots */
+void lease_release_limiter(struct core *c, uint32_t run); /* validating needs no API */
 
 /* For the map of serial keys. */
 bool lease_serial_same(const void *ctx, uint32_t handle, const void *wanted);
+
+/* --- lending -----------------------------------------------------------------------------------
+ *
+ * A run in PHASE_WAITING holds its slots while it waits for its own descendants: at a cap of one its child could
+ * never start. So it lends one descendant at a time the slots that both need (enum lend). The slot moves from one
+ * run to the other, and the number of taken slots never changes. What the borrower releases goes back to its lender
+ * before any other task can have it.
+ *
+ * When a run ends that has lent what it borrowed, its lender and its borrower are linked, so that no slot is
+ * lost in the middle of a chain. docs/rules.md §3. */
+
+/* The task of a run, or 0. */
+task_id lend_task(const struct core *c, uint32_t run);
+/* Before lease_acquire_all of the borrower. */
+void lend_link(struct core *c, uint32_t lender, uint32_t borrower);
+/* A live run was loaded with a lender, whose row may come later. */
+void lend_load(struct core *c, uint32_t run, const struct task_spec *spec);
+void lend_loaded(struct core *c);
+
+/* The oldest waiting run that lends nothing and has a descendant that lacks only slots it could lend; of its
+ * descendants the first in order. Returns that task, or 0. `ret_agent`: which agent takes it. */
+uint32_t lend_find(struct core *c, bool (*before)(const struct core *c, uint32_t a, uint32_t b),
+                   uint32_t *ret_lender, uint32_t *ret_agent);

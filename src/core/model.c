@@ -1,9 +1,13 @@
-/* model.c: the names of the words, and the one table of legal transitions. */
+/* model.c: the names of the enums, the table of state transitions and the table of actions. */
 #include "core/model.h"
 
-#include "base/macros.h"
+#include <inttypes.h>
 
-/* A hole in the middle of a list is found by test_model, a missing end by the assertion. */
+#include "base/macros.h"
+#include "core/action.h"
+#include "core/order.h"
+
+/* The tests find a hole in the middle of a list, the assertion a missing end. */
 #define DEFINE_NAMES(enum_type, function, list, max)                                               \
     _Static_assert(ARRAY_SIZE(list) == (max), "a value of " #enum_type " has no name");            \
     const char *function(enum enum_type value) {                                                   \
@@ -195,4 +199,80 @@ static const unsigned next_states[TASK_STATE_MAX] = {
 
 bool task_may_become(enum task_state from, enum task_state to) {
     return (next_states[from] >> to) & 1u;
+}
+
+/* --- actions --------------------------------------------------------------------------------- */
+
+#define FINAL   (IN_STATE(DONE) | IN_STATE(FAILED) | IN_STATE(CANCELED) | IN_STATE(INVALIDATED))
+#define LIVE    (IN_STATE(STARTING) | IN_STATE(RUNNING))
+#define QUEUED  (IN_STATE(WAITING) | IN_STATE(READY))
+#define VERDICT (IN_HOLD(REVIEW) | IN_HOLD(EXTERNAL))
+/* Held between two attempts. */
+#define ATTEMPT                                                                                    \
+    (IN_HOLD(BACKOFF) | IN_HOLD(RESTART) | IN_HOLD(BREAKER) | IN_HOLD(BUDGET) | IN_HOLD(MARKER)    \
+     | IN_HOLD(DENIED))
+#define STOPPED (ATTEMPT | IN_HOLD(PERSON))
+#define HELD    (STOPPED | VERDICT)
+#define OPEN    (IN_STATE(DRAFT) | QUEUED | LIVE | HELD)
+
+/* clang-format off */
+const struct task_action task_actions[] = {
+    { "again", FACT_AGAIN, IN_STATE(DONE), IN_STATE(DONE), 0, "only what is done can be done again" },
+    { "approve", FACT_APPROVE, VERDICT, IN_HOLD(REVIEW), IN_STATE(DONE), "only what waits for review or to be closed can be approved" },
+    { "cancel", FACT_CANCEL, OPEN, OPEN, FINAL, "" },
+    { "clear", FACT_CLEAR, QUEUED | HELD, QUEUED | HELD, IN_STATE(DRAFT), "only what waits can become a draft again" },
+    { "close", FACT_APPROVE, VERDICT, IN_HOLD(EXTERNAL), IN_STATE(DONE), "only what waits for review or to be closed can be closed" },
+    { "delete", FACT_DELETE, FINAL | IN_STATE(DRAFT), FINAL | IN_STATE(DRAFT), 0, "cancel it first" },
+    { "hold", FACT_HOLD, QUEUED | STOPPED, QUEUED, 0, "only what waits can be held" },
+    { "priority", FACT_PRIORITY, OPEN, QUEUED, 0, "its priority no longer matters" },
+    { "reject", FACT_REJECT, VERDICT, IN_HOLD(REVIEW), 0, "only what waits for review or to be closed can be rejected" },
+    { "release", FACT_RELEASE, STOPPED, STOPPED, QUEUED, "only what is held can be released" },
+    { "retry", FACT_RETRY, IN_STATE(FAILED) | IN_STATE(CANCELED) | ATTEMPT, IN_STATE(FAILED) | IN_STATE(CANCELED) | IN_HOLD(DENIED), 0, "only what has failed, was canceled or waits for its next attempt can be retried" },
+    { "sling", FACT_SLING, IN_STATE(DRAFT), IN_STATE(DRAFT), 0, "" },
+    { .name = NULL },
+};
+/* clang-format on */
+
+uint32_t task_situation(enum task_state state, enum hold hold) {
+    return state == TASK_HELD ? 1u << (16 + hold) : 1u << state;
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+static const char *const order_kinds[] = {
+    [ORDER_START] = "start",
+    [ORDER_STOP] = "stop",
+    [ORDER_CHANGE] = "change",
+    [ORDER_GROUP] = "group",
+};
+_Static_assert(ARRAY_SIZE(order_kinds) == ORDER_KIND_MAX, "an order has no name");
+
+static void print_name(struct strbuf *out, const char *label, const struct symbol_table *symbols,
+                       sym name) {
+    if (name)
+        strbuf_printf(out, " %s=%s", label, symbol_name(symbols, name));
+}
+
+void order_print(const struct order *o, const struct symbol_table *symbols, struct strbuf *out) {
+    strbuf_puts(out, order_kinds[o->kind]);
+    if (o->kind == ORDER_GROUP) {
+        strbuf_printf(out, " group=%" PRIu32 " %s", o->group, task_state_name(o->to));
+        return;
+    }
+    strbuf_printf(out, " task=%" PRIu64 " attempt=%" PRIu32 " iteration=%" PRIu32, o->task,
+                  o->attempt, o->iteration);
+    if (o->kind == ORDER_START) {
+        print_name(out, "project", symbols, o->project);
+        print_name(out, "agent", symbols, o->agent);
+        print_name(out, "limiter", symbols, o->limiter);
+        print_name(out, "workspace", symbols, o->workspace);
+        strbuf_printf(out, " score=%" PRId32, o->score);
+        if (o->lender)
+            strbuf_printf(out, " lender=%" PRIu64, o->lender);
+    }
+    if (o->kind == ORDER_CHANGE)
+        strbuf_printf(out, " %s->%s", task_state_name(o->from), task_state_name(o->to));
+    if (o->kind == ORDER_CHANGE && o->to == TASK_HELD)
+        strbuf_printf(out, "(%s) until=%" PRId64, hold_name(o->hold), o->until);
+    strbuf_printf(out, " reason=%s", reason_name(o->reason));
 }

@@ -1,5 +1,9 @@
-/* policy.c: the preset `sluice`, as values. A test of config/ compares it with the preset's text. */
+/* policy.c: the preset `sluice` as values, and the delays that a policy gives. A test of config/ compares the
+ * preset's text with policy_default. */
 #include "core/policy.h"
+
+#include "base/hash.h"
+#include "core/retry.h"
 
 void policy_default(struct policy *ret) {
     *ret = (struct policy){
@@ -43,4 +47,25 @@ void policy_default(struct policy *ret) {
                      .recovery = SECONDS(30),
                      .probe = true },
     };
+}
+
+time_ms backoff_doubled(time_ms first, unsigned n, time_ms longest) {
+    time_ms delay = first;
+    for (unsigned i = 1; i < n && delay < longest; i++)
+        delay = delay > longest / 2 ? longest : delay * 2;
+    return time_min(delay, longest);
+}
+
+time_ms retry_delay(const struct retry_policy *policy, unsigned n, task_id task, uint32_t attempt) {
+    __int128 delay = policy->delay;
+    for (unsigned i = 1; i < n && delay < policy->cap && policy->factor_milli != 1000; i++)
+        delay = delay * policy->factor_milli / 1000;
+    if (delay > policy->cap)
+        delay = policy->cap;
+    int64_t spread = (int64_t)(delay * policy->jitter_milli / 1000);
+    if (spread > 0) {
+        struct rng rng = { .state = hash_mix(task, attempt) };
+        delay += rng_between(&rng, -spread, spread);
+    }
+    return time_min((time_ms)delay, policy->cap);
 }

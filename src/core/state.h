@@ -1,21 +1,274 @@
-/* state.h: the core as a whole, and how its records are reached. Private to core/. */
+/* state.h: the records of the core and how they are reached. Private to core/.
+ *
+ * Tasks, runs, keys, parks, classes, crowds, domains and edges live in slabs, the others in arrays. Handle 0 is
+ * "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum of all of them.
+ *
+ * A waiting task costs its record, about 10 bytes in the lists of its class and 17 in the map from ids to
+ * handles. Its name, title and prompt are not in the core. */
 #pragma once
 
 #include "base/id_map.h"
+#include "base/order_list.h"
 #include "base/slab.h"
 #include "base/timer_heap.h"
 #include "core/core.h"
-#include "core/records.h"
+
+#define RESOURCES_MAX 16
+#define NEEDS_MAX     (9 + RESOURCES_MAX)
+
+#define TASK_KEEPS_SHIFT 4 /* from enum keep */
+
+enum task_flag {
+    TASK_PARALLELIZABLE = 1u << 0,
+    TASK_REVIEW = 1u << 1,
+    TASK_ARTIFACT_MISSING = 1u << 2,
+    TASK_HAS_PARENT = 1u << 3,
+    /* task:ID, from the first start until final or draft */
+    TASK_KEEPS_LEASE = KEEP_TASK << TASK_KEEPS_SHIFT,
+    TASK_KEEPS_ROOTS = KEEP_ROOTS << TASK_KEEPS_SHIFT,
+    TASK_KEEPS_REVIEW = KEEP_REVIEW << TASK_KEEPS_SHIFT,
+    TASK_KEEPS_WORKSPACE = KEEP_PLACE << TASK_KEEPS_SHIFT,
+    TASK_PARKED = 1u << 8,        /* not in its class's queue: `park` says where */
+    TASK_OWN_LIMITER = 1u << 9,   /* not its agent's */
+    TASK_LOADED_READY = 1u << 10, /* while loading: it was ready, its ready_clock is set */
+    TASK_LISTED = 1u << 11,       /* in core.waiting */
+    TASK_CHANGED = 1u << 12,      /* in core.changes */
+    TASK_REWIRED = 1u << 13,      /* with CHANGED: its dependencies changed too */
+    TASK_BOUND = 1u << 14,        /* no other agent takes it over */
+};
+
+#define TASK_KEEPS (KEEP_ALL << TASK_KEEPS_SHIFT)
+
+struct task {
+    task_id id;
+    time_ms created_at;
+    time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
+    time_ms ready_clock; /* its domain's clock when it became ready */
+    time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
+    uint64_t look;       /* the caller's: see core_set_look */
+    uint32_t project;    /* index */
+    uint32_t cls;        /* while ready */
+    uint32_t park;       /* parked here, or woken from here */
+    uint32_t run;        /* while live */
+    uint32_t parent, first_child, last_child, next_sibling, prev_sibling;
+    uint32_t needs, needed_by; /* edges: its dependencies, its dependants */
+    uint32_t unmet;            /* dependencies that are not done */
+    uint32_t serial_key, workspace_key;
+    uint32_t resources;                     /* handle in the slab of resource lists */
+    uint32_t timer;                         /* position in the heap */
+    uint32_t group, group_next, group_prev; /* its members: a list, by when they joined */
+    uint32_t kind, agent, limiter;          /* indexes; limiter: own or its agent's */
+    uint32_t iteration, attempt, parent_iteration;
+    int32_t priority;
+    int32_t retry_max;
+    uint16_t depth;
+    uint16_t failures, launch_failures, losses, restarts, breaker_openings;
+    uint16_t flags;
+    uint8_t state, hold, reason, until, parent_gate;
+    uint8_t lack; /* enum lack, while listed */
+};
+
+/* The first prerequisite that a waiting task lacks. */
+enum lack {
+    LACK_NOTHING,
+    LACK_DEPENDENCY,
+    LACK_DEPENDENCY_HOPELESS, /* it ended and is not done */
+    LACK_PARENT,
+    LACK_PARENT_HOPELESS,
+    LACK_ARTIFACT,
+    LACK_MAX,
+};
+
+struct run {
+    uint32_t task;
+    uint32_t next, prev;     /* in its project's list of charged runs */
+    uint32_t agent, limiter; /* indexes; a roster agent may bring its own limiter */
+    uint8_t phase, stop, key_count;
+    bool adopted; /* it was live when its task was added: how long it had waited is unknown */
+    bool children_unknown;     /* draining when its task was added: its children may come later */
+    uint32_t tick;             /* the tick its start was counted in; 0: none */
+    uint16_t kept_new;         /* TASK_KEEPS bits that this start has set */
+    uint32_t lender, borrower; /* the run whose slots it uses, the run that uses its slots; or 0 */
+    uint8_t borrowed;          /* LEND bits: slots that go back to its lender */
+    bool no_api;               /* it validates, or did when it was stopped: it needs no limiter */
+    task_id loaded_lender;     /* while loading */
+    time_ms started_at;
+    int64_t reported;         /* tokens so far; -1: none yet */
+    int64_t money;            /* the same, millionths of a dollar */
+    uint32_t keys[NEEDS_MAX]; /* it holds a slot on each until its end */
+};
+
+/* A limited key: `cap` slots, of which `held + external` are taken. */
+struct key {
+    uint8_t kind; /* enum lease_kind */
+    sym name, project, kind_name;
+    amount cap;
+    amount held;
+    amount external;               /* taken by runs that the core did not order, or by a lock */
+    task_id locked_by;             /* workspace: locked by this task, and free for it */
+    uint32_t parks;                /* first of its parks */
+    bool claimed;                  /* one slot is reserved for the task of the claim */
+    uint32_t owner;                /* project index of per-project keys */
+    uint32_t users;                /* rare keys: tasks that name it */
+    bool configured;               /* rare keys: a FACT_RESOURCE has set the cap */
+    uint32_t crowds;               /* workspace: first of those that name it */
+    uint32_t next_full, prev_full; /* workspace without a free slot: in core.full_workspaces */
+};
+
+/* One wait clock (struct wait_key, queue.h); struct wait_spec says how it runs. */
+struct domain {
+    uint32_t limiter, agent;
+    uint32_t next; /* in the project's list */
+    bool closed, restored, changed;
+    time_ms lost, closed_since;
+};
+
+struct bucket {
+    int64_t number;
+    int64_t share, reported; /* tokens: for the shares, for the budgets */
+    int64_t money;           /* millionths of a dollar */
+    uint32_t reports, starts, completions;
+    uint32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
+};
+
+struct window {
+    struct bucket sum;
+    struct bucket *buckets; /* oldest first */
+    size_t first, count, capacity;
+};
+
+/* The members that every decision reads come first. Of entry 0, `spec` holds the global budgets and `window`
+ * the usage of no project. */
+struct project {
+    struct project_spec spec;
+    uint32_t best; /* cached first task in order, or 0 */
+    uint32_t key;
+    uint64_t best_epoch;
+    time_ms best_until;
+    int64_t reserved; /* charges of its live and external runs */
+    __int128 deficit; /* scratch of one decision */
+    struct window window;
+
+    uint32_t key_workspaces, key_review;
+    uint32_t *classes; /* those with tasks in their queue */
+    size_t class_count, class_capacity;
+    uint32_t domains;
+    uint32_t ready, live, external, external_roots;
+    uint32_t lacking[LACK_MAX]; /* its tasks in core.waiting */
+    uint32_t active_position;   /* in core.active, + 1 */
+    uint32_t runs;              /* first of its charged runs */
+    int64_t estimate;           /* of each of them */
+    bool counted;               /* in the sums W and T */
+    int64_t counted_weight, counted_tokens;
+    uint32_t by_state[TASK_STATE_MAX];
+};
+
+struct kind {
+    struct kind_spec spec;
+    uint32_t key;
+    uint32_t queued; /* waiting and ready */
+};
+
+struct agent {
+    struct agent_spec spec;
+    uint32_t key;
+    uint32_t limiter;
+    uint32_t launch_failures;
+    uint32_t openings;
+    time_ms closed_until; /* 0: open */
+    bool changed;         /* since core_take_changes */
+};
+
+struct limiter {
+    struct limiter_spec spec;
+    uint32_t key;
+    uint32_t ready;
+    time_ms backoff_since; /* beginning of the current backoff */
+    bool in_backoff;       /* hit, and no success cleared it since */
+    time_ms last_hit;
+    bool ramping; /* since the success that cleared it */
+    time_ms ramp_since;
+    bool changed; /* since core_take_changes */
+};
+
+struct edge {
+    uint32_t task, on;             /* task depends on `on` */
+    uint32_t next_need;            /* list of `task` */
+    uint32_t next_user, prev_user; /* list of `on` */
+};
+
+struct resource_list {
+    uint8_t count;
+    uint32_t keys[RESOURCES_MAX];
+};
+
+struct group {
+    uint32_t open, total;
+    uint32_t failed; /* final, and not done */
+    uint32_t drafts;
+    uint32_t last; /* the member that joined last */
+};
+
+/* From a symbol to an index. */
+struct by_symbol {
+    uint32_t *index;
+    size_t capacity;
+};
+
+/* What changed since core_take_changes. */
+struct changes {
+    bool on;
+    task_id *tasks;
+    size_t task_count, task_capacity;
+    struct usage_spec *usage;
+    size_t usage_count, usage_capacity;
+};
+
+struct claim {
+    uint32_t task;
+    uint32_t keys[NEEDS_MAX];
+    uint8_t count;
+};
+
+/* Tasks of one class that wait for the same rare key, best first. */
+struct park {
+    uint32_t key, cls;
+    uint32_t next, prev; /* in the key's list */
+    uint32_t awake;      /* how many are back in their class and have not left it since */
+    uint32_t awake_created, awake_ready; /* the first of them in each order, or 0 */
+    struct order_list by_created, by_ready;
+};
+
+/* Ready tasks that compare alike but for their age and need the same shared keys. */
+struct queue_class {
+    uint32_t project, kind, agent, limiter;
+    int32_t priority;
+    uint32_t depth;
+    int64_t penalty;
+    uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still take */
+    bool bound;          /* to its agent: by its command, or by a limiter of its own */
+    uint32_t position;   /* in its project's list */
+    uint32_t domain;     /* 0: the record is free */
+    uint32_t parks;      /* how many parks name it */
+    uint32_t crowds;     /* first of those without a workspace */
+    struct order_list by_created, by_ready, parked_by_created, parked_by_ready;
+};
+
+/* The tasks of one class that name the same rare keys. */
+struct crowd {
+    uint32_t cls, serial, workspace;
+    uint32_t resources; /* a list of its own, or 0 */
+    uint32_t count;
+    uint32_t next, prev; /* of its workspace, else of its class */
+};
 
 struct core {
     struct symbol_table symbols;
     struct policy policy;
     time_ms now;
-    bool paused, clock_told;
-    bool loading;       /* rows are told: nothing follows from them yet */
+    bool paused, clock_set;
+    bool loading;       /* stored rows are applied: nothing follows from them yet */
     struct pause pause; /* with paused */
-    amount budget;
-    struct money_budget money_budget;
     int64_t host_disk, host_memory, host_load;
 
     struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists;
@@ -36,48 +289,46 @@ struct core {
     uint32_t key_runs, key_roots;
     uint32_t live_roots;      /* live tasks without a parent */
     uint32_t waiting_runs;    /* runs in PHASE_WAITING: those that may lend */
-    uint32_t full_keys;       /* keys without a place, `runs` apart */
-    uint32_t full_workspaces; /* first of those without a place */
+    uint32_t full_keys;       /* keys without a free slot, except key_runs */
+    uint32_t full_workspaces; /* first of the workspaces without a free slot */
     struct timer_heap timers;
     uint32_t by_state[TASK_STATE_MAX];
     uint32_t ready;
-    int64_t reserved, external_charge;  /* charges of all live runs */
+    int64_t reserved;                   /* charges of all live runs */
     struct bucket window_sum;           /* of all projects */
-    struct window unowned;              /* usage of no project */
     int64_t window_bucket;              /* number of the newest bucket */
     int64_t share_weight, share_tokens; /* W and T */
     uint32_t share_count;
-    uint32_t walk; /* the number of the last one: see `seen` */
+    uint32_t walk; /* number of the last one: see `seen` */
     int64_t document_weight, document_tokens, document_count; /* W and T of this decision */
 
-    uint64_t
-        epoch; /* rises when a shared key gets a free place: cached bests are looked at again */
-    struct claim_spec told_claim; /* while loading */
+    uint64_t epoch; /* rises when a shared key gets a free slot: cached bests are stale */
+    struct claim_spec loaded_claim; /* while loading */
     struct claim claim;
     time_ms overdue_from; /* no ready task is overdue before */
     time_ms tick_began, last_start;
     amount tick_starts;
     uint32_t tick_number;
-    bool tick_running, tick_asked, ticked; /* ticked: last_start is one */
+    bool tick_running, tick_asked, ticked; /* ticked: last_start is set */
     struct {
-        bool is_extra; /* this tick began only because one was asked for; before that: */
+        bool is_extra; /* this tick began only because of FACT_TICK; before that: */
         bool was_running;
         time_ms began;
         amount starts;
     } tick_before;
-    bool pace_changed; /* noted for core_take_changes */
+    bool pace_changed; /* since core_take_changes */
 
-    struct order_list waiting; /* those that lack a prerequisite, by age */
+    struct order_list waiting; /* tasks that lack a prerequisite, by age */
     struct changes changes;
 
     struct order *orders;
     size_t order_count, order_capacity;
     bool orders_given; /* the list was returned; the next order begins a new one */
-    uint32_t *adopted; /* draining tasks that were added: looked at when their children are there */
+    uint32_t *adopted; /* draining tasks that were added: rechecked when their children are known */
     size_t adopted_count, adopted_capacity;
-    uint32_t *seen; /* per task: the last walk that saw it */
+    uint32_t *seen; /* per task: the last walk that visited it */
     size_t seen_capacity;
-    uint32_t *pending; /* tasks to be looked at again before the fact is done */
+    uint32_t *pending; /* tasks to recheck before the fact is applied completely */
     size_t pending_count, pending_capacity;
 };
 
@@ -108,3 +359,25 @@ static inline struct edge *edge_at(const struct core *c, uint32_t handle) {
 
 uint32_t by_symbol_get(const struct by_symbol *map, sym name); /* 0: not there */
 void by_symbol_set(struct by_symbol *map, sym name, uint32_t index);
+
+/* --- changes for the store ---------------------------------------------------------------------
+ *
+ * Code that changes anything a new core has to load reports it here; core_take_changes returns it. Off until
+ * core_watch: a simulation stores nothing. */
+
+void changes_add_task(struct core *c, uint32_t task);
+
+static inline void task_changed(struct core *c, uint32_t task) {
+    if (c->changes.on && !c->loading && !(task_at(c, task)->flags & TASK_CHANGED))
+        changes_add_task(c, task);
+}
+
+static inline void task_depends_changed(struct core *c, uint32_t task) {
+    task_changed(c, task);
+    if (c->changes.on && !c->loading)
+        task_at(c, task)->flags |= TASK_REWIRED;
+}
+
+/* `what` was added to the bucket that begins at `at`; sign -1: removed from it. */
+void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bucket *what,
+                   int sign);

@@ -1,18 +1,16 @@
-/* task.c: see task.h. */
+/* task.c: the state of a task, and its links to other tasks: dependencies, parents, groups. */
 #include "core/task.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "core/changes.h"
-#include "core/depend.h"
+#include "core/core_run.h"
 #include "core/fair.h"
-#include "core/group.h"
 #include "core/lease.h"
-#include "core/position.h"
-#include "core/queue.h"
-#include "core/tree.h"
+#include "core/ready_queue.h"
 
 bool task_same(const void *ctx, uint32_t handle, const void *id) {
     return task_at(ctx, handle)->id == *(const task_id *)id;
@@ -68,6 +66,89 @@ struct order *order_push(struct core *c, enum order_kind kind, uint32_t task) {
     return o;
 }
 
+/* --- groups ---------------------------------------------------------------------------------- */
+
+static void order_group(struct core *c, const struct task *t, enum task_state state) {
+    struct order *o = order_push(c, ORDER_GROUP, 0);
+    o->group = t->group;
+    o->to = state;
+}
+
+void group_join(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    if (!t->group)
+        return;
+    size_t before = c->group_count;
+    c->groups = xgrow(c->groups, &c->group_capacity, (size_t)t->group + 1, sizeof(*c->groups));
+    if (t->group >= before) {
+        memset(c->groups + before, 0, (t->group + 1 - before) * sizeof(*c->groups));
+        c->group_count = (size_t)t->group + 1;
+    }
+    struct group *g = &c->groups[t->group];
+    bool reopens = g->total > 0 && g->open == 0 && !task_state_is_final(t->state);
+    t->group_prev = g->last;
+    t->group_next = 0;
+    if (g->last)
+        task_at(c, g->last)->group_next = task;
+    g->last = task;
+    g->total++;
+    g->drafts += t->state == TASK_DRAFT;
+    g->failed += task_state_is_failure(t->state);
+    g->open += !task_state_is_final(t->state);
+    if (reopens && !c->loading)
+        order_group(c, t, TASK_WAITING);
+}
+
+void group_leave(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    if (!t->group)
+        return;
+    struct group *g = &c->groups[t->group];
+    if (t->group_next)
+        task_at(c, t->group_next)->group_prev = t->group_prev;
+    else
+        g->last = t->group_prev;
+    if (t->group_prev)
+        task_at(c, t->group_prev)->group_next = t->group_next;
+    t->group_next = t->group_prev = 0;
+    g->total--;
+    g->drafts -= t->state == TASK_DRAFT;
+    g->failed -= task_state_is_failure(t->state);
+    if (task_state_is_final(t->state) || --g->open > 0 || g->total == 0)
+        return;
+    order_group(c, t, TASK_DONE);
+}
+
+static void group_count(struct core *c, const struct task *t, enum task_state from) {
+    bool was_open = !task_state_is_final(from), is_open = !task_state_is_final(t->state);
+    if (!t->group)
+        return;
+    struct group *g = &c->groups[t->group];
+    g->failed += task_state_is_failure(t->state);
+    g->failed -= task_state_is_failure(from);
+    g->drafts += t->state == TASK_DRAFT;
+    g->drafts -= from == TASK_DRAFT;
+    if (was_open == is_open)
+        return;
+    g->open += is_open ? 1 : UINT32_MAX;
+    if (g->open == (is_open ? 1u : 0u))
+        order_group(c, t, is_open ? TASK_WAITING : TASK_DONE);
+}
+
+size_t core_group_members(const struct core *c, uint32_t group, bool drafts, task_id *ret,
+                          size_t max) {
+    if (group >= c->group_count)
+        return 0;
+    const struct group *g = &c->groups[group];
+    size_t all = drafts ? g->drafts : g->total, count = 0;
+    for (uint32_t h = g->last; count < max && count < all; h = task_at(c, h)->group_prev)
+        if (!drafts || task_at(c, h)->state == TASK_DRAFT)
+            ret[count++] = task_at(c, h)->id;
+    return all;
+}
+
+/* --- state ----------------------------------------------------------------------------------- */
+
 void task_set_timer(struct core *c, uint32_t task, time_ms at) {
     struct task *t = task_at(c, task);
     timer_heap_remove(&c->timers, t->timer);
@@ -76,30 +157,26 @@ void task_set_timer(struct core *c, uint32_t task, time_ms at) {
         timer_heap_add(&c->timers, at, t->id, task);
 }
 
-void task_look_again(struct core *c, uint32_t task) {
+void task_recheck(struct core *c, uint32_t task) {
     c->pending = xgrow(c->pending, &c->pending_capacity, c->pending_count + 1, sizeof(*c->pending));
     c->pending[c->pending_count++] = task;
 }
 
-static bool is_queued(enum task_state state) {
-    return state == TASK_WAITING || state == TASK_READY;
-}
-
-/* Who may be concerned by the change of one task. */
-static void tell_neighbours(struct core *c, uint32_t task, enum task_state from,
-                            enum task_state to) {
+/* Rechecks the tasks that a change of this one may concern. */
+static void notify_neighbours(struct core *c, uint32_t task, enum task_state from,
+                              enum task_state to) {
     const struct task *t = task_at(c, task);
     depend_changed(c, task, from, to);
     if ((from == TASK_DONE) != (to == TASK_DONE)) {
         for (uint32_t child = t->first_child; child; child = task_at(c, child)->next_sibling)
-            task_look_again(c, child);
+            task_recheck(c, child);
     }
     if (task_state_is_failure(from) != task_state_is_failure(to)) {
         for (uint32_t child = t->first_child; child; child = task_at(c, child)->next_sibling)
-            position_recount(c, child);
+            waiting_recount(c, child);
     }
     if (t->parent && t->parent_gate == PARENT_NONE)
-        task_look_again(c, t->parent); /* it may be draining */
+        task_recheck(c, t->parent); /* it may be draining */
 }
 
 void task_count(struct core *c, const struct task *t, enum task_state state, int more) {
@@ -111,11 +188,11 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     struct task *t = task_at(c, task);
     enum task_state from = t->state, to = change.to;
     assert(task_may_become(from, to));
-    change_task(c, task);
+    task_changed(c, task);
     if (from == TASK_READY)
         (void)queue_leave(c, task);
     if (from == TASK_WAITING)
-        position_unlist(c, task);
+        waiting_remove(c, task);
     if (t->timer)
         timer_heap_remove(&c->timers, t->timer);
     t->not_before = 0;
@@ -124,11 +201,12 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     t->reason = (uint8_t)change.reason;
     task_count(c, t, from, -1);
     task_count(c, t, to, 1);
-    c->kinds[t->kind].queued += (uint32_t)is_queued(to) - (uint32_t)is_queued(from);
+    c->kinds[t->kind].queued += (uint32_t)(to == TASK_WAITING || to == TASK_READY)
+                                - (uint32_t)(from == TASK_WAITING || from == TASK_READY);
     if (to == TASK_HELD)
         task_set_timer(c, task, change.until);
     if (task_state_is_final(to) || to == TASK_DRAFT)
-        lease_give_kept(c, task, TASK_KEEPS);
+        lease_release_kept(c, task, TASK_KEEPS);
     if (to != TASK_STARTING)
         t->enqueued_at = to == TASK_READY ? c->now : t->created_at;
     if (to == TASK_READY)
@@ -145,14 +223,14 @@ void task_become(struct core *c, uint32_t task, struct change change) {
         fair_record(c, t->project, c->now, &(struct bucket){ .completions = 1 });
     group_count(c, t, from);
     if (to == TASK_WAITING || to == TASK_HELD)
-        task_look_again(c, task); /* before its neighbours: they see what becomes of it */
-    tell_neighbours(c, task, from, to);
+        task_recheck(c, task); /* before its neighbours, which depend on the result */
+    notify_neighbours(c, task, from, to);
 }
 
 struct change change_to_held(const struct core *c, enum hold hold, time_ms delay,
                              enum reason reason) {
     if (delay <= 0)
-        return (struct change){ .to = TASK_WAITING, .reason = reason };
+        return change_to(TASK_WAITING, reason);
     return (struct change){
         .to = TASK_HELD, .reason = reason, .hold = hold, .until = time_add(c->now, delay)
     };
@@ -194,38 +272,363 @@ bool task_may_be_ready(const struct core *c, const struct task *t) {
     return task_has_prerequisites(c, t) && !launches_spent(c, t);
 }
 
-static void look(struct core *c, uint32_t task) {
+static void recheck(struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     enum task_state state = t->state;
     if (state == TASK_RUNNING) {
-        tree_end_drain_if_due(c, task);
+        const struct run *r = run_at(c, t->run);
+        if (r->phase == PHASE_DRAINING && !r->children_unknown && !tree_keeps_draining(c, task))
+            run_end_drain(c, task, TASK_DONE, REASON_SUCCEEDED);
         return;
     }
     if (state != TASK_WAITING && state != TASK_READY && state != TASK_HELD)
         return;
     if (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL)
-        return; /* its work is done; only a verdict is missing */
+        return; /* finished; it only awaits a verdict */
     if (c->policy.dependency_fails && t->unmet > 0 && depend_has_failed(c, task)) {
-        task_become(c, task, (struct change){ .to = TASK_FAILED, .reason = REASON_DEPENDENCY });
+        task_become(c, task, change_to(TASK_FAILED, REASON_DEPENDENCY));
         return;
     }
     if (state == TASK_HELD)
         return;
     bool ready = task_has_prerequisites(c, t);
     if (!ready && state == TASK_WAITING)
-        position_list(c, task);
+        waiting_add(c, task);
     if (ready == (state == TASK_READY))
         return;
     if (ready && launches_spent(c, t))
-        task_become(c, task, (struct change){ .to = TASK_FAILED, .reason = REASON_RESTARTS });
+        task_become(c, task, change_to(TASK_FAILED, REASON_RESTARTS));
     else
-        task_become(c, task,
-                    (struct change){ .to = ready ? TASK_READY : TASK_WAITING,
-                                     .reason = REASON_PREREQUISITES });
+        task_become(c, task, change_to(ready ? TASK_READY : TASK_WAITING, REASON_PREREQUISITES));
 }
 
 void task_settle(struct core *c) {
     for (size_t i = 0; i < c->pending_count && !c->loading; i++)
-        look(c, c->pending[i]);
+        recheck(c, c->pending[i]);
     c->pending_count = 0;
+}
+
+/* --- dependencies ---------------------------------------------------------------------------- */
+
+static void edge_add(struct core *c, uint32_t task, uint32_t on) {
+    uint32_t handle = slab_alloc(&c->edges);
+    struct edge *e = edge_at(c, handle);
+    struct task *t = task_at(c, task), *o = task_at(c, on);
+    e->task = task;
+    e->on = on;
+    e->next_need = t->needs;
+    t->needs = handle;
+    e->next_user = o->needed_by;
+    if (e->next_user)
+        edge_at(c, e->next_user)->prev_user = handle;
+    o->needed_by = handle;
+    if (o->state != TASK_DONE)
+        t->unmet++;
+}
+
+/* Frees the edge, and its target if nothing else names it. The caller has unlinked it from the list of `task`. */
+static void edge_drop(struct core *c, uint32_t handle) {
+    struct edge *e = edge_at(c, handle);
+    if (e->prev_user)
+        edge_at(c, e->prev_user)->next_user = e->next_user;
+    else
+        task_at(c, e->on)->needed_by = e->next_user;
+    if (e->next_user)
+        edge_at(c, e->next_user)->prev_user = e->prev_user;
+    uint32_t target = e->on;
+    slab_free(&c->edges, handle);
+    task_drop_if_unnamed(c, target);
+}
+
+void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count) {
+    struct task *t = task_at(c, task);
+    for (uint32_t e = t->needs; e;) {
+        uint32_t next = edge_at(c, e)->next_need;
+        edge_drop(c, e);
+        e = next;
+    }
+    t->needs = 0;
+    t->unmet = 0;
+    for (size_t i = count; i > 0; i--) /* from the last: each goes to the front of the list */
+        edge_add(c, task, task_named(c, on[i - 1]));
+}
+
+bool depend_drop_absent(struct core *c, uint32_t task) {
+    bool any = false;
+    for (uint32_t *link = &task_at(c, task)->needs; *link;) {
+        uint32_t e = *link;
+        if (task_at(c, edge_at(c, e)->on)->state != TASK_ABSENT) {
+            link = &edge_at(c, e)->next_need;
+            continue;
+        }
+        *link = edge_at(c, e)->next_need;
+        task_at(c, task)->unmet--;
+        edge_drop(c, e);
+        any = true;
+    }
+    return any;
+}
+
+void depend_forget(struct core *c, uint32_t task) {
+    if (task_at(c, task)->state != TASK_DONE)
+        return; /* its dependants go on waiting for its id */
+    for (uint32_t e = task_at(c, task)->needed_by; e;) {
+        uint32_t next = edge_at(c, e)->next_user;
+        struct task *user = task_at(c, edge_at(c, e)->task);
+        task_depends_changed(c, edge_at(c, e)->task);
+        uint32_t *link = &user->needs;
+        while (*link != e)
+            link = &edge_at(c, *link)->next_need;
+        *link = edge_at(c, e)->next_need;
+        slab_free(&c->edges, e);
+        e = next;
+    }
+    task_at(c, task)->needed_by = 0;
+}
+
+void depend_changed(struct core *c, uint32_t task, enum task_state from, enum task_state to) {
+    if (from == to)
+        return;
+    bool ended_badly = task_state_is_failure(to) && c->policy.dependency_fails;
+    bool flips = (from == TASK_DONE) != (to == TASK_DONE);
+    bool recount = task_state_is_failure(from) != task_state_is_failure(to);
+    if (!flips && !ended_badly && !recount)
+        return;
+    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+        struct task *user = task_at(c, edge_at(c, e)->task);
+        if (flips)
+            user->unmet += to == TASK_DONE ? UINT32_MAX : 1;
+        if (recount && !(task_state_is_failure(to) && user->lack == LACK_DEPENDENCY_HOPELESS))
+            waiting_recount(c, edge_at(c, e)->task);
+        if (ended_badly || (flips && user->unmet == (to == TASK_DONE ? 0u : 1u)))
+            task_recheck(c, edge_at(c, e)->task);
+    }
+}
+
+/* A walk marks visited tasks with its number, so that nothing must be cleared between two walks. */
+static void begin_walk(struct core *c) {
+    size_t before = c->seen_capacity;
+    c->seen = xgrow(c->seen, &c->seen_capacity, c->tasks.next, sizeof(*c->seen));
+    memset(c->seen + before, 0, (c->seen_capacity - before) * sizeof(*c->seen));
+    if (++c->walk == 0) { /* wrapped around */
+        memset(c->seen, 0, c->seen_capacity * sizeof(*c->seen));
+        c->walk = 1;
+    }
+}
+
+struct walk {
+    uint32_t *stack;
+    size_t depth, capacity;
+};
+
+static void visit(struct core *c, struct walk *walk, uint32_t task) {
+    if (!task || c->seen[task] == c->walk)
+        return;
+    c->seen[task] = c->walk;
+    walk->stack = xgrow(walk->stack, &walk->capacity, walk->depth + 1, sizeof(*walk->stack));
+    walk->stack[walk->depth++] = task;
+}
+
+/* Depth-first over what a task waits for. `parent`: the one it must wait for. */
+bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t count,
+                        task_id parent) {
+    if (!task || (!task_at(c, task)->needed_by && !task_at(c, task)->first_child))
+        return false; /* nothing leads back to it */
+    struct walk walk = { 0 };
+    begin_walk(c);
+    for (size_t i = 0; i < count; i++)
+        visit(c, &walk, task_find(c, on[i]));
+    if (parent)
+        visit(c, &walk, task_find(c, parent));
+    while (walk.depth > 0 && c->seen[task] != c->walk) {
+        const struct task *t = task_at(c, walk.stack[--walk.depth]);
+        if (t->parent_gate == PARENT_DONE)
+            visit(c, &walk, t->parent);
+        for (uint32_t e = t->needs; e; e = edge_at(c, e)->next_need)
+            visit(c, &walk, edge_at(c, e)->on);
+    }
+    free(walk.stack);
+    return c->seen[task] == c->walk;
+}
+
+bool depend_has_failed(const struct core *c, uint32_t task) {
+    for (uint32_t e = task_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
+        if (task_state_is_failure(task_at(c, edge_at(c, e)->on)->state))
+            return true;
+    }
+    return false;
+}
+
+uint32_t depend_first_unmet(const struct core *c, uint32_t task) {
+    for (uint32_t e = task_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
+        if (task_at(c, edge_at(c, e)->on)->state != TASK_DONE)
+            return edge_at(c, e)->on;
+    }
+    return 0;
+}
+
+bool depend_needed_by_unfinished(const struct core *c, uint32_t task) {
+    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+        if (!task_state_is_final(task_at(c, edge_at(c, e)->task)->state))
+            return true;
+    }
+    return false;
+}
+
+void core_each_dependant(const struct core *c, task_id id, void (*each)(void *ctx, task_id task),
+                         void *ctx) {
+    uint32_t task = task_find_added(c, id);
+    for (uint32_t e = task ? task_at(c, task)->needed_by : 0; e; e = edge_at(c, e)->next_user)
+        each(ctx, task_at(c, edge_at(c, e)->task)->id);
+}
+
+/* --- parents and children -------------------------------------------------------------------- */
+
+void tree_add_child(struct core *c, uint32_t parent, uint32_t child) {
+    struct task *p = task_at(c, parent), *t = task_at(c, child);
+    t->parent = parent;
+    t->prev_sibling = p->last_child;
+    if (p->last_child)
+        task_at(c, p->last_child)->next_sibling = child;
+    else
+        p->first_child = child;
+    p->last_child = child;
+}
+
+void tree_remove_child(struct core *c, uint32_t child) {
+    struct task *t = task_at(c, child);
+    if (!t->parent)
+        return;
+    struct task *p = task_at(c, t->parent);
+    if (t->prev_sibling)
+        task_at(c, t->prev_sibling)->next_sibling = t->next_sibling;
+    else
+        p->first_child = t->next_sibling;
+    if (t->next_sibling)
+        task_at(c, t->next_sibling)->prev_sibling = t->prev_sibling;
+    else
+        p->last_child = t->prev_sibling;
+    t->parent = t->prev_sibling = t->next_sibling = 0;
+}
+
+uint32_t tree_next_descendant(const struct core *c, uint32_t top, uint32_t task) {
+    if (task_at(c, task)->first_child)
+        return task_at(c, task)->first_child;
+    while (task != top && !task_at(c, task)->next_sibling)
+        task = task_at(c, task)->parent;
+    return task == top ? 0 : task_at(c, task)->next_sibling;
+}
+
+static uint32_t deepest_first(const struct core *c, uint32_t task) {
+    while (task_at(c, task)->first_child)
+        task = task_at(c, task)->first_child;
+    return task;
+}
+
+static void set_depth(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    uint16_t above = t->parent ? task_at(c, t->parent)->depth : 0;
+    uint16_t depth = !(t->flags & TASK_HAS_PARENT) ? 0
+                     : above == UINT16_MAX         ? UINT16_MAX
+                                                   : (uint16_t)(above + 1);
+    if (depth == t->depth)
+        return;
+    bool ready = t->state == TASK_READY;
+    time_ms waited = ready ? queue_leave(c, task) : 0; /* the depth is part of its class */
+    t->depth = depth;
+    if (ready)
+        queue_enter(c, task, waited);
+}
+
+void tree_set_depth(struct core *c, uint32_t task) {
+    for (uint32_t t = task; t; t = tree_next_descendant(c, task, t))
+        set_depth(c, t);
+}
+
+bool tree_would_cycle(const struct core *c, uint32_t task, task_id parent) {
+    uint32_t above = task ? task_find(c, parent) : 0;
+    for (; above; above = task_at(c, above)->parent) {
+        if (above == task)
+            return true;
+    }
+    return false;
+}
+
+static void invalidate_one(struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    if (t->state == TASK_ABSENT || task_state_is_failure(t->state))
+        return;
+    if (task_state_is_live(t->state)
+        && run_order_stop(c, task, STOP_INVALIDATE, REASON_INVALIDATED))
+        return;
+    task_become(c, task, change_to(TASK_INVALIDATED, REASON_INVALIDATED));
+}
+
+void tree_invalidate(struct core *c, uint32_t top) {
+    uint32_t task = deepest_first(c, top);
+    while (task != top) {
+        invalidate_one(c, task);
+        const struct task *t = task_at(c, task);
+        task = t->next_sibling ? deepest_first(c, t->next_sibling) : t->parent;
+    }
+    invalidate_one(c, top);
+}
+
+void tree_invalidate_older(struct core *c, uint32_t parent) {
+    uint32_t iteration = task_at(c, parent)->iteration;
+    for (uint32_t child = task_at(c, parent)->first_child; child;
+         child = task_at(c, child)->next_sibling) {
+        const struct task *t = task_at(c, child);
+        if (t->parent_gate == PARENT_DONE && t->parent_iteration < iteration)
+            tree_invalidate(c, child);
+    }
+}
+
+static void orphan_one(struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    if (t->state == TASK_ABSENT || task_state_is_final(t->state))
+        return;
+    if (task_state_is_live(t->state) && run_order_stop(c, task, STOP_ORPHAN, REASON_ORPHANED))
+        return;
+    task_become(c, task, change_to(TASK_FAILED, REASON_ORPHANED));
+}
+
+void tree_orphan_descendants(struct core *c, uint32_t parent) {
+    uint32_t task = task_at(c, parent)->first_child;
+    while (task) {
+        orphan_one(c, task);
+        task = tree_next_descendant(c, parent, task);
+    }
+}
+
+bool tree_has_unfinished_child(const struct core *c, uint32_t task) {
+    for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+        if (!task_state_is_final(task_at(c, h)->state))
+            return true;
+    }
+    return false;
+}
+
+bool tree_keeps_draining(const struct core *c, uint32_t task) {
+    for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+        const struct task *child = task_at(c, h);
+        if (child->parent_gate != PARENT_NONE)
+            continue;
+        if (c->policy.drain_active_only ? task_state_is_live(child->state)
+                                        : !task_state_is_final(child->state))
+            return true;
+    }
+    return false;
+}
+
+void tree_check_adopted(struct core *c) {
+    for (size_t i = 0; i < c->adopted_count; i++) {
+        const struct task *t = task_at(c, c->adopted[i]);
+        if (!t->run)
+            continue;
+        run_at(c, t->run)->children_unknown = false;
+        task_recheck(c, c->adopted[i]);
+    }
+    c->adopted_count = 0;
+    task_settle(c);
 }

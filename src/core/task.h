@@ -1,18 +1,18 @@
-/* task.h: finding tasks and changing their state. Private to core/.
+/* task.h: finds tasks, changes their state, and links them. Private to core/.
  *
- * task_become is the only place that sets a state. It asks the transition table, moves the task in
- * or out of the queue, gives back what it no longer holds, announces the change, and notes whom it
- * concerns; task_settle then looks at those again until nothing changes any more. No recursion: a
- * chain of a million tasks falls like a chain of ten. */
+ * task_become is the only function that sets a state. It asserts the transition table, moves the task in or out
+ * of the queue, releases what it no longer holds, adds the order, and notes which tasks to recheck; task_settle
+ * rechecks them until nothing changes any more. No recursion: a chain of a million tasks fails like a chain of
+ * ten. */
 #pragma once
 
 #include "core/state.h"
 
 uint32_t task_find(const struct core *c, task_id id);       /* 0: unknown; may be absent */
 uint32_t task_find_added(const struct core *c, task_id id); /* 0: unknown or absent */
-uint32_t task_named(struct core *c, task_id id);            /* found, or made as absent */
-uint32_t task_new_named(struct core *c, task_id id);        /* made as absent; it was not there */
-void task_drop_if_unnamed(struct core *c, uint32_t task);   /* an absent task nobody names */
+uint32_t task_named(struct core *c, task_id id);            /* creates it as absent if unknown */
+uint32_t task_new_named(struct core *c, task_id id);        /* of an unknown id */
+void task_drop_if_unnamed(struct core *c, uint32_t task);   /* an absent task without referrers */
 
 struct change {
     enum task_state to;
@@ -21,22 +21,26 @@ struct change {
     time_ms until;
 };
 
-/* One more, or one less, is in this state. */
-void task_count(struct core *c, const struct task *t, enum task_state state, int more);
-void task_become(struct core *c, uint32_t task, struct change change);
-/* The same, as a new iteration: what came from the last one is invalidated. */
-void task_iterate(struct core *c, uint32_t task, struct change change);
-/* held(hold) until now + delay; a delay of 0 is waiting at once. */
+static inline struct change change_to(enum task_state state, enum reason reason) {
+    return (struct change){ .to = state, .reason = reason };
+}
+/* held(hold) until now + delay; waiting if the delay is 0. */
 struct change change_to_held(const struct core *c, enum hold hold, time_ms delay,
                              enum reason reason);
-void task_look_again(struct core *c, uint32_t task); /* at the end of this fact */
-void task_settle(struct core *c);                    /* do it now */
+
+/* Counts `more` (1 or -1) tasks in the state. */
+void task_count(struct core *c, const struct task *t, enum task_state state, int more);
+void task_become(struct core *c, uint32_t task, struct change change);
+/* The same, as a new iteration: children of older iterations are invalidated. */
+void task_iterate(struct core *c, uint32_t task, struct change change);
+void task_recheck(struct core *c, uint32_t task); /* in the next task_settle */
+void task_settle(struct core *c);
 
 bool task_parent_passed(const struct core *c, const struct task *t);
-/* It waits for its parent, which ended otherwise than done. */
+/* It waits for its parent, which ended and is not done. */
 bool task_parent_failed(const struct core *c, const struct task *t);
 bool task_has_prerequisites(const struct core *c, const struct task *t);
-/* Is every prerequisite there, and has a loop launches left? */
+/* Has it all prerequisites, and has a loop launches left? */
 bool task_may_be_ready(const struct core *c, const struct task *t);
 
 void task_reset_counters(struct task *t);
@@ -48,3 +52,57 @@ struct order *order_push(struct core *c, enum order_kind kind, uint32_t task);
 /* For the maps. */
 bool task_same(const void *ctx, uint32_t handle, const void *id);
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position);
+
+/* --- dependencies ------------------------------------------------------------------------------ */
+
+/* Replaces its dependencies. Unknown tasks are created as absent. */
+void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count);
+/* Drops the dependencies on absent tasks. True: there were some. */
+bool depend_drop_absent(struct core *c, uint32_t task);
+/* The task is removed: dependencies on it that are met stay met, the others wait for its id. */
+void depend_forget(struct core *c, uint32_t task);
+/* Updates the dependants of a task whose state changed. */
+void depend_changed(struct core *c, uint32_t task, enum task_state from, enum task_state to);
+
+/* Would the task wait for itself, through dependencies and through parents that must be done? */
+bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t count,
+                        task_id parent);
+/* Has one of its dependencies ended and is not done? */
+bool depend_has_failed(const struct core *c, uint32_t task);
+/* The first dependency that is not done, in the given order; 0: all are. */
+uint32_t depend_first_unmet(const struct core *c, uint32_t task);
+bool depend_needed_by_unfinished(const struct core *c, uint32_t task);
+
+/* --- parents and children ---------------------------------------------------------------------- */
+
+void tree_add_child(struct core *c, uint32_t parent, uint32_t child);
+void tree_remove_child(struct core *c, uint32_t child);
+/* Its parent changed: computes its depth and that of its descendants. */
+void tree_set_depth(struct core *c, uint32_t task);
+/* Would the task be its own ancestor? */
+bool tree_would_cycle(const struct core *c, uint32_t task, task_id parent);
+
+/* Its iteration rose: invalidates the children of older ones, descendants first. */
+void tree_invalidate_older(struct core *c, uint32_t parent);
+void tree_invalidate(struct core *c, uint32_t task); /* with its descendants */
+/* It is deleted: its descendants fail. */
+void tree_orphan_descendants(struct core *c, uint32_t parent);
+/* The next descendant of `top` after `task` (first: `top`), parents first; 0: no more. */
+uint32_t tree_next_descendant(const struct core *c, uint32_t top, uint32_t task);
+bool tree_has_unfinished_child(const struct core *c, uint32_t task);
+
+/* Has a finished task a child that it must wait for? */
+bool tree_keeps_draining(const struct core *c, uint32_t task);
+/* The children of added draining tasks are known now: rechecks them. */
+void tree_check_adopted(struct core *c);
+
+/* --- groups ------------------------------------------------------------------------------------
+ *
+ * A group tracks and never blocks: it closes (an order) when its last open member is final or removed, and opens
+ * again when a member joins or is reopened. */
+
+#define GROUP_MAX (1u << 24)
+
+/* Does nothing if the task has no group. */
+void group_join(struct core *c, uint32_t task);
+void group_leave(struct core *c, uint32_t task);

@@ -83,10 +83,10 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
 
 static void compare_run(struct comparison *x, const struct run *a, const struct run *b) {
     CHECK(x, a, b, phase);
-    CHECK(x, a, b, wish);
+    CHECK(x, a, b, stop);
     CHECK(x, a, b, borrowed);
     CHECK(x, a, b, key_count);
-    CHECK(x, a, b, unasked);
+    CHECK(x, a, b, children_unknown);
     CHECK(x, a, b, started_at);
     if (a->phase != PHASE_DRAINING) /* then its tokens are settled */
         CHECK(x, a, b, reported);
@@ -178,7 +178,7 @@ static const struct key *find_key(const struct core *c, const struct key *wanted
 }
 
 static bool is_used(const struct key *k) {
-    return k->held > 0 || k->outside > 0;
+    return k->held > 0 || k->external > 0;
 }
 
 static void compare_keys(struct comparison *x) {
@@ -193,8 +193,8 @@ static void compare_keys(struct comparison *x) {
         x->about = lease_kind_name(a->kind);
         CHECK(x, a, b, cap);
         CHECK(x, a, b, held);
-        CHECK(x, a, b, outside);
-        CHECK(x, a, b, outside_task);
+        CHECK(x, a, b, external);
+        CHECK(x, a, b, locked_by);
     }
     x->about = "keys";
     check(x, "live roots", x->a->live_roots, x->b->live_roots);
@@ -252,7 +252,7 @@ static void compare_projects(struct comparison *x) {
         compare_window(x, &a->window, &b->window);
     }
     x->about = "shares";
-    compare_window(x, &x->a->unowned, &x->b->unowned);
+    compare_window(x, &x->a->projects[0].window, &x->b->projects[0].window);
     compare_bucket(x, &x->a->window_sum, &x->b->window_sum);
     CHECK(x, x->a, x->b, reserved);
     CHECK(x, x->a, x->b, share_weight);

@@ -63,17 +63,17 @@ void rebuild_begin(struct rebuilder *rb) {
         rebuild_tell(rb, (struct fact){ .kind = FACT_KIND, .kind_spec = old->kinds[i].spec });
 }
 
-static void tell_keys(struct rebuilder *rb) {
+static void export_keys(struct rebuilder *rb) {
     const struct core *old = rb->old;
     for (sym name = 1; name <= old->symbols.count; name++) {
         uint32_t resource = by_symbol_get(&old->resource_of, name);
         uint32_t workspace = by_symbol_get(&old->workspace_of, name);
-        if (resource && key_at(old, resource)->told)
+        if (resource && key_at(old, resource)->configured)
             rebuild_tell(rb, (struct fact){ .kind = FACT_RESOURCE,
                                             .resource = { name, key_at(old, resource)->cap } });
-        if (!workspace || key_at(old, workspace)->outside == 0)
+        if (!workspace || key_at(old, workspace)->external == 0)
             continue;
-        task_id locked_by = key_at(old, workspace)->outside_task;
+        task_id locked_by = key_at(old, workspace)->locked_by;
         rebuild_tell(rb, (struct fact){ .kind = FACT_WORKSPACE,
                                         .workspace = { .id = name,
                                                        .locked_by = locked_by,
@@ -92,7 +92,7 @@ static void tell_outsiders(struct rebuilder *rb) {
                                                       .running = old->projects[i].external,
                                                       .roots = old->projects[i].external_roots } });
     for (size_t i = 1; i < old->limiter_count; i++) {
-        amount running = key_at(old, old->limiters[i].key)->outside;
+        amount running = key_at(old, old->limiters[i].key)->external;
         rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
                                         .external = { .limiter = old->limiters[i].spec.id,
                                                       .running = (uint32_t)running } });
@@ -101,11 +101,11 @@ static void tell_outsiders(struct rebuilder *rb) {
 
 void rebuild_world(struct rebuilder *rb) {
     const struct core *old = rb->old;
-    tell_keys(rb);
+    export_keys(rb);
     rebuild_tell(rb, (struct fact){ .kind = old->paused ? FACT_PAUSE : FACT_RESUME });
     rebuild_tell(rb, (struct fact){ .kind = FACT_BUDGET,
-                                    .budget = old->budget,
-                                    .money_budget = old->money_budget });
+                                    .budget = old->projects[0].spec.budget,
+                                    .money_budget = old->projects[0].spec.money });
     rebuild_tell(rb, (struct fact){ .kind = FACT_HOST,
                                     .host = { .disk_free_mb = old->host_disk,
                                               .memory_free_mb = old->host_memory,
@@ -140,7 +140,7 @@ static void tell_usage(void *ctx, const struct usage_spec *bucket) {
     rebuild_tell(ctx, (struct fact){ .kind = FACT_USAGE, .usage = *bucket });
 }
 
-static void tell_wait(void *ctx, const struct wait_spec *wait) {
+static void export_wait(void *ctx, const struct wait_spec *wait) {
     rebuild_tell(ctx, (struct fact){ .kind = FACT_WAIT, .wait = *wait });
 }
 
@@ -149,7 +149,7 @@ static int by_number(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-static void tell_tasks(struct rebuilder *rb) {
+static void export_tasks(struct rebuilder *rb) {
     task_id *ids = xcalloc(rb->old->tasks.next + 1, sizeof(*ids));
     size_t count = 0;
     for (uint32_t h = 1; h < rb->old->tasks.next; h++) {
@@ -173,10 +173,10 @@ struct core *rebuild(const struct core *old, struct error *err) {
     core_usage(old, 0, tell_usage, &rb);
     for (size_t i = 1; i < old->project_count; i++)
         core_usage(old, old->projects[i].spec.id, tell_usage, &rb);
-    core_waits(old, tell_wait, &rb);
+    core_waits(old, export_wait, &rb);
     if (pace_in_force(old))
         rebuild_tell(&rb, (struct fact){ .kind = FACT_PACE, .pace = core_pace(old) });
-    tell_tasks(&rb);
+    export_tasks(&rb);
     struct core *core = rebuild_end(&rb);
     *err = rb.err;
     return core;

@@ -39,6 +39,11 @@ int core_apply(struct core *core, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+const char *fact_kind_name(enum fact_kind kind) {
+    (void)kind;
+    return "fact";
+}
+
 const struct order *core_decide(struct core *core, size_t *ret_count) {
     core->order_count = 0;
     if (core->decisions++ == 0 && !core->always_awake)

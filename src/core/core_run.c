@@ -1,21 +1,18 @@
-/* run.c: one attempt, from its order to what comes after its end.
+/* core_run.c: one attempt, from its order to its end.
  *
- * Which failure counts where, and what then becomes of the task, is decided in this file and nowhere
- * else. The table in docs/rules.md §5 is its specification. */
-#include "core/run.h"
+ * Which failure counts where, and what then becomes of the task, is decided in this file and nowhere else. The table
+ * in docs/rules.md §5 is its specification. */
+#include "core/core_run.h"
 
 #include <assert.h>
 
 #include "base/alloc.h"
-#include "core/changes.h"
 #include "core/fair.h"
+#include "core/gates.h"
 #include "core/lease.h"
-#include "core/lend.h"
-#include "core/limiter.h"
-#include "core/queue.h"
+#include "core/ready_queue.h"
 #include "core/retry.h"
 #include "core/task.h"
-#include "core/tree.h"
 
 static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {
     struct task *t = task_at(c, task);
@@ -32,22 +29,12 @@ static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {
     return handle;
 }
 
-/* Who had it, where that is not what its task would say now. */
-static void run_set_told(struct core *c, uint32_t run, const struct task_spec *spec) {
-    struct run *r = run_at(c, run);
-    uint32_t limiter = by_symbol_get(&c->limiter_of, spec->run_limiter);
-    if (limiter || spec->run_unlimited)
-        r->limiter = limiter;
-    if (spec->started_at > 0 && spec->started_at < c->now)
-        r->started_at = spec->started_at;
-}
-
 static void adopt_draining(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct run *r = run_at(c, task_at(c, task)->run);
-    lease_give_run(c, task_at(c, task)->run);
+    lease_release_run(c, task_at(c, task)->run);
     time_ms until = spec->not_before > 0 ? spec->not_before : time_add(c->now, c->policy.drain);
     task_set_timer(c, task, until);
-    r->unasked = !c->loading; /* else it is asked when all are there */
+    r->children_unknown = !c->loading; /* else apply_loaded rechecks it */
     if (c->loading)
         return;
     c->adopted = xgrow(c->adopted, &c->adopted_capacity, c->adopted_count + 1, sizeof(*c->adopted));
@@ -62,7 +49,7 @@ void run_set_phase(struct core *c, uint32_t run, enum run_phase phase) {
 
 static void run_drop(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
-    run_set_phase(c, t->run, PHASE_WORKING); /* it is none any more that may lend */
+    run_set_phase(c, t->run, PHASE_WORKING); /* for the count of waiting runs */
     c->projects[t->project].live--;
     c->live_roots -= !(t->flags & TASK_HAS_PARENT);
     slab_free(&c->runs, t->run);
@@ -75,8 +62,8 @@ void run_start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender) {
     uint32_t run = run_new(c, task, agent);
     if (lender)
         lend_link(c, lender, run);
-    lease_take_all(c, run); /* before it leaves the queue: no other is woken for its place */
-    task_become(c, task, (struct change){ .to = TASK_STARTING, .reason = REASON_FIRST_IN_ORDER });
+    lease_acquire_all(c, run); /* before it leaves the queue, so that no other task is woken */
+    task_become(c, task, change_to(TASK_STARTING, REASON_FIRST_IN_ORDER));
     fair_reserve(c, run);
     fair_record(c, t->project, c->now, &(struct bucket){ .starts = 1 });
 }
@@ -85,14 +72,18 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct task *t = task_at(c, task);
     uint32_t run = run_new(c, task, by_symbol_get(&c->agent_of, spec->run_agent));
     struct run *r = run_at(c, run);
-    run_set_told(c, run, spec);
+    uint32_t limiter = by_symbol_get(&c->limiter_of, spec->run_limiter);
+    if (limiter || spec->run_unlimited)
+        r->limiter = limiter;
+    if (spec->started_at > 0 && spec->started_at < c->now)
+        r->started_at = spec->started_at;
     r->adopted = !c->loading || spec->ready_since == 0;
-    if (!c->loading) /* else it is in the usage that was told */
+    if (!c->loading) /* else it is in the loaded usage */
         fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = 1 });
     lease_keep(c, task, spec->keeps);
-    lease_take_all(c, run);
+    lease_acquire_all(c, run);
     if (spec->phase == PHASE_VALIDATING)
-        lease_give_limiter(c, run);
+        lease_release_limiter(c, run);
     run_set_phase(c, run, spec->phase);
     if (spec->phase == PHASE_DRAINING) {
         adopt_draining(c, task, spec);
@@ -100,32 +91,23 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
     }
     if (spec->phase == PHASE_STOPPING || spec->stop != STOP_NONE) {
         run_set_phase(c, run, PHASE_STOPPING);
-        r->wish = (uint8_t)(spec->stop ? spec->stop : STOP_CANCEL);
+        r->stop = (uint8_t)(spec->stop ? spec->stop : STOP_CANCEL);
     }
-    lend_told(c, run, spec);
+    lend_load(c, run, spec);
     fair_reserve(c, run);
 }
 
-/* What a stop that was ordered makes of the end. False: nothing was ordered, or success was first. */
-static bool end_by_wish(struct core *c, uint32_t task, enum stop_wish wish, bool ok) {
-    switch (wish) {
-    case STOP_NONE:
+/* Applies a stop that was ordered. False: none was, or the run had succeeded before a cancel. */
+static bool end_by_stop(struct core *c, uint32_t task, enum stop_wish stop, bool ok) {
+    static const struct change changes[STOP_WISH_MAX] = {
+        [STOP_CANCEL] = { TASK_CANCELED, REASON_CANCELED },
+        [STOP_INVALIDATE] = { TASK_INVALIDATED, REASON_INVALIDATED },
+        [STOP_ORPHAN] = { TASK_FAILED, REASON_ORPHANED },
+    };
+    if (stop == STOP_NONE || (stop == STOP_CANCEL && ok))
         return false;
-    case STOP_CANCEL:
-        if (ok)
-            return false;
-        run_end_drain(c, task, TASK_CANCELED, REASON_CANCELED);
-        return true;
-    case STOP_INVALIDATE:
-        run_end_drain(c, task, TASK_INVALIDATED, REASON_INVALIDATED);
-        return true;
-    case STOP_ORPHAN:
-        run_end_drain(c, task, TASK_FAILED, REASON_ORPHANED);
-        return true;
-    case STOP_WISH_MAX:
-        break;
-    }
-    return false;
+    run_end_drain(c, task, changes[stop].to, changes[stop].reason);
+    return true;
 }
 
 void run_undo(struct core *c, uint32_t task) {
@@ -133,73 +115,68 @@ void run_undo(struct core *c, uint32_t task) {
     struct run *r = run_at(c, t->run);
     uint16_t kept = r->kept_new;
     time_ms ready_clock = t->ready_clock, enqueued_at = t->enqueued_at;
-    enum stop_wish wish = r->wish;
+    enum stop_wish stop = r->stop;
     bool adopted = r->adopted;
     fair_release(c, t->run);
     fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = UINT32_MAX });
-    lease_give_run(c, t->run);
-    lease_give_kept(c, task, kept);
+    lease_release_run(c, t->run);
+    lease_release_kept(c, task, kept);
     t->attempt--;
-    if (end_by_wish(c, task, wish, false))
+    if (end_by_stop(c, task, stop, false))
         return;
     run_drop(c, task);
-    task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_REFUSED });
+    task_become(c, task, change_to(TASK_WAITING, REASON_REFUSED));
     task_settle(c);
     if (t->state != TASK_READY || adopted)
-        return; /* how long an adopted one has waited nobody knows */
-    time_ms longer = t->ready_clock - ready_clock; /* it waits since before the order */
+        return; /* how long an adopted run has waited is unknown */
+    time_ms longer = t->ready_clock - ready_clock; /* it has waited since before the order */
     time_ms waited = queue_leave(c, task);
     t->enqueued_at = enqueued_at;
     queue_enter(c, task, waited + longer);
 }
 
-bool run_order_stop(struct core *c, uint32_t task, enum stop_wish wish, enum reason reason) {
+bool run_order_stop(struct core *c, uint32_t task, enum stop_wish stop, enum reason reason) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
     if (r->phase == PHASE_DRAINING) {
         run_drop(c, task);
         return false;
     }
-    if (r->wish == STOP_NONE)
+    if (r->stop == STOP_NONE)
         order_push(c, ORDER_STOP, task)->reason = reason;
-    if (wish > (enum stop_wish)r->wish)
-        r->wish = (uint8_t)wish;
-    change_task(c, task);
+    if (stop > (enum stop_wish)r->stop)
+        r->stop = (uint8_t)stop;
+    task_changed(c, task);
     run_set_phase(c, t->run, PHASE_STOPPING);
     return true;
 }
 
 void run_end_drain(struct core *c, uint32_t task, enum task_state to, enum reason reason) {
     run_drop(c, task);
-    task_become(c, task, (struct change){ .to = to, .reason = reason });
+    task_become(c, task, change_to(to, reason));
 }
 
-/* --- after the end --------------------------------------------------------------------------- */
-
-/* What was never launched has cost nothing; of what was, nobody knows when it told nothing. */
-static void settle_money(const struct fact *fact, int64_t so_far, struct bucket *end) {
-    int64_t money = fact->ended.money >= 0 ? fact->ended.money : so_far;
-    if (money >= 0) {
-        end->money = money;
-        end->priced = 1;
-    } else if (fact->ended.outcome != OUTCOME_LAUNCH) {
-        end->unpriced = 1;
-    }
-}
+/* --- the end --------------------------------------------------------------------------------- */
 
 static void settle_usage(struct core *c, uint32_t task, const struct fact *fact) {
     const struct task *t = task_at(c, task);
     const struct run *r = run_at(c, t->run);
-    int64_t charge = fair_charge(c, r), money = r->money, tokens = fact->ended.tokens;
-    if (tokens < 0)
-        tokens = r->reported;
+    int64_t charge = fair_charge(c, r);
+    int64_t tokens = fact->ended.tokens >= 0 ? fact->ended.tokens : r->reported;
+    int64_t money = fact->ended.money >= 0 ? fact->ended.money : r->money;
     fair_release(c, t->run);
-    struct bucket end = { 0 };
-    if (tokens >= 0)
-        end = (struct bucket){ .share = tokens, .reported = tokens, .reports = 1 };
-    else
-        end.share = charge;
-    settle_money(fact, money, &end);
+    struct bucket end = { .share = tokens >= 0 ? tokens : charge };
+    if (tokens >= 0) {
+        end.reported = tokens;
+        end.reports = 1;
+    }
+    if (money >= 0) {
+        end.money = money;
+        end.priced = 1;
+    } else if (fact->ended.outcome
+               != OUTCOME_LAUNCH) { /* a run that was not launched costs nothing */
+        end.unpriced = 1;
+    }
     fair_record(c, t->project, c->now, &end);
 }
 
@@ -236,11 +213,7 @@ static void count_up(uint16_t *counter) {
         (*counter)++;
 }
 
-static void fail(struct core *c, uint32_t task, enum reason reason) {
-    task_become(c, task, (struct change){ .to = TASK_FAILED, .reason = reason });
-}
-
-/* What is before the next attempt: the delay of its row, and never less than the end asks for. */
+/* Before the next attempt: the delay of the policy, and at least the pause of the fact. */
 static struct change next_attempt(const struct core *c, const struct fact *end, enum hold hold,
                                   time_ms delay, enum reason reason) {
     return change_to_held(c, hold, time_max(delay, end->ended.pause), reason);
@@ -254,20 +227,16 @@ static time_ms delay_of(const struct core *c, const struct task *t, enum retry_c
 static void end_ok(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     task_reset_counters(t);
-    if (t->until == UNTIL_EXTERNAL) {
+    if (t->until == UNTIL_EXTERNAL || (t->flags & TASK_REVIEW)) {
+        struct change held = { TASK_HELD, REASON_REVIEW, HOLD_REVIEW, 0 };
+        if (t->until == UNTIL_EXTERNAL)
+            held = (struct change){ TASK_HELD, REASON_EXTERNAL, HOLD_EXTERNAL, 0 };
         run_drop(c, task);
-        task_become(
-            c, task,
-            (struct change){ .to = TASK_HELD, .reason = REASON_EXTERNAL, .hold = HOLD_EXTERNAL });
-    } else if (t->flags & TASK_REVIEW) {
-        run_drop(c, task);
-        task_become(
-            c, task,
-            (struct change){ .to = TASK_HELD, .reason = REASON_REVIEW, .hold = HOLD_REVIEW });
+        task_become(c, task, held);
     } else if (c->policy.drain > 0 && tree_keeps_draining(c, task)) {
         run_set_phase(c, t->run, PHASE_DRAINING);
-        run_at(c, t->run)->wish = STOP_NONE; /* its success was first */
-        task_become(c, task, (struct change){ .to = TASK_RUNNING, .reason = REASON_DRAIN });
+        run_at(c, t->run)->stop = STOP_NONE; /* it succeeded before the stop */
+        task_become(c, task, change_to(TASK_RUNNING, REASON_DRAIN));
         task_set_timer(c, task, time_add(c->now, c->policy.drain));
     } else {
         run_end_drain(c, task, TASK_DONE, REASON_SUCCEEDED);
@@ -280,7 +249,7 @@ static void end_unfinished(struct core *c, uint32_t task, const struct fact *fac
     amount max = c->policy.retry[RETRY_UNFINISHED].max;
     count_up(&t->restarts);
     if (c->policy.count_launches ? t->restarts >= max : t->restarts > max) {
-        fail(c, task, spent_reason);
+        task_become(c, task, change_to(TASK_FAILED, spent_reason));
         return;
     }
     time_ms delay = delay_of(c, t, RETRY_UNFINISHED, t->restarts);
@@ -298,7 +267,7 @@ static void end_failed(struct core *c, uint32_t task, const struct fact *fact,
     amount max = t->retry_max >= 0 ? t->retry_max : c->policy.retry[RETRY_FAILED].max;
     count_up(&t->failures);
     if (t->failures > max) {
-        fail(c, task, spent_reason);
+        task_become(c, task, change_to(TASK_FAILED, spent_reason));
         return;
     }
     time_ms delay = delay_of(c, t, RETRY_FAILED, t->failures);
@@ -315,7 +284,7 @@ static void end_launch(struct core *c, uint32_t task, const struct fact *fact, b
         return;
     }
     if (c->policy.breaker.reset == TIME_NEVER) {
-        fail(c, task, REASON_BREAKER);
+        task_become(c, task, change_to(TASK_FAILED, REASON_BREAKER));
         return;
     }
     count_up(&t->breaker_openings);
@@ -329,7 +298,7 @@ static void end_lost(struct core *c, uint32_t task, const struct fact *fact) {
     if (c->policy.lost_requeue)
         count_up(&t->losses);
     if (!c->policy.lost_requeue || t->losses > c->policy.retry[RETRY_LOST].max) {
-        fail(c, task, REASON_LOST);
+        task_become(c, task, change_to(TASK_FAILED, REASON_LOST));
         return;
     }
     time_ms delay = delay_of(c, t, RETRY_LOST, t->losses);
@@ -337,72 +306,42 @@ static void end_lost(struct core *c, uint32_t task, const struct fact *fact) {
 }
 
 static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fact, bool counts) {
-    switch (fact->ended.outcome) {
-    case OUTCOME_OK:
-    case OUTCOME_MAX:
-        break; /* end_ok was called */
-    case OUTCOME_UNFINISHED:
+    /* What becomes of the task after the outcomes that neither count nor retry. */
+    static const struct change changes[OUTCOME_MAX] = {
+        [OUTCOME_LIMITED] = { TASK_WAITING, REASON_LIMITED },
+        [OUTCOME_CLOSED] = { TASK_WAITING, REASON_ACCOUNT_CLOSED },
+        [OUTCOME_BUDGET] = { TASK_HELD, REASON_AGENT_BUDGET, HOLD_BUDGET },
+        [OUTCOME_CANCELED] = { TASK_CANCELED, REASON_CANCELED },
+        [OUTCOME_CONFLICT] = { TASK_FAILED, REASON_CONFLICT },
+        [OUTCOME_UNMERGED] = { TASK_FAILED, REASON_UNMERGED },
+        [OUTCOME_AFRESH] = { TASK_WAITING, REASON_AFRESH },
+        [OUTCOME_STUCK] = { TASK_FAILED, REASON_STUCK },
+        [OUTCOME_DENIED] = { TASK_HELD, REASON_DENIED, HOLD_DENIED },
+    };
+    enum outcome outcome = fact->ended.outcome;
+    struct change change = changes[outcome];
+    if (outcome == OUTCOME_BUDGET)
+        change.until = fact->ended.reset_at > 0 ? fact->ended.reset_at : time_add(c->now, HOURS(1));
+    if (outcome == OUTCOME_UNFINISHED)
         end_unfinished(c, task, fact, REASON_RESTARTS);
-        break;
-    case OUTCOME_INVALID:
+    else if (outcome == OUTCOME_INVALID)
         end_unfinished(c, task, fact, REASON_VALIDATION);
-        break;
-    case OUTCOME_FAILED:
+    else if (outcome == OUTCOME_FAILED)
         end_failed(c, task, fact, REASON_RETRIES);
-        break;
-    case OUTCOME_TIMEOUT:
+    else if (outcome == OUTCOME_TIMEOUT)
         end_failed(c, task, fact, REASON_TIMEOUT);
-        break;
-    case OUTCOME_LAUNCH:
-        if (c->policy.launch_is_failed)
-            end_failed(c, task, fact, REASON_RETRIES);
-        else
-            end_launch(c, task, fact, counts);
-        break;
-    case OUTCOME_LIMITED:
-        task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_LIMITED });
-        break;
-    case OUTCOME_CLOSED:
-        task_become(c, task,
-                    (struct change){ .to = TASK_WAITING, .reason = REASON_ACCOUNT_CLOSED });
-        break;
-    case OUTCOME_BUDGET:
-        task_become(c, task,
-                    (struct change){ .to = TASK_HELD,
-                                     .reason = REASON_AGENT_BUDGET,
-                                     .hold = HOLD_BUDGET,
-                                     .until = fact->ended.reset_at > 0
-                                                  ? fact->ended.reset_at
-                                                  : time_add(c->now, HOURS(1)) });
-        break;
-    case OUTCOME_LOST:
+    else if (outcome == OUTCOME_LAUNCH && c->policy.launch_is_failed)
+        end_failed(c, task, fact, REASON_RETRIES);
+    else if (outcome == OUTCOME_LAUNCH)
+        end_launch(c, task, fact, counts);
+    else if (outcome == OUTCOME_LOST)
         end_lost(c, task, fact);
-        break;
-    case OUTCOME_CANCELED:
-        task_become(c, task, (struct change){ .to = TASK_CANCELED, .reason = REASON_CANCELED });
-        break;
-    case OUTCOME_CONFLICT:
-        fail(c, task, REASON_CONFLICT);
-        break;
-    case OUTCOME_UNMERGED:
-        fail(c, task, REASON_UNMERGED);
-        break;
-    case OUTCOME_AFRESH:
-        task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_AFRESH });
-        break;
-    case OUTCOME_STUCK:
-        fail(c, task, REASON_STUCK);
-        break;
-    case OUTCOME_DENIED:
-        task_become(
-            c, task,
-            (struct change){ .to = TASK_HELD, .reason = REASON_DENIED, .hold = HOLD_DENIED });
-        break;
-    }
+    else
+        task_become(c, task, change);
 }
 
-/* What the end tells about the account and the agent. True: a launch failure counts on the task. */
-static bool tell_account_and_agent(struct core *c, const struct run *r, const struct fact *fact) {
+/* True: a launch failure counts on the task. */
+static bool update_account_and_agent(struct core *c, const struct run *r, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     if (r->limiter && outcome == OUTCOME_OK)
         limiter_success(c, r->limiter, r->started_at);
@@ -418,8 +357,8 @@ static bool tell_account_and_agent(struct core *c, const struct run *r, const st
            || count_launch_on_agent(c, r->agent);
 }
 
-/* The next attempt goes on where this one was. After the places are given back: it held the old one. */
-static void want_workspace(struct core *c, struct task *t, sym workspace) {
+/* The next attempt goes on in the same workspace. After the slots are released: the run held the old one. */
+static void set_workspace(struct core *c, struct task *t, sym workspace) {
     uint32_t old = t->workspace_key;
     t->workspace_key = key_workspace(c, workspace);
     key_use(c, t->workspace_key);
@@ -430,15 +369,15 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
     enum outcome outcome = fact->ended.outcome;
-    enum stop_wish wish = r->wish;
+    enum stop_wish stop = r->stop;
     settle_usage(c, task, fact);
-    lease_give_run(c, t->run);
+    lease_release_run(c, t->run);
     if (fact->ended.workspace)
-        want_workspace(c, t, fact->ended.workspace);
-    bool counts = tell_account_and_agent(c, r, fact);
+        set_workspace(c, t, fact->ended.workspace);
+    bool counts = update_account_and_agent(c, r, fact);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output)
         t->launch_failures = t->breaker_openings = 0;
-    if (end_by_wish(c, task, wish, outcome == OUTCOME_OK))
+    if (end_by_stop(c, task, stop, outcome == OUTCOME_OK))
         return;
     if (outcome == OUTCOME_OK) {
         end_ok(c, task);

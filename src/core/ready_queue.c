@@ -1,23 +1,63 @@
-/* queue.c: classes, parks and the two orders inside them. See queue.h.
+/* ready_queue.c: classes, parks and crowds of ready tasks, wait clocks, and positions. See ready_queue.h.
  *
- * Each class keeps its tasks twice: by (enqueued_at, created_at, number), which is the order of those that are
- * not overdue, and by the time they became ready, whose first is overdue before all others. Tasks
- * arrive nearly in both orders, so both lists are appended to and taken from at the front. */
-#include "core/queue.h"
+ * Each class keeps its tasks twice: by (enqueued_at, created_at, id), which is the order of those that are not
+ * overdue, and by the time they became ready, whose first is overdue before all others. Tasks arrive nearly in
+ * both orders, so both lists are appended to and taken from at the front. */
+#include "core/ready_queue.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "core/crowd.h"
-#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
-#include "core/limiter.h"
-#include "core/score.h"
+#include "core/task.h"
 
-bool queue_created_before(const void *ctx, uint32_t a, uint32_t b) {
+/* --- score ----------------------------------------------------------------------------------- */
+
+static int64_t age_minutes(const struct core *c, const struct task *t) {
+    return t->created_at >= c->now ? 0 : (c->now - t->created_at) / MINUTES(1);
+}
+
+/* a · b without overflow, at most `limit`; none is negative. */
+static int64_t product_up_to(int64_t a, int64_t b, int64_t limit) {
+    int64_t result;
+    if (__builtin_mul_overflow(a, b, &result) || result > limit)
+        return limit;
+    return result;
+}
+
+static int64_t score_penalty(const struct policy *policy, uint32_t iteration) {
+    if (iteration <= 1)
+        return 0;
+    return product_up_to(policy->score.per_retry, (int64_t)iteration - 1, policy->score.retry_max);
+}
+
+int32_t score_of(const struct core *c, const struct task *t) {
+    const struct policy *p = &c->policy;
+    int64_t score = t->kind ? c->kinds[t->kind].spec.base : p->score.base;
+    score += product_up_to(p->score.age_per_minute, age_minutes(c, t), p->score.age_max);
+    score += product_up_to(p->score.per_depth, t->depth, INT32_MAX);
+    score -= score_penalty(p, t->iteration);
+    if (score > INT32_MAX)
+        return INT32_MAX;
+    return score < INT32_MIN ? INT32_MIN : (int32_t)score;
+}
+
+time_ms score_changes_at(const struct core *c, const struct task *t) {
+    const struct policy *p = &c->policy;
+    int64_t minutes = age_minutes(c, t);
+    if (p->score.age_per_minute == 0
+        || product_up_to(p->score.age_per_minute, minutes, p->score.age_max) >= p->score.age_max)
+        return TIME_NEVER;
+    return time_add(t->created_at, (minutes + 1) * MINUTES(1));
+}
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+static bool created_before(const void *ctx, uint32_t a, uint32_t b) {
     const struct core *c = ctx;
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
     if ((c->policy.order & ORDER_BY_ENQUEUED) && ta->enqueued_at != tb->enqueued_at)
@@ -32,7 +72,7 @@ static bool ready_before(const void *ctx, uint32_t a, uint32_t b) {
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
     if (ta->ready_clock != tb->ready_clock)
         return ta->ready_clock < tb->ready_clock;
-    return queue_created_before(c, a, b);
+    return created_before(c, a, b);
 }
 
 static time_ms domain_clock(const struct core *c, const struct domain *d) {
@@ -60,6 +100,111 @@ time_ms queue_class_overdue_from(const struct core *c, const struct queue_class 
     return parked ? time_min(at, overdue_from(c, task_at(c, parked))) : at;
 }
 
+/* --- crowds ---------------------------------------------------------------------------------- */
+
+/* All tasks of a class are stopped by the same gates, except for the rare keys that each names for itself. The
+ * tasks of a class that name the same rare keys are a crowd, so that waiting tasks are counted without looking at
+ * them.
+ *
+ * A task with a workspace is in two crowds: the one of its workspace, and the one without it (or only its class, if
+ * it names nothing else). There may be as many workspaces as tasks, but few are in use at a time:
+ * core_waiting_by_gate counts the crowds of the classes and corrects them by those of the full workspaces. A task
+ * that names no rare key is in no crowd. */
+struct common {
+    uint32_t cls, serial, workspace;
+    const struct resource_list *resources; /* or NULL */
+};
+
+static const struct resource_list *list_at(const struct core *c, uint32_t resources) {
+    return resources ? slab_at(&c->resource_lists, resources) : NULL;
+}
+
+static uint64_t hash_of_crowd(const struct common *k) {
+    uint64_t hash = hash_mix(((uint64_t)k->cls << 32) | k->serial, k->workspace);
+    for (unsigned i = 0; k->resources && i < k->resources->count; i++)
+        hash = hash_mix(hash, k->resources->keys[i]);
+    return hash;
+}
+
+static bool same_resources(const struct resource_list *a, const struct resource_list *b) {
+    if (!a || !b)
+        return a == b;
+    return a->count == b->count && memcmp(a->keys, b->keys, a->count * sizeof(*a->keys)) == 0;
+}
+
+bool crowd_same(const void *ctx, uint32_t handle, const void *wanted) {
+    const struct crowd *k = crowd_at(ctx, handle);
+    const struct common *w = wanted;
+    return k->cls == w->cls && k->serial == w->serial && k->workspace == w->workspace
+           && same_resources(list_at(ctx, k->resources), w->resources);
+}
+
+static uint32_t *first_of_list(struct core *c, const struct crowd *crowd) {
+    return crowd->workspace ? &key_at(c, crowd->workspace)->crowds
+                            : &class_at(c, crowd->cls)->crowds;
+}
+
+static uint32_t crowd_new(struct core *c, const struct common *k, uint64_t hash) {
+    uint32_t handle = slab_alloc(&c->crowds), resources = 0;
+    if (k->resources) {
+        resources = slab_alloc(&c->resource_lists);
+        *(struct resource_list *)slab_at(&c->resource_lists, resources) = *k->resources;
+    }
+    struct crowd *crowd = crowd_at(c, handle);
+    *crowd = (struct crowd){
+        .cls = k->cls, .serial = k->serial, .workspace = k->workspace, .resources = resources
+    };
+    uint32_t *first = first_of_list(c, crowd);
+    crowd->next = *first;
+    if (crowd->next)
+        crowd_at(c, crowd->next)->prev = handle;
+    *first = handle;
+    id_map_add(&c->crowd_map, hash, handle);
+    return handle;
+}
+
+static void crowd_drop(struct core *c, uint32_t handle, const struct common *k, uint64_t hash) {
+    struct crowd *crowd = crowd_at(c, handle);
+    id_map_remove(&c->crowd_map, hash, k);
+    if (crowd->prev)
+        crowd_at(c, crowd->prev)->next = crowd->next;
+    else
+        *first_of_list(c, crowd) = crowd->next;
+    if (crowd->next)
+        crowd_at(c, crowd->next)->prev = crowd->prev;
+    if (crowd->resources)
+        slab_free(&c->resource_lists, crowd->resources);
+    slab_free(&c->crowds, handle);
+}
+
+static void crowd_join(struct core *c, const struct common *k) {
+    uint64_t hash = hash_of_crowd(k);
+    uint32_t handle = id_map_find(&c->crowd_map, hash, k);
+    if (!handle)
+        handle = crowd_new(c, k, hash);
+    crowd_at(c, handle)->count++;
+}
+
+static void crowd_leave(struct core *c, const struct common *k) {
+    uint64_t hash = hash_of_crowd(k);
+    uint32_t handle = id_map_find(&c->crowd_map, hash, k);
+    assert(handle);
+    if (--crowd_at(c, handle)->count == 0)
+        crowd_drop(c, handle, k, hash);
+}
+
+/* The one or two crowds of a task. */
+static void each_crowd(struct core *c, uint32_t task,
+                       void (*each)(struct core *c, const struct common *k)) {
+    const struct task *t = task_at(c, task);
+    struct common k = { t->cls, t->serial_key, 0, list_at(c, t->resources) };
+    if (t->serial_key || t->resources)
+        each(c, &k);
+    k.workspace = t->workspace_key;
+    if (t->workspace_key)
+        each(c, &k);
+}
+
 /* --- classes --------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const struct queue_class *k) {
@@ -76,7 +221,6 @@ bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted) {
            && k->penalty == w->penalty && k->needs_kept == w->needs_kept && k->bound == w->bound;
 }
 
-/* 0: there is no such clock. */
 static uint32_t find_domain(const struct core *c, struct wait_key key) {
     for (uint32_t h = c->projects[key.project].domains; h; h = domain_at(c, h)->next) {
         const struct domain *d = domain_at(c, h);
@@ -107,10 +251,10 @@ struct wait_key queue_wait_key(const struct core *c, const struct task *t) {
 
 time_ms queue_clock(const struct core *c, struct wait_key key) {
     uint32_t domain = find_domain(c, key);
-    return domain ? domain_clock(c, domain_at(c, domain)) : c->now; /* as a new one would stand */
+    return domain ? domain_clock(c, domain_at(c, domain)) : c->now; /* as of a new one */
 }
 
-void queue_clock_begin(struct core *c, struct wait_key key) {
+void queue_clock_create(struct core *c, struct wait_key key) {
     (void)domain_of(c, key);
 }
 
@@ -127,16 +271,16 @@ void queue_set_wait(struct core *c, struct wait_key key, const struct wait_spec 
     d->lost = w->lost;
     d->closed = w->closed_since > 0;
     d->closed_since = w->closed_since;
-    d->told = true;
+    d->restored = true;
 }
 
-bool queue_wait_is_told(const struct core *c, struct wait_key key) {
+bool queue_wait_is_restored(const struct core *c, struct wait_key key) {
     uint32_t domain = find_domain(c, key);
-    return domain && domain_at(c, domain)->told;
+    return domain && domain_at(c, domain)->restored;
 }
 
-/* A clock goes on where nothing but leases and pace can stop a task. */
-static void domain_goes_on(struct core *c, struct domain *d, bool open) {
+/* A clock runs while nothing but leases and pace can stop its tasks. */
+static void domain_set_open(struct core *c, struct domain *d, bool open) {
     if (open == !d->closed)
         return;
     if (open)
@@ -147,7 +291,7 @@ static void domain_goes_on(struct core *c, struct domain *d, bool open) {
     d->changed = true;
 }
 
-void queue_clocks_look(struct core *c) {
+void queue_clocks_update(struct core *c) {
     bool world_open = !c->paused && gate_host_open(c) && gate_budget_open(c, 0);
     for (uint32_t p = 1; p < c->project_count; p++) {
         const struct project *project = &c->projects[p];
@@ -156,12 +300,12 @@ void queue_clocks_look(struct core *c) {
         for (uint32_t h = project->domains; h; h = domain_at(c, h)->next) {
             struct domain *d = domain_at(c, h);
             bool limited = !limiter_open(c, d->limiter);
-            domain_goes_on(c, d, open && (!limited || failover_is_covered(c, d->agent)));
+            domain_set_open(c, d, open && (!limited || failover_is_covered(c, d->agent)));
         }
     }
 }
 
-void queue_clocks_begin(struct core *c, time_ms at) {
+void queue_clocks_start(struct core *c, time_ms at) {
     for (uint32_t p = 1; p < c->project_count; p++) {
         for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next)
             domain_at(c, h)->lost += at - c->now;
@@ -191,21 +335,29 @@ static uint32_t class_of(struct core *c, const struct task *t) {
     return handle;
 }
 
-/* Nobody is in it and nobody will come back to it. */
+void queue_class_finish(struct queue_class *k) {
+    order_list_finish(&k->by_created);
+    order_list_finish(&k->by_ready);
+    order_list_finish(&k->parked_by_created);
+    order_list_finish(&k->parked_by_ready);
+}
+
+void park_finish(struct park *park) {
+    order_list_finish(&park->by_created);
+    order_list_finish(&park->by_ready);
+}
+
 static void class_drop_if_empty(struct core *c, uint32_t handle) {
     struct queue_class *k = class_at(c, handle);
     if (k->by_created.count || k->parked_by_created.count || k->parks)
         return;
     id_map_remove(&c->class_map, hash_of(k), k);
-    order_list_finish(&k->by_created);
-    order_list_finish(&k->by_ready);
-    order_list_finish(&k->parked_by_created);
-    order_list_finish(&k->parked_by_ready);
-    k->domain = 0; /* not in use */
+    queue_class_finish(k);
+    k->domain = 0;
     slab_free(&c->classes, handle);
 }
 
-/* Keeps the list of classes with a queue, and of projects that have such a class. */
+/* Lists the class as one with a queue, and its project as one that has such a class. */
 static void class_listed(struct core *c, uint32_t handle) {
     struct queue_class *k = class_at(c, handle);
     struct project *p = &c->projects[k->project];
@@ -236,7 +388,7 @@ static void class_unlisted(struct core *c, uint32_t handle) {
 static void class_insert(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
-    order_list_insert(&k->by_created, task, queue_created_before, c);
+    order_list_insert(&k->by_created, task, created_before, c);
     order_list_insert(&k->by_ready, task, ready_before, c);
     if (k->by_created.count == 1)
         class_listed(c, handle);
@@ -246,7 +398,7 @@ static void class_insert(struct core *c, uint32_t task) {
 static void class_remove(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
-    order_list_remove(&k->by_created, task, queue_created_before, c);
+    order_list_remove(&k->by_created, task, created_before, c);
     order_list_remove(&k->by_ready, task, ready_before, c);
     if (k->by_created.count == 0)
         class_unlisted(c, handle);
@@ -264,15 +416,15 @@ uint32_t queue_head(const struct core *c, const struct queue_class *cls) {
 
 uint32_t queue_refusing_key(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
-    if (t->serial_key && !key_has_place(c, t->serial_key, task))
+    if (t->serial_key && !key_has_slot(c, t->serial_key, task))
         return t->serial_key;
-    if (t->workspace_key && !key_has_place(c, t->workspace_key, task))
+    if (t->workspace_key && !key_has_slot(c, t->workspace_key, task))
         return t->workspace_key;
     if (!t->resources)
         return 0;
     const struct resource_list *list = slab_at(&c->resource_lists, t->resources);
     for (unsigned i = 0; i < list->count; i++) {
-        if (!key_has_place(c, list->keys[i], task))
+        if (!key_has_slot(c, list->keys[i], task))
             return list->keys[i];
     }
     return 0;
@@ -306,10 +458,9 @@ static void park_drop_if_empty(struct core *c, uint32_t handle) {
         key_at(c, park->key)->parks = park->next;
     if (park->next)
         park_at(c, park->next)->prev = park->prev;
-    order_list_finish(&park->by_created);
-    order_list_finish(&park->by_ready);
+    park_finish(park);
     class_at(c, park->cls)->parks--;
-    park->cls = 0; /* not in use */
+    park->cls = 0; /* marks a free record */
     slab_free(&c->parks, handle);
 }
 
@@ -318,18 +469,18 @@ static void park_insert(struct core *c, uint32_t task, uint32_t key) {
     t->park = park_of(c, key, t->cls);
     t->flags |= TASK_PARKED;
     struct park *park = park_at(c, t->park);
-    order_list_insert(&park->by_created, task, queue_created_before, c);
+    order_list_insert(&park->by_created, task, created_before, c);
     order_list_insert(&park->by_ready, task, ready_before, c);
-    order_list_insert(&class_at(c, t->cls)->parked_by_created, task, queue_created_before, c);
+    order_list_insert(&class_at(c, t->cls)->parked_by_created, task, created_before, c);
     order_list_insert(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
 }
 
 static void park_remove(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     struct park *park = park_at(c, t->park);
-    order_list_remove(&park->by_created, task, queue_created_before, c);
+    order_list_remove(&park->by_created, task, created_before, c);
     order_list_remove(&park->by_ready, task, ready_before, c);
-    order_list_remove(&class_at(c, t->cls)->parked_by_created, task, queue_created_before, c);
+    order_list_remove(&class_at(c, t->cls)->parked_by_created, task, created_before, c);
     order_list_remove(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
     t->flags &= (uint16_t)~TASK_PARKED;
 }
@@ -338,21 +489,21 @@ static void wake(struct core *c, uint32_t handle, uint32_t task) {
     struct park *park = park_at(c, handle);
     park_remove(c, task);
     park->awake++;
-    if (!park->awake_created || queue_created_before(c, task, park->awake_created))
+    if (!park->awake_created || created_before(c, task, park->awake_created))
         park->awake_created = task;
     if (!park->awake_ready || ready_before(c, task, park->awake_ready))
         park->awake_ready = task;
     class_insert(c, task);
 }
 
-/* While the key has a place, the first of the park in each of the two orders is in its class's queue:
- * whatever becomes overdue meanwhile, the head of the class is right. */
+/* While the key has a free slot, the first of the park in each of the two orders is in its class's queue, so that
+ * the head of the class is right whichever task becomes overdue. */
 static void park_wake(struct core *c, uint32_t handle) {
     struct park *park = park_at(c, handle);
-    if (!key_has_place(c, park->key, 0))
+    if (!key_has_slot(c, park->key, 0))
         return;
     uint32_t task = order_list_first(&park->by_created);
-    if (task && (!park->awake_created || queue_created_before(c, task, park->awake_created)))
+    if (task && (!park->awake_created || created_before(c, task, park->awake_created)))
         wake(c, handle, task);
     task = order_list_first(&park->by_ready);
     if (task && (!park->awake_ready || ready_before(c, task, park->awake_ready)))
@@ -364,7 +515,7 @@ void queue_wake(struct core *c, uint32_t key) {
         park_wake(c, p);
 }
 
-/* A woken task is gone from its class's queue, whatever became of it: the next one's turn. */
+/* A woken task left its class's queue for any reason: wakes the next one. */
 static void park_left(struct core *c, uint32_t handle, uint32_t task) {
     if (!handle)
         return;
@@ -409,7 +560,7 @@ void queue_enter(struct core *c, uint32_t task, time_ms waited) {
         park_insert(c, task, key);
     else
         class_insert(c, task);
-    crowd_enter(c, task);
+    each_crowd(c, task, crowd_join);
     c->overdue_from = time_min(c->overdue_from, overdue_from(c, t));
     c->ready++;
     c->limiters[t->limiter].ready++;
@@ -421,7 +572,7 @@ time_ms queue_leave(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     uint32_t cls = t->cls;
     time_ms waited = queue_waited(c, t);
-    crowd_leave(c, task);
+    each_crowd(c, task, crowd_leave);
     if (t->flags & TASK_PARKED) {
         uint32_t park = t->park;
         park_remove(c, task);
@@ -445,7 +596,7 @@ time_ms queue_leave(struct core *c, uint32_t task) {
 void queue_empty(struct core *c) {
     for (uint32_t h = 1; h < c->tasks.next; h++) {
         if (task_at(c, h)->state == TASK_READY)
-            task_at(c, h)->ready_clock = queue_leave(c, h); /* kept here until queue_fill */
+            task_at(c, h)->ready_clock = queue_leave(c, h); /* holds the wait until queue_fill */
     }
 }
 
@@ -457,7 +608,7 @@ void queue_fill(struct core *c) {
     c->epoch++;
 }
 
-bool queue_before_by_rank(const struct core *c, uint32_t a, uint32_t b) {
+static bool before_by_rank(const struct core *c, uint32_t a, uint32_t b) {
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
     unsigned order = c->policy.order;
     if ((order & ORDER_BY_PRIORITY) && ta->priority != tb->priority)
@@ -467,7 +618,7 @@ bool queue_before_by_rank(const struct core *c, uint32_t a, uint32_t b) {
         if (sa != sb)
             return sa > sb;
     }
-    return queue_created_before(c, a, b);
+    return created_before(c, a, b);
 }
 
 bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
@@ -479,5 +630,117 @@ bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
         if (oa && wa != wb)
             return wa > wb;
     }
-    return queue_before_by_rank(c, a, b);
+    return before_by_rank(c, a, b);
+}
+
+/* --- positions ---------------------------------------------------------------------------------
+ *
+ * Inside a class the order is by age, so how many of its tasks come before another is one binary search; the
+ * position adds up the classes and the waiting tasks. Shares are left out: which project is served next changes with
+ * every start, and a position that jumps is of no use. */
+
+static enum lack lack_of(const struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    bool hopeless = task_parent_failed(c, t) || (t->unmet > 0 && depend_has_failed(c, task));
+    if (t->unmet > 0)
+        return hopeless ? LACK_DEPENDENCY_HOPELESS : LACK_DEPENDENCY;
+    if (!task_parent_passed(c, t))
+        return hopeless ? LACK_PARENT_HOPELESS : LACK_PARENT;
+    return t->flags & TASK_ARTIFACT_MISSING ? LACK_ARTIFACT : LACK_NOTHING;
+}
+
+static void set_lack(struct core *c, struct task *t, enum lack lack) {
+    struct project *p = &c->projects[t->project];
+    if (t->lack)
+        p->lacking[t->lack]--;
+    if (lack)
+        p->lacking[lack]++;
+    t->lack = (uint8_t)lack;
+}
+
+void waiting_recount(struct core *c, uint32_t task) {
+    if (task_at(c, task)->flags & TASK_LISTED)
+        set_lack(c, task_at(c, task), lack_of(c, task));
+}
+
+void waiting_add(struct core *c, uint32_t task) {
+    if (!(task_at(c, task)->flags & TASK_LISTED)) {
+        task_at(c, task)->flags |= TASK_LISTED;
+        order_list_insert(&c->waiting, task, created_before, c);
+    }
+    waiting_recount(c, task);
+}
+
+void waiting_remove(struct core *c, uint32_t task) {
+    if (!(task_at(c, task)->flags & TASK_LISTED))
+        return;
+    task_at(c, task)->flags &= (uint16_t)~TASK_LISTED;
+    set_lack(c, task_at(c, task), LACK_NOTHING);
+    order_list_remove(&c->waiting, task, created_before, c);
+}
+
+void waiting_clear(struct core *c) {
+    struct order_cursor cursor = { 0 };
+    uint32_t task;
+    while ((task = order_list_next(&c->waiting, &cursor))) {
+        task_at(c, task)->flags &= (uint16_t)~TASK_LISTED;
+        set_lack(c, task_at(c, task), LACK_NOTHING);
+    }
+    order_list_finish(&c->waiting);
+}
+
+struct asked {
+    const struct core *c;
+    uint32_t task;
+};
+
+static bool before_by_wait(const void *ctx, uint32_t item) {
+    const struct asked *a = ctx;
+    return queue_before(a->c, item, a->task);
+}
+
+static bool is_overdue(const void *ctx, uint32_t item) {
+    const struct asked *a = ctx;
+    return queue_overdue(a->c, task_at(a->c, item));
+}
+
+static bool is_before_by_rank(const void *ctx, uint32_t item) {
+    const struct asked *a = ctx;
+    return before_by_rank(a->c, item, a->task);
+}
+
+static bool before_by_age(const void *ctx, uint32_t item) {
+    const struct asked *a = ctx;
+    return created_before(a->c, item, a->task);
+}
+
+static amount before_in_class(const struct asked *a, const struct queue_class *k) {
+    const struct task *t = task_at(a->c, a->task);
+    if ((a->c->policy.order & ORDER_BY_POSITION) && k->project != t->project)
+        return k->project < t->project ? (amount)k->by_created.count + k->parked_by_created.count
+                                       : 0;
+    if (t->state == TASK_READY && queue_overdue(a->c, t))
+        return (amount)order_list_rank(&k->by_ready, before_by_wait, a)
+               + order_list_rank(&k->parked_by_ready, before_by_wait, a);
+    amount by_rank = (amount)order_list_rank(&k->by_created, is_before_by_rank, a)
+                     + order_list_rank(&k->parked_by_created, is_before_by_rank, a);
+    amount overdue = (amount)order_list_rank(&k->by_ready, is_overdue, a)
+                     + order_list_rank(&k->parked_by_ready, is_overdue, a);
+    return by_rank > overdue ? by_rank : overdue; /* mostly the same, oldest tasks */
+}
+
+amount core_queue_position(const struct core *c, task_id id) {
+    uint32_t task = task_find_added(c, id);
+    if (!task)
+        return 0;
+    enum task_state state = task_at(c, task)->state;
+    if (state != TASK_WAITING && state != TASK_READY)
+        return 0;
+    struct asked a = { c, task };
+    amount before = order_list_rank(&c->waiting, before_by_age, &a);
+    for (uint32_t h = 1; h < c->classes.next; h++) {
+        if (class_at(c, h)->domain)
+            before += before_in_class(&a, class_at(c, h));
+    }
+    return before + 1;
 }

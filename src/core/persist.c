@@ -1,0 +1,518 @@
+/* persist.c: what must be stored so that a new core decides as this one.
+ *
+ * The counterpart of apply.c: what is applied there is answered here. A value that decides anything and is missing
+ * in one of them makes a restart visible; tests/world restarts in the middle of everything and compares. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "core/decide.h"
+#include "core/fair.h"
+#include "core/gates.h"
+#include "core/lease.h"
+#include "core/ready_queue.h"
+#include "core/retell.h"
+#include "core/task.h"
+
+/* --- specs ----------------------------------------------------------------------------------- */
+
+#define WAITERS_LOOKED 1000u
+
+/* The members of the live run. */
+static void fill_run(const struct core *c, const struct task *t, struct task_spec *ret) {
+    const struct run *r = run_at(c, t->run);
+    ret->phase = r->phase;
+    ret->started_at = r->started_at;
+    ret->stop = r->stop;
+    ret->lender = lend_task(c, r->lender);
+    ret->borrowed = r->borrowed;
+    if (r->phase == PHASE_STOPPING && r->limiter && r->no_api)
+        ret->phase = PHASE_VALIDATING;
+    ret->keeps = (t->flags & TASK_KEEPS & (unsigned)~r->kept_new) >> TASK_KEEPS_SHIFT;
+    ret->run_agent = c->agents[r->agent].spec.id;
+    ret->run_limiter = c->limiters[r->limiter].spec.id;
+    ret->run_unlimited = !r->limiter;
+    if (t->state == TASK_STARTING && !r->adopted) { /* its order may be refused */
+        ret->ready_clock = t->ready_clock;
+        ret->enqueued_at = t->enqueued_at;
+        ret->ready_since = c->now - (queue_clock(c, queue_wait_key(c, t)) - t->ready_clock);
+    }
+}
+
+bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
+    uint32_t handle = task_find_added(c, id);
+    if (!handle)
+        return false;
+    const struct task *t = task_at(c, handle);
+    *ret = (struct task_spec){
+        .id = t->id,
+        .project = c->projects[t->project].spec.id,
+        .kind = c->kinds[t->kind].spec.id,
+        .agent = c->agents[t->agent].spec.id,
+        .limiter = t->flags & TASK_OWN_LIMITER ? c->limiters[t->limiter].spec.id : 0,
+        .workspace = t->workspace_key ? key_at(c, t->workspace_key)->name : 0,
+        .serial = t->serial_key ? key_at(c, t->serial_key)->name : 0,
+        .priority = t->priority,
+        .parent = t->parent ? task_at(c, t->parent)->id : 0,
+        .parent_iteration = t->parent_iteration,
+        .created_at = t->created_at,
+        .not_before = t->not_before,
+        .iteration = t->iteration,
+        .attempt = t->attempt,
+        .state = t->state,
+        .hold = t->hold,
+        .until = t->until,
+        .parent_gate = t->parent_gate,
+        .parallelizable = t->flags & TASK_PARALLELIZABLE,
+        .review = t->flags & TASK_REVIEW,
+        .artifact_missing = t->flags & TASK_ARTIFACT_MISSING,
+        .bound = t->flags & TASK_BOUND,
+        .keeps = (t->flags & (unsigned)TASK_KEEPS) >> TASK_KEEPS_SHIFT,
+        .retry_max = t->retry_max,
+        .group = t->group,
+        .failures = t->failures,
+        .launch_failures = t->launch_failures,
+        .losses = t->losses,
+        .restarts = t->restarts,
+        .breaker_openings = t->breaker_openings,
+        .reason = t->reason,
+        .look = t->look,
+    };
+    if (t->state == TASK_READY) {
+        ret->ready_clock = t->ready_clock;
+        ret->enqueued_at = t->enqueued_at;
+        ret->ready_since = c->now - queue_waited(c, t);
+    }
+    if (t->run)
+        fill_run(c, t, ret);
+    return true;
+}
+
+void core_set_look(struct core *c, task_id id, uint64_t look) {
+    uint32_t handle = task_find_added(c, id);
+    if (handle)
+        task_at(c, handle)->look = look;
+}
+
+size_t core_task_depends(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0;
+    for (uint32_t e = handle ? task_at(c, handle)->needs : 0; e; e = edge_at(c, e)->next_need) {
+        if (count < max)
+            ret[count] = task_at(c, edge_at(c, e)->on)->id;
+        count++;
+    }
+    return count;
+}
+
+size_t core_task_dependants(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0;
+    for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0; e; e = edge_at(c, e)->next_user) {
+        if (count < max)
+            ret[count] = task_at(c, edge_at(c, e)->task)->id;
+        count++;
+    }
+    return count;
+}
+
+size_t core_task_children(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0;
+    for (uint32_t h = handle ? task_at(c, handle)->first_child : 0; h && count < max;
+         h = task_at(c, h)->next_sibling)
+        ret[count++] = task_at(c, h)->id;
+    return count;
+}
+
+static bool contains(const task_id *list, size_t count, task_id id) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == id)
+            return true;
+    return false;
+}
+
+size_t core_task_waiters(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0, looked = 0;
+    for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0;
+         e && count < max && looked < WAITERS_LOOKED; e = edge_at(c, e)->next_user, looked++) {
+        const struct task *t = task_at(c, edge_at(c, e)->task);
+        if (!task_state_is_final(t->state))
+            ret[count++] = t->id;
+    }
+    looked = 0;
+    for (uint32_t h = handle ? task_at(c, handle)->first_child : 0;
+         h && count < max && looked < WAITERS_LOOKED; h = task_at(c, h)->next_sibling, looked++) {
+        const struct task *t = task_at(c, h);
+        if (t->parent_gate == PARENT_DONE && !task_state_is_final(t->state)
+            && !contains(ret, count, t->id))
+            ret[count++] = t->id;
+    }
+    return count;
+}
+
+void core_each_failed_prerequisite(const struct core *c, task_id id,
+                                   void (*each)(void *ctx, task_id task), void *ctx) {
+    uint32_t handle = task_find_added(c, id);
+    const struct task *t = task_at(c, handle);
+    if (!handle || task_state_is_final(t->state) || task_state_is_live(t->state))
+        return;
+    if (task_parent_failed(c, t))
+        each(ctx, task_at(c, t->parent)->id);
+    for (uint32_t e = t->unmet > 0 ? t->needs : 0; e; e = edge_at(c, e)->next_need) {
+        const struct task *on = task_at(c, edge_at(c, e)->on);
+        if (task_state_is_failure(on->state))
+            each(ctx, on->id);
+    }
+}
+
+size_t core_task_resources(const struct core *c, task_id id, sym *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    if (!handle || !task_at(c, handle)->resources)
+        return 0;
+    const struct resource_list *list = slab_at(&c->resource_lists, task_at(c, handle)->resources);
+    for (size_t i = 0; i < list->count && i < max; i++)
+        ret[i] = key_at(c, list->keys[i])->name;
+    return list->count;
+}
+
+bool core_agent_spec(const struct core *c, sym agent, struct agent_spec *ret) {
+    uint32_t index = by_symbol_get(&c->agent_of, agent);
+    if (!index)
+        return false;
+    const struct agent *a = &c->agents[index];
+    *ret = a->spec;
+    ret->launch_failures = a->launch_failures;
+    ret->openings = a->openings;
+    ret->closed_until = a->closed_until;
+    return true;
+}
+
+bool core_limiter_spec(const struct core *c, sym limiter, struct limiter_spec *ret) {
+    uint32_t index = by_symbol_get(&c->limiter_of, limiter);
+    if (!index)
+        return false;
+    const struct limiter *l = &c->limiters[index];
+    *ret = l->spec;
+    ret->backoff_since = l->backoff_since;
+    ret->last_hit = l->last_hit;
+    ret->in_backoff = l->in_backoff;
+    ret->ramp_since = l->ramping ? l->ramp_since : 0;
+    return true;
+}
+
+struct pace_spec core_pace(const struct core *c) {
+    return (struct pace_spec){ .ticking = c->tick_running,
+                               .started = c->ticked,
+                               .tick_began = c->tick_began,
+                               .last_start = c->last_start,
+                               .tick_starts = c->tick_starts };
+}
+
+void core_usage(const struct core *c, sym project, core_usage_each each, void *ctx) {
+    uint32_t index = by_symbol_get(&c->project_of, project);
+    if (project && !index)
+        return;
+    const struct window *w = &c->projects[index].window;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct bucket *b = &w->buckets[w->first + i];
+        struct usage_spec usage = {
+            .project = project,
+            .tokens = b->reported,
+            .unreported = b->share - b->reported,
+            .starts = (int32_t)b->starts,
+            .completions = (int32_t)b->completions,
+            .reports = (int32_t)b->reports,
+            .money = b->money,
+            .priced = (int32_t)b->priced,
+            .unpriced = (int32_t)b->unpriced,
+            .at = fair_bucket_begin(c, b->number),
+        };
+        if (usage.tokens || usage.unreported || usage.starts || usage.completions || usage.reports
+            || usage.money || usage.priced || usage.unpriced)
+            each(ctx, &usage);
+    }
+}
+
+void core_waits(const struct core *c, core_wait_each each, void *ctx) {
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next) {
+            struct wait_spec wait = queue_wait_spec(c, p, domain_at(c, h));
+            each(ctx, &wait);
+        }
+    }
+}
+
+/* --- export ------------------------------------------------------------------------------------
+ *
+ * Each array and slab of struct core is either exported here, or follows from what is exported: classes, parks, crowds,
+ * edges, timers, domains, sums and caches are built again by the facts. */
+
+struct export {
+    const struct core *core;
+    core_fact_each each;
+    void *ctx;
+    int r;
+};
+
+static void emit(struct export *t, const struct fact *fact) {
+    if (t->r >= 0)
+        t->r = t->each(t->ctx, fact);
+}
+
+static void export_definitions(struct export *t) {
+    const struct core *c = t->core;
+    emit(t, &(struct fact){ .kind = FACT_CLOCK, .now = c->now });
+    emit(t, &(struct fact){ .kind = FACT_POLICY, .policy = &c->policy });
+    for (size_t i = 1; i < c->project_count; i++)
+        emit(t, &(struct fact){ .kind = FACT_PROJECT, .project = c->projects[i].spec });
+    for (size_t i = 1; i < c->kind_count; i++)
+        emit(t, &(struct fact){ .kind = FACT_KIND, .kind_spec = c->kinds[i].spec });
+    for (size_t i = 1; i < c->limiter_count; i++) {
+        struct fact limiter = { .kind = FACT_LIMITER };
+        (void)core_limiter_spec(c, c->limiters[i].spec.id, &limiter.limiter);
+        emit(t, &limiter);
+    }
+    for (size_t i = 1; i < c->agent_count; i++) {
+        struct fact agent = { .kind = FACT_AGENT };
+        (void)core_agent_spec(c, c->agents[i].spec.id, &agent.agent);
+        emit(t, &agent);
+    }
+}
+
+static void export_keys(struct export *t) {
+    const struct core *c = t->core;
+    for (sym name = 1; name <= c->symbols.count; name++) {
+        uint32_t resource = by_symbol_get(&c->resource_of, name);
+        if (resource && key_at(c, resource)->configured) {
+            struct fact fact = { .kind = FACT_RESOURCE };
+            fact.resource.id = name;
+            fact.resource.cap = key_at(c, resource)->cap;
+            emit(t, &fact);
+        }
+        uint32_t workspace = by_symbol_get(&c->workspace_of, name);
+        if (workspace && key_at(c, workspace)->external > 0) {
+            struct fact fact = { .kind = FACT_WORKSPACE };
+            fact.workspace.id = name;
+            fact.workspace.locked_by = key_at(c, workspace)->locked_by;
+            fact.workspace.locked = fact.workspace.locked_by == 0;
+            emit(t, &fact);
+        }
+    }
+}
+
+static void export_external(struct export *t) {
+    const struct core *c = t->core;
+    for (size_t i = 0; i < c->project_count; i++) { /* entry 0: runs of no project */
+        struct fact fact = { .kind = FACT_EXTERNAL };
+        fact.external.project = i ? c->projects[i].spec.id : 0;
+        fact.external.running = c->projects[i].external;
+        fact.external.roots = c->projects[i].external_roots;
+        if (fact.external.running || fact.external.roots)
+            emit(t, &fact);
+    }
+    for (size_t i = 1; i < c->limiter_count; i++) {
+        struct fact fact = { .kind = FACT_EXTERNAL };
+        fact.external.limiter = c->limiters[i].spec.id;
+        fact.external.running = (uint32_t)key_at(c, c->limiters[i].key)->external;
+        if (fact.external.running)
+            emit(t, &fact);
+    }
+}
+
+static void export_bucket(void *ctx, const struct usage_spec *bucket) {
+    emit(ctx, &(struct fact){ .kind = FACT_USAGE, .usage = *bucket });
+}
+
+static void export_wait(void *ctx, const struct wait_spec *wait) {
+    emit(ctx, &(struct fact){ .kind = FACT_WAIT, .wait = *wait });
+}
+
+static void export_amounts(struct export *t) {
+    const struct core *c = t->core;
+    struct fact budget = { .kind = FACT_BUDGET };
+    budget.budget = c->projects[0].spec.budget;
+    budget.money_budget = c->projects[0].spec.money;
+    struct fact host = { .kind = FACT_HOST };
+    host.host.disk_free_mb = c->host_disk;
+    host.host.memory_free_mb = c->host_memory;
+    host.host.load_milli = c->host_load;
+    emit(t, &(struct fact){ .kind = c->paused ? FACT_PAUSE : FACT_RESUME });
+    emit(t, &budget);
+    emit(t, &host);
+    core_usage(c, 0, export_bucket, t);
+    for (size_t i = 1; i < c->project_count; i++)
+        core_usage(c, c->projects[i].spec.id, export_bucket, t);
+    export_external(t);
+    core_waits(c, export_wait, t);
+    if (pace_in_force(c))
+        emit(t, &(struct fact){ .kind = FACT_PACE, .pace = core_pace(c) });
+    if (c->claim.task)
+        emit(t, &(struct fact){ .kind = FACT_CLAIM, .claim = claim_spec(c) });
+}
+
+struct needs {
+    task_id *items;
+    size_t capacity;
+};
+
+static void export_task(struct export *t, task_id task, struct needs *needs) {
+    const struct core *c = t->core;
+    struct task_spec spec;
+    struct task_view view;
+    sym resources[RESOURCES_MAX];
+    if (!core_task_spec(c, task, &spec) || !core_task(c, task, &view))
+        return;
+    spec.depends_on_count = core_task_depends(c, task, needs->items, needs->capacity);
+    if (spec.depends_on_count > needs->capacity) {
+        needs->items =
+            xgrow(needs->items, &needs->capacity, spec.depends_on_count, sizeof(*needs->items));
+        (void)core_task_depends(c, task, needs->items, needs->capacity);
+    }
+    spec.depends_on = needs->items;
+    spec.resource_count = core_task_resources(c, task, resources, RESOURCES_MAX);
+    spec.resources = resources;
+    spec.group = 0;
+    emit(t, &(struct fact){ .kind = FACT_TASK_ADDED, .task = task, .spec = &spec });
+    struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = task, .attempt = spec.attempt };
+    tokens.tokens = view.tokens;
+    tokens.money = view.money;
+    if (view.tokens >= 0 || view.money >= 0)
+        emit(t, &tokens);
+}
+
+static int by_number(const void *a, const void *b) {
+    task_id left = *(const task_id *)a, right = *(const task_id *)b;
+    return left < right ? -1 : left > right;
+}
+
+static void export_tasks(struct export *t) {
+    const struct core *c = t->core;
+    task_id *tasks = xcalloc((size_t)c->tasks.next + 1, sizeof(*tasks));
+    struct needs needs = { 0 };
+    size_t count = 0;
+    for (uint32_t h = 1; h < c->tasks.next; h++)
+        if (task_at(c, h)->state != TASK_ABSENT)
+            tasks[count++] = task_at(c, h)->id;
+    qsort(tasks, count, sizeof(*tasks), by_number);
+    for (size_t i = 0; i < count && t->r >= 0; i++)
+        export_task(t, tasks[i], &needs);
+    free(tasks);
+    free(needs.items);
+}
+
+int core_retell(const struct core *core, core_fact_each each, void *ctx) {
+    struct export t = { .core = core, .each = each, .ctx = ctx };
+    export_definitions(&t);
+    export_keys(&t);
+    export_amounts(&t);
+    export_tasks(&t);
+    return t.r;
+}
+
+/* --- changes -----------------------------------------------------------------------------------
+ *
+ * Orders alone do not say which rows are stale: a stronger request to stop gives no order, and a dependency that is
+ * forgotten does not change the state of its dependants. */
+
+#define LOOK_BACK 64 /* entries searched for the same bucket; an older one is repeated */
+
+void changes_add_task(struct core *c, uint32_t task) {
+    struct changes *ch = &c->changes;
+    struct task *t = task_at(c, task);
+    ch->tasks = xgrow(ch->tasks, &ch->task_capacity, ch->task_count + 1, sizeof(*ch->tasks));
+    ch->tasks[ch->task_count++] = t->id;
+    t->flags |= TASK_CHANGED;
+}
+
+void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bucket *what,
+                   int sign) {
+    struct changes *ch = &c->changes;
+    if (!ch->on || c->loading)
+        return;
+    sym name = c->projects[project].spec.id;
+    size_t i = ch->usage_count, last = i > LOOK_BACK ? i - LOOK_BACK : 0;
+    while (i > last && (ch->usage[i - 1].project != name || ch->usage[i - 1].at != at))
+        i--;
+    if (i == last) {
+        ch->usage = xgrow(ch->usage, &ch->usage_capacity, ch->usage_count + 1, sizeof(*ch->usage));
+        ch->usage[ch->usage_count++] = (struct usage_spec){ .project = name, .at = at };
+        i = ch->usage_count;
+    }
+    struct usage_spec *u = &ch->usage[i - 1];
+    u->tokens += sign * what->reported;
+    u->unreported += sign * (what->share - what->reported);
+    u->starts += sign * (int32_t)what->starts; /* -1 wraps in a bucket */
+    u->completions += sign * (int32_t)what->completions;
+    u->reports += sign * (int32_t)what->reports;
+    u->money += sign * what->money;
+    u->priced += sign * (int32_t)what->priced;
+    u->unpriced += sign * (int32_t)what->unpriced;
+}
+
+void core_watch(struct core *c) {
+    for (uint32_t h = 1; h < c->tasks.next; h++)
+        task_at(c, h)->flags &=
+            (uint16_t) ~(TASK_CHANGED | TASK_REWIRED); /* of whom it is a copy */
+    c->changes.on = true;
+}
+
+static void take_tasks(struct core *c, const struct core_changes *calls) {
+    for (size_t i = 0; i < c->changes.task_count; i++) {
+        uint32_t task = task_find(c, c->changes.tasks[i]);
+        bool rewired = task && (task_at(c, task)->flags & TASK_REWIRED);
+        if (task)
+            task_at(c, task)->flags &= (uint16_t) ~(TASK_CHANGED | TASK_REWIRED);
+        if (rewired && calls->depends)
+            calls->depends(calls->ctx, c->changes.tasks[i]);
+        if (calls->task)
+            calls->task(calls->ctx, c->changes.tasks[i]);
+    }
+    c->changes.task_count = 0;
+}
+
+static void take_agents_and_limiters(struct core *c, const struct core_changes *calls) {
+    for (uint32_t a = 1; a < c->agent_count; a++) {
+        if (c->agents[a].changed && calls->agent)
+            calls->agent(calls->ctx, c->agents[a].spec.id);
+        c->agents[a].changed = false;
+    }
+    for (uint32_t l = 1; l < c->limiter_count; l++) {
+        if (c->limiters[l].changed && calls->limiter)
+            calls->limiter(calls->ctx, c->limiters[l].spec.id);
+        c->limiters[l].changed = false;
+    }
+}
+
+static void take_waits(struct core *c, const struct core_changes *calls) {
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next) {
+            struct domain *d = domain_at(c, h);
+            struct wait_spec wait = queue_wait_spec(c, p, d);
+            if (d->changed && calls->wait)
+                calls->wait(calls->ctx, &wait);
+            d->changed = false;
+        }
+    }
+}
+
+/* A pace that is not in force is not stored. */
+static void take_pace(struct core *c, const struct core_changes *calls) {
+    if (!c->pace_changed || !pace_in_force(c))
+        return;
+    struct pace_spec pace = core_pace(c);
+    if (calls->pace)
+        calls->pace(calls->ctx, &pace);
+    c->pace_changed = false;
+}
+
+void core_take_changes(struct core *c, const struct core_changes *calls) {
+    take_tasks(c, calls);
+    take_agents_and_limiters(c, calls);
+    for (size_t i = 0; i < c->changes.usage_count && calls->usage; i++)
+        calls->usage(calls->ctx, &c->changes.usage[i]);
+    c->changes.usage_count = 0;
+    queue_clocks_update(c);
+    take_waits(c, calls);
+    take_pace(c, calls);
+}
