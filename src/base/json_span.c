@@ -16,21 +16,56 @@ static const char *skip_blanks(const char *at) {
     return at;
 }
 
-/* --- checking --------------------------------------------------------------------------------- */
+/* --- the tokenizer ----------------------------------------------------------------------------- */
 
-struct cursor {
-    const char *at, *end;
-};
-
-static void pass_blanks(struct cursor *c) {
-    while (c->at < c->end && is_blank(*c->at))
-        c->at++;
+static bool fail(struct json_cursor *c, const char *problem) {
+    c->problem = problem;
+    return false;
 }
 
-static bool take(struct cursor *c, char byte) {
-    if (c->at >= c->end || *c->at != byte)
+static bool begins(const struct json_cursor *c, const char *word) {
+    size_t size = strlen(word);
+    return (size_t)(c->end - c->at) >= size && memcmp(c->at, word, size) == 0;
+}
+
+/* False: there is none, or it does not end. */
+static bool skip_comment(struct json_cursor *c) {
+    const char *end = NULL;
+    if (begins(c, "//")) {
+        end = memchr(c->at, '\n', (size_t)(c->end - c->at));
+        c->at = end ? end : c->end;
+        return true;
+    }
+    if (begins(c, "/*"))
+        end = memmem(c->at + 2, (size_t)(c->end - c->at) - 2, "*/", 2);
+    if (!end)
+        return false;
+    c->at = end + 2;
+    return true;
+}
+
+char json_peek(struct json_cursor *c) {
+    for (;;) {
+        while (c->at < c->end && is_blank(*c->at))
+            c->at++;
+        if (c->at >= c->end)
+            return '\0';
+        if (*c->at != '/' || !c->is_jsonc || !skip_comment(c))
+            return *c->at;
+    }
+}
+
+bool json_take(struct json_cursor *c, char byte) {
+    if (json_peek(c) != byte || c->at >= c->end)
         return false;
     c->at++;
+    return true;
+}
+
+bool json_take_word(struct json_cursor *c, const char *word) {
+    if (!begins(c, word))
+        return fail(c, "expected a value");
+    c->at += strlen(word);
     return true;
 }
 
@@ -42,116 +77,131 @@ static int hex_digit(char byte) {
     return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
 }
 
-static bool check_escape(struct cursor *c) {
-    if (c->at >= c->end)
-        return false;
+static bool skip_escape(struct json_cursor *c) {
+    if (++c->at >= c->end)
+        return fail(c, "a text has no end");
     char kind = *c->at++;
     if (kind != 'u')
-        return kind && strchr("\"\\/bfnrt", kind);
+        return (kind && strchr("\"\\/bfnrt", kind)) || fail(c, "a text has an unknown escape");
+    c->has_unicode = true;
     for (int i = 0; i < 4; i++, c->at++)
         if (c->at >= c->end || hex_digit(*c->at) < 0)
-            return false;
+            return fail(c, "a text has an unknown escape");
     return true;
 }
 
-static bool check_string(struct cursor *c) {
-    if (!take(c, '"'))
-        return false;
-    while (c->at < c->end) {
-        unsigned char byte = (unsigned char)*c->at++;
-        if (byte == '"')
-            return true;
-        if (byte < 0x20 || (byte == '\\' && !check_escape(c)))
-            return false;
-    }
-    return false;
+/* A byte of a string that means nothing else. */
+static bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
-static bool check_digits(struct cursor *c) {
+bool json_skip_string(struct json_cursor *c) {
+    if (json_peek(c) != '"')
+        return fail(c, "expected a name in quotes");
+    c->has_escapes = c->has_unicode = c->has_bytes = false;
+    const char *at = c->at + 1;
+    for (;; at++) {
+        while (at < c->end && is_plain((unsigned char)*at))
+            at++;
+        c->at = at;
+        if (at >= c->end || (unsigned char)*at < 0x20 || *at == '"')
+            break;
+        if (*at != '\\') {
+            c->has_bytes = true;
+            continue;
+        }
+        c->has_escapes = true;
+        if (!skip_escape(c))
+            return false;
+        at = c->at - 1;
+    }
+    if (at >= c->end || *at != '"')
+        return fail(c, "a text has no end");
+    c->at++;
+    return true;
+}
+
+bool json_skip_name(struct json_cursor *c) {
+    return json_skip_string(c) && (json_take(c, ':') || fail(c, "expected a colon behind a name"));
+}
+
+int json_skip_comma(struct json_cursor *c, char last) {
+    if (json_take(c, ','))
+        return c->is_jsonc || json_peek(c) != last || fail(c, "expected a value") ? 1 : -1;
+    if (json_peek(c) == last)
+        return 0;
+    (void)fail(c, "expected a comma or the end of what was begun");
+    return -1;
+}
+
+static bool skip_digits(struct json_cursor *c) {
     const char *from = c->at;
     while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
         c->at++;
     return c->at > from;
 }
 
-static bool check_number(struct cursor *c) {
-    (void)take(c, '-');
-    if (!check_digits(c))
-        return false;
-    if (take(c, '.') && !check_digits(c))
-        return false;
-    if (!take(c, 'e') && !take(c, 'E'))
-        return true;
-    if (!take(c, '+'))
-        (void)take(c, '-');
-    return check_digits(c);
+static bool skip_byte(struct json_cursor *c, char byte) {
+    bool found = c->at < c->end && *c->at == byte;
+    c->at += found;
+    return found;
 }
 
-static bool check_word(struct cursor *c, const char *word) {
-    size_t size = strlen(word);
-    if ((size_t)(c->end - c->at) < size || memcmp(c->at, word, size) != 0)
-        return false;
-    c->at += size;
-    return true;
+static bool skip_number(struct json_cursor *c) {
+    (void)skip_byte(c, '-');
+    bool good = skip_digits(c) && (!skip_byte(c, '.') || skip_digits(c));
+    if (good && (skip_byte(c, 'e') || skip_byte(c, 'E'))) {
+        if (!skip_byte(c, '+'))
+            (void)skip_byte(c, '-');
+        good = skip_digits(c);
+    }
+    return good || fail(c, "expected a value");
 }
 
-static bool check_value(struct cursor *c, unsigned depth);
-
-/* Members of an object, or items of a list. */
-static bool check_members(struct cursor *c, char last, unsigned depth) {
-    c->at++;
-    pass_blanks(c);
-    if (take(c, last))
-        return true;
-    do {
-        pass_blanks(c);
-        if (last == '}') {
-            if (!check_string(c))
-                return false;
-            pass_blanks(c);
-            if (!take(c, ':'))
-                return false;
-        }
-        if (!check_value(c, depth))
+static bool skip_members(struct json_cursor *c, char last, unsigned depth) {
+    int more = 1;
+    for (c->at++; more > 0 && json_peek(c) != last;) {
+        if ((last == '}' && !json_skip_name(c)) || !json_skip_value(c, depth))
             return false;
-        pass_blanks(c);
-    } while (take(c, ','));
-    return take(c, last);
+        more = json_skip_comma(c, last);
+    }
+    c->at += more >= 0;
+    return more >= 0;
 }
 
-static bool check_value(struct cursor *c, unsigned depth) {
-    pass_blanks(c);
-    if (c->at >= c->end)
-        return false;
-    switch (*c->at) {
+bool json_skip_value(struct json_cursor *c, unsigned depth) {
+    char first = json_peek(c);
+    switch (first) {
     case '{':
     case '[':
-        return depth < JSON_SPAN_DEPTH && check_members(c, *c->at == '{' ? '}' : ']', depth + 1);
+        if (depth == 0)
+            return fail(c, "too many brackets inside of each other");
+        return skip_members(c, first == '{' ? '}' : ']', depth - 1);
     case '"':
-        return check_string(c);
+        return json_skip_string(c);
     case 't':
-        return check_word(c, "true");
+        return json_take_word(c, "true");
     case 'f':
-        return check_word(c, "false");
+        return json_take_word(c, "false");
     case 'n':
-        return check_word(c, "null");
+        return json_take_word(c, "null");
     default:
-        return check_number(c);
+        return skip_number(c);
     }
 }
 
 bool json_span_parse(const char *text, size_t size, struct json_span *ret) {
-    struct cursor c = { text, text + size };
-    pass_blanks(&c);
+    struct json_cursor c = { .at = text, .end = text + size };
+    (void)json_peek(&c);
     const char *from = c.at;
-    if (!check_value(&c, 0))
+    if (!json_skip_value(&c, JSON_SPAN_DEPTH))
         return false;
     *ret = (struct json_span){ from, (size_t)(c.at - from) };
-    pass_blanks(&c);
+    (void)json_peek(&c);
     return c.at == c.end;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- values in place: the text was checked, so that no bounds are needed ------------------------- */
 
 /* `at` is the opening quote; returns what follows the closing one. */
 static const char *skip_text(const char *at) {
@@ -341,9 +391,15 @@ bool json_span_text(struct json_span value, size_t max, struct strbuf *out) {
         return false;
     const char *at = value.from + 1, *end = value.from + value.size - 1;
     size_t most = out->length + max;
-    while (at < end) {
-        if (out->length + 4 > most)
-            break;
+    while (at < end && out->length + 4 <= most) {
+        size_t run = 0, room = most - out->length - 3;
+        while (run < room && at + run < end && at[run] != '\\' && (unsigned char)at[run] < 0x80)
+            run++;
+        if (run > 0) {
+            strbuf_add(out, at, run);
+            at += run;
+            continue;
+        }
         if (*at == '\\') {
             at = put_escape(out, at + 1, end);
             continue;

@@ -1,4 +1,10 @@
-/* json_span.h: the values of a JSON text in place, as they were written.
+/* json_span.h: the JSON reader of this project, besides jansson (trees), yajl (snapshots) and the scanner of
+ * agents' output (agent/json_scan.h).
+ *
+ * Why it exists: sluice-acp is linked statically and has no library (acp/); what a submitter wrote is stored word
+ * for word, which a tree cannot tell; files with comments are changed in place (cli/jsonc.c); and bodies of
+ * requests are read 1.4 times as fast as by jansson: 65 against 46 MB/s of a request with 1,000 tasks, or 1.3 us
+ * less for each of them (build/bench/bench json, GCC 12, -O2, on two busy cores).
  *
  * json_span_parse checks a text once; all other functions need one that was checked, by it or by another parser. A value is a
  * pointer and a size into the text: nothing is copied, an id can be sent back exactly as it was written, and what a
@@ -48,3 +54,25 @@ bool json_span_next(const char *list, const char **at, struct json_span *ret);
 /* Copies without the blanks between tokens; at most `max` bytes. Returns the size it has, also when that
  * is more than `max`. */
 size_t json_span_copy(const struct json_span *span, char *out, size_t max);
+
+/* --- the tokenizer ----------------------------------------------------------------------------- */
+
+/* For readers that want something else than spans: a tree (ops/json_read.c), positions (cli/jsonc.c). */
+struct json_cursor {
+    const char *at, *end;
+    bool is_jsonc; /* comments, and a comma behind the last member */
+    bool has_escapes, has_unicode,
+        has_bytes;       /* the last string: a backslash, \\u, bytes beyond ASCII */
+    const char *problem; /* what is wrong at `at`, after a failure */
+};
+
+char json_peek(struct json_cursor *c);            /* skips blanks and comments; 0: the end */
+bool json_take(struct json_cursor *c, char byte); /* if it is the next one */
+bool json_take_word(struct json_cursor *c, const char *word); /* no blanks before it */
+/* A string with its quotes. Its escapes are checked, its bytes need not be UTF-8. */
+bool json_skip_string(struct json_cursor *c);
+bool json_skip_name(struct json_cursor *c); /* of a member, with its colon */
+/* Behind a member or an item: 1 there may be another, 0 `last` is next, -1 a problem. */
+int json_skip_comma(struct json_cursor *c, char last);
+/* A value with at most `depth` levels of lists and objects. */
+bool json_skip_value(struct json_cursor *c, unsigned depth);

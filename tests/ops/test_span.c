@@ -51,6 +51,31 @@ TEST(a_copy_that_does_not_fit_says_how_large_it_is) {
     assert_memory_equal(out, "[1,22]", 6);
 }
 
+/* --- the tokenizer ------------------------------------------------------------------------------ */
+
+static bool is_value(const char *text, bool is_jsonc) {
+    struct json_cursor c = { .at = text, .end = text + strlen(text), .is_jsonc = is_jsonc };
+    bool read = json_skip_value(&c, 3) && json_peek(&c) == '\0';
+    assert_true(read || c.problem || *c.at);
+    return read;
+}
+
+TEST(comments_and_last_commas_are_for_jsonc_alone) {
+    static const char *const json[] = { "1", " -1.5e+3 ", "\"\\u00e4\\n\"", "{\"a\":[[true]]}",
+                                        "[]" };
+    static const char *const jsonc[] = { "[1,]", "{\"a\":1,}", "// x\n1",
+                                         "[1 /* , */ , 2] // end" };
+    static const char *const bad[] = { "",          "[1 2]",     "[,]",       "{1:2}",
+                                       "{\"a\" 1}", "\"\\x\"",   "\"\\u12\"", "\"a",
+                                       "[[[[]]]]",  "/* open 1", "1 1",       "-" };
+    for (size_t i = 0; i < ARRAY_SIZE(json); i++)
+        assert_true(is_value(json[i], false) && is_value(json[i], true));
+    for (size_t i = 0; i < ARRAY_SIZE(jsonc); i++)
+        assert_true(!is_value(jsonc[i], false) && is_value(jsonc[i], true));
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_true(!is_value(bad[i], false) && !is_value(bad[i], true));
+}
+
 /* --- against the parser ---------------------------------------------------------------------- */
 
 static json_t *make(struct rng *rng, unsigned depth) {
