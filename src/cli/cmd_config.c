@@ -22,7 +22,6 @@
 #include "cli/program.h"
 #include "config/config.h"
 #include "config/config_edit.h"
-#include "config/config_secret.h"
 #include "config/config_show.h"
 #include "config/presets.h"
 #include "config/settings.h"

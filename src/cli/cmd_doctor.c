@@ -18,7 +18,7 @@
 #include "cli/print_task.h"
 #include "cli/program.h"
 #include "config/config.h"
-#include "config/config_secret.h"
+#include "config/config_edit.h"
 #include "os/home.h"
 
 DEFINE_FREEP(struct config, config_free);

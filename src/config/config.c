@@ -1,7 +1,9 @@
-/* config.c: the life of a config, and the one door through which values come in.
+/* config.c: the values of a configuration, and the one function through which they come in.
  *
- * Presets, files and command lines all end in config_assign, so a value is checked once and in one
- * way. A refused value changes nothing. */
+ * Presets, files and command lines all end in config_assign, so a value is checked once and in one way. A refused
+ * value changes nothing. Names, texts and lists of words are symbols of the config, everything else a number that the
+ * row alone can read (settings_value.c). A list is interned by its printed form, so each is parsed once, however often it
+ * is set and looked up. */
 #include "config/config.h"
 
 #include <assert.h>
@@ -11,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "config/config_internal.h"
 
@@ -36,7 +40,7 @@ static size_t section_add(struct section *section) {
     return section->count++;
 }
 
-/* The item's place; made when it is new. */
+/* The index of the item; added when it is new. */
 static size_t section_item(struct section *section, const char *name, size_t length) {
     sym symbol = symbol_intern(&section->names, name, length);
     return symbol > section->count ? section_add(section) : symbol - 1;
@@ -73,6 +77,255 @@ void config_print_key(const struct setting *setting, const char *name, struct st
             strbuf_putc(out, *c);
 }
 
+/* Adds the name, or nothing when there are too many. */
+static void add_name(struct config *config, enum setting_section which, const char *name) {
+    struct section *section = &config->sections[which];
+    if (section->count < CONFIG_NAMES_MAX)
+        (void)section_item(section, name, strlen(name));
+}
+
+/* --- texts and words ------------------------------------------------------------------------- */
+
+static sym intern_words(struct config *config, const struct words *words, const char *printed) {
+    size_t known = config->lists.count;
+    sym symbol = symbol_intern(&config->lists, printed, strlen(printed));
+    if (symbol <= known)
+        return symbol;
+    config->words =
+        xgrow(config->words, &config->words_capacity, (size_t)symbol + 1, sizeof(*config->words));
+    config->words[symbol] = *words;
+    return symbol;
+}
+
+/* Into a scratch arena first: what is refused or known already leaves nothing behind. */
+static bool parse_words(struct config *config, const struct setting *setting, const char *text,
+                        int64_t *ret_value) {
+    _cleanup_(arena_finish) struct arena scratch = ARENA_INIT;
+    _cleanup_(strbuf_finish) struct strbuf printed = STRBUF_INIT;
+    struct words words;
+    if (!words_split(text, &scratch, &words))
+        return false;
+    for (size_t i = 0; i < words.count; i++)
+        if (!setting_takes_word(setting, words.items[i]))
+            return false;
+    words_print(&words, &printed);
+    if (printed.length > WORDS_BYTES_MAX)
+        return false;
+    *ret_value = symbol_find(&config->lists, strbuf_text(&printed), printed.length);
+    if (*ret_value == 0 && words.count > 0) {
+        if (!words_split(strbuf_text(&printed), &config->words_arena, &words))
+            assert(!"what is printed can be read");
+        *ret_value = intern_words(config, &words, strbuf_text(&printed));
+    }
+    return true;
+}
+
+static bool parse_symbol(struct config *config, const struct setting *setting, const char *text,
+                         int64_t *ret_value) {
+    if (setting->type == SETTING_WORDS)
+        return parse_words(config, setting, text, ret_value);
+    if (!setting_takes_text(setting, text))
+        return false;
+    *ret_value = symbol_intern(&config->texts, text, strlen(text));
+    return true;
+}
+
+/* The value that a text means. False: none of this setting; nothing has changed then. */
+static bool parse_value(struct config *config, const struct setting *setting, const char *text,
+                        int64_t *ret_value) {
+    int64_t number;
+    if (setting_is_symbol(setting))
+        return parse_symbol(config, setting, text, ret_value);
+    if (setting->type == SETTING_CAP && number_parse_int(text, &number, NULL) == 0
+        && preset_means_unlimited(config->preset, setting->key, number)) {
+        *ret_value = UNLIMITED;
+        return true;
+    }
+    return setting_parse(setting, text, ret_value);
+}
+
+const struct words *config_value_words(const struct config *config, int64_t value) {
+    return &config->words[value];
+}
+
+void config_print(const struct config *config, const struct setting *setting, int64_t value,
+                  struct strbuf *out) {
+    if (setting->type == SETTING_WORDS)
+        strbuf_puts(out, symbol_name(&config->lists, (sym)value));
+    else if (setting_is_symbol(setting))
+        strbuf_puts(out, symbol_name(&config->texts, (sym)value));
+    else
+        setting_print(setting, value, out);
+}
+
+/* --- built-in agents ------------------------------------------------------------------------- */
+
+/* Agents that need no configuration are defaults of their names, and not rows of a preset: an agent that is not used
+ * costs nothing and is shown nowhere, and one line about it in a file (its slots, its model) does not make it another. An
+ * agent with a command of its own shares only the name: its output format is unknown. */
+
+/* The default of a row for a built-in agent, where it differs from that of the row; else false. */
+static bool builtin_value(const struct config *config, const struct setting *setting,
+                          const char *name, int64_t *ret_value) {
+    bool differs = setting->section == SECTION_AGENTS
+                   && (strcmp(setting->key, "agents.A.adapter") == 0
+                       || strcmp(setting->key, "agents.A.limiter") == 0);
+    if (!differs || !agent_is_builtin(name) || config_is_set(config, "agents.A.command", name))
+        return false;
+    *ret_value = symbol_find(&config->texts, name, strlen(name));
+    return true;
+}
+
+/* --- values in effect ------------------------------------------------------------------------ */
+
+int64_t config_effective(const struct config *config, const struct setting *setting,
+                         const char *name, const char **ret_origin) {
+    size_t item = config_item(config, setting->section, name);
+    const char *origin = "default";
+    int64_t value;
+    if (item < config->sections[setting->section].count
+        && config_entry(config, setting, item)->origin != 0) {
+        const struct entry *entry = config_entry(config, setting, item);
+        origin = symbol_name(&config->texts, entry->origin);
+        value = entry->value;
+    } else if (setting->inherits) {
+        value = config_effective(config, settings_row(setting->inherits), NULL, NULL);
+        origin = setting->inherits;
+    } else if (!builtin_value(config, setting, name, &value)) {
+        value = config->standards[setting - settings];
+    }
+    if (ret_origin)
+        *ret_origin = origin;
+    return value;
+}
+
+/* The row that a caller in this program asks for: it must be there, and need a name or not. */
+static const struct setting *row_of(const char *pattern, const char *name) {
+    const struct setting *setting = settings_row(pattern);
+    assert(setting);
+    assert(name == NULL || setting->section != SECTION_ROOT);
+    (void)name;
+    return setting;
+}
+
+int64_t config_number(const struct config *config, const char *pattern, const char *name) {
+    const struct setting *setting = row_of(pattern, name);
+    assert(!setting_is_symbol(setting));
+    return config_effective(config, setting, name, NULL);
+}
+
+const char *config_text(const struct config *config, const char *pattern, const char *name) {
+    const struct setting *setting = row_of(pattern, name);
+    int64_t value = config_effective(config, setting, name, NULL);
+    if (setting->type == SETTING_CHOICE)
+        return setting->choices[value];
+    assert(setting_is_symbol(setting) && setting->type != SETTING_WORDS);
+    return symbol_name(&config->texts, (sym)value);
+}
+
+size_t config_words(const struct config *config, const char *pattern, const char *name,
+                    const char *const **ret_words) {
+    const struct setting *setting = row_of(pattern, name);
+    assert(setting->type == SETTING_WORDS);
+    const struct words *words =
+        config_value_words(config, config_effective(config, setting, name, NULL));
+    *ret_words = words->items;
+    return words->count;
+}
+
+bool config_is_set(const struct config *config, const char *pattern, const char *name) {
+    const struct setting *setting = row_of(pattern, name);
+    size_t item = config_item(config, setting->section, name);
+    return item < config->sections[setting->section].count
+           && config_entry(config, setting, item)->origin != 0;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static bool has_name(const struct config *config, enum setting_section section, const char *name) {
+    return config_item(config, section, name) < config->sections[section].count;
+}
+
+bool config_has_agent(const struct config *config, const char *name) {
+    return has_name(config, SECTION_AGENTS, name) || agent_is_builtin(name);
+}
+
+bool config_has_kind(const struct config *config, const char *name) {
+    return has_name(config, SECTION_KINDS, name);
+}
+
+bool config_has_limiter(const struct config *config, const char *name) {
+    return has_name(config, SECTION_LIMITERS, name);
+}
+
+bool config_has_project(const struct config *config, const char *name) {
+    return has_name(config, SECTION_PROJECTS, name);
+}
+
+size_t config_agent_count(const struct config *config) {
+    return config_name_count(config, SECTION_AGENTS);
+}
+
+const char *config_agent_name(const struct config *config, size_t index) {
+    return config_name(config, SECTION_AGENTS, index);
+}
+
+size_t config_kind_count(const struct config *config) {
+    return config_name_count(config, SECTION_KINDS);
+}
+
+const char *config_kind_name(const struct config *config, size_t index) {
+    return config_name(config, SECTION_KINDS, index);
+}
+
+size_t config_limiter_count(const struct config *config) {
+    return config_name_count(config, SECTION_LIMITERS);
+}
+
+const char *config_limiter_name(const struct config *config, size_t index) {
+    return config_name(config, SECTION_LIMITERS, index);
+}
+
+size_t config_resource_count(const struct config *config) {
+    return config_name_count(config, SECTION_RESOURCES);
+}
+
+const char *config_resource_name(const struct config *config, size_t index) {
+    return config_name(config, SECTION_RESOURCES, index);
+}
+
+size_t config_project_count(const struct config *config) {
+    return config_name_count(config, SECTION_PROJECTS);
+}
+
+const char *config_project_name(const struct config *config, size_t index) {
+    return config_name(config, SECTION_PROJECTS, index);
+}
+
+void config_know_agent(struct config *config, const char *name) {
+    if (!agent_is_builtin(name))
+        return;
+    add_name(config, SECTION_AGENTS, name);
+    const char *limiter = config_text(config, "agents.A.limiter", name);
+    if (*limiter)
+        add_name(config, SECTION_LIMITERS, limiter);
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+char *config_data_folder(const struct config *config, const char *home) {
+    const char *given = config_text(config, "data.folder", NULL);
+    struct strbuf path = STRBUF_INIT;
+    if (*given != '/')
+        strbuf_puts(&path, home);
+    if (*given && *given != '/')
+        strbuf_putc(&path, '/');
+    strbuf_puts(&path, given);
+    while (path.length > 1 && path.text[path.length - 1] == '/')
+        path.text[--path.length] = '\0';
+    return strbuf_take(&path);
+}
+
 /* --- the policy ------------------------------------------------------------------------------ */
 
 static amount times(amount count, amount factor) {
@@ -80,7 +333,7 @@ static amount times(amount count, amount factor) {
     return __builtin_mul_overflow(count, factor, &product) ? UNLIMITED : product;
 }
 
-/* What one key says depends on another: `auto`, and a cap that is never below its delay. */
+/* Values that depend on another key: `auto`, and a cap that is never below its delay. */
 static void policy_settle(struct policy *policy) {
     if (policy->queue.soft == SETTING_AUTO) {
         policy->queue.soft = times(policy->runs, 4);
@@ -101,7 +354,7 @@ bool config_is_chosen(const struct config *config, const char *key) {
     return strcmp(origin, "default") != 0 && strncmp(origin, "preset ", strlen("preset ")) != 0;
 }
 
-/* Who says how long a task may wait means it, whatever preset he has. Who says the order too, means that. */
+/* Setting max_wait_s has an effect under every preset, unless the order is set, too. */
 static void policy_settle_order(struct config *config) {
     if (config_is_chosen(config, "max_wait_s") && !config_is_chosen(config, "order"))
         config->policy.order |= ORDER_BY_OVERDUE;
@@ -156,9 +409,43 @@ static void put_preset(struct config *config, const struct preset *preset) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+/* An empty default of a name or text is no value, but nothing. */
+static int64_t parse_standard(struct config *config, const struct setting *setting) {
+    int64_t value = 0;
+    if (setting->inherits || (setting_is_symbol(setting) && *setting->standard == '\0'))
+        return 0;
+    if (!parse_value(config, setting, setting->standard, &value))
+        assert(!"a default is no value of its own setting");
+    return value;
+}
+
+static void values_init(struct config *config) {
+    static const char *const no_words[] = { NULL };
+    config->preset = &presets[0];
+    symbol_table_init(&config->texts);
+    symbol_table_init(&config->lists);
+    config->words = xgrow(NULL, &config->words_capacity, 1, sizeof(*config->words));
+    config->words[0] = (struct words){ .items = no_words };
+    config->standards = xcalloc(settings_count, sizeof(*config->standards));
+    for (size_t i = 0; i < settings_count; i++)
+        config->standards[i] = parse_standard(config, &settings[i]);
+    /* A const config must know the names of the built-in agents, which are those of their adapters and accounts. */
+    const char *name;
+    for (size_t i = 0; (name = agent_builtin(i)); i++)
+        (void)symbol_intern(&config->texts, name, strlen(name));
+}
+
+static void values_finish(struct config *config) {
+    symbol_table_finish(&config->texts);
+    symbol_table_finish(&config->lists);
+    arena_finish(&config->words_arena);
+    free(config->words);
+    free(config->standards);
+}
+
 struct config *config_new(void) {
     struct config *config = xcalloc(1, sizeof(*config));
-    config_values_init(config);
+    values_init(config);
     for (int i = 0; i < SECTION_MAX; i++)
         section_init(&config->sections[i], (enum setting_section)i);
     put_preset(config, &presets[0]);
@@ -170,7 +457,7 @@ struct config *config_free(struct config *config) {
         return NULL;
     for (int i = 0; i < SECTION_MAX; i++)
         section_finish(&config->sections[i]);
-    config_values_finish(config);
+    values_finish(config);
     free(config);
     return NULL;
 }
@@ -200,6 +487,15 @@ struct quoted config_quote(const char *text) {
     return ret;
 }
 
+int config_unknown_key(const char *key, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf nearest = STRBUF_INIT;
+    if (settings_suggest(key, &nearest))
+        return error_set(err, -EINVAL, "unknown key '%s'; did you mean '%s'?",
+                         config_quote(key).text, config_quote(strbuf_text(&nearest)).text);
+    return error_set(err, -EINVAL, "unknown key '%s'; 'sluice config keys' lists them",
+                     config_quote(key).text);
+}
+
 static int refuse_value(const struct assignment *a, const struct setting *setting,
                         struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
@@ -214,19 +510,13 @@ static int refuse_value(const struct assignment *a, const struct setting *settin
 
 static int refuse_key(const struct assignment *a, const struct setting_key *key,
                       struct error *err) {
-    struct quoted quoted = config_quote(a->key);
-    if (key->match == MATCH_ABOVE || key->match == MATCH_NAME)
-        return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'", quoted.text,
-                         config_quote(a->value).text);
-    _cleanup_(strbuf_finish) struct strbuf nearest = STRBUF_INIT;
-    if (settings_suggest(a->key, &nearest))
-        return error_set(err, -EINVAL, "unknown key '%s'; did you mean '%s'?", quoted.text,
-                         config_quote(strbuf_text(&nearest)).text);
-    return error_set(err, -EINVAL, "unknown key '%s'; 'sluice config keys' lists them",
-                     quoted.text);
+    if (key->match != MATCH_ABOVE && key->match != MATCH_NAME)
+        return config_unknown_key(a->key, err);
+    return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'",
+                     config_quote(a->key).text, config_quote(a->value).text);
 }
 
-/* The item a key names, made when it is new. */
+/* The item that a key names, added when it is new. */
 static int find_item(struct config *config, const struct assignment *a,
                      const struct setting_key *key, size_t *ret_item, struct error *err) {
     if (key->section == SECTION_ROOT) {
@@ -254,12 +544,6 @@ static int check_twice(const struct config *config, const struct assignment *a,
                      config_quote(a->key).text, (unsigned)entry->line);
 }
 
-void config_add_name(struct config *config, enum setting_section which, const char *name) {
-    struct section *section = &config->sections[which];
-    if (section->count < CONFIG_NAMES_MAX)
-        (void)section_item(section, name, strlen(name));
-}
-
 /* Only after everything was checked: names that were refused leave no trace. */
 static int store_value(struct config *config, const struct assignment *a,
                        const struct setting_key *key, int64_t value, struct error *err) {
@@ -281,7 +565,7 @@ static int store_value(struct config *config, const struct assignment *a,
         policy_follow(config);
     /* An account that an agent names needs no section of its own: it is known with all its defaults. */
     if (strcmp(key->setting->key, "agents.A.limiter") == 0)
-        config_add_name(config, SECTION_LIMITERS, a->value);
+        add_name(config, SECTION_LIMITERS, a->value);
     return 0;
 }
 
@@ -295,7 +579,7 @@ int config_assign(struct config *config, const struct assignment *a, struct erro
     if (key.match != MATCH_SETTING)
         return refuse_key(a, &key, err);
     int64_t value = 0;
-    if (!a->value || !config_parse(config, key.setting, a->value, &value))
+    if (!a->value || !parse_value(config, key.setting, a->value, &value))
         return refuse_value(a, key.setting, err);
     return store_value(config, a, &key, value, err);
 }

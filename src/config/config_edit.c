@@ -8,9 +8,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -19,11 +19,8 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "config/config_internal.h"
-#include "config/config_secret.h"
-#include "config/settings.h"
-#include "config/words.h"
 #include "os/files.h"
-#include "yaml/yaml.h"
+#include "os/private_file.h"
 
 /* The key that is to be changed, taken apart. */
 struct edit_target {
@@ -53,11 +50,8 @@ struct edit_file {
 
 /* --- where it is ----------------------------------------------------------------------------- */
 
-/* Where is a key in a file, and if it is not there: where does it belong?
- *
- * The same key can be written in many ways (limits: {runs: 4}, limits.runs: 4), and a name may
- * contain dots. settings_match decides what a path means, as it does for the reader; here is only
- * the walk. */
+/* Finds a key in a file, or where it belongs. The same key can be written in many ways (limits: {runs: 4},
+ * limits.runs: 4), and a name may contain dots: settings_match decides what a path means, as it does for the reader. */
 
 struct walk {
     const struct edit_target *target;
@@ -68,13 +62,16 @@ struct walk {
     const struct yaml_node *outer_mapping, *outer_key;
 };
 
+static bool same_key(const struct setting_key *a, const struct setting_key *b) {
+    return a->match == b->match && a->setting == b->setting && a->section == b->section
+           && a->name_length == b->name_length
+           && (a->name_length == 0 || memcmp(a->name, b->name, a->name_length) == 0);
+}
+
 static bool means_target(const struct walk *w, const char *path,
                          const struct setting_joints *joints) {
     struct setting_key found = settings_match(path, joints);
-    const struct setting_key *wanted = &w->target->match;
-    return found.match == wanted->match && found.setting == wanted->setting
-           && found.section == wanted->section && found.name_length == wanted->name_length
-           && (found.name_length == 0 || memcmp(found.name, wanted->name, found.name_length) == 0);
+    return same_key(&found, &w->target->match);
 }
 
 /* Would the rest of the key, one level for each part, mean the target below this path? */
@@ -163,11 +160,8 @@ static void edit_find(const struct edit_target *target, const struct yaml_node *
 
 /* --- the new text ---------------------------------------------------------------------------- */
 
-/* The new text of a file, one change at a time.
- *
- * Everything is cut and joined by bytes: what is not part of the change is copied, never printed
- * again. What is written follows its neighbours: brackets in brackets, quotes in JSON, the same
- * indentation and line ends. */
+/* Cut and joined by bytes: what is not part of the change is copied, never printed again. New text follows its
+ * neighbours: brackets in brackets, quotes in JSON, the same indentation and line ends. */
 
 #define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -191,14 +185,18 @@ static bool is_json(const char *text) {
     return number || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
 
-static void print_scalar(const char *text, bool json, struct strbuf *out) {
-    if (json ? is_json(text) : is_plain(text)) {
+static void print_text(const char *text, bool bare, struct strbuf *out) {
+    if (bare) {
         strbuf_puts(out, text);
         return;
     }
-    struct json_writer w; /* what JSON escapes, YAML reads */
+    struct json_writer w; /* YAML reads what JSON escapes */
     json_write_init(&w, out, false);
     json_write_string(&w, text);
+}
+
+static void print_scalar(const char *text, bool json, struct strbuf *out) {
+    print_text(text, json ? is_json(text) : is_plain(text), out);
 }
 
 static void print_words(const char *text, bool json, struct strbuf *out) {
@@ -208,13 +206,7 @@ static void print_words(const char *text, bool json, struct strbuf *out) {
     strbuf_putc(out, '[');
     for (size_t i = 0; i < words.count; i++) {
         strbuf_puts(out, i ? ", " : "");
-        if (json || !is_plain(words.items[i])) {
-            struct json_writer w;
-            json_write_init(&w, out, false);
-            json_write_string(&w, words.items[i]);
-        } else {
-            strbuf_puts(out, words.items[i]);
-        }
+        print_text(words.items[i], !json && is_plain(words.items[i]), out);
     }
     strbuf_putc(out, ']');
 }
@@ -544,9 +536,52 @@ static bool edit_add(const struct edit_file *file, const struct edit_target *tar
     return add_lines(file, holder ? holder->end : file->text->length, strbuf_text(&text));
 }
 
+/* --- the file's mode ------------------------------------------------------------------------- */
+
+/* "postgresql://user:password@host/…" */
+static bool has_password(const char *url) {
+    const char *user = strstr(url, "://");
+    const char *at = user ? strchr(user, '@') : NULL;
+    const char *colon = at ? memchr(user + 3, ':', (size_t)(at - user - 3)) : NULL;
+    return colon != NULL || strstr(url, "password=");
+}
+
+static bool report_key(const char *key, bool holds, char ret_key[CONFIG_SECRET_KEY_MAX]) {
+    if (holds)
+        (void)snprintf(ret_key, CONFIG_SECRET_KEY_MAX, "%s", key);
+    return holds;
+}
+
+bool config_has_secret(const struct config *config, char ret_key[CONFIG_SECRET_KEY_MAX]) {
+    for (size_t i = 0; i < config_agent_count(config); i++) {
+        const char *const *words = NULL;
+        const char *name = config_agent_name(config, i);
+        if (config_words(config, "agents.A.env", name, &words) == 0)
+            continue;
+        (void)snprintf(ret_key, CONFIG_SECRET_KEY_MAX, "agents.%s.env", name);
+        return true;
+    }
+    return report_key("notify.webhook", *config_text(config, "notify.webhook", NULL), ret_key)
+           || report_key("store.url", has_password(config_text(config, "store.url", NULL)),
+                         ret_key);
+}
+
+int config_write_file(const char *path, const struct strbuf *text, const struct config *config,
+                      struct error *err) {
+    char key[CONFIG_SECRET_KEY_MAX];
+    bool is_new = access(path, F_OK) < 0 && errno == ENOENT;
+    int r = is_new || config_has_secret(config, key) ? private_file_prepare(path, err) : 0;
+    if (r < 0)
+        return r;
+    r = file_write(path, strbuf_text(text), text->length, err);
+    if (r < 0 && is_new)
+        (void)unlink(path); /* leave no empty file */
+    return r;
+}
+
 DEFINE_FREEP(struct config, config_free);
 
-/* --- what is asked for ----------------------------------------------------------------------- */
+/* --- the changes ----------------------------------------------------------------------------- */
 
 /* The dots that part levels: not those inside the name. */
 static void find_levels(struct edit_target *target) {
@@ -564,12 +599,6 @@ static struct setting_key match_of(const struct config_change *change) {
         return settings_match(change->key, NULL);
     joints.at[joints.count++] = (size_t)(dot - change->key);
     return settings_match(change->key, &joints);
-}
-
-static bool same_key(const struct setting_key *a, const struct setting_key *b) {
-    return a->match == b->match && a->setting == b->setting && a->section == b->section
-           && a->name_length == b->name_length
-           && (a->name_length == 0 || memcmp(a->name, b->name, a->name_length) == 0);
 }
 
 /* Which of the changes is about this key? NULL: none. */
@@ -745,7 +774,7 @@ static int check_result(const char *name, const struct config_file *old, const s
                      name, config_quote(changes[0].key).text);
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
 int config_edit_text(const char *name, const struct strbuf *text,
                      const struct config_change *changes, size_t count, struct strbuf *out,

@@ -14,13 +14,13 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "config/config.h"
 
 struct config_change {
     const char *key;   /* dotted, with its name: "kinds.plan.base" */
     const char *value; /* as config_set takes it; NULL: the key is removed */
-    bool
-        is_section; /* the key is a name without a setting, "kinds.plan", whose keys were removed before;
-                        * the value is NULL */
+    /* The key is a name without a setting, "kinds.plan", whose keys were removed before; the value is NULL. */
+    bool is_section;
 };
 
 /* All changes or none. A missing file is made (not its folder); removing what is not there is no
@@ -28,7 +28,18 @@ struct config_change {
 int config_edit(const char *path, const struct config_change *changes, size_t count,
                 struct error *err);
 
-/* The same for a text; `name` is for sentences. The new text is put behind what `out` holds. */
+/* The same for a text; `name` is for messages. The new text is put behind what `out` holds. */
 int config_edit_text(const char *name, const struct strbuf *text,
                      const struct config_change *changes, size_t count, struct strbuf *out,
                      struct error *err);
+
+#define CONFIG_SECRET_KEY_MAX 192u
+
+/* Does a setting hold what may be a secret: the environment of an agent, the address of a webhook, a password of the
+ * store? *ret_key: the first such setting. */
+bool config_has_secret(const struct config *config, char ret_key[CONFIG_SECRET_KEY_MAX]);
+
+/* Writes the file, as os/files.h does it. A new file, and one whose `config` holds a secret, gets mode 0600; any other keeps
+ * its own. */
+int config_write_file(const char *path, const struct strbuf *text, const struct config *config,
+                      struct error *err);

@@ -74,17 +74,8 @@ void config_file_finish(struct config_file *file); /* usable with _cleanup_ */
 /* config_set for both: checks, stores, and keeps the policy in step. */
 int config_assign(struct config *config, const struct assignment *assignment, struct error *err);
 
-/* --- values (config_value.c) ----------------------------------------------------------------- */
-
-void config_values_init(struct config *config);
-void config_values_finish(struct config *config);
-
-/* The value that a text means. False: none of this setting; then nothing has changed. */
-bool config_parse(struct config *config, const struct setting *setting, const char *text,
-                  int64_t *ret_value);
-
-/* What holds for a row and a name (NULL or unknown: no name). `ret_origin`, if not NULL: where it
- * came from; "default", or "as KEY" when it is inherited. Borrowed. */
+/* The value in effect for a row and a name (NULL or unknown: no name). *ret_origin, if not NULL: where it came from,
+ * "default", or the key that it is inherited from. Borrowed. */
 int64_t config_effective(const struct config *config, const struct setting *setting,
                          const char *name, const char **ret_origin);
 /* As text that config_set takes. */
@@ -93,24 +84,12 @@ void config_print(const struct config *config, const struct setting *setting, in
 /* The words that a value of SETTING_WORDS stands for. Borrowed. */
 const struct words *config_value_words(const struct config *config, int64_t value);
 
-/* --- agents that need no configuration (builtin.c) ------------------------------------------- */
-
-/* The default of a row for an agent of this name, where it is another than that of the row; else false. */
-bool builtin_value(const struct config *config, const struct setting *setting, const char *name,
-                   int64_t *ret_value);
-void builtin_init(struct config *config);
-
-/* --- agents that take over (config_failover.c) ------------------------------------------------ */
-
-/* Those that are named exist, and nobody takes over from himself, at any distance. */
+/* The agents that `failover` lists exist, and no list leads back to its own agent (config_spec.c). */
 int config_check_failover(const struct config *config, struct error *err);
 
 /* --- keys and names -------------------------------------------------------------------------- */
 
-/* The item of this name, made when it is new. */
-void config_add_name(struct config *config, enum setting_section section, const char *name);
-
-/* The item's place in its section; its count: none of this name. */
+/* The index of the item in its section; the section's count: there is none of this name. */
 size_t config_item(const struct config *config, enum setting_section section, const char *name);
 struct entry *config_entry(const struct config *config, const struct setting *setting, size_t item);
 
@@ -120,8 +99,11 @@ const char *config_name(const struct config *config, enum setting_section sectio
 /* The key of a row with a name in place of the capital part. */
 void config_print_key(const struct setting *setting, const char *name, struct strbuf *out);
 
-/* Text as it may stand in a sentence: at most 60 bytes, nothing that moves the cursor. */
+/* Text for a message: at most 60 bytes, without control characters. */
 struct quoted {
     char text[64];
 };
 struct quoted config_quote(const char *text);
+
+/* "unknown key …", with the nearest known one. */
+int config_unknown_key(const char *key, struct error *err);

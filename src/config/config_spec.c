@@ -1,10 +1,13 @@
-/* config_spec.c: what the core is told of the configuration.
+/* config_spec.c: the configuration as specs and facts for the core.
  *
  * The rows of a section know their field, so a spec is filled by walking over them. */
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/macros.h"
+#include "agent/agent.h"
+#include "base/alloc.h"
 #include "config/config_internal.h"
 
 static void fill(const struct config *config, enum setting_section section, const char *name,
@@ -31,7 +34,7 @@ void config_project_spec(const struct config *config, struct core *core, const c
     *ret = (struct project_spec){ .id = intern(core, name) };
     fill(config, SECTION_PROJECTS, name, ret);
     ret->money = money_of(config_number(config, "projects.P.budget_usd", name));
-    /* A pool has as many places as paths, if it has any. */
+    /* A pool has at most as many workspaces as paths. */
     size_t count = config_words(config, "projects.P.workspace_paths", name, &paths);
     if (!ret->workspaces_kept && count > 0 && ret->workspaces > (amount)count)
         ret->workspaces = (amount)count;
@@ -75,7 +78,127 @@ amount config_budget(const struct config *config) {
     return config_number(config, "budget", NULL);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- failover -------------------------------------------------------------------------------- */
+
+/* Checked when everything is read: an agent may name one that is configured further down. Failover takes one step only, so a
+ * cycle would do no harm; but a user who writes one expects the lists to be followed, and should know before the night. */
+
+#define FAILOVER "agents.A.failover"
+
+static int no_agent(const char *name, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    return error_set(err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
+                     config_quote(name).text, agent_names(AGENT_LIST_BUILTIN, " or ", &known));
+}
+
+static int refuse_failover(const struct config *config, const char *agent, struct error *err) {
+    size_t item = config_item(config, SECTION_AGENTS, agent);
+    const struct entry *entry = config_entry(config, settings_row(FAILOVER), item);
+    const char *origin = symbol_name(&config->texts, entry->origin);
+    return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, config_quote(agent).text);
+}
+
+static int check_names(const struct config *config, const char *agent, struct error *err) {
+    const char *const *words = NULL;
+    size_t count = config_words(config, FAILOVER, agent, &words);
+    if (count > FAILOVER_MAX)
+        return error_set(err, -EINVAL, "it names %zu agents, the most are %d", count, FAILOVER_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i], agent) == 0)
+            return error_set(err, -EINVAL, "an agent cannot take over from itself; name others");
+        if (!config_has_agent(config, words[i]))
+            return no_agent(words[i], err);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(words[i], words[k]) == 0)
+                return error_set(err, -EINVAL, "it names '%s' twice", config_quote(words[i]).text);
+    }
+    return 0;
+}
+
+enum mark { UNSEEN, ON_STACK, NO_CYCLE };
+
+struct step {
+    size_t item, next; /* of its list */
+};
+
+struct walk {
+    const struct config *config;
+    uint8_t *marks; /* by item */
+    struct step *stack;
+    size_t count, capacity;
+};
+
+static void enter(struct walk *w, size_t item) {
+    w->marks[item] = ON_STACK;
+    w->stack = xgrow(w->stack, &w->capacity, w->count + 1, sizeof(*w->stack));
+    w->stack[w->count++] = (struct step){ .item = item };
+}
+
+static int refuse_cycle(const char *agent, const char *other, struct error *err) {
+    return error_set(err, -EINVAL,
+                     "'%s' leads back to '%s', which is a circle; give one of them a second name "
+                     "without a list, with the same adapter and limiter",
+                     config_quote(other).text, config_quote(agent).text);
+}
+
+/* With an explicit stack: a chain may be as long as a file. */
+static int walk_from(struct walk *w, size_t first, const char **ret_agent, struct error *err) {
+    enter(w, first);
+    while (w->count > 0) {
+        struct step *step = &w->stack[w->count - 1];
+        const char *agent = config_agent_name(w->config, step->item);
+        const char *const *words = NULL;
+        if (step->next >= config_words(w->config, FAILOVER, agent, &words)) {
+            w->marks[step->item] = NO_CYCLE;
+            w->count--;
+            continue;
+        }
+        const char *other = words[step->next++];
+        size_t item = config_item(w->config, SECTION_AGENTS, other);
+        if (item >= config_agent_count(w->config) || w->marks[item] == NO_CYCLE)
+            continue;
+        if (w->marks[item] == UNSEEN) {
+            enter(w, item);
+            continue;
+        }
+        *ret_agent = agent;
+        return refuse_cycle(agent, other, err);
+    }
+    return 0;
+}
+
+static int check_cycles(const struct config *config, const char **ret_agent, struct error *err) {
+    size_t count = config_agent_count(config);
+    struct walk w = { .config = config, .marks = xcalloc(count + 1, 1) };
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        if (w.marks[i] == UNSEEN)
+            r = walk_from(&w, i, ret_agent, err);
+    free(w.stack);
+    free(w.marks);
+    return r;
+}
+
+int config_check_failover(const struct config *config, struct error *err) {
+    struct error unread = { 0 };
+    const char *agent = NULL;
+    bool any = false;
+    int r = 0;
+    if (!err)
+        err = &unread;
+    for (size_t i = 0; r == 0 && i < config_agent_count(config); i++) {
+        agent = config_agent_name(config, i);
+        if (!config_is_set(config, FAILOVER, agent))
+            continue;
+        any = true;
+        r = check_names(config, agent, err);
+    }
+    if (r == 0 && any)
+        r = check_cycles(config, &agent, err);
+    return r < 0 ? refuse_failover(config, agent, err) : 0;
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
 
 static void describe(const struct config *config, struct core *core, enum setting_section section,
                      const char *name, struct fact *ret) {
@@ -109,7 +232,7 @@ static void describe(const struct config *config, struct core *core, enum settin
 }
 
 /* An agent may name an account of which nothing else is said: it has the defaults of `limiter`. */
-static int tell_named_limiters(const struct config *config, struct core *core, struct error *err) {
+static int apply_named_limiters(const struct config *config, struct core *core, struct error *err) {
     int r = 0;
     for (size_t i = 0; r >= 0 && i < config_agent_count(config); i++) {
         const char *name = config_text(config, "agents.A.limiter", config_agent_name(config, i));
@@ -133,7 +256,7 @@ int config_tell(const struct config *config, struct core *core, struct error *er
     if (r >= 0)
         r = core_apply(core, &budget, err);
     if (r >= 0)
-        r = tell_named_limiters(config, core, err);
+        r = apply_named_limiters(config, core, err);
     for (int section = SECTION_RESOURCES; r >= 0 && section < SECTION_PRICES; section++)
         for (size_t i = 0; r >= 0 && i < config->sections[section].count; i++) {
             struct fact fact = { 0 };

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "config/config.h"
-#include "config/place.h"
+#include "config/run_settings.h"
 #include "daemon/daemon.h"
 #include "executor/slurm.h"
 #include "ops/op.h"

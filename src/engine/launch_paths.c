@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/sandbox_choice.h"
+#include "config/run_settings.h"
 #include "engine/agents.h"
 #include "engine/iteration.h"
 #include "engine/launch_box.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "config/place.h"
+#include "config/run_settings.h"
 #include "engine/executors_internal.h"
 #include "engine/store_name.h"
 

@@ -1,6 +1,6 @@
 /* launch_sandbox.c: which sandbox does a run get, and which words make it?
  *
- * The task decides, then its project, its agent, `tasks` (config/sandbox_choice.h). What `auto` means was found out when the
+ * The task decides, then its project, its agent, `tasks` (config/run_settings.h). What `auto` means was found out when the
  * daemon started. Whatever cannot be made is an error, and the run a failed launch. */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "config/sandbox_choice.h"
+#include "config/run_settings.h"
 #include "engine/executors_internal.h"
 #include "engine/iteration.h"
 #include "engine/launch_box.h"

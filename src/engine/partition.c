@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "config/place.h"
+#include "config/run_settings.h"
 #include "engine/executors_internal.h"
 #include "executor/aside.h"
 #include "os/log.h"

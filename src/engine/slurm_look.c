@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "config/place.h"
+#include "config/run_settings.h"
 #include "engine/executors_internal.h"
 #include "executor/aside.h"
 #include "executor/slurm.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/config_secret.h"
+#include "config/config_edit.h"
 #include "config/config_show.h"
 #include "config/settings.h"
 #include "ops/access.h"

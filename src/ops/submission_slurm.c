@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/place.h"
+#include "config/run_settings.h"
 #include "engine/executors.h"
 #include "ops/batch.h"
 #include "ops/op_internal.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "config/place.h"
+#include "config/run_settings.h"
 #include "harness/test.h"
 
 static struct config *config;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "config/sandbox_choice.h"
+#include "config/run_settings.h"
 #include "harness/test.h"
 
 static struct config *config;

@@ -1,0 +1,36 @@
+/* run_settings.h: which sandbox, executor and Slurm options the configuration gives a run.
+ *
+ * The project comes first, then the agent, then `tasks`: the first that sets a key decides, each key for itself. `wrap`
+ * and `sandbox` of one of them are one choice, and `wrap` is the stronger one. Lists of paths are added up. A project and
+ * an agent may be NULL. Results live as long as the config. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "config/config.h"
+
+/* "local" or "slurm", for tasks that do not set it themselves. */
+const char *config_executor(const struct config *config, const char *project, const char *agent);
+/* Is that Slurm for any project or agent? */
+bool config_uses_slurm(const struct config *config);
+/* The value of a Slurm key ("partition", "account", …); NULL: none. */
+const char *config_place(const struct config *config, const char *key, const char *project,
+                         const char *agent);
+/* Is this a Slurm key, and may it have this value? The message names the key. */
+int place_check(const char *key, const char *value, struct error *err);
+/* "partition=gpu": the same for a word of a setting. */
+bool place_takes_word(const char *word);
+
+/* "auto" "none" "bubblewrap" "podman" "wrap", for a task that does not set it itself. *ret_wrap: the words of
+ * "wrap", ended with NULL. */
+const char *config_sandbox(const struct config *config, const char *project, const char *agent,
+                           const char *const **ret_wrap);
+bool config_sandbox_network(const struct config *config, const char *project, const char *agent);
+const char *config_sandbox_image(const struct config *config, const char *project,
+                                 const char *agent);
+/* Calls `each` for every path of a list: "read" "write" "hide". */
+typedef void (*config_each_path)(void *ctx, const char *path);
+void config_sandbox_paths(const struct config *config, const char *list, const char *project,
+                          const char *agent, config_each_path each, void *ctx);
