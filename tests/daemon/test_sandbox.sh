@@ -78,7 +78,7 @@ succeeds 'it works in its workspace' shell 'echo here >made && pwd'
 report $? 'under the same path'
 held 'reading a key of the owner' 'cat ~/.ssh/id'
 held 'reading a file of the owner that no list names' 'cat ~/notes/a'
-held 'reading the store' "cat $home/sluice.db* | grep -q sluice"
+held 'reading the store' "cat $home/sluice.* | grep -q sluice"
 held 'reading the settings' "cat $home/sluice.yaml"
 held 'reading the log of another run' "cat $home/runs/*/1/out.log | grep -q ."
 held 'asking at the socket of the owner' "test -S $home/sluice.sock"
@@ -181,7 +181,7 @@ old=$home
 home=$HOME/real/home SLUICE_HOME=$HOME/real/home
 start
 succeeds 'and so can the home of Sluice' shell 'echo x >"$SLUICE_ARTIFACTS/a" && echo x >"$TMPDIR/x" && touch "$SLUICE_DONE" && sluice show "$SLUICE_TASK" && sluice bus post hello'
-held 'reading its store' "cat $HOME/real/home/sluice.db* $tmp/real/home/sluice.db* 2>/dev/null | grep -q sluice"
+held 'reading its store' "cat $HOME/real/home/sluice.* $tmp/real/home/sluice.* 2>/dev/null | grep -q sluice"
 "$SLUICE" down --wait >/dev/null 2>&1
 home=$old SLUICE_HOME=$old
 
