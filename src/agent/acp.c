@@ -10,62 +10,38 @@
  * charged, and is not read. */
 #include <string.h>
 
-#include "agent/error_text.h"
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 
-#define CHUNK_SIZE      512
 #define MESSAGE_ID_SIZE 64
 
-enum want {
-    ACP,
-    SESSION,
-    MODEL,
-    REASON,
-    STOPPED,
-    CODE,
-    DURING,
-    MESSAGE,
-    DENIED,
-    TOOL,
-    ARGUMENT,
-    UPDATE,
-    TEXT,
-    MESSAGE_ID,
-    COST,
-    CURRENCY,
-    TOKENS_IN,
-    TOKENS_OUT,
-    TOKENS_THOUGHT,
-    TOKENS_CACHE_READ,
-    TOKENS_CACHE_MADE,
-    TOKENS_TOTAL,
-};
 #define OF_UPDATE "params/update/"
 #define OF_USAGE  "result/usage/"
-static const struct json_want wants[] = {
-    [ACP] = { "acp", 16 },
-    [SESSION] = { "session", 128 },
-    [MODEL] = { "model", 128 },
-    [REASON] = { "reason", 64 },
-    [STOPPED] = { "stopped", 2 },
-    [CODE] = { "code", 32 },
-    [DURING] = { "during", 32 },
-    [MESSAGE] = { "message", 512 },
-    [DENIED] = { "denied", 32 },
-    [TOOL] = { "tool", 64 },
-    [ARGUMENT] = { "argument", 256 },
-    [UPDATE] = { OF_UPDATE "sessionUpdate", 32 },
-    [TEXT] = { OF_UPDATE "content/text", CHUNK_SIZE },
-    [MESSAGE_ID] = { OF_UPDATE "messageId", MESSAGE_ID_SIZE },
-    [COST] = { OF_UPDATE "cost/amount", 32 },
-    [CURRENCY] = { OF_UPDATE "cost/currency", 8 },
-    [TOKENS_IN] = { OF_USAGE "inputTokens", 32 },
-    [TOKENS_OUT] = { OF_USAGE "outputTokens", 32 },
-    [TOKENS_THOUGHT] = { OF_USAGE "thoughtTokens", 32 },
-    [TOKENS_CACHE_READ] = { OF_USAGE "cachedReadTokens", 32 },
-    [TOKENS_CACHE_MADE] = { OF_USAGE "cachedWriteTokens", 32 },
-    [TOKENS_TOTAL] = { OF_USAGE "totalTokens", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(ACP, "acp", 16)                                                                           \
+    WANT(SESSION, "session", 128)                                                                  \
+    WANT(MODEL, "model", 128)                                                                      \
+    WANT(REASON, "reason", 64)                                                                     \
+    WANT(STOPPED, "stopped", 2)                                                                    \
+    WANT(CODE, "code", 32)                                                                         \
+    WANT(DURING, "during", 32)                                                                     \
+    WANT(MESSAGE, "message", 512)                                                                  \
+    WANT(DENIED, "denied", 32)                                                                     \
+    WANT(TOOL, "tool", 64)                                                                         \
+    WANT(ARGUMENT, "argument", 256)                                                                \
+    WANT(UPDATE, OF_UPDATE "sessionUpdate", 32)                                                    \
+    WANT(TEXT, OF_UPDATE "content/text", 512)                                                      \
+    WANT(MESSAGE_ID, OF_UPDATE "messageId", MESSAGE_ID_SIZE)                                       \
+    WANT(COST, OF_UPDATE "cost/amount", 32)                                                        \
+    WANT(CURRENCY, OF_UPDATE "cost/currency", 8)                                                   \
+    WANT(TOKENS_IN, OF_USAGE "inputTokens", 32)                                                    \
+    WANT(TOKENS_OUT, OF_USAGE "outputTokens", 32)                                                  \
+    WANT(TOKENS_THOUGHT, OF_USAGE "thoughtTokens", 32)                                             \
+    WANT(TOKENS_CACHE_READ, OF_USAGE "cachedReadTokens", 32)                                       \
+    WANT(TOKENS_CACHE_MADE, OF_USAGE "cachedWriteTokens", 32)                                      \
+    WANT(TOKENS_TOTAL, OF_USAGE "totalTokens", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 /* What the agents behind the protocol say; what providers say is in error_text.c. */
 static const struct error_phrase sentences[] = {
@@ -100,7 +76,6 @@ static const struct error_phrase reasons[] = {
 struct notes {
     bool is_denied;
     bool is_growing; /* the last update was a piece of the message */
-    bool is_spaced;  /* …which ended with a blank */
     char message_id[MESSAGE_ID_SIZE];
     char gone_during[28]; /* the request that it did not answer before it exited; "": it answered */
     char gone_code[8];
@@ -116,22 +91,11 @@ static struct notes *notes_of(struct agent_seen *seen) {
 /* Pieces of one message follow each other, and have the same id where they have one. */
 static void on_chunk(struct agent_seen *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
-    const struct json_value *piece = &values[TEXT];
-    char text[sizeof(seen->message) + 1 + CHUNK_SIZE] = "";
-    size_t length = 0;
-    if (!json_value_has_text(piece))
+    if (!json_value_has_text(&values[TEXT]))
         return;
-    if (notes->is_growing && strcmp(notes->message_id, values[MESSAGE_ID].text) == 0) {
-        length = strlen(seen->message);
-        memcpy(text, seen->message, length);
-        if (notes->is_spaced)
-            text[length++] = ' ';
-    }
-    memcpy(text + length, piece->text, piece->length + 1);
-    seen->message[0] = '\0';
-    agent_set_message(seen, text);
+    agent_add_message(seen, &values[TEXT],
+                      notes->is_growing && strcmp(notes->message_id, values[MESSAGE_ID].text) == 0);
     notes->is_growing = true;
-    notes->is_spaced = strchr(" \t\n", piece->text[piece->length - 1]) != NULL;
     memcpy(notes->message_id, values[MESSAGE_ID].text, values[MESSAGE_ID].length + 1);
 }
 
@@ -196,9 +160,8 @@ static void on_denied(struct agent_seen *seen, const struct json_value *values) 
 }
 
 static void on_end(struct agent_seen *seen, const struct json_value *values) {
-    const struct error_phrase *reason = reasons;
-    while (reason->part && !json_value_is(&values[REASON], reason->part))
-        reason++;
+    const struct error_phrase *reason = error_phrase_named(reasons, &values[REASON]);
+    enum agent_result result = reason ? reason->result : AGENT_FAILED;
     seen->has_ended = true;
     if (json_value_count(&values[DENIED]) > 0 && (!notes_of(seen)->is_denied || !seen->message[0]))
         on_denied(seen, values);
@@ -210,11 +173,11 @@ static void on_end(struct agent_seen *seen, const struct json_value *values) {
         if (count > 0 && count <= UINT32_MAX)
             seen->denial.count = (uint32_t)count;
     }
-    if (reason->result != AGENT_OK && !(is_denied && reason->result == AGENT_CANCELLED))
-        agent_mark(seen, reason->result);
+    if (result != AGENT_OK && !(is_denied && result == AGENT_CANCELLED))
+        agent_mark(seen, result);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "the agent ended its turn with '%s'", values[REASON].text);
-    if (reason->result == AGENT_FAILED)
+    if (result == AGENT_FAILED)
         agent_set_message(seen, strbuf_text(&text));
 }
 

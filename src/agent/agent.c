@@ -1,4 +1,4 @@
-/* agent.c: which agents are known, and with which words each is started. */
+/* agent.c: which agents are known, how each is started, and what it needs. */
 #include "agent/agent.h"
 
 #include <string.h>
@@ -96,6 +96,10 @@ bool agent_put_login(const struct agent_adapter *adapter, const char *agent, str
     }
     strbuf_puts(out, at);
     return true;
+}
+
+const struct agent_preflight *agent_preflight(const struct agent_adapter *adapter) {
+    return adapter ? adapter->preflight : NULL;
 }
 
 const struct agent_mcp *agent_mcp(const struct agent_adapter *adapter) {
@@ -205,13 +209,28 @@ static void usual_add(struct words *w, const struct agent_adapter *adapter,
                                                                       : adapter->tools);
 }
 
+/* AGENT_WORD_RESUME at the end of a word is replaced by the id. */
+static void resume_add(struct words *w, const char *word, const char *id) {
+    size_t length = strlen(word), tail = strlen(AGENT_WORD_RESUME);
+    bool has_id = length >= tail && strcmp(word + length - tail, AGENT_WORD_RESUME) == 0;
+    strbuf_add(w->out, word, has_id ? length - tail : length);
+    word_add(w, id, has_id ? strlen(id) : 0);
+}
+
 static void template_add(struct words *w, const struct agent_adapter *adapter, const char *word,
                          const struct agent_launch *launch) {
-    size_t length = strlen(word), tail = strlen(AGENT_WORD_RESUME);
+    bool resumes = launch->resume && adapter->resume;
     if (strcmp(word, AGENT_WORD_MODEL) == 0) {
         option_add(w, adapter->model_option, launch->model);
     } else if (strcmp(word, AGENT_WORD_SESSION) == 0) {
-        option_add(w, adapter->session_option, launch->session);
+        if (!resumes)
+            option_add(w, adapter->session_option, launch->session);
+        for (size_t i = 0; resumes && adapter->resume[i]; i++)
+            resume_add(w, adapter->resume[i], launch->resume);
+    } else if (strncmp(word, AGENT_WORD_NEW, strlen(AGENT_WORD_NEW)) == 0) {
+        word += strlen(AGENT_WORD_NEW);
+        if (!resumes)
+            word_add(w, word, strlen(word));
     } else if (strcmp(word, AGENT_WORD_BUDGET) == 0) {
         if (!has_option(launch->more, adapter->budget_option)) /* given twice it is an error */
             option_add(w, adapter->budget_option, launch->budget_usd);
@@ -220,31 +239,23 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
     } else if (strcmp(word, AGENT_WORD_USUAL) == 0) {
         usual_add(w, adapter, launch);
     } else if (strcmp(word, AGENT_WORD_MORE) == 0) {
-        for (size_t i = 0; launch->more && launch->more[i]; i++)
-            word_add(w, launch->more[i], strlen(launch->more[i]));
+        words_add(w, launch->more);
         for (size_t i = 0; launch->allow && launch->allow[i]; i++)
             option_add(w, adapter->allow_option, launch->allow[i]);
-    } else if (length >= tail && strcmp(word + length - tail, AGENT_WORD_RESUME) == 0) {
-        strbuf_add(w->out, word, length - tail);
-        const char *id = launch->resume ? launch->resume : "";
-        word_add(w, id, strlen(id));
     } else {
-        word_add(w, word, length);
+        word_add(w, word, strlen(word));
     }
 }
 
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
                      struct strbuf *out) {
-    bool resumes = launch->resume && adapter->resume;
-    const char *const *words = resumes ? adapter->resume : adapter->command;
     struct words w = { out, 0 };
-    for (size_t i = 0; words && words[i]; i++) {
-        const char *word = i == 0 && launch->program ? launch->program : words[i];
-        if (i == 0)
-            word_add(&w, word, strlen(word));
-        else
-            template_add(&w, adapter, word, launch);
-    }
+    if (!adapter->command)
+        return 0;
+    const char *program = launch->program ? launch->program : adapter->command[0];
+    word_add(&w, program, strlen(program));
+    for (const char *const *word = adapter->command + 1; *word; word++)
+        template_add(&w, adapter, *word, launch);
     return w.count;
 }
 
@@ -266,4 +277,117 @@ size_t agent_client_command(const struct agent_client *client, struct strbuf *ou
     for (size_t i = 0; i < client->count; i++)
         word_add(&w, client->words[i], strlen(client->words[i]));
     return w.count;
+}
+
+enum agent_may agent_may(const struct agent_adapter *adapter, const char *const *more,
+                         bool is_sandboxed) {
+    const struct agent_preflight *row = adapter ? adapter->preflight : NULL;
+    if (!row)
+        return AGENT_MAY_AS_SET;
+    if (has_one(more, adapter->instead) || has_one(more, adapter->tools_instead))
+        return AGENT_MAY_AS_SET;
+    return is_sandboxed ? row->may_sandboxed : row->may;
+}
+
+/* --- the prompt as a word of a command line ------------------------------------------------------- */
+
+/* The writer of a prompt must not choose options: `--dangerously-skip-permissions` as the prompt of a child would be one.
+ * A program that knows `--` takes everything behind it as it is. What other programs do with such a word is not known. */
+#define END_OF_OPTIONS "--"
+#define PROMPT         "{prompt}"
+
+/* The last part of an option: "--message={prompt}" cannot be another option, whatever the prompt is. */
+static bool is_value(const char *word) {
+    size_t length = strlen(word), tail = strlen("=" PROMPT);
+    return word[0] == '-' && length > tail && strcmp(word + length - tail, "=" PROMPT) == 0;
+}
+
+bool agent_word_has_prompt(const char *word) {
+    return strcmp(word, PROMPT) == 0 || is_value(word);
+}
+
+void agent_word_put_prompt(const char *word, const char *prompt, struct strbuf *out) {
+    strbuf_add(out, word, strlen(word) - strlen(PROMPT));
+    strbuf_puts(out, prompt);
+}
+
+/* Is what follows this word an operand? An option may want a value, unless the adapter knows that it wants none. */
+static bool ends_before_operand(const struct agent_adapter *adapter, const char *word) {
+    if (word[0] != '-' || strchr(word, '='))
+        return true;
+    for (size_t i = 0; adapter->flags[i]; i++)
+        if (strcmp(adapter->flags[i], word) == 0)
+            return true;
+    return false;
+}
+
+enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const char *const *words,
+                                      size_t count, size_t at) {
+    if ((at < count && is_value(words[at]))
+        || (at > 0 && strcmp(words[at - 1], END_OF_OPTIONS) == 0))
+        return AGENT_DASHES_NOT_NEEDED;
+    if (!adapter || !adapter->flags || (at > 1 && !ends_before_operand(adapter, words[at - 1])))
+        return AGENT_DASHES_UNKNOWN;
+    for (size_t i = at + 1; i < count; i++) /* it would be an option no more */
+        if (words[i][0] == '-')
+            return AGENT_DASHES_UNKNOWN;
+    return AGENT_DASHES_NEEDED;
+}
+
+/* --- paths in the home directory ------------------------------------------------------------------ */
+
+#define CWD     "{cwd}"
+#define CWD_MAX 200 /* a longer folder is shortened in a way of the agent's own */
+
+const struct agent_path *agent_paths(const struct agent_adapter *adapter) {
+    static const struct agent_path none[] = { { NULL, AGENT_PATH_READ } };
+    return adapter && adapter->paths ? adapter->paths : none;
+}
+
+/* The name begins the last part of a path, or of the name of a package: …/bin/codex-acp, @scope/codex-acp@1.0. */
+const struct agent_adapter *agent_adapter_behind(const char *const *words) {
+    for (; *words; words++) {
+        const char *slash = strrchr(*words, '/'), *name = slash ? slash + 1 : *words;
+        for (size_t i = 0; i < agent_adapter_count(); i++) {
+            const struct agent_adapter *one = agent_adapter_at(i);
+            size_t length = strlen(one->name);
+            if (one->paths && strncmp(name, one->name, length) == 0
+                && (name[length] == '\0' || name[length] == '-' || name[length] == '@'))
+                return one;
+        }
+    }
+    return NULL;
+}
+
+/* /home/me/my.web → -home-me-my-web */
+static void put_cwd(const char *cwd, struct strbuf *out) {
+    for (; *cwd; cwd++) {
+        bool plain = (*cwd >= 'a' && *cwd <= 'z') || (*cwd >= 'A' && *cwd <= 'Z')
+                     || (*cwd >= '0' && *cwd <= '9');
+        strbuf_putc(out, plain ? *cwd : '-');
+    }
+}
+
+void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_path *path,
+                        const struct agent_place *place, struct strbuf *out) {
+    const char *home = place->home, *cwd = place->cwd;
+    const char *rest = path->path, *name = adapter->settings_variable;
+    const char *folder = adapter->settings_folder;
+    size_t length = folder ? strlen(folder) : 0;
+    const char *other = name ? place->variable(place->ctx, name) : NULL;
+    if (other && *other == '/' && folder && strncmp(rest, folder, length) == 0) {
+        home = other;
+        rest += rest[length] == '/' ? length + 1 : 0; /* ".claude.json" is inside such a folder */
+    }
+    strbuf_printf(out, "%s/", home);
+    const char *at = strstr(rest, CWD);
+    if (!at) {
+        strbuf_puts(out, rest);
+    } else if (strlen(cwd) > CWD_MAX) {
+        strbuf_add(out, rest, (size_t)(at - rest) - 1); /* the folder of all of them */
+    } else {
+        strbuf_add(out, rest, (size_t)(at - rest));
+        put_cwd(cwd, out);
+        strbuf_puts(out, at + strlen(CWD));
+    }
 }

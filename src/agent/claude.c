@@ -1,19 +1,265 @@
 /* claude.c: what does `claude -p --output-format stream-json` print, and what does it mean?
  *
- * Its last word is the event `result`, alone in the mode `json`. Its subtype lies: an API error has the subtype
- * "success". is_error tells, then terminal_reason, api_error, api_error_status, and last the sentence.
+ * Its final message is the event `result`, alone in the mode `json`. Its subtype lies: an API error has the subtype
+ * "success". is_error tells, then terminal_reason, api_error, api_error_status, and last the text.
  *
- * A limit of the plan tells its end as a number only in rate_limit_event, else in words: "resets 4:28am (UTC)".
- *
- * Which of its numbers count is in claude_usage.c.
+ * A limit of the plan has its end as a number only in rate_limit_event, else in words: "resets 4:28am (UTC)".
  *
  * SIGINT ends it with a result, and so with its tokens, and exit code 0; SIGTERM without one. Both take its
- * tools along. */
+ * tools along.
+ *
+ * Usage: `usage` of a result is of its turn, and leaves out subagents and a call after which a budget ended the run.
+ * `modelUsage` and total_cost_usd have everything: of this process up to 2.1.2xx; of the session, also after a
+ * resume, from 2.1.3xx on, by the version in the init event; without one (mode `json`) by result_index, which came
+ * with it. `model_usage_since_last_result` is the exact share of a result, and only in stream-json.
+ *
+ * A message reports what was sent when it began, once for each of its blocks, with the same id. That counts until a
+ * result does. What was received is not known before. A run that SIGTERM ends prints no result, but writes its
+ * totals to the transcript of its session (`cost-state`); one that SIGKILL ends does not. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "agent/claude_internal.h"
-#include "agent/error_text.h"
+#include "agent/reader_internal.h"
+#include "base/hash.h"
 #include "base/macros.h"
+
+#define TOTAL_OF_SESSION_SINCE version_of(2, 1, 300)
+
+#define ALL          "modelUsage/*/"
+#define SHARE        "model_usage_since_last_result/*/"
+#define DENIED_INPUT "permission_denials/*/tool_input/"
+#define CLAUDE_WANTS(WANT)                                                                         \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(SUBTYPE, "subtype", 48)                                                                   \
+    WANT(SESSION, "session_id", 128)                                                               \
+    WANT(MODEL, "model", 128)                                                                      \
+    WANT(VERSION, "claude_code_version", 32)                                                       \
+    WANT(IS_ERROR, "is_error", 2)                                                                  \
+    WANT(TERMINAL_REASON, "terminal_reason", 48)                                                   \
+    WANT(STOP_REASON, "stop_reason", 48)                                                           \
+    WANT(API_STATUS, "api_error_status", 32)                                                       \
+    WANT(API_ERROR, "api_error", 48)                                                               \
+    WANT(ERROR, "error", 48)                                                                       \
+    WANT(RETRY_STATUS, "error_status", 32)                                                         \
+    WANT(RESULT, "result", 1024)                                                                   \
+    WANT(RESULT_ID, "uuid", 64)                                                                    \
+    WANT(RESULT_INDEX, "result_index", 32)                                                         \
+    WANT(ERRORS, "errors/*", 512)                                                                  \
+    WANT(COST, "total_cost_usd", 32)                                                               \
+    WANT(TURN_NEW, "usage/input_tokens", 32)                                                       \
+    WANT(TURN_CACHE_MADE, "usage/cache_creation_input_tokens", 32)                                 \
+    WANT(TURN_CACHE_READ, "usage/cache_read_input_tokens", 32)                                     \
+    WANT(TURN_OUT, "usage/output_tokens", 32)                                                      \
+    WANT(MODEL_USAGE, "modelUsage", 128)                                                           \
+    WANT(ALL_NEW, ALL "inputTokens", 32)                                                           \
+    WANT(ALL_CACHE_MADE, ALL "cacheCreationInputTokens", 32)                                       \
+    WANT(ALL_CACHE_READ, ALL "cacheReadInputTokens", 32)                                           \
+    WANT(ALL_OUT, ALL "outputTokens", 32)                                                          \
+    WANT(ALL_COST, ALL "costUSD", 32)                                                              \
+    WANT(SINCE, "model_usage_since_last_result", 2)                                                \
+    WANT(SINCE_NEW, SHARE "inputTokens", 32)                                                       \
+    WANT(SINCE_CACHE_MADE, SHARE "cacheCreationInputTokens", 32)                                   \
+    WANT(SINCE_CACHE_READ, SHARE "cacheReadInputTokens", 32)                                       \
+    WANT(SINCE_OUT, SHARE "outputTokens", 32)                                                      \
+    WANT(SINCE_COST, SHARE "costUSD", 32)                                                          \
+    WANT(MESSAGE_ID, "message/id", 64)                                                             \
+    WANT(MESSAGE_NEW, "message/usage/input_tokens", 32)                                            \
+    WANT(MESSAGE_CACHE_MADE, "message/usage/cache_creation_input_tokens", 32)                      \
+    WANT(MESSAGE_CACHE_READ, "message/usage/cache_read_input_tokens", 32)                          \
+    WANT(DENIALS, "permission_denials", 2)                                                         \
+    WANT(DENIED_TOOL, "permission_denials/*/tool_name", 64)                                        \
+    WANT(DENIED_COMMAND, DENIED_INPUT "command", 256)                                              \
+    WANT(DENIED_FILE, DENIED_INPUT "file_path", 256)                                               \
+    WANT(DENIED_URL, DENIED_INPUT "url", 256)                                                      \
+    WANT(DENIED_QUERY, DENIED_INPUT "query", 256)                                                  \
+    WANT(LIMIT_STATUS, "rate_limit_info/status", 32)                                               \
+    WANT(LIMIT_RESET, "rate_limit_info/resetsAt", 32)                                              \
+    WANT(PARAMS_RESET, "api_error_params/rate_limit_info/resetsAt", 32)                            \
+    WANT(MESSAGE_TEXT, "message/content/*/text", 1024)                                             \
+    WANT(PARENT_TOOL, "parent_tool_use_id", 64)                                                    \
+    WANT(STATE_SESSION, "sessionId", 128) /* of a line `cost-state` of the transcript */           \
+    WANT(STATE_COST, "totalCostUSD", 32)
+enum claude_want { CLAUDE_WANTS(JSON_WANT_NAME) };
+static const struct json_want claude_wants[] = { CLAUDE_WANTS(JSON_WANT_ROW) };
+
+#define CLAUDE_MESSAGES 64 /* that are recognised when they come again */
+
+struct claude_notes {
+    bool has_event;     /* something on the standard output was JSON */
+    bool has_version;   /* the init event told it; */
+    bool is_of_session; /* then: totals are of the session over all runs, not of one process */
+    uint32_t of_error;  /* mark of the last assistant event that was an error; 0: none */
+    struct agent_usage process; /* the last totals of a process, */
+    uint64_t process_session;   /* and its session; 0: none */
+    uint64_t messages[CLAUDE_MESSAGES];
+    size_t message_count;
+};
+_Static_assert(sizeof(struct claude_notes) <= AGENT_STATE_SIZE, "notes of claude");
+
+static struct claude_notes *claude_notes(struct agent_seen *seen) {
+    return (struct claude_notes *)&seen->own;
+}
+
+/* --- versions ------------------------------------------------------------------------------------ */
+
+static int64_t version_of(int64_t major, int64_t minor, int64_t patch) {
+    return (major * 100000 + minor) * 100000 + patch;
+}
+
+/* Of "2.1.325"; -1: it is no version. */
+static int64_t version_parse(const char *text) {
+    int64_t parts[3];
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        char *end;
+        unsigned long part = strtoul(text, &end, 10);
+        if (end == text || part > 99999)
+            return -1;
+        parts[i] = (int64_t)part;
+        text = *end == '.' ? end + 1 : end;
+    }
+    return version_of(parts[0], parts[1], parts[2]);
+}
+
+static void count_version(struct agent_seen *seen, const struct json_value *values) {
+    int64_t version =
+        json_value_has_text(&values[VERSION]) ? version_parse(values[VERSION].text) : -1;
+    if (version <= 0)
+        return;
+    claude_notes(seen)->has_version = true;
+    claude_notes(seen)->is_of_session = version >= TOTAL_OF_SESSION_SINCE;
+}
+
+/* --- numbers ------------------------------------------------------------------------------------- */
+
+/* The four paths from `first` on are in the order of enum claude_want. */
+static struct agent_usage tokens_at(const struct json_value *values, enum claude_want first) {
+    struct agent_usage used = { -1, json_value_sum(&values[first + 3]),
+                                json_value_sum(&values[first + 2]), -1 };
+    agent_add_count(&used.in, json_value_sum(&values[first]));
+    agent_add_count(&used.in, json_value_sum(&values[first + 1]));
+    agent_add_count(&used.in, used.cached);
+    return used;
+}
+
+/* Of an object with one member for each model. One without any is told, and nothing was used. */
+static bool models_at(const struct json_value *values, enum claude_want object,
+                      struct agent_usage *ret) {
+    *ret = USAGE_NONE;
+    if (values[object].kind != SCAN_OBJECT)
+        return false;
+    if (values[object].count == 0) {
+        *ret = (struct agent_usage){ 0, 0, 0, 0 };
+        return true;
+    }
+    *ret = tokens_at(values, object + 1);
+    ret->cost_micro_usd = json_value_sum_micro(&values[object + 5]);
+    return ret->in >= 0 || ret->out >= 0;
+}
+
+/* --- messages ------------------------------------------------------------------------------------ */
+
+/* False: it came before. */
+static bool is_new_message(struct claude_notes *notes, uint64_t key) {
+    size_t kept = notes->message_count < CLAUDE_MESSAGES ? notes->message_count : CLAUDE_MESSAGES;
+    for (size_t i = 0; i < kept; i++)
+        if (notes->messages[i] == key)
+            return false;
+    notes->messages[notes->message_count++ % CLAUDE_MESSAGES] = key;
+    return true;
+}
+
+static void count_message(struct agent_seen *seen, const struct json_value *values) {
+    const struct json_value *id = &values[MESSAGE_ID];
+    struct agent_usage begun = tokens_at(values, MESSAGE_NEW);
+    begun.out = -1;
+    if (begun.in <= 0 || !json_value_has_text(id))
+        return; /* one that the program has written itself */
+    uint64_t key = hash_mix(hash_bytes(seen->session, strlen(seen->session)),
+                            hash_bytes(id->text, id->length));
+    if (!is_new_message(claude_notes(seen), key))
+        return;
+    seen->is_short = true;
+    usage_count_begun(&seen->count, agent_session(seen), &begun);
+}
+
+/* --- results ------------------------------------------------------------------------------------- */
+
+/* Do these totals go on where the last ones of the process were? They have at least this turn's tokens more. */
+static bool goes_on(const struct agent_usage *before, const struct agent_usage *now,
+                    const struct agent_usage *turn) {
+    struct agent_usage least = *before;
+    agent_add_count(&least.in, turn->in);
+    agent_add_count(&least.out, turn->out);
+    return (now->in < 0 || now->in >= least.in) && (now->out < 0 || now->out >= least.out)
+           && now->cost_micro_usd >= before->cost_micro_usd;
+}
+
+static int64_t difference(int64_t now, int64_t before) {
+    return now < 0 || before < 0 ? now : now - before;
+}
+
+/* From totals of a process: another one of the same session begins at zero. */
+static struct agent_usage share_of_process(struct agent_seen *seen, const struct agent_usage *now,
+                                           const struct agent_usage *turn) {
+    struct claude_notes *notes = claude_notes(seen);
+    uint64_t session = hash_bytes(seen->session, strlen(seen->session));
+    struct agent_usage before = notes->process, share = *now;
+    if (notes->process_session == session && goes_on(&before, now, turn)) {
+        share.in = difference(now->in, before.in);
+        share.out = difference(now->out, before.out);
+        share.cached = difference(now->cached, before.cached);
+        share.cost_micro_usd = difference(now->cost_micro_usd, before.cost_micro_usd);
+    }
+    notes->process = *now;
+    notes->process_session = session;
+    return share;
+}
+
+static void fill(struct agent_usage *share, const struct agent_usage *turn) {
+    if (share->in < 0)
+        share->in = turn->in;
+    if (share->out < 0)
+        share->out = turn->out;
+    if (share->cached < 0)
+        share->cached = turn->cached;
+}
+
+static void count_result(struct agent_seen *seen, const struct json_value *values) {
+    struct claude_notes *notes = claude_notes(seen);
+    struct agent_usage turn = tokens_at(values, TURN_NEW), all, share;
+    bool has_share = models_at(values, SINCE, &share);
+    if (!usage_count_is_new(&seen->count, agent_session(seen), values[RESULT_ID].text))
+        return;
+    (void)models_at(values, MODEL_USAGE, &all);
+    if (json_value_sum_micro(&values[COST]) >= 0)
+        all.cost_micro_usd = json_value_sum_micro(&values[COST]);
+    if (!notes->has_version)
+        notes->is_of_session = values[RESULT_INDEX].kind == SCAN_NUMBER;
+    if (!has_share && !notes->is_of_session)
+        share = share_of_process(seen, &all, &turn);
+    fill(&share, &turn);
+    usage_count_share(&seen->count, agent_session(seen), &share, has_share);
+    if (notes->is_of_session)
+        usage_count_total(&seen->count, agent_session(seen), &all);
+    seen->is_short = share.in < 0 || share.out < 0;
+}
+
+/* --- the session file ---------------------------------------------------------------------------- */
+
+/* Of a session that others have begun the total has what they have used. */
+static void count_state(struct agent_seen *seen, const struct json_value *values) {
+    struct agent_usage total;
+    if (!json_value_is(&values[STATE_SESSION], seen->file_session)
+        || !usage_count_knows_before(&seen->count, seen->file_session)
+        || !models_at(values, MODEL_USAGE, &total))
+        return;
+    if (json_value_sum_micro(&values[STATE_COST]) >= 0)
+        total.cost_micro_usd = json_value_sum_micro(&values[STATE_COST]);
+    if (usage_count_file(&seen->count, seen->file_session, &total))
+        seen->is_short = false;
+}
+
+/* --- events -------------------------------------------------------------------------------------- */
 
 /* What it says itself; what providers say is in error_text.c. */
 static const struct error_phrase sentences[] = {
@@ -79,7 +325,7 @@ static uint32_t marks_of_words(const struct word *table, size_t count,
 static void on_init(struct agent_seen *seen, const struct json_value *values) {
     seen->has_ended = false;
     agent_set_model(seen, &values[MODEL]);
-    claude_count_version(seen, values);
+    count_version(seen, values);
 }
 
 static void on_system(struct agent_seen *seen, const struct json_value *values) {
@@ -104,7 +350,7 @@ static void on_message(struct agent_seen *seen, const struct json_value *values,
     if (values[PARAMS_RESET].kind == SCAN_NUMBER)
         agent_set_reset(seen, json_value_count(&values[PARAMS_RESET]));
     if (is_assistant)
-        claude_count_message(seen, values);
+        count_message(seen, values);
     if (is_assistant && !json_value_has_text(&values[PARENT_TOOL])
         && json_value_has_text(&values[MESSAGE_TEXT]))
         agent_set_message(seen, values[MESSAGE_TEXT].text);
@@ -169,7 +415,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
     seen->has_ended = true;
     seen->is_waiting = false;
     agent_unmark_all(seen);
-    claude_count_result(seen, values);
+    count_result(seen, values);
     if (!seen->model[0] && values[MODEL_USAGE].length > 0)
         agent_set_line(seen->model, sizeof(seen->model), values[MODEL_USAGE].text);
     if (json_value_has_text(&values[RESULT]))
@@ -184,10 +430,10 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
         on_denials(seen, values);
 }
 
-void claude_event(struct agent_seen *seen, const struct json_value *values,
-                  enum agent_stream from) {
+static void claude_event(struct agent_seen *seen, const struct json_value *values,
+                         enum agent_stream from) {
     if (from == AGENT_STREAM_SESSION && json_value_is(&values[TYPE], "cost-state"))
-        claude_count_state(seen, values);
+        count_state(seen, values);
     if (from != AGENT_STREAM_OUT)
         return;
     claude_notes(seen)->has_event = true;
@@ -203,7 +449,7 @@ void claude_event(struct agent_seen *seen, const struct json_value *values,
         on_limit(seen, values);
 }
 
-void claude_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void claude_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_OUT && !claude_notes(seen)->has_event)
         agent_set_message(seen, line);
     else if (from == AGENT_STREAM_ERR
@@ -214,38 +460,27 @@ void claude_text(struct agent_seen *seen, const char *line, enum agent_stream fr
 
 /* Started without its streaming mode it prints its answer as text. A failure is told by the exit code and
  * this text, success by nothing: an interrupted answer looks the same. */
-void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
-    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
-    if (failed && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0) {
-        agent_mark(seen, AGENT_FAILED);
-    } else if (failed && !seen->has_ended && !claude_notes(seen)->has_event && seen->message[0]) {
+static void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
+    if (agent_end_is_failure(end) && !seen->has_ended && !claude_notes(seen)->has_event
+        && seen->message[0]) {
         seen->has_ended = true;
         error_text_mark(seen, sentences, error_text_status(seen->message, "API Error: "),
                         seen->message);
     }
+    agent_judge_exit(seen, end);
 }
 
-static const char *const command[] = {
-    "claude",
-    "-p",
-    "--output-format",
-    "stream-json",
-    "--verbose",
-    AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL,
-    AGENT_WORD_SESSION,
-    AGENT_WORD_BUDGET,
-    AGENT_WORD_MORE,
-    NULL,
-};
-static const char *const resume[] = {
-    "claude",          "-p",
-    "--output-format", "stream-json",
-    "--verbose",       AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL,  "--resume",
-    AGENT_WORD_RESUME, AGENT_WORD_BUDGET,
-    AGENT_WORD_MORE,   NULL,
-};
+static const char *const command[] = { "claude",
+                                       "-p",
+                                       "--output-format",
+                                       "stream-json",
+                                       "--verbose",
+                                       AGENT_WORD_USUAL,
+                                       AGENT_WORD_MODEL,
+                                       AGENT_WORD_SESSION,
+                                       AGENT_WORD_BUDGET,
+                                       AGENT_WORD_MORE,
+                                       NULL };
 /* Edits go through. Without a sandbox what else it may do is a matter of its own settings, and refused without asking,
  * except for the tools of Sluice's own server: they have the rights of the run's token, as `sluice` in a command has. In a
  * sandbox commands and the web are allowed, too: the sandbox says what they reach. One word each: as two, the
@@ -321,7 +556,7 @@ const struct agent_adapter agent_claude = {
     .flags = flags,
     .stop_signal = "INT",
     .command = command,
-    .resume = resume,
+    .resume = LIST("--resume", AGENT_WORD_RESUME),
     .model_option = "--model",
     .session_option = "--session-id",
     .budget_option = "--max-budget-usd",
@@ -342,4 +577,17 @@ const struct agent_adapter agent_claude = {
     .session_file = &session_file,
     .settings_variable = "CLAUDE_CONFIG_DIR",
     .settings_folder = ".claude",
+};
+
+/* Other programs that print the events of Claude Code (Amp, Cursor, Qwen Code and more). Each is started in its own way, so
+ * the configuration has the command. Their results lack fields that Claude's have; these stay unknown. */
+const struct agent_adapter agent_claude_stream = {
+    .name = "claude-stream",
+    .stop_signal = "TERM",
+    .wants = claude_wants,
+    .want_count = ARRAY_SIZE(claude_wants),
+    .event = claude_event,
+    .text = claude_text,
+    .transcript = &transcript_claude,
+    .judge = claude_judge,
 };

@@ -15,50 +15,31 @@
  * its tools behind, SIGINT does not. */
 #include <string.h>
 
-#include "agent/error_text.h"
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 
-enum want {
-    TYPE,
-    THREAD,
-    MESSAGE,
-    ERROR_MESSAGE,
-    ITEM_TYPE,
-    ITEM_TEXT,
-    TOKENS_IN,
-    TOKENS_CACHED,
-    TOKENS_OUT,
-    ITEM_TOOL,
-    ITEM_THREADS,
-    FILE_TYPE,
-    FILE_TOOL,
-    FILE_THREADS,
-    FILE_MODEL,
-    FILE_IN,
-    FILE_CACHED,
-    FILE_OUT,
-};
 #define FILE_TOTAL "payload/info/total_token_usage/"
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [THREAD] = { "thread_id", 128 },
-    [MESSAGE] = { "message", 512 },
-    [ERROR_MESSAGE] = { "error/message", 512 },
-    [ITEM_TYPE] = { "item/type", 32 },
-    [ITEM_TEXT] = { "item/text", 512 },
-    [TOKENS_IN] = { "usage/input_tokens", 32 },
-    [TOKENS_CACHED] = { "usage/cached_input_tokens", 32 },
-    [TOKENS_OUT] = { "usage/output_tokens", 32 },
-    [ITEM_TOOL] = { "item/tool", 32 },
-    [ITEM_THREADS] = { "item/receiver_thread_ids/*", 64 },
-    [FILE_TYPE] = { "payload/type", 32 },
-    [FILE_TOOL] = { "payload/item/tool", 32 },
-    [FILE_THREADS] = { "payload/item/receiver_thread_ids/*", 64 },
-    [FILE_MODEL] = { "payload/model", 128 },
-    [FILE_IN] = { FILE_TOTAL "input_tokens", 32 },
-    [FILE_CACHED] = { FILE_TOTAL "cached_input_tokens", 32 },
-    [FILE_OUT] = { FILE_TOTAL "output_tokens", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(THREAD, "thread_id", 128)                                                                 \
+    WANT(MESSAGE, "message", 512)                                                                  \
+    WANT(ERROR_MESSAGE, "error/message", 512)                                                      \
+    WANT(ITEM_TYPE, "item/type", 32)                                                               \
+    WANT(ITEM_TEXT, "item/text", 512)                                                              \
+    WANT(TOKENS_IN, "usage/input_tokens", 32)                                                      \
+    WANT(TOKENS_CACHED, "usage/cached_input_tokens", 32)                                           \
+    WANT(TOKENS_OUT, "usage/output_tokens", 32)                                                    \
+    WANT(ITEM_TOOL, "item/tool", 32)                                                               \
+    WANT(ITEM_THREADS, "item/receiver_thread_ids/*", 64)                                           \
+    WANT(FILE_TYPE, "payload/type", 32)                                                            \
+    WANT(FILE_TOOL, "payload/item/tool", 32)                                                       \
+    WANT(FILE_THREADS, "payload/item/receiver_thread_ids/*", 64)                                   \
+    WANT(FILE_MODEL, "payload/model", 128)                                                         \
+    WANT(FILE_IN, FILE_TOTAL "input_tokens", 32)                                                   \
+    WANT(FILE_CACHED, FILE_TOTAL "cached_input_tokens", 32)                                        \
+    WANT(FILE_OUT, FILE_TOTAL "output_tokens", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase sentences[] = {
     { "hit your usage limit", AGENT_LIMITED },
@@ -120,10 +101,8 @@ static void on_item(struct agent_seen *seen, const struct json_value *values) {
 }
 
 static void on_completed(struct agent_seen *seen, const struct json_value *values) {
-    struct agent_usage total = { .in = json_value_sum(&values[TOKENS_IN]),
-                                 .out = json_value_sum(&values[TOKENS_OUT]),
-                                 .cached = json_value_sum(&values[TOKENS_CACHED]),
-                                 .cost_micro_usd = -1 };
+    struct agent_usage total =
+        agent_tokens(&values[TOKENS_IN], &values[TOKENS_OUT], &values[TOKENS_CACHED]);
     usage_count_total(&seen->count, agent_session(seen), &total);
     seen->is_short = total.in < 0 || total.out < 0;
     seen->is_waiting = false;
@@ -144,10 +123,8 @@ static void on_failed(struct agent_seen *seen, const char *text) {
 /* The last total of the file counts: they only grow. */
 static void on_file(struct agent_seen *seen, const struct json_value *values) {
     bool is_own = strcmp(seen->file_session, agent_session(seen)) == 0;
-    struct agent_usage total = { .in = json_value_sum(&values[FILE_IN]),
-                                 .out = json_value_sum(&values[FILE_OUT]),
-                                 .cached = json_value_sum(&values[FILE_CACHED]),
-                                 .cost_micro_usd = -1 };
+    struct agent_usage total =
+        agent_tokens(&values[FILE_IN], &values[FILE_OUT], &values[FILE_CACHED]);
     if (is_own && json_value_is(&values[TYPE], "turn_context"))
         agent_set_model(seen, &values[FILE_MODEL]);
     /* Its own file also has those of earlier runs; the output names those of this one. */
@@ -216,13 +193,11 @@ static void codex_judge(struct agent_seen *seen, const struct agent_end *end) {
         NULL,
     };
     struct notes *notes = notes_of(seen);
-    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
-    if (failed && notes->is_prose && notes->is_error && !notes->has_event) {
+    if (agent_end_is_failure(end) && notes->is_prose && notes->is_error && !notes->has_event) {
         seen->has_ended = true;
         error_text_mark(seen, sentences, status_of(seen->message), seen->message);
-    } else if (failed && seen->has_ended && seen->marks == 0) {
-        agent_mark(seen, AGENT_FAILED);
     }
+    agent_judge_exit(seen, end);
     if ((seen->has_ended || seen->message[0]) && agent_has_any(seen->last_error, says_nothing))
         seen->last_error[0] = '\0';
 }
@@ -234,10 +209,6 @@ static const char *const instead[] = {
 };
 /* The options stand before `resume`, where those of both kinds are taken. */
 static const char *const command[] = {
-    "codex",         "exec", "--json", "--skip-git-repo-check", AGENT_WORD_USUAL, AGENT_WORD_MODEL,
-    AGENT_WORD_MORE, "-",    NULL,
-};
-static const char *const resume[] = {
     "codex",
     "exec",
     "--json",
@@ -245,8 +216,7 @@ static const char *const resume[] = {
     AGENT_WORD_USUAL,
     AGENT_WORD_MODEL,
     AGENT_WORD_MORE,
-    "resume",
-    AGENT_WORD_RESUME,
+    AGENT_WORD_SESSION,
     "-",
     NULL,
 };
@@ -294,7 +264,7 @@ const struct agent_adapter agent_codex = {
     .flags = flags,
     .stop_signal = "INT",
     .command = command,
-    .resume = resume,
+    .resume = LIST("resume", AGENT_WORD_RESUME),
     .usual = usual,
     .instead = instead,
     .model_option = "--model",

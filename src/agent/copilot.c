@@ -12,67 +12,40 @@
  * is not the last word of this one. */
 #include <string.h>
 
-#include "agent/error_text.h"
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 
-enum want {
-    TYPE,
-    AGENT,
-    RESULT_SESSION,
-    EXIT_CODE,
-    SESSION,
-    MODEL,
-    CONTENT,
-    MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
-    ERROR_MESSAGE,
-    STATUS,
-    OUTCOME,
-    INFO_TYPE,
-    PERMISSION,
-    ASKED_KIND,
-    ASKED_COMMAND,
-    TOKENS_IN,
-    TOKENS_OUT,
-    TOKENS_CACHED,
-    CALL_IN,
-    CALL_OUT,
-    CALL_CACHED,
-    COMPACTION_IN,
-    COMPACTION_OUT,
-    COMPACTION_CACHED,
-};
 #define USAGE_OF_MODELS "modelMetrics/*/usage/"
 #define COMPACTION      "data/compactionTokensUsed/"
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 64 },
-    [AGENT] = { "agentId", 64 },
-    [RESULT_SESSION] = { "sessionId", 128 },
-    [EXIT_CODE] = { "exitCode", 32 },
-    [SESSION] = { "data/sessionId", 128 },
-    [MODEL] = { "data/model", 128 },
-    [CONTENT] = { "data/content", 512 },
-    [MESSAGE] = { "data/message", 512 },
-    [ERROR_TYPE] = { "data/errorType", 64 },
-    [ERROR_CODE] = { "data/errorCode", 64 },
-    [ERROR_MESSAGE] = { "data/errorMessage", 512 },
-    [STATUS] = { "data/statusCode", 32 },
-    [OUTCOME] = { "data/outcome", 32 },
-    [INFO_TYPE] = { "data/infoType", 64 },
-    [PERMISSION] = { "data/result/kind", 64 },
-    [ASKED_KIND] = { "data/permissionRequest/kind", 64 },
-    [ASKED_COMMAND] = { "data/permissionRequest/fullCommandText", 256 },
-    [TOKENS_IN] = { USAGE_OF_MODELS "inputTokens", 32 },
-    [TOKENS_OUT] = { USAGE_OF_MODELS "outputTokens", 32 },
-    [TOKENS_CACHED] = { USAGE_OF_MODELS "cacheReadTokens", 32 },
-    [CALL_IN] = { "data/usage/inputTokens", 32 },
-    [CALL_OUT] = { "data/usage/outputTokens", 32 },
-    [CALL_CACHED] = { "data/usage/cacheReadTokens", 32 },
-    [COMPACTION_IN] = { COMPACTION "inputTokens", 32 },
-    [COMPACTION_OUT] = { COMPACTION "outputTokens", 32 },
-    [COMPACTION_CACHED] = { COMPACTION "cacheReadTokens", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 64)                                                                         \
+    WANT(AGENT, "agentId", 64)                                                                     \
+    WANT(RESULT_SESSION, "sessionId", 128)                                                         \
+    WANT(EXIT_CODE, "exitCode", 32)                                                                \
+    WANT(SESSION, "data/sessionId", 128)                                                           \
+    WANT(MODEL, "data/model", 128)                                                                 \
+    WANT(CONTENT, "data/content", 512)                                                             \
+    WANT(MESSAGE, "data/message", 512)                                                             \
+    WANT(ERROR_TYPE, "data/errorType", 64)                                                         \
+    WANT(ERROR_CODE, "data/errorCode", 64)                                                         \
+    WANT(ERROR_MESSAGE, "data/errorMessage", 512)                                                  \
+    WANT(STATUS, "data/statusCode", 32)                                                            \
+    WANT(OUTCOME, "data/outcome", 32)                                                              \
+    WANT(INFO_TYPE, "data/infoType", 64)                                                           \
+    WANT(PERMISSION, "data/result/kind", 64)                                                       \
+    WANT(ASKED_KIND, "data/permissionRequest/kind", 64)                                            \
+    WANT(ASKED_COMMAND, "data/permissionRequest/fullCommandText", 256)                             \
+    WANT(TOKENS_IN, USAGE_OF_MODELS "inputTokens", 32)                                             \
+    WANT(TOKENS_OUT, USAGE_OF_MODELS "outputTokens", 32)                                           \
+    WANT(TOKENS_CACHED, USAGE_OF_MODELS "cacheReadTokens", 32)                                     \
+    WANT(CALL_IN, "data/usage/inputTokens", 32)                                                    \
+    WANT(CALL_OUT, "data/usage/outputTokens", 32)                                                  \
+    WANT(CALL_CACHED, "data/usage/cacheReadTokens", 32)                                            \
+    WANT(COMPACTION_IN, COMPACTION "inputTokens", 32)                                              \
+    WANT(COMPACTION_OUT, COMPACTION "outputTokens", 32)                                            \
+    WANT(COMPACTION_CACHED, COMPACTION "cacheReadTokens", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase error_types[] = {
     { "authentication", AGENT_AUTH },
@@ -125,17 +98,15 @@ static void on_message(struct agent_seen *seen, const struct json_value *values)
 
 static void on_error(struct agent_seen *seen, const struct json_value *values) {
     const char *text = values[MESSAGE].text;
-    int64_t status = json_value_count(&values[STATUS]);
     seen->is_waiting = false;
     note_error(seen, text);
     if (notes_of(seen)->is_broke)
         agent_mark(seen, AGENT_BILLING);
-    for (const struct error_phrase *type = error_types; type->part; type++)
-        if (json_value_is(&values[ERROR_TYPE], type->part)) {
-            agent_mark(seen, type->result);
-            return;
-        }
-    error_text_mark(seen, sentences, status, text);
+    const struct error_phrase *type = error_phrase_named(error_types, &values[ERROR_TYPE]);
+    if (type)
+        agent_mark(seen, type->result);
+    else
+        error_text_mark(seen, sentences, json_value_count(&values[STATUS]), text);
 }
 
 static void on_call_failure(struct agent_seen *seen, const struct json_value *values) {
@@ -158,36 +129,30 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
 static void on_usage_file(struct agent_seen *seen, const struct json_value *values) {
     if (values[TOKENS_IN].sum_count == 0)
         return;
-    struct agent_usage total = { .in = json_value_sum(&values[TOKENS_IN]),
-                                 .out = json_value_sum(&values[TOKENS_OUT]),
-                                 .cached = json_value_sum(&values[TOKENS_CACHED]),
-                                 .cost_micro_usd = -1 };
+    struct agent_usage total =
+        agent_tokens(&values[TOKENS_IN], &values[TOKENS_OUT], &values[TOKENS_CACHED]);
     notes_of(seen)->reported = total;
     usage_count_total(&seen->count, agent_session(seen), &total);
     seen->is_short = false;
-}
-
-static void add_three(struct agent_usage *sum, const struct json_value *first) {
-    agent_add_count(&sum->in, json_value_sum(&first[0]));
-    agent_add_count(&sum->out, json_value_sum(&first[1]));
-    agent_add_count(&sum->cached, json_value_sum(&first[2]));
 }
 
 /* All calls of the session, those of runs before and of agents that it has started among them. Of a long file only the end is read:
  * then the usage file knows more calls. */
 static void on_session_file(struct agent_seen *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
-    if (json_value_is(&values[TYPE], "session.usage_record"))
-        add_three(&notes->calls, &values[CALL_IN]);
+    struct agent_usage used;
+    bool is_call = json_value_is(&values[TYPE], "session.usage_record");
+    if (is_call)
+        used = agent_tokens(&values[CALL_IN], &values[CALL_OUT], &values[CALL_CACHED]);
     else if (json_value_is(&values[TYPE], "session.compaction_complete"))
-        add_three(&notes->compactions, &values[COMPACTION_IN]);
+        used = agent_tokens(&values[COMPACTION_IN], &values[COMPACTION_OUT],
+                            &values[COMPACTION_CACHED]);
     else
         return;
+    usage_add(is_call ? &notes->calls : &notes->compactions, &used);
     struct agent_usage total =
         notes->reported.in > notes->calls.in ? notes->reported : notes->calls;
-    agent_add_count(&total.in, notes->compactions.in);
-    agent_add_count(&total.out, notes->compactions.out);
-    agent_add_count(&total.cached, notes->compactions.cached);
+    usage_add(&total, &notes->compactions);
     (void)usage_count_file(&seen->count, agent_session(seen), &total);
 }
 
@@ -262,12 +227,6 @@ static void copilot_text(struct agent_seen *seen, const char *line, enum agent_s
     }
 }
 
-static void copilot_judge(struct agent_seen *seen, const struct agent_end *end) {
-    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
-    if (failed && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
-        agent_mark(seen, AGENT_FAILED);
-}
-
 static const char *const usual[] = { "--allow-all-tools", NULL };
 static const char *const instead[] = { "--allow-all-tools", "--allow-all", "--yolo", "--allow-tool",
                                        NULL };
@@ -282,19 +241,6 @@ static const char *const command[] = {
     AGENT_WORD_USAGE,
     AGENT_WORD_MORE,
     AGENT_WORD_SESSION,
-    NULL,
-};
-static const char *const resume[] = {
-    "copilot",
-    "--output-format",
-    "json",
-    AGENT_WORD_USUAL,
-    "--no-ask-user",
-    "--no-auto-update",
-    AGENT_WORD_MODEL,
-    AGENT_WORD_USAGE,
-    AGENT_WORD_MORE,
-    "--resume=%resume", /* AGENT_WORD_RESUME */
     NULL,
 };
 
@@ -331,7 +277,7 @@ const struct agent_adapter agent_copilot = {
     .preflight = &preflight,
     .stop_signal = "TERM",
     .command = command,
-    .resume = resume,
+    .resume = LIST("--resume=" AGENT_WORD_RESUME),
     .usual = usual,
     .instead = instead,
     .model_option = "--model",
@@ -347,6 +293,6 @@ const struct agent_adapter agent_copilot = {
     .event = copilot_event,
     .text = copilot_text,
     .transcript = &transcript_copilot,
-    .judge = copilot_judge,
+    .judge = agent_judge_exit,
     .paths = paths,
 };

@@ -7,11 +7,10 @@
  *
  * Only errors are read this way, never what the model says: a model that writes about rate limits is not
  * limited. */
-#include "agent/error_text.h"
-
 #include <ctype.h>
 #include <string.h>
 
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 
 static const struct error_phrase before_status[] = {
@@ -69,6 +68,14 @@ static const struct error_phrase *phrase_find(const struct error_phrase *table, 
     return NULL;
 }
 
+const struct error_phrase *error_phrase_named(const struct error_phrase *table,
+                                              const struct json_value *name) {
+    for (; table->part; table++)
+        if (json_value_is(name, table->part))
+            return table;
+    return NULL;
+}
+
 void error_text_mark(struct agent_seen *seen, const struct error_phrase *own, int64_t status,
                      const char *text) {
     const struct error_phrase *found = phrase_find(own, text);
@@ -101,11 +108,7 @@ int64_t error_text_status(const char *text, const char *before) {
     return count == 3 ? status : -1;
 }
 
-enum { INNER_ERROR, INNER_PLAIN };
-static const struct json_want inner_wants[] = {
-    [INNER_ERROR] = { "error/message", 512 },
-    [INNER_PLAIN] = { "message", 512 },
-};
+static const struct json_want inner_wants[] = { { "error/message", 512 }, { "message", 512 } };
 
 struct inner {
     struct agent_seen *seen;
@@ -121,16 +124,12 @@ static void inner_event(void *ctx, const struct json_value *values) {
         }
 }
 
-static void inner_text(void *ctx, const char *line) {
-    (void)ctx, (void)line;
-}
-
 void error_text_note(struct agent_seen *seen, const char *text) {
     struct inner inner = { .seen = seen };
     if (text[0] == '{') {
         struct json_scan *scan =
             json_scan_new(inner_wants, ARRAY_SIZE(inner_wants),
-                          &(struct json_scan_calls){ inner_event, inner_text, &inner });
+                          &(struct json_scan_calls){ .event = inner_event, .ctx = &inner });
         json_scan_feed(scan, text, strlen(text));
         json_scan_end(scan);
         json_scan_free(scan);

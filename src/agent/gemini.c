@@ -17,71 +17,40 @@
  * beside the answer's ("candidates") in the json object. A prompt counts with what came from the cache. */
 #include <string.h>
 
-#include "agent/error_text.h"
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 
-#define CONTENT_SIZE 512
-
-enum want {
-    TYPE,
-    ID,
-    TIMESTAMP,
-    SESSION,
-    MODEL,
-    ROLE,
-    CONTENT,
-    DELTA,
-    STATUS,
-    MESSAGE,
-    ERROR_TYPE,
-    ERROR_MESSAGE,
-    ERROR_CODE,
-    STATS_IN,
-    STATS_OUT,
-    STATS_CACHED,
-    STATS_TOTAL,
-    RESPONSE,
-    JSON_PROMPT,
-    JSON_ANSWER,
-    JSON_THOUGHTS,
-    JSON_TOOL,
-    JSON_CACHED,
-    FILE_IN,
-    FILE_OUT,
-    FILE_THOUGHTS,
-    FILE_TOOL,
-    FILE_CACHED,
-};
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [ID] = { "id", 64 },
-    [TIMESTAMP] = { "timestamp", 64 },
-    [SESSION] = { "session_id", 128 },
-    [MODEL] = { "model", 128 },
-    [ROLE] = { "role", 32 },
-    [CONTENT] = { "content", CONTENT_SIZE },
-    [DELTA] = { "delta", 2 },
-    [STATUS] = { "status", 32 },
-    [MESSAGE] = { "message", 512 },
-    [ERROR_TYPE] = { "error/type", 64 },
-    [ERROR_MESSAGE] = { "error/message", 512 },
-    [ERROR_CODE] = { "error/code", 32 },
-    [STATS_IN] = { "stats/input_tokens", 32 },
-    [STATS_OUT] = { "stats/output_tokens", 32 },
-    [STATS_CACHED] = { "stats/cached", 32 },
-    [STATS_TOTAL] = { "stats/total_tokens", 32 },
-    [RESPONSE] = { "response", 512 },
-    [JSON_PROMPT] = { "stats/models/*/tokens/prompt", 32 },
-    [JSON_ANSWER] = { "stats/models/*/tokens/candidates", 32 },
-    [JSON_THOUGHTS] = { "stats/models/*/tokens/thoughts", 32 },
-    [JSON_TOOL] = { "stats/models/*/tokens/tool", 32 },
-    [JSON_CACHED] = { "stats/models/*/tokens/cached", 32 },
-    [FILE_IN] = { "tokens/input", 32 },
-    [FILE_OUT] = { "tokens/output", 32 },
-    [FILE_THOUGHTS] = { "tokens/thoughts", 32 },
-    [FILE_TOOL] = { "tokens/tool", 32 },
-    [FILE_CACHED] = { "tokens/cached", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(ID, "id", 64)                                                                             \
+    WANT(TIMESTAMP, "timestamp", 64)                                                               \
+    WANT(SESSION, "session_id", 128)                                                               \
+    WANT(MODEL, "model", 128)                                                                      \
+    WANT(ROLE, "role", 32)                                                                         \
+    WANT(CONTENT, "content", 512)                                                                  \
+    WANT(DELTA, "delta", 2)                                                                        \
+    WANT(STATUS, "status", 32)                                                                     \
+    WANT(MESSAGE, "message", 512)                                                                  \
+    WANT(ERROR_TYPE, "error/type", 64)                                                             \
+    WANT(ERROR_MESSAGE, "error/message", 512)                                                      \
+    WANT(ERROR_CODE, "error/code", 32)                                                             \
+    WANT(STATS_IN, "stats/input_tokens", 32)                                                       \
+    WANT(STATS_OUT, "stats/output_tokens", 32)                                                     \
+    WANT(STATS_CACHED, "stats/cached", 32)                                                         \
+    WANT(STATS_TOTAL, "stats/total_tokens", 32)                                                    \
+    WANT(RESPONSE, "response", 512)                                                                \
+    WANT(JSON_PROMPT, "stats/models/*/tokens/prompt", 32)                                          \
+    WANT(JSON_ANSWER, "stats/models/*/tokens/candidates", 32)                                      \
+    WANT(JSON_THOUGHTS, "stats/models/*/tokens/thoughts", 32)                                      \
+    WANT(JSON_TOOL, "stats/models/*/tokens/tool", 32)                                              \
+    WANT(JSON_CACHED, "stats/models/*/tokens/cached", 32)                                          \
+    WANT(FILE_IN, "tokens/input", 32)                                                              \
+    WANT(FILE_OUT, "tokens/output", 32)                                                            \
+    WANT(FILE_THOUGHTS, "tokens/thoughts", 32)                                                     \
+    WANT(FILE_TOOL, "tokens/tool", 32)                                                             \
+    WANT(FILE_CACHED, "tokens/cached", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase sentences[] = {
     { "insufficient_g1_credits", AGENT_BILLING },
@@ -130,7 +99,6 @@ static const char *gated_tool(const char *message) {
 struct notes {
     bool is_error;   /* the message is one */
     bool is_growing; /* the last event was a piece of the message */
-    bool is_spaced;  /* …which ended with a blank */
     bool is_denied;  /* something was not permitted, and it went on */
 };
 struct own {
@@ -159,22 +127,8 @@ static void on_message(struct agent_seen *seen, const struct json_value *values)
     if (!json_value_is(&values[ROLE], "assistant") || !json_value_has_text(content))
         return;
     seen->is_waiting = false;
-    char text[sizeof(seen->message) + 1 + CONTENT_SIZE] = "";
-    size_t length = 0;
-    if (notes->is_growing && json_value_is_true(&values[DELTA])) {
-        length = strlen(seen->message);
-        memcpy(text, seen->message, length);
-        if (notes->is_spaced)
-            text[length++] = ' ';
-    }
-    memcpy(text + length, content->text, content->length + 1);
-    seen->message[0] = '\0';
-    agent_set_message(seen, text);
-    *notes = (struct notes){
-        .is_denied = notes->is_denied,
-        .is_growing = true,
-        .is_spaced = strchr(" \t\n", content->text[content->length - 1]) != NULL,
-    };
+    agent_add_message(seen, content, notes->is_growing && json_value_is_true(&values[DELTA]));
+    *notes = (struct notes){ .is_denied = notes->is_denied, .is_growing = true };
 }
 
 static void on_failed(struct agent_seen *seen, const struct json_value *values) {
@@ -182,12 +136,11 @@ static void on_failed(struct agent_seen *seen, const struct json_value *values) 
     seen->has_ended = true;
     seen->is_waiting = false;
     note_error(seen, text);
-    for (const struct error_phrase *type = error_types; type->part; type++)
-        if (json_value_is(&values[ERROR_TYPE], type->part)) {
-            agent_mark(seen, type->result);
-            return;
-        }
-    error_text_mark(seen, sentences, json_value_count(&values[ERROR_CODE]), text);
+    const struct error_phrase *type = error_phrase_named(error_types, &values[ERROR_TYPE]);
+    if (type)
+        agent_mark(seen, type->result);
+    else
+        error_text_mark(seen, sentences, json_value_count(&values[ERROR_CODE]), text);
 }
 
 static void on_tool_result(struct agent_seen *seen, const struct json_value *values) {
@@ -218,10 +171,8 @@ static void count_share(struct agent_seen *seen, const struct agent_usage *used)
 
 static void on_result(struct agent_seen *seen, const struct json_value *values) {
     int64_t total = json_value_sum(&values[STATS_TOTAL]);
-    struct agent_usage used = { .in = json_value_sum(&values[STATS_IN]),
-                                .out = json_value_sum(&values[STATS_OUT]),
-                                .cached = json_value_sum(&values[STATS_CACHED]),
-                                .cost_micro_usd = -1 };
+    struct agent_usage used =
+        agent_tokens(&values[STATS_IN], &values[STATS_OUT], &values[STATS_CACHED]);
     if (used.in >= 0 && used.out >= 0 && total - used.in > used.out)
         used.out = total - used.in;
     if (usage_count_is_new(&seen->count, agent_session(seen), values[TIMESTAMP].text))
@@ -372,8 +323,7 @@ static void gemini_judge(struct agent_seen *seen, const struct agent_end *end) {
         result = AGENT_CANCELLED;
         break;
     default:
-        if (seen->has_ended && seen->marks == 0 && end->code > 0 && end->code < 128
-            && end->by == AGENT_BY_ITSELF)
+        if (seen->has_ended && seen->marks == 0 && agent_end_is_failure(end))
             agent_mark(seen, AGENT_FAILED);
         return;
     }
@@ -388,10 +338,6 @@ static const char *const instead[] = { "--approval-mode", "--yolo", "-y", NULL }
 static const char *const command[] = {
     "gemini",         "--output-format", "stream-json",      "--skip-trust", AGENT_WORD_USUAL,
     AGENT_WORD_MODEL, AGENT_WORD_MORE,   AGENT_WORD_SESSION, NULL,
-};
-static const char *const resume[] = {
-    "gemini",         "--output-format", "stream-json", "--skip-trust",    AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL, AGENT_WORD_MORE,   "--resume",    AGENT_WORD_RESUME, NULL,
 };
 
 static const struct agent_path paths[] = {
@@ -438,7 +384,7 @@ const struct agent_adapter agent_gemini = {
         "allow more with '--approval-mode yolo' in its args (agents.A.args), in a sandbox",
     .stop_signal = "TERM",
     .command = command,
-    .resume = resume,
+    .resume = LIST("--resume", AGENT_WORD_RESUME),
     .usual = usual,
     .instead = instead,
     .model_option = "--model",

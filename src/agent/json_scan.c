@@ -7,11 +7,327 @@
  *
  * What is passed over is not checked: its strings and brackets must be balanced, no more. Wanted values and
  * everything on the way to them are checked, and an object counts only when its line ends behind it. */
+#include "agent/json_scan.h"
+
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "agent/json_scan_internal.h"
+#include "base/alloc.h"
 #include "base/macros.h"
 #include "base/number.h"
+
+#define SCAN_KEY_SIZE   64 /* a longer key is no wanted one */
+#define SCAN_TOKEN_SIZE 64 /* numbers and words */
+#define NODES_MAX       (JSON_SCAN_WANTS * JSON_SCAN_DEPTH + 1)
+#define EXPONENT_MOST   9999
+
+enum scan_state {
+    STATE_START,       /* before the first byte of a line that matters */
+    STATE_TEXT,        /* in a line that is no JSON */
+    STATE_BROKEN,      /* nothing until the end of the line */
+    STATE_FIRST_KEY,   /* behind '{' */
+    STATE_KEY,         /* behind ',' in an object */
+    STATE_COLON,       /* behind a key */
+    STATE_FIRST_VALUE, /* behind '[' */
+    STATE_VALUE,       /* behind ':', or ',' in a list */
+    STATE_AFTER,       /* behind a value */
+    STATE_STRING,      /* in a string that is kept */
+    STATE_ESCAPE,      /* behind its backslash */
+    STATE_UNICODE,     /* in the digits of \u */
+    STATE_TOKEN,       /* in a number or word */
+    STATE_PASS_STRING, /* in a string that is not kept */
+    STATE_PASS_ESCAPE, /* behind its backslash */
+    STATE_PASS,        /* in a list or object that is not kept */
+    STATE_DONE,        /* the object is whole; the line has not ended */
+    STATE_MAX,
+};
+
+/* A key of the wanted paths. Node 0 is the whole object; as a link 0 is "none". */
+struct scan_node {
+    const char *key;
+    size_t length;
+    uint16_t child, next, any; /* first child by name; its neighbour; the child '*' */
+    int16_t want;              /* -1: only on the way to one */
+};
+
+struct scan_level {
+    uint16_t node;
+    bool is_list;
+    uint32_t members;
+};
+
+struct json_scan {
+    enum scan_state state;
+    bool at_line_start; /* the last byte was a line end inside an object */
+    uint16_t node;      /* what the next value is of; 0: nothing that is wanted */
+    uint32_t depth;     /* of `levels` */
+    uint64_t pass_depth;
+    struct scan_level levels[JSON_SCAN_DEPTH + 1];
+
+    /* The string that is read now, or the key, or the text line. */
+    char *to;
+    size_t room, length;
+    bool is_cut, is_key;
+    uint32_t unicode, high;
+    unsigned digits;
+
+    char key[SCAN_KEY_SIZE], token[SCAN_TOKEN_SIZE], line[JSON_SCAN_LINE];
+    size_t token_length;
+
+    struct json_scan_calls calls;
+    json_scan_match *match; /* or NULL */
+    const struct json_want *wants;
+    size_t want_count, node_count;
+    uint64_t touched; /* values that this object has */
+    struct scan_node *nodes;
+    char *room_of_all;
+    char *texts[JSON_SCAN_WANTS];
+    struct json_value values[JSON_SCAN_WANTS];
+};
+
+/* --- paths ---------------------------------------------------------------------------------------- */
+
+static uint16_t node_add(struct json_scan *s, uint16_t parent, const char *key, size_t length) {
+    bool any = length == 1 && key[0] == '*';
+    struct scan_node *up = &s->nodes[parent];
+    if (any && up->any)
+        return up->any;
+    for (uint16_t n = any ? 0 : up->child; n; n = s->nodes[n].next)
+        if (s->nodes[n].length == length && memcmp(s->nodes[n].key, key, length) == 0)
+            return n;
+    uint16_t n = (uint16_t)s->node_count++;
+    s->nodes[n] = (struct scan_node){ .key = key, .length = length, .want = -1 };
+    if (any) {
+        up->any = n;
+    } else {
+        s->nodes[n].next = up->child;
+        up->child = n;
+    }
+    assert(!up->any || !up->child);
+    return n;
+}
+
+static void path_add(struct json_scan *s, const char *path, int16_t want) {
+    uint16_t n = 0;
+    size_t depth = 0;
+    for (const char *at = path; at; depth++) {
+        const char *slash = strchr(at, '/');
+        size_t length = slash ? (size_t)(slash - at) : strlen(at);
+        assert(length > 0 && length < SCAN_KEY_SIZE);
+        n = node_add(s, n, at, length);
+        at = slash ? slash + 1 : NULL;
+    }
+    assert(depth <= JSON_SCAN_DEPTH && s->nodes[n].want == -1);
+    s->nodes[n].want = want;
+}
+
+struct json_scan *json_scan_new(const struct json_want *wants, size_t count,
+                                const struct json_scan_calls *calls) {
+    assert(count <= JSON_SCAN_WANTS);
+    struct json_scan *s = xcalloc(1, sizeof(*s));
+    s->calls = *calls;
+    s->wants = wants;
+    s->want_count = count;
+    struct scan_node *nodes = s->nodes = xcalloc(NODES_MAX, sizeof(*s->nodes));
+    s->nodes[0] = (struct scan_node){ .key = "", .want = -1 };
+    s->node_count = 1;
+    size_t room = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert(wants[i].size >= 2);
+        path_add(s, wants[i].path, (int16_t)i);
+        room += wants[i].size;
+    }
+    s->nodes = xrealloc(nodes, s->node_count * sizeof(*nodes));
+    s->room_of_all = xcalloc(room + 1, 1);
+    char *at = s->room_of_all;
+    for (size_t i = 0; i < count; i++) {
+        s->texts[i] = at;
+        s->values[i].text = at;
+        at += wants[i].size;
+    }
+    return s;
+}
+
+struct json_scan *json_scan_free(struct json_scan *s) {
+    if (!s)
+        return NULL;
+    free(s->nodes);
+    free(s->room_of_all);
+    free(s);
+    return NULL;
+}
+
+/* Where in the wanted paths a key leads; 0: nowhere. */
+static uint16_t node_find(const struct json_scan *s, uint16_t parent, const char *key,
+                          size_t length) {
+    const struct scan_node *up = &s->nodes[parent];
+    for (uint16_t n = up->child; n; n = s->nodes[n].next)
+        if (s->nodes[n].length == length && s->nodes[n].key[0] == key[0]
+            && memcmp(s->nodes[n].key, key, length) == 0)
+            return n;
+    return up->any;
+}
+
+/* --- values --------------------------------------------------------------------------------------- */
+
+/* A new object: it has none of the values yet. */
+static void values_clear(struct json_scan *s) {
+    for (uint64_t left = s->touched; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        s->texts[i][0] = '\0';
+        s->values[i] = (struct json_value){ .text = s->texts[i] };
+    }
+    s->touched = 0;
+}
+
+/* The value that the node wants, as one of this kind; NULL: it wants none. */
+static struct json_value *value_begin(struct json_scan *s, uint16_t node, enum json_kind kind) {
+    int want = s->nodes[node].want;
+    if (node == 0 || want < 0)
+        return NULL;
+    s->touched |= UINT64_C(1) << want;
+    struct json_value *value = &s->values[want];
+    value->kind = kind;
+    value->is_cut = false;
+    value->length = 0;
+    s->texts[want][0] = '\0';
+    return value;
+}
+
+/* Adds to the sum of the values that count something; a negative number does not. */
+static void value_add_number(struct json_value *value, int64_t micro) {
+    if (micro < 0)
+        return;
+    value->sum_count++;
+    if (__builtin_add_overflow(value->sum_micro, micro, &value->sum_micro))
+        value->sum_micro = INT64_MAX;
+}
+
+/* How much of `text` is whole characters: a cut may have gone through the last one. */
+static size_t whole_characters(const char *text, size_t length) {
+    size_t back = 0;
+    while (back < 3 && back < length && ((unsigned char)text[length - 1 - back] & 0xc0) == 0x80)
+        back++;
+    if (back == length)
+        return length;
+    size_t start = length - 1 - back;
+    unsigned char lead = (unsigned char)text[start];
+    size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    return need > back + 1 ? start : length;
+}
+
+/* One text at a time, into `size` bytes: the rest is cut off in front of a character. */
+static void text_begin(struct json_scan *s, char *to, size_t size) {
+    s->to = to;
+    s->room = size - 1;
+    s->length = 0;
+    s->is_cut = false;
+    s->high = 0;
+}
+
+static void text_add(struct json_scan *s, const char *bytes, size_t size) {
+    size_t fits = s->room - s->length;
+    if (size > fits) {
+        size = fits;
+        s->is_cut = true;
+    }
+    memcpy(s->to + s->length, bytes, size);
+    s->length += size;
+    if (s->is_cut) /* nothing small goes behind a cut */
+        s->room = s->length = whole_characters(s->to, s->length);
+}
+
+static size_t text_end(struct json_scan *s) {
+    s->to[s->length] = '\0';
+    return s->length;
+}
+
+/* An invalid character becomes U+FFFD. */
+static void text_add_character(struct json_scan *s, uint32_t c) {
+    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        c = 0xfffd;
+    size_t more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; /* continuation bytes */
+    static const unsigned char leads[] = { 0x00, 0xc0, 0xe0, 0xf0 };
+    char bytes[4] = { (char)(leads[more] | c >> 6 * more) };
+    for (size_t i = 1; i <= more; i++)
+        bytes[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
+    text_add(s, bytes, more + 1);
+}
+
+/* --- numbers, exact and without floating point ----------------------------------------------------- */
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Digits into a mantissa of at most nineteen, and how many of them it lacks. */
+static const char *digits_take(const char *at, uint64_t *mantissa, unsigned *used, int *dropped) {
+    for (; is_digit(*at); at++) {
+        if (*used < 19) {
+            *mantissa = *mantissa * 10 + (uint64_t)(*at - '0');
+            *used += *mantissa > 0;
+        } else {
+            *dropped += 1;
+        }
+    }
+    return at;
+}
+
+static int64_t micro_scale(uint64_t mantissa, int exponent, bool negative) {
+    for (; exponent > 0 && mantissa > 0; exponent--)
+        if (__builtin_mul_overflow(mantissa, 10, &mantissa)) {
+            mantissa = UINT64_MAX;
+            break;
+        }
+    unsigned last = 0;
+    for (; exponent < 0 && mantissa > 0; exponent++) {
+        last = (unsigned)(mantissa % 10);
+        mantissa /= 10;
+    }
+    if (exponent < 0)
+        last = 0;
+    mantissa += last >= 5;
+    if (negative)
+        return mantissa > INT64_MAX ? INT64_MIN : -(int64_t)mantissa;
+    return mantissa > INT64_MAX ? INT64_MAX : (int64_t)mantissa;
+}
+
+bool json_number_micro(const char *text, int64_t *ret_micro) {
+    const char *at = text;
+    bool negative = *at == '-';
+    at += negative;
+    if (!is_digit(at[0]) || (at[0] == '0' && is_digit(at[1])))
+        return false;
+    uint64_t mantissa = 0;
+    unsigned used = 0;
+    int dropped = 0, exponent = 0;
+    at = digits_take(at, &mantissa, &used, &dropped);
+    exponent = dropped;
+    if (*at == '.') {
+        const char *from = ++at;
+        dropped = 0;
+        at = digits_take(at, &mantissa, &used, &dropped);
+        if (at == from)
+            return false;
+        exponent -= (int)(at - from) - dropped;
+    }
+    if (*at == 'e' || *at == 'E') {
+        at++;
+        bool down = *at == '-';
+        at += down || *at == '+';
+        int more = 0;
+        if (!is_digit(*at))
+            return false;
+        for (; is_digit(*at); at++)
+            more = more > EXPONENT_MOST ? more : more * 10 + (*at - '0');
+        exponent += down ? -more : more;
+    }
+    if (*at)
+        return false;
+    *ret_micro = micro_scale(mantissa, exponent + 6, negative);
+    return true;
+}
 
 /* --- passing over ---------------------------------------------------------------------------------- */
 
@@ -165,22 +481,22 @@ static const char *step_start(struct json_scan *s, const char *at, const char *e
     if (at == end)
         return at;
     if (*at == '{' && s->want_count > 0) {
-        json_keep_forget(s);
+        values_clear(s);
         s->at_line_start = false;
         s->depth = 1;
         s->levels[0] = (struct scan_level){ 0 };
         s->state = STATE_FIRST_KEY;
         return at + 1;
     }
-    json_keep_begin(s, s->line, sizeof(s->line));
+    text_begin(s, s->line, sizeof(s->line));
     s->state = STATE_TEXT;
     return at;
 }
 
-static void tell_text(struct json_scan *s) {
+static void report_text(struct json_scan *s) {
     while (s->length > 0 && is_blank(s->line[s->length - 1]))
         s->length--;
-    if (json_keep_end(s) > 0 && s->calls.text)
+    if (text_end(s) > 0 && s->calls.text)
         s->calls.text(s->calls.ctx, s->line);
 }
 
@@ -189,7 +505,7 @@ static const char *step_text(struct json_scan *s, const char *at, const char *en
     const char *stop = line_end ? line_end : end;
     size_t size = (size_t)(stop - at), before = s->length;
     if (!s->is_cut) {
-        json_keep_add(s, at, size);
+        text_add(s, at, size);
         if (memchr(s->line + before, '\0', s->length > before ? s->length - before : 0)) {
             s->state = STATE_BROKEN;
             return at;
@@ -197,12 +513,12 @@ static const char *step_text(struct json_scan *s, const char *at, const char *en
     }
     if (!line_end)
         return end;
-    tell_text(s);
+    report_text(s);
     s->state = STATE_START;
     return line_end + 1;
 }
 
-static void tell_event(struct json_scan *s) {
+static void report_event(struct json_scan *s) {
     if (s->calls.event)
         s->calls.event(s->calls.ctx, s->values);
 }
@@ -217,7 +533,7 @@ static const char *step_done(struct json_scan *s, const char *at, const char *en
         return at;
     }
     s->state = STATE_START;
-    tell_event(s);
+    report_event(s);
     return at + 1;
 }
 
@@ -240,7 +556,7 @@ static const char *skip_blanks(struct json_scan *s, const char *at, const char *
     return at;
 }
 
-static void tell_match(struct json_scan *s, uint16_t node, const char *key) {
+static void report_match(struct json_scan *s, uint16_t node, const char *key) {
     int want = s->nodes[node].want;
     if (s->match && node && want >= 0)
         s->match(s->calls.ctx, s->values, (size_t)want, key);
@@ -260,13 +576,13 @@ static const char *container_end(struct json_scan *s, const char *at) {
     int want = s->nodes[level->node].want;
     if (level->node && want >= 0)
         s->values[want].count += level->members;
-    tell_match(s, level->node, "");
+    report_match(s, level->node, "");
     return value_done(s, at);
 }
 
 static const char *key_begin(struct json_scan *s, const char *at) {
     s->is_key = true;
-    json_keep_begin(s, s->key, sizeof(s->key));
+    text_begin(s, s->key, sizeof(s->key));
     s->state = STATE_STRING;
     return at;
 }
@@ -305,7 +621,7 @@ static const char *container_begin(struct json_scan *s, const char *at, bool is_
         s->state = STATE_PASS;
         return at;
     }
-    (void)json_keep_value(s, s->node, is_list ? SCAN_LIST : SCAN_OBJECT);
+    (void)value_begin(s, s->node, is_list ? SCAN_LIST : SCAN_OBJECT);
     s->levels[s->depth++] = (struct scan_level){ .node = s->node, .is_list = is_list };
     s->state = is_list ? STATE_FIRST_VALUE : STATE_FIRST_KEY;
     return at;
@@ -313,9 +629,9 @@ static const char *container_begin(struct json_scan *s, const char *at, bool is_
 
 static const char *string_begin(struct json_scan *s, const char *at) {
     int want = s->nodes[s->node].want;
-    if (json_keep_value(s, s->node, SCAN_STRING)) {
+    if (value_begin(s, s->node, SCAN_STRING)) {
         s->is_key = false;
-        json_keep_begin(s, s->texts[want], s->wants[want].size);
+        text_begin(s, s->texts[want], s->wants[want].size);
         s->state = STATE_STRING;
     } else {
         s->pass_depth = 0;
@@ -364,12 +680,12 @@ static const char *step_after(struct json_scan *s, const char *at, const char *e
 
 static void high_alone(struct json_scan *s) {
     if (s->high)
-        json_keep_add_character(s, 0xfffd);
+        text_add_character(s, 0xfffd);
     s->high = 0;
 }
 
 static size_t string_keep(struct json_scan *s) {
-    size_t length = json_keep_end(s);
+    size_t length = text_end(s);
     if (!s->is_key) {
         struct json_value *value = &s->values[s->nodes[s->node].want];
         value->length = length;
@@ -377,8 +693,8 @@ static size_t string_keep(struct json_scan *s) {
         value->count++;
         int64_t micro;
         if (!s->is_cut && json_number_micro(value->text, &micro))
-            json_keep_number(value, micro);
-        tell_match(s, s->node, key_of_value(s));
+            value_add_number(value, micro);
+        report_match(s, s->node, key_of_value(s));
     }
     return length;
 }
@@ -392,12 +708,12 @@ static const char *string_end(struct json_scan *s, const char *at) {
     bool is_cut = s->is_cut;
     int want = s->nodes[level->node].want;
     if (level->members++ == 0 && level->node && want >= 0) {
-        json_keep_begin(s, s->texts[want], s->wants[want].size);
-        json_keep_add(s, s->key, length);
-        s->values[want].length = json_keep_end(s);
+        text_begin(s, s->texts[want], s->wants[want].size);
+        text_add(s, s->key, length);
+        s->values[want].length = text_end(s);
         s->values[want].is_cut = is_cut || s->is_cut;
     }
-    s->node = is_cut ? s->nodes[level->node].any : json_keep_find(s, level->node, s->key, length);
+    s->node = is_cut ? s->nodes[level->node].any : node_find(s, level->node, s->key, length);
     s->state = STATE_COLON;
     return at;
 }
@@ -406,7 +722,7 @@ static const char *step_string(struct json_scan *s, const char *at, const char *
     const char *stop = string_stop(at, end);
     if (stop > at) {
         high_alone(s);
-        json_keep_add(s, at, (size_t)(stop - at));
+        text_add(s, at, (size_t)(stop - at));
     }
     if (s->is_cut && !s->is_key) { /* the rest is passed over */
         (void)string_keep(s);
@@ -425,7 +741,7 @@ static const char *step_string(struct json_scan *s, const char *at, const char *
     high_alone(s);
     at = control_in_string(s, stop);
     if (s->state != STATE_BROKEN)
-        json_keep_add(s, stop, 1);
+        text_add(s, stop, 1);
     return at;
 }
 
@@ -442,7 +758,7 @@ static const char *step_escape(struct json_scan *s, const char *at, const char *
     if (!known)
         return broken(s, at);
     high_alone(s);
-    json_keep_add(s, &to[known - from], 1);
+    text_add(s, &to[known - from], 1);
     s->state = STATE_STRING;
     return at + 1;
 }
@@ -459,7 +775,7 @@ static const char *step_unicode(struct json_scan *s, const char *at, const char 
     s->state = STATE_STRING;
     uint32_t c = s->unicode;
     if (s->high && c >= 0xdc00 && c < 0xe000) {
-        json_keep_add_character(s, 0x10000 + ((s->high - 0xd800) << 10) + (c - 0xdc00));
+        text_add_character(s, 0x10000 + ((s->high - 0xd800) << 10) + (c - 0xdc00));
         s->high = 0;
         return at;
     }
@@ -467,7 +783,7 @@ static const char *step_unicode(struct json_scan *s, const char *at, const char 
     if (c >= 0xd800 && c < 0xdc00)
         s->high = c;
     else
-        json_keep_add_character(s, c);
+        text_add_character(s, c);
     return at;
 }
 
@@ -482,23 +798,23 @@ static bool token_end(struct json_scan *s) {
             kind = kinds[i];
     if (kind == SCAN_NUMBER && !json_number_micro(s->token, &micro))
         return false;
-    struct json_value *value = json_keep_value(s, s->node, kind);
+    struct json_value *value = value_begin(s, s->node, kind);
     if (!value)
         return true;
     value->count++;
     if (kind != SCAN_NUMBER) {
-        tell_match(s, s->node, key_of_value(s));
+        report_match(s, s->node, key_of_value(s));
         return true;
     }
     if (__builtin_add_overflow(value->micro, micro, &value->micro))
         value->micro = micro < 0 ? INT64_MIN : INT64_MAX;
-    json_keep_number(value, micro);
+    value_add_number(value, micro);
     int want = s->nodes[s->node].want;
-    json_keep_begin(s, s->texts[want], s->wants[want].size);
-    json_keep_add(s, s->token, s->token_length);
-    value->length = json_keep_end(s);
+    text_begin(s, s->texts[want], s->wants[want].size);
+    text_add(s, s->token, s->token_length);
+    value->length = text_end(s);
     value->is_cut = s->is_cut;
-    tell_match(s, s->node, key_of_value(s));
+    report_match(s, s->node, key_of_value(s));
     return true;
 }
 
@@ -551,7 +867,33 @@ void json_scan_end(struct json_scan *s) {
     enum scan_state state = s->state;
     s->state = STATE_START;
     if (state == STATE_DONE)
-        tell_event(s);
+        report_event(s);
     else if (state == STATE_TEXT)
-        tell_text(s);
+        report_text(s);
+}
+
+/* --- questions about a value ------------------------------------------------------------------------ */
+
+bool json_value_is(const struct json_value *value, const char *text) {
+    return value->kind == SCAN_STRING && !value->is_cut && strcmp(value->text, text) == 0;
+}
+
+bool json_value_is_true(const struct json_value *value) {
+    return value->kind == SCAN_TRUE;
+}
+
+bool json_value_has_text(const struct json_value *value) {
+    return value->kind == SCAN_STRING && value->length > 0;
+}
+
+int64_t json_value_count(const struct json_value *value) {
+    return value->kind == SCAN_NUMBER && value->micro >= 0 ? value->micro / 1000000 : -1;
+}
+
+int64_t json_value_sum_micro(const struct json_value *value) {
+    return value->sum_count > 0 ? value->sum_micro : -1;
+}
+
+int64_t json_value_sum(const struct json_value *value) {
+    return value->sum_count > 0 ? value->sum_micro / 1000000 : -1;
 }

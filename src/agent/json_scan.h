@@ -30,6 +30,11 @@ struct json_want {
     uint16_t size; /* room for the text and its NUL: at least 2; numbers want 32 */
 };
 
+/* A table of wants: #define WANTS(WANT) WANT(TYPE, "type", 32) ...; an enum with the names comes from JSON_WANT_NAME, the
+ * array from JSON_WANT_ROW. */
+#define JSON_WANT_NAME(name, path, size) name,
+#define JSON_WANT_ROW(name, path, size)  { path, size },
+
 enum json_kind {
     SCAN_NONE, /* the object does not have it */
     SCAN_NULL,

@@ -10,53 +10,33 @@
  * the provider sends "retry-after". The cost is 0 for a model whose price it does not know; that is not told. */
 #include <string.h>
 
-#include "agent/error_text.h"
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 #include "base/number.h"
 
-enum want {
-    TYPE,
-    SESSION,
-    TIMESTAMP,
-    PART_ID,
-    PART_TEXT,
-    REASON,
-    TOKENS_TOTAL,
-    TOKENS_IN,
-    TOKENS_OUT,
-    TOKENS_REASONING,
-    CACHE_READ,
-    CACHE_WRITE,
-    COST,
-    ERROR_NAME,
-    ERROR_MESSAGE,
-    ERROR_STATUS,
-    ERROR_BODY,
-    RETRY_AFTER,
-    RETRY_AFTER_MS,
-};
 #define ERROR_DATA "error/data/"
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [SESSION] = { "sessionID", 128 },
-    [TIMESTAMP] = { "timestamp", 32 },
-    [PART_ID] = { "part/id", 64 },
-    [PART_TEXT] = { "part/text", 512 },
-    [REASON] = { "part/reason", 32 },
-    [TOKENS_TOTAL] = { "part/tokens/total", 32 },
-    [TOKENS_IN] = { "part/tokens/input", 32 },
-    [TOKENS_OUT] = { "part/tokens/output", 32 },
-    [TOKENS_REASONING] = { "part/tokens/reasoning", 32 },
-    [CACHE_READ] = { "part/tokens/cache/read", 32 },
-    [CACHE_WRITE] = { "part/tokens/cache/write", 32 },
-    [COST] = { "part/cost", 32 },
-    [ERROR_NAME] = { "error/name", 64 },
-    [ERROR_MESSAGE] = { ERROR_DATA "message", 512 },
-    [ERROR_STATUS] = { ERROR_DATA "statusCode", 32 },
-    [ERROR_BODY] = { ERROR_DATA "responseBody", 512 },
-    [RETRY_AFTER] = { ERROR_DATA "responseHeaders/retry-after", 32 },
-    [RETRY_AFTER_MS] = { ERROR_DATA "responseHeaders/retry-after-ms", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(SESSION, "sessionID", 128)                                                                \
+    WANT(TIMESTAMP, "timestamp", 32)                                                               \
+    WANT(PART_ID, "part/id", 64)                                                                   \
+    WANT(PART_TEXT, "part/text", 512)                                                              \
+    WANT(REASON, "part/reason", 32)                                                                \
+    WANT(TOKENS_TOTAL, "part/tokens/total", 32)                                                    \
+    WANT(TOKENS_IN, "part/tokens/input", 32)                                                       \
+    WANT(TOKENS_OUT, "part/tokens/output", 32)                                                     \
+    WANT(TOKENS_REASONING, "part/tokens/reasoning", 32)                                            \
+    WANT(CACHE_READ, "part/tokens/cache/read", 32)                                                 \
+    WANT(CACHE_WRITE, "part/tokens/cache/write", 32)                                               \
+    WANT(COST, "part/cost", 32)                                                                    \
+    WANT(ERROR_NAME, "error/name", 64)                                                             \
+    WANT(ERROR_MESSAGE, ERROR_DATA "message", 512)                                                 \
+    WANT(ERROR_STATUS, ERROR_DATA "statusCode", 32)                                                \
+    WANT(ERROR_BODY, ERROR_DATA "responseBody", 512)                                               \
+    WANT(RETRY_AFTER, ERROR_DATA "responseHeaders/retry-after", 32)                                \
+    WANT(RETRY_AFTER_MS, ERROR_DATA "responseHeaders/retry-after-ms", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase error_names[] = {
     { "ProviderAuthError", AGENT_AUTH },          { "ContextOverflowError", AGENT_CONTEXT_FULL },
@@ -83,14 +63,6 @@ static struct notes *notes_of(struct agent_seen *seen) {
     return (struct notes *)&seen->own;
 }
 
-static const struct error_phrase *named(const struct error_phrase *table,
-                                        const struct json_value *name) {
-    for (; table->part; table++)
-        if (json_value_is(name, table->part))
-            return table;
-    return NULL;
-}
-
 static void on_step_finish(struct agent_seen *seen, const struct json_value *values) {
     int64_t in = json_value_sum(&values[TOKENS_IN]);
     int64_t out = json_value_sum(&values[TOKENS_OUT]);
@@ -110,7 +82,7 @@ static void on_step_finish(struct agent_seen *seen, const struct json_value *val
         usage_count_share(&seen->count, agent_session(seen), &step, true);
     seen->is_short = false;
 
-    const struct error_phrase *reason = named(last_reasons, &values[REASON]);
+    const struct error_phrase *reason = error_phrase_named(last_reasons, &values[REASON]);
     seen->has_ended = reason != NULL;
     if (reason && reason->result != AGENT_OK)
         agent_mark(seen, reason->result);
@@ -130,7 +102,7 @@ static void note_retry_after(struct agent_seen *seen, const struct json_value *v
 }
 
 static void on_error(struct agent_seen *seen, const struct json_value *values) {
-    const struct error_phrase *name = named(error_names, &values[ERROR_NAME]);
+    const struct error_phrase *name = error_phrase_named(error_names, &values[ERROR_NAME]);
     int64_t status = json_value_count(&values[ERROR_STATUS]);
     seen->has_ended = true;
     const char *text = json_value_has_text(&values[ERROR_MESSAGE]) ? values[ERROR_MESSAGE].text
@@ -189,24 +161,15 @@ static void opencode_text(struct agent_seen *seen, const char *line, enum agent_
 }
 
 static void opencode_judge(struct agent_seen *seen, const struct agent_end *end) {
-    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
-    if (failed && seen->has_ended && seen->marks == 0)
-        agent_mark(seen, AGENT_FAILED);
+    agent_judge_exit(seen, end);
     if (notes_of(seen)->is_denied)
         agent_mark(seen, AGENT_DENIED);
 }
 
 /* Without a title it asks its model for one, and does not print what that has cost. An empty one is made of the prompt. */
 static const char *const command[] = {
-    "opencode", "run", "--format", "json", "--title=", AGENT_WORD_MODEL, AGENT_WORD_MORE, NULL,
-};
-static const char *const resume[] = {
-    "opencode",      "run",       "--format",        "json", AGENT_WORD_MODEL,
-    AGENT_WORD_MORE, "--session", AGENT_WORD_RESUME, NULL,
-};
-static const char *const environment[] = {
-    "OPENCODE_DISABLE_AUTOUPDATE=1",
-    NULL,
+    "opencode",       "run",           "--format",         "json", AGENT_WORD_NEW "--title=",
+    AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION, NULL,
 };
 
 static const char *const flags[] = { "--auto", "-c", "--continue", "--fork", NULL };
@@ -266,11 +229,11 @@ const struct agent_adapter agent_opencode = {
     .flags = flags,
     .stop_signal = "TERM",
     .command = command,
-    .resume = resume,
+    .resume = LIST("--session", AGENT_WORD_RESUME),
     .model_option = "--model",
     .allow_hint =
         "allow it under 'permission' in opencode.json, or everything with agents.A.args: [--auto]",
-    .environment = environment,
+    .environment = LIST("OPENCODE_DISABLE_AUTOUPDATE=1"),
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .event = opencode_event,

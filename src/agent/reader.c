@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agent/reader_internal.h"
-#include "agent/reset_time.h"
 #include "base/alloc.h"
 #include "base/macros.h"
 

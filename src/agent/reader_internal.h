@@ -55,7 +55,8 @@ struct agent_seen {
     char model[128];
     /* Its last message or its error: goes to the outcome. */
     char message[512];
-    /* A sentence in which the reader looks for a time when no event told one; "": the message. */
+    bool message_is_spaced; /* agent_add_message: the last piece ended with a blank */
+    /* Where the reader looks for a time when no event has one; "": the message. */
     char reset_text[512];
     /* Last line of the error output, kept by the reader: the message when there is no other. */
     char last_error[512];
@@ -67,16 +68,18 @@ struct agent_seen {
     } own;
 };
 
-/* Words of `command` and `resume` that are replaced; others are as they stand. Whole words, each the option
- * and its value, or nothing when there is no value: */
+/* Words of `command` that are replaced; others stay as they are. Complete words, each the option and its value, or nothing when
+ * there is no value: */
 #define AGENT_WORD_MODEL   "%model"
-#define AGENT_WORD_SESSION "%session" /* the id of a new session */
+#define AGENT_WORD_SESSION "%session" /* the id of a new session, or the words of `resume` */
 #define AGENT_WORD_BUDGET  "%budget"  /* dollars */
 #define AGENT_WORD_USAGE   "%usage"   /* the path of the file */
 #define AGENT_WORD_MORE    "%more"    /* the words of the configuration */
 #define AGENT_WORD_USUAL   "%usual"   /* what it may do, unless the configuration says it */
-/* At the end of a word, or a whole one: the id of the session to go on with ("--resume=%resume"). */
+/* At the end of a word of `resume`, or a word of its own: the id of the session to continue. */
 #define AGENT_WORD_RESUME "%resume"
+/* At the beginning of a word: only for a new session. */
+#define AGENT_WORD_NEW "%new"
 
 /* The end of `login`. A variable of the user's shell does not reach a run. */
 #define LOGIN_OR_KEY(key) ", or put " key " into a file and set agents.{agent}.env_file to its path"
@@ -93,9 +96,9 @@ struct agent_adapter {
      * that a prompt may follow. NULL: it does not. */
     const char *const *flags;
 
-    /* Words, NULL at the end; the first is the program. NULL: no command of its own; cannot resume. */
+    /* Words, NULL at the end; the first of `command` is the program. NULL: no command of its own; cannot resume. */
     const char *const *command;
-    const char *const *resume;
+    const char *const *resume;  /* instead of AGENT_WORD_SESSION */
     const char *model_option;   /* "--model"; "--model=" when both are one word; NULL: has none */
     const char *client;         /* agent_adapter_client; or NULL */
     const char *session_option; /* NULL: the agent chooses the id */
@@ -174,6 +177,8 @@ bool agent_mark_status(struct agent_seen *seen, int64_t status);
 void agent_set_line(char *to, size_t size, const char *text);
 #define agent_set_message(seen, text)                                                              \
     agent_set_line((seen)->message, sizeof((seen)->message), (text))
+/* A piece of a message that comes in several; `goes_on`: it follows the piece before. */
+void agent_add_message(struct agent_seen *seen, const struct json_value *piece, bool goes_on);
 /* Ids go back to the agent as words: letters, digits and "._:-", not first '-', whole; else not taken. */
 void agent_set_session(struct agent_seen *seen, const struct json_value *value);
 void agent_set_model(struct agent_seen *seen, const struct json_value *value);
@@ -183,10 +188,50 @@ const char *agent_session(const struct agent_seen *seen);
 void agent_add_other(struct agent_seen *seen, const struct json_value *value);
 /* Seconds or milliseconds since the epoch, told by its size; nonsense is not taken. */
 void agent_set_reset(struct agent_seen *seen, int64_t since_epoch);
-/* *sum += value, where -1 is "not told" on both sides. */
+/* *sum += value, where -1 is "not reported" on both sides. */
 void agent_add_count(int64_t *sum, int64_t value);
+/* Counters of tokens in three values; no cost. */
+struct agent_usage agent_tokens(const struct json_value *in, const struct json_value *out,
+                                const struct json_value *cached);
 
 /* Does the text contain the part, letters of ASCII in any case? */
 bool agent_has(const char *text, const char *part);
 /* … one of the parts? The list ends with NULL. */
 bool agent_has_any(const char *text, const char *const *parts);
+
+/* The process exited with a failure, and was not stopped. */
+bool agent_end_is_failure(const struct agent_end *end);
+/* A `judge`: a failure that nothing explains is AGENT_FAILED. */
+void agent_judge_exit(struct agent_seen *seen, const struct agent_end *end);
+
+/* --- error_text.c: the meaning of an error, by its status and its text ---------------------------- */
+
+/* Agents pass on what their provider reports; the same few texts come through all of them. An adapter has a table for
+ * the texts of its own program, which count first. */
+struct error_phrase {
+    const char *part; /* contained in the text, letters in any case; NULL ends the table */
+    enum agent_result result;
+};
+
+/* Marks what the error is, or AGENT_FAILED when neither tells. `own`: the adapter's table, or NULL; `status`:
+ * of the HTTP answer, -1: none. */
+void error_text_mark(struct agent_seen *seen, const struct error_phrase *own, int64_t status,
+                     const char *text);
+
+/* Would waiting help? Limited, overloaded, or the connection broke. Marks nothing. */
+bool error_text_is_passing(const struct error_phrase *own, int64_t status, const char *text);
+
+/* The number behind `before` in the text ("status: " → 429); -1: there is none. */
+int64_t error_text_status(const char *text, const char *before);
+
+/* The row whose `part` is exactly this string; or NULL. */
+const struct error_phrase *error_phrase_named(const struct error_phrase *table,
+                                              const struct json_value *name);
+
+/* Notes the error as the message. Where the text is itself JSON with a message, that message. */
+void error_text_note(struct agent_seen *seen, const char *text);
+
+/* --- reset_time.c --------------------------------------------------------------------------------- */
+
+/* The time in a text like "You've hit your limit · resets 4:28am (UTC)"; false: it has none. */
+bool reset_time_find(const char *text, time_ms now, int32_t utc_offset_s, time_ms *ret_at);

@@ -1,15 +1,20 @@
-/* reset_time.c: when does a limit end, if only a sentence says so?
+/* reset_time.c: when does a limit end, if only a text for people has the time?
  *
- * Agents print such sentences for people, in local time, and often without the day. The wrong guess is
- * cheap in one direction only: too early costs one probe run, too late a night. So a time of day that has
- * just passed is not taken for tomorrow's, and what is not understood is no time at all.
+ * Read are, behind "reset", "try again", "retry", "available" or "wait":
+ *   a point      4am · 4:28am · 16:28 · Nov 20, 4am · Nov 20th, 2026 4:31 AM · Monday at 9am · tomorrow at 4am ·
+ *                2026-11-20T04:00:00Z, each with "UTC", "GMT" or "UTC+2" behind it, else local
+ *   a span       in 1.5s · in 2h 13m · after 33013ms · in 3 days, 4 hours and 5 minutes
+ * and the seconds since the epoch of "limit reached|1749924000".
+ * A time of day without a date is the next one; one that passed a few minutes ago is that one.
  *
- * Zones other than UTC are taken for the local one: the sentence was made on this machine. */
-#include "agent/reset_time.h"
-
-#include <stddef.h>
+ * Agents print such texts in local time, and often without the day. A wrong guess is cheap in one direction only: too
+ * early costs one probe run, too late a night. So a time of day that has just passed is not taken for
+ * tomorrow's, and what is not understood is no time at all.
+ *
+ * Zones other than UTC are taken for the local one: the text was made on this machine. */
 #include <string.h>
 
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 
 #define JUST_PASSED MINUTES(15)

@@ -35,6 +35,15 @@ bool agent_mark_status(struct agent_seen *seen, int64_t status) {
     return true;
 }
 
+bool agent_end_is_failure(const struct agent_end *end) {
+    return end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
+}
+
+void agent_judge_exit(struct agent_seen *seen, const struct agent_end *end) {
+    if (agent_end_is_failure(end) && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
+        agent_mark(seen, AGENT_FAILED);
+}
+
 /* --- lines ---------------------------------------------------------------------------------------- */
 
 /* Behind an escape sequence: CSI with its parameters, OSC and its like up to BEL or ST, else two bytes. */
@@ -88,6 +97,16 @@ void agent_set_line(char *to, size_t size, const char *text) {
         to[length] = '\0';
 }
 
+void agent_add_message(struct agent_seen *seen, const struct json_value *piece, bool goes_on) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (goes_on)
+        strbuf_printf(&text, "%s%s", seen->message, seen->message_is_spaced ? " " : "");
+    strbuf_add(&text, piece->text, piece->length);
+    seen->message[0] = '\0';
+    agent_set_message(seen, strbuf_text(&text));
+    seen->message_is_spaced = strchr(" \t\n", piece->text[piece->length - 1]) != NULL;
+}
+
 /* --- values --------------------------------------------------------------------------------------- */
 
 static bool is_id(const struct json_value *value, size_t size) {
@@ -137,7 +156,13 @@ void agent_add_count(int64_t *sum, int64_t value) {
         *sum = INT64_MAX;
 }
 
-/* --- sentences ------------------------------------------------------------------------------------ */
+struct agent_usage agent_tokens(const struct json_value *in, const struct json_value *out,
+                                const struct json_value *cached) {
+    return (struct agent_usage){ json_value_sum(in), json_value_sum(out), json_value_sum(cached),
+                                 -1 };
+}
+
+/* --- error texts ---------------------------------------------------------------------------------- */
 
 static char lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -159,4 +184,52 @@ bool agent_has_any(const char *text, const char *const *parts) {
         if (agent_has(text, parts[i]))
             return true;
     return false;
+}
+
+/* --- denials -------------------------------------------------------------------------------------- */
+
+static void deny_text(char *to, size_t size, const char *text) {
+    to[0] = '\0';
+    if (text)
+        agent_set_line(to, size, text);
+}
+
+void agent_deny(struct agent_seen *seen, const char *tool, const char *argument, const char *rule) {
+    struct agent_denial *denial = &seen->denial;
+    if (denial->count < UINT32_MAX)
+        denial->count++;
+    deny_text(denial->tool, sizeof(denial->tool), tool);
+    deny_text(denial->argument, sizeof(denial->argument), argument);
+    deny_text(denial->rule, sizeof(denial->rule), rule);
+}
+
+#define WORD_LETTERS "abcdefghijklmnopqrstuvwxyz"
+#define WORD_CHARS   WORD_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+/* The length of the words that name the program and its subcommand; 0: there is shell syntax in the line. */
+static size_t command_length(const char *command) {
+    if (strpbrk(command, "|&;<>()$`\n\r"))
+        return 0;
+    size_t first = strspn(command, WORD_CHARS "./+");
+    if (first == 0 || (command[first] != ' ' && command[first] != '\0'))
+        return 0;
+    const char *next = command + first;
+    if (*next != ' ' || !strchr(WORD_LETTERS, next[1]) || next[1] == '\0')
+        return first;
+    size_t second = strspn(next + 1, WORD_CHARS);
+    return next[1 + second] == ' ' || next[1 + second] == '\0' ? first + 1 + second : first;
+}
+
+/* The rule is a proposal that a person reads before using it, so it is as narrow as the command allows: the program and
+ * its subcommand. A command line with shell syntax has several programs in it; for those the tool itself is named. */
+void agent_command_rule(const char *tool, const char *command, const char *any,
+                        char ret[AGENT_RULE_SIZE]) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    size_t length = command ? command_length(command) : 0;
+    strbuf_puts(&text, tool);
+    if (length > 0 && strlen(tool) + length + strlen(any) + sizeof("()") <= AGENT_RULE_SIZE)
+        strbuf_printf(&text, "(%.*s%s)", (int)length, command, any);
+    ret[0] = '\0';
+    if (text.length < AGENT_RULE_SIZE)
+        memcpy(ret, strbuf_text(&text), text.length + 1);
 }

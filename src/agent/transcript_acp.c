@@ -8,80 +8,47 @@
 #include "agent/transcript_internal.h"
 #include "base/hash.h"
 #include "base/macros.h"
-#include "base/money.h"
 
-enum want {
-    PROTOCOL,
-    ACP,
-    SESSION,
-    MODEL,
-    REASON,
-    CODE,
-    DURING,
-    MESSAGE,
-    TOOL,
-    ARGUMENT,
-    STRAY,
-    UPDATE,
-    CONTENT,
-    RESULT,
-    MESSAGE_ID,
-    CALL_ID,
-    TITLE,
-    KIND,
-    STATUS,
-    INPUTS,
-    INPUT,
-    OUTPUT,
-    OUTPUT_TEXT,
-    EXIT_CODE,
-    TODO_STATUS,
-    COST,
-    CURRENCY,
-    TOKENS_IN,
-    TOKENS_OUT,
-};
 #define OF_UPDATE "params/update/"
-static const struct json_want wants[] = {
-    [PROTOCOL] = { "jsonrpc", 8 },
-    [ACP] = { "acp", 16 },
-    [SESSION] = { "session", 128 },
-    [MODEL] = { "model", 128 },
-    [REASON] = { "reason", 64 },
-    [CODE] = { "code", 32 },
-    [DURING] = { "during", 32 },
-    [MESSAGE] = { "message", 1024 },
-    [TOOL] = { "tool", 64 },
-    [ARGUMENT] = { "argument", 256 },
-    [STRAY] = { "text", TRANSCRIPT_RESULT },
-    [UPDATE] = { OF_UPDATE "sessionUpdate", 32 },
-    [CONTENT] = { OF_UPDATE "content/*",
-                  TRANSCRIPT_TEXT }, /* of a message; or the blocks of a result */
-    [RESULT] = { OF_UPDATE "content/*/content/text", TRANSCRIPT_RESULT },
-    [MESSAGE_ID] = { OF_UPDATE "messageId", 64 },
-    [CALL_ID] = { OF_UPDATE "toolCallId", 128 },
-    [TITLE] = { OF_UPDATE "title", TRANSCRIPT_ARGUMENT },
-    [KIND] = { OF_UPDATE "kind", 32 },
-    [STATUS] = { OF_UPDATE "status", 16 },
-    [INPUTS] = { OF_UPDATE "rawInput", 2 },
-    [INPUT] = { OF_UPDATE "rawInput/*", TRANSCRIPT_ARGUMENT },
-    [OUTPUT] = { OF_UPDATE "rawOutput/aggregated_output", TRANSCRIPT_RESULT },
-    [OUTPUT_TEXT] = { OF_UPDATE "rawOutput", TRANSCRIPT_RESULT }, /* of some agents */
-    [EXIT_CODE] = { OF_UPDATE "rawOutput/exit_code", 32 },
-    [TODO_STATUS] = { OF_UPDATE "entries/*/status", 16 },
-    [COST] = { OF_UPDATE "cost/amount", 32 },
-    [CURRENCY] = { OF_UPDATE "cost/currency", 8 },
-    [TOKENS_IN] = { "result/usage/inputTokens", 32 },
-    [TOKENS_OUT] = { "result/usage/outputTokens", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(PROTOCOL, "jsonrpc", 8)                                                                   \
+    WANT(ACP, "acp", 16)                                                                           \
+    WANT(SESSION, "session", 128)                                                                  \
+    WANT(MODEL, "model", 128)                                                                      \
+    WANT(REASON, "reason", 64)                                                                     \
+    WANT(CODE, "code", 32)                                                                         \
+    WANT(DURING, "during", 32)                                                                     \
+    WANT(MESSAGE, "message", 1024)                                                                 \
+    WANT(TOOL, "tool", 64)                                                                         \
+    WANT(ARGUMENT, "argument", 256)                                                                \
+    WANT(STRAY, "text", TRANSCRIPT_RESULT)                                                         \
+    WANT(UPDATE, OF_UPDATE "sessionUpdate", 32)                                                    \
+    WANT(CONTENT, OF_UPDATE "content/*",                                                           \
+         TRANSCRIPT_TEXT) /* of a message; or the blocks of a result */                            \
+    WANT(RESULT, OF_UPDATE "content/*/content/text", TRANSCRIPT_RESULT)                            \
+    WANT(MESSAGE_ID, OF_UPDATE "messageId", 64)                                                    \
+    WANT(CALL_ID, OF_UPDATE "toolCallId", 128)                                                     \
+    WANT(TITLE, OF_UPDATE "title", TRANSCRIPT_ARGUMENT)                                            \
+    WANT(KIND, OF_UPDATE "kind", 32)                                                               \
+    WANT(STATUS, OF_UPDATE "status", 16)                                                           \
+    WANT(INPUTS, OF_UPDATE "rawInput", 2)                                                          \
+    WANT(INPUT, OF_UPDATE "rawInput/*", TRANSCRIPT_ARGUMENT)                                       \
+    WANT(OUTPUT, OF_UPDATE "rawOutput/aggregated_output", TRANSCRIPT_RESULT)                       \
+    WANT(OUTPUT_TEXT, OF_UPDATE "rawOutput", TRANSCRIPT_RESULT) /* of some agents */               \
+    WANT(EXIT_CODE, OF_UPDATE "rawOutput/exit_code", 32)                                           \
+    WANT(TODO_STATUS, OF_UPDATE "entries/*/status", 16)                                            \
+    WANT(COST, OF_UPDATE "cost/amount", 32)                                                        \
+    WANT(CURRENCY, OF_UPDATE "cost/currency", 8)                                                   \
+    WANT(TOKENS_IN, "result/usage/inputTokens", 32)                                                \
+    WANT(TOKENS_OUT, "result/usage/outputTokens", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 /* `result` has the text of a message, or the head of the output of a tool. */
 static void acp_match(struct transcript *t, const struct json_value *values, size_t want,
                       const char *key) {
     const struct json_value *value = &values[want];
-    if (want == INPUT) {
-        transcript_argument(t, key, value);
-    } else if (want == CONTENT && value->kind == SCAN_STRING && strcmp(key, "text") == 0) {
+    if (want == CONTENT && value->kind == SCAN_STRING && strcmp(key, "text") == 0) {
         strbuf_clear(&t->result);
         strbuf_add(&t->result, value->text, value->length);
     } else if (want == RESULT && t->result.length < TRANSCRIPT_RESULT) {
@@ -130,17 +97,12 @@ static void put_output(struct transcript *t, const struct json_value *values) {
     bool failed = json_value_is(&values[STATUS], "failed");
     if (t->result.length > 0)
         transcript_result(t, strbuf_text(&t->result), values[RESULT].is_cut, failed);
-    else if (json_value_has_text(&values[OUTPUT]))
-        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, failed);
-    else if (json_value_has_text(&values[OUTPUT_TEXT]))
-        transcript_result(t, values[OUTPUT_TEXT].text, values[OUTPUT_TEXT].is_cut, failed);
+    else if (json_value_has_text(&values[OUTPUT]) || json_value_has_text(&values[OUTPUT_TEXT]))
+        transcript_output(t, &values[json_value_has_text(&values[OUTPUT]) ? OUTPUT : OUTPUT_TEXT],
+                          failed);
     else if (failed)
         transcript_result(t, "failed", false, true);
-    if (values[EXIT_CODE].kind == SCAN_NUMBER && values[EXIT_CODE].micro != 0) {
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "exit code %s", values[EXIT_CODE].text);
-        transcript_result(t, strbuf_text(&text), false, true);
-    }
+    transcript_exit_code(t, &values[EXIT_CODE]);
 }
 
 /* Announced, and its arguments follow. */
@@ -197,10 +159,7 @@ static void on_end(struct transcript *t, const struct json_value *values) {
         return;
     }
     strbuf_puts(&end, "done");
-    if (t->cost_micro_usd > 0 && t->cost_micro_usd < MONEY_MAX) {
-        strbuf_puts(&end, ", ");
-        money_put(&end, t->cost_micro_usd);
-    }
+    transcript_put_cost(&end, t->cost_micro_usd);
     transcript_note(t, "%s", strbuf_text(&end));
 }
 
@@ -241,4 +200,10 @@ static bool acp_event(struct transcript *t, const struct json_value *values) {
     return values[ACP].kind != SCAN_NONE || values[PROTOCOL].kind != SCAN_NONE;
 }
 
-const struct transcript_family transcript_acp = { wants, ARRAY_SIZE(wants), acp_match, acp_event };
+const struct transcript_family transcript_acp = {
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .argument = INPUT,
+    .match = acp_match,
+    .event = acp_event,
+};

@@ -5,79 +5,44 @@
  * (`--output-format json` prints nothing else). */
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
-#include "base/money.h"
 
-enum want {
-    TYPE,
-    SUBTYPE,
-    SESSION,
-    MODEL,
-    PARENT,
-    CONTENT,
-    BLOCK,
-    BLOCK_TYPE,
-    BLOCK_TEXT,
-    BLOCK_THINKING,
-    BLOCK_NAME,
-    BLOCK_ARGUMENT,
-    BLOCK_ERROR,
-    BLOCK_RESULT,
-    BLOCK_RESULT_TEXT,
-    RESULT,
-    ERRORS,
-    IS_ERROR,
-    TERMINAL_REASON,
-    TURNS,
-    COST,
-    DENIED,
-    DENIED_TOOL,
-    NOTICE,
-    RETRY,
-    RETRIES,
-    RETRY_DELAY,
-    RETRY_STATUS,
-    ERROR,
-    LIMIT_STATUS,
-    LIMIT_KIND,
-    TOOL_CALL,
-    TOOL_CALL_ARGUMENT,
-};
 #define EACH_BLOCK "message/content/*"
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [SUBTYPE] = { "subtype", 48 },
-    [SESSION] = { "session_id", 128 },
-    [MODEL] = { "model", 128 },
-    [PARENT] = { "parent_tool_use_id", 64 },
-    [CONTENT] = { "message/content", TRANSCRIPT_TEXT },
-    [BLOCK] = { EACH_BLOCK, 32 },
-    [BLOCK_TYPE] = { EACH_BLOCK "/type", 48 },
-    [BLOCK_TEXT] = { EACH_BLOCK "/text", TRANSCRIPT_TEXT },
-    [BLOCK_THINKING] = { EACH_BLOCK "/thinking", TRANSCRIPT_RESULT },
-    [BLOCK_NAME] = { EACH_BLOCK "/name", 128 },
-    [BLOCK_ARGUMENT] = { EACH_BLOCK "/input/*", TRANSCRIPT_ARGUMENT },
-    [BLOCK_ERROR] = { EACH_BLOCK "/is_error", 2 },
-    [BLOCK_RESULT] = { EACH_BLOCK "/content", TRANSCRIPT_RESULT },
-    [BLOCK_RESULT_TEXT] = { EACH_BLOCK "/content/*/text", TRANSCRIPT_RESULT },
-    [RESULT] = { "result", TRANSCRIPT_TEXT },
-    [ERRORS] = { "errors/*", 512 },
-    [IS_ERROR] = { "is_error", 2 },
-    [TERMINAL_REASON] = { "terminal_reason", 48 },
-    [TURNS] = { "num_turns", 32 },
-    [COST] = { "total_cost_usd", 32 },
-    [DENIED] = { "permission_denials", 2 },
-    [DENIED_TOOL] = { "permission_denials/*/tool_name", 128 },
-    [NOTICE] = { "text", 512 },
-    [RETRY] = { "attempt", 32 },
-    [RETRIES] = { "max_retries", 32 },
-    [RETRY_DELAY] = { "retry_delay_ms", 32 },
-    [RETRY_STATUS] = { "error_status", 32 },
-    [ERROR] = { "error", 64 },
-    [LIMIT_STATUS] = { "rate_limit_info/status", 32 },
-    [LIMIT_KIND] = { "rate_limit_info/rateLimitType", 32 },
-    [TOOL_CALL] = { "tool_call", 64 },
-    [TOOL_CALL_ARGUMENT] = { "tool_call/*/args/*", TRANSCRIPT_ARGUMENT },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(SUBTYPE, "subtype", 48)                                                                   \
+    WANT(SESSION, "session_id", 128)                                                               \
+    WANT(MODEL, "model", 128)                                                                      \
+    WANT(PARENT, "parent_tool_use_id", 64)                                                         \
+    WANT(CONTENT, "message/content", TRANSCRIPT_TEXT)                                              \
+    WANT(BLOCK, EACH_BLOCK, 32)                                                                    \
+    WANT(BLOCK_TYPE, EACH_BLOCK "/type", 48)                                                       \
+    WANT(BLOCK_TEXT, EACH_BLOCK "/text", TRANSCRIPT_TEXT)                                          \
+    WANT(BLOCK_THINKING, EACH_BLOCK "/thinking", TRANSCRIPT_RESULT)                                \
+    WANT(BLOCK_NAME, EACH_BLOCK "/name", 128)                                                      \
+    WANT(BLOCK_ARGUMENT, EACH_BLOCK "/input/*", TRANSCRIPT_ARGUMENT)                               \
+    WANT(BLOCK_ERROR, EACH_BLOCK "/is_error", 2)                                                   \
+    WANT(BLOCK_RESULT, EACH_BLOCK "/content", TRANSCRIPT_RESULT)                                   \
+    WANT(BLOCK_RESULT_TEXT, EACH_BLOCK "/content/*/text", TRANSCRIPT_RESULT)                       \
+    WANT(RESULT, "result", TRANSCRIPT_TEXT)                                                        \
+    WANT(ERRORS, "errors/*", 512)                                                                  \
+    WANT(IS_ERROR, "is_error", 2)                                                                  \
+    WANT(TERMINAL_REASON, "terminal_reason", 48)                                                   \
+    WANT(TURNS, "num_turns", 32)                                                                   \
+    WANT(COST, "total_cost_usd", 32)                                                               \
+    WANT(DENIED, "permission_denials", 2)                                                          \
+    WANT(DENIED_TOOL, "permission_denials/*/tool_name", 128)                                       \
+    WANT(NOTICE, "text", 512)                                                                      \
+    WANT(RETRY, "attempt", 32)                                                                     \
+    WANT(RETRIES, "max_retries", 32)                                                               \
+    WANT(RETRY_DELAY, "retry_delay_ms", 32)                                                        \
+    WANT(RETRY_STATUS, "error_status", 32)                                                         \
+    WANT(ERROR, "error", 64)                                                                       \
+    WANT(LIMIT_STATUS, "rate_limit_info/status", 32)                                               \
+    WANT(LIMIT_KIND, "rate_limit_info/rateLimitType", 32)                                          \
+    WANT(TOOL_CALL, "tool_call", 64)                                                               \
+    WANT(TOOL_CALL_ARGUMENT, "tool_call/*/args/*", TRANSCRIPT_ARGUMENT)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static bool is_fresh(const struct transcript *t, enum want want) {
     return t->fresh & UINT64_C(1) << want;
@@ -168,15 +133,9 @@ static void on_result(struct transcript *t, const struct json_value *values) {
     if (json_value_count(&values[TURNS]) > 0)
         strbuf_printf(&end, ", %s turn%s", values[TURNS].text,
                       json_value_count(&values[TURNS]) == 1 ? "" : "s");
-    if (values[COST].kind == SCAN_NUMBER && values[COST].micro > 0
-        && values[COST].micro < MONEY_MAX) {
-        strbuf_puts(&end, ", ");
-        money_put(&end, values[COST].micro);
-    }
-    if (failed)
-        transcript_fail(t, "%s", strbuf_text(&end));
-    else
-        transcript_note(t, "%s", strbuf_text(&end));
+    if (values[COST].kind == SCAN_NUMBER)
+        transcript_put_cost(&end, values[COST].micro);
+    (failed ? transcript_fail : transcript_note)(t, "%s", strbuf_text(&end));
 }
 
 static bool claude_event(struct transcript *t, const struct json_value *values) {
@@ -195,5 +154,9 @@ static bool claude_event(struct transcript *t, const struct json_value *values) 
     return true;
 }
 
-const struct transcript_family transcript_claude = { wants, ARRAY_SIZE(wants), claude_match,
-                                                     claude_event };
+const struct transcript_family transcript_claude = {
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .match = claude_match,
+    .event = claude_event,
+};

@@ -7,62 +7,37 @@
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 
-enum want {
-    TYPE,
-    THREAD,
-    MESSAGE,
-    ERROR_MESSAGE,
-    ITEM_ID,
-    ITEM_TYPE,
-    ITEM_TEXT,
-    ITEM_MESSAGE,
-    COMMAND,
-    OUTPUT,
-    EXIT_CODE,
-    CHANGE_PATH,
-    SERVER,
-    TOOL,
-    ARGUMENT,
-    RESULT_TEXT,
-    ITEM_ERROR,
-    QUERY,
-    PROMPT,
-    TODO_TEXT,
-    TODO_DONE,
-    TOKENS_IN,
-    TOKENS_OUT,
-};
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [THREAD] = { "thread_id", 128 },
-    [MESSAGE] = { "message", 1024 },
-    [ERROR_MESSAGE] = { "error/message", 1024 },
-    [ITEM_ID] = { "item/id", 64 },
-    [ITEM_TYPE] = { "item/type", 32 },
-    [ITEM_TEXT] = { "item/text", TRANSCRIPT_TEXT },
-    [ITEM_MESSAGE] = { "item/message", 1024 },
-    [COMMAND] = { "item/command", TRANSCRIPT_ARGUMENT },
-    [OUTPUT] = { "item/aggregated_output", TRANSCRIPT_RESULT },
-    [EXIT_CODE] = { "item/exit_code", 32 },
-    [CHANGE_PATH] = { "item/changes/*/path", 256 },
-    [SERVER] = { "item/server", 128 },
-    [TOOL] = { "item/tool", 128 },
-    [ARGUMENT] = { "item/arguments/*", TRANSCRIPT_ARGUMENT },
-    [RESULT_TEXT] = { "item/result/content/*/text", TRANSCRIPT_RESULT },
-    [ITEM_ERROR] = { "item/error/message", 1024 },
-    [QUERY] = { "item/query", TRANSCRIPT_ARGUMENT },
-    [PROMPT] = { "item/prompt", TRANSCRIPT_ARGUMENT },
-    [TODO_TEXT] = { "item/items/*/text", 256 },
-    [TODO_DONE] = { "item/items/*/completed", 2 },
-    [TOKENS_IN] = { "usage/input_tokens", 32 },
-    [TOKENS_OUT] = { "usage/output_tokens", 32 },
-};
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(THREAD, "thread_id", 128)                                                                 \
+    WANT(MESSAGE, "message", 1024)                                                                 \
+    WANT(ERROR_MESSAGE, "error/message", 1024)                                                     \
+    WANT(ITEM_ID, "item/id", 64)                                                                   \
+    WANT(ITEM_TYPE, "item/type", 32)                                                               \
+    WANT(ITEM_TEXT, "item/text", TRANSCRIPT_TEXT)                                                  \
+    WANT(ITEM_MESSAGE, "item/message", 1024)                                                       \
+    WANT(COMMAND, "item/command", TRANSCRIPT_ARGUMENT)                                             \
+    WANT(OUTPUT, "item/aggregated_output", TRANSCRIPT_RESULT)                                      \
+    WANT(EXIT_CODE, "item/exit_code", 32)                                                          \
+    WANT(CHANGE_PATH, "item/changes/*/path", 256)                                                  \
+    WANT(SERVER, "item/server", 128)                                                               \
+    WANT(TOOL, "item/tool", 128)                                                                   \
+    WANT(ARGUMENT, "item/arguments/*", TRANSCRIPT_ARGUMENT)                                        \
+    WANT(RESULT_TEXT, "item/result/content/*/text", TRANSCRIPT_RESULT)                             \
+    WANT(ITEM_ERROR, "item/error/message", 1024)                                                   \
+    WANT(QUERY, "item/query", TRANSCRIPT_ARGUMENT)                                                 \
+    WANT(PROMPT, "item/prompt", TRANSCRIPT_ARGUMENT)                                               \
+    WANT(TODO_TEXT, "item/items/*/text", 256)                                                      \
+    WANT(TODO_DONE, "item/items/*/completed", 2)                                                   \
+    WANT(TOKENS_IN, "usage/input_tokens", 32)                                                      \
+    WANT(TOKENS_OUT, "usage/output_tokens", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void codex_match(struct transcript *t, const struct json_value *values, size_t want,
                         const char *key) {
-    if (want == ARGUMENT) {
-        transcript_argument(t, key, &values[want]);
-    } else if (want == CHANGE_PATH && t->result.length < TRANSCRIPT_ARGUMENT) {
+    (void)key;
+    if (want == CHANGE_PATH && t->result.length < TRANSCRIPT_ARGUMENT) {
         strbuf_printf(&t->result, "%s%s", t->result.length > 0 ? ", " : "", values[want].text);
     } else if (want == TODO_DONE) {
         t->count += json_value_is_true(&values[want]);
@@ -111,18 +86,10 @@ static void put_start(struct transcript *t, const struct json_value *values) {
 }
 
 static void put_end(struct transcript *t, const struct json_value *values) {
-    bool failed = values[EXIT_CODE].kind == SCAN_NUMBER && values[EXIT_CODE].micro != 0;
-    if (json_value_has_text(&values[OUTPUT]))
-        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, false);
-    if (json_value_has_text(&values[RESULT_TEXT]))
-        transcript_result(t, values[RESULT_TEXT].text, values[RESULT_TEXT].is_cut, false);
-    if (json_value_has_text(&values[ITEM_ERROR]))
-        transcript_result(t, values[ITEM_ERROR].text, values[ITEM_ERROR].is_cut, true);
-    if (failed) {
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "exit code %s", values[EXIT_CODE].text);
-        transcript_result(t, strbuf_text(&text), false, true);
-    }
+    transcript_output(t, &values[OUTPUT], false);
+    transcript_output(t, &values[RESULT_TEXT], false);
+    transcript_output(t, &values[ITEM_ERROR], true);
+    transcript_exit_code(t, &values[EXIT_CODE]);
 }
 
 static void on_item(struct transcript *t, const struct json_value *values) {
@@ -185,5 +152,10 @@ static bool codex_event(struct transcript *t, const struct json_value *values) {
     return true;
 }
 
-const struct transcript_family transcript_codex = { wants, ARRAY_SIZE(wants), codex_match,
-                                                    codex_event };
+const struct transcript_family transcript_codex = {
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .argument = ARGUMENT,
+    .match = codex_match,
+    .event = codex_event,
+};

@@ -5,48 +5,26 @@
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 
-enum want {
-    TYPE,
-    AGENT,
-    EXIT_CODE,
-    MODEL,
-    CONTENT,
-    MESSAGE,
-    REASON,
-    ERROR_MESSAGE,
-    STATUS,
-    TOOL,
-    ARGUMENT,
-    RESULT,
-    TOOL_ERROR,
-};
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 64 },
-    [AGENT] = { "agentId", 64 },
-    [EXIT_CODE] = { "exitCode", 32 },
-    [MODEL] = { "data/model", 128 },
-    [CONTENT] = { "data/content", TRANSCRIPT_TEXT },
-    [MESSAGE] = { "data/message", 1024 },
-    [REASON] = { "data/reason", 128 },
-    [ERROR_MESSAGE] = { "data/errorMessage", 1024 },
-    [STATUS] = { "data/statusCode", 32 },
-    [TOOL] = { "data/toolName", 128 },
-    [ARGUMENT] = { "data/arguments/*", TRANSCRIPT_ARGUMENT },
-    [RESULT] = { "data/result/content", TRANSCRIPT_RESULT },
-    [TOOL_ERROR] = { "data/error/message", 1024 },
-};
-
-static void copilot_match(struct transcript *t, const struct json_value *values, size_t want,
-                          const char *key) {
-    if (want == ARGUMENT)
-        transcript_argument(t, key, &values[want]);
-}
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 64)                                                                         \
+    WANT(AGENT, "agentId", 64)                                                                     \
+    WANT(EXIT_CODE, "exitCode", 32)                                                                \
+    WANT(MODEL, "data/model", 128)                                                                 \
+    WANT(CONTENT, "data/content", TRANSCRIPT_TEXT)                                                 \
+    WANT(MESSAGE, "data/message", 1024)                                                            \
+    WANT(REASON, "data/reason", 128)                                                               \
+    WANT(ERROR_MESSAGE, "data/errorMessage", 1024)                                                 \
+    WANT(STATUS, "data/statusCode", 32)                                                            \
+    WANT(TOOL, "data/toolName", 128)                                                               \
+    WANT(ARGUMENT, "data/arguments/*", TRANSCRIPT_ARGUMENT)                                        \
+    WANT(RESULT, "data/result/content", TRANSCRIPT_RESULT)                                         \
+    WANT(TOOL_ERROR, "data/error/message", 1024)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_tool_end(struct transcript *t, const struct json_value *values) {
-    if (json_value_has_text(&values[RESULT]))
-        transcript_result(t, values[RESULT].text, values[RESULT].is_cut, false);
-    if (json_value_has_text(&values[TOOL_ERROR]))
-        transcript_result(t, values[TOOL_ERROR].text, values[TOOL_ERROR].is_cut, true);
+    transcript_output(t, &values[RESULT], false);
+    transcript_output(t, &values[TOOL_ERROR], true);
 }
 
 static void on_call_failure(struct transcript *t, const struct json_value *values) {
@@ -94,5 +72,9 @@ static bool copilot_event(struct transcript *t, const struct json_value *values)
     return true;
 }
 
-const struct transcript_family transcript_copilot = { wants, ARRAY_SIZE(wants), copilot_match,
-                                                      copilot_event };
+const struct transcript_family transcript_copilot = {
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .argument = ARGUMENT,
+    .event = copilot_event,
+};

@@ -4,48 +4,25 @@
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 
-enum want {
-    TYPE,
-    SESSION,
-    MODEL,
-    ROLE,
-    CONTENT,
-    DELTA,
-    TOOL,
-    ARGUMENT,
-    STATUS,
-    OUTPUT,
-    SEVERITY,
-    MESSAGE,
-    ERROR_MESSAGE,
-    RESPONSE,
-    TOKENS_IN,
-    TOKENS_OUT,
-};
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [SESSION] = { "session_id", 128 },
-    [MODEL] = { "model", 128 },
-    [ROLE] = { "role", 32 },
-    [CONTENT] = { "content", TRANSCRIPT_TEXT },
-    [DELTA] = { "delta", 2 },
-    [TOOL] = { "tool_name", 128 },
-    [ARGUMENT] = { "parameters/*", TRANSCRIPT_ARGUMENT },
-    [STATUS] = { "status", 32 },
-    [OUTPUT] = { "output", TRANSCRIPT_RESULT },
-    [SEVERITY] = { "severity", 32 },
-    [MESSAGE] = { "message", 1024 },
-    [ERROR_MESSAGE] = { "error/message", 1024 },
-    [RESPONSE] = { "response", TRANSCRIPT_TEXT },
-    [TOKENS_IN] = { "stats/input_tokens", 32 },
-    [TOKENS_OUT] = { "stats/output_tokens", 32 },
-};
-
-static void gemini_match(struct transcript *t, const struct json_value *values, size_t want,
-                         const char *key) {
-    if (want == ARGUMENT)
-        transcript_argument(t, key, &values[want]);
-}
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(SESSION, "session_id", 128)                                                               \
+    WANT(MODEL, "model", 128)                                                                      \
+    WANT(ROLE, "role", 32)                                                                         \
+    WANT(CONTENT, "content", TRANSCRIPT_TEXT)                                                      \
+    WANT(DELTA, "delta", 2)                                                                        \
+    WANT(TOOL, "tool_name", 128)                                                                   \
+    WANT(ARGUMENT, "parameters/*", TRANSCRIPT_ARGUMENT)                                            \
+    WANT(STATUS, "status", 32)                                                                     \
+    WANT(OUTPUT, "output", TRANSCRIPT_RESULT)                                                      \
+    WANT(SEVERITY, "severity", 32)                                                                 \
+    WANT(MESSAGE, "message", 1024)                                                                 \
+    WANT(ERROR_MESSAGE, "error/message", 1024)                                                     \
+    WANT(RESPONSE, "response", TRANSCRIPT_TEXT)                                                    \
+    WANT(TOKENS_IN, "stats/input_tokens", 32)                                                      \
+    WANT(TOKENS_OUT, "stats/output_tokens", 32)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_message(struct transcript *t, const struct json_value *values) {
     if (json_value_is(&values[ROLE], "user"))
@@ -58,10 +35,8 @@ static void on_message(struct transcript *t, const struct json_value *values) {
 
 static void on_tool_result(struct transcript *t, const struct json_value *values) {
     bool failed = json_value_is(&values[STATUS], "error");
-    if (json_value_has_text(&values[OUTPUT]))
-        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, failed);
-    if (json_value_has_text(&values[ERROR_MESSAGE]))
-        transcript_result(t, values[ERROR_MESSAGE].text, values[ERROR_MESSAGE].is_cut, true);
+    transcript_output(t, &values[OUTPUT], failed);
+    transcript_output(t, &values[ERROR_MESSAGE], true);
 }
 
 static void on_result(struct transcript *t, const struct json_value *values) {
@@ -103,5 +78,9 @@ static bool gemini_event(struct transcript *t, const struct json_value *values) 
     return true;
 }
 
-const struct transcript_family transcript_gemini = { wants, ARRAY_SIZE(wants), gemini_match,
-                                                     gemini_event };
+const struct transcript_family transcript_gemini = {
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .argument = ARGUMENT,
+    .event = gemini_event,
+};

@@ -2,7 +2,7 @@
  *
  * A renderer is one constant struct transcript_family: the values it wants of each event, and what it makes of them.
  * `match` is called for each value as it comes (json_scan.h), for lists of blocks; `event` for each complete event.
- * Lines, broken input, limits of size and safety are transcript.c's and transcript_print.c's.
+ * Lines, broken input, limits of size and safety are transcript.c's.
  *
  * Example: transcript_gemini.c */
 #pragma once
@@ -21,6 +21,7 @@
 struct transcript_family {
     const struct json_want *wants;
     size_t want_count;
+    size_t argument; /* the want that has the arguments of a tool call; 0: none */
     void (*match)(struct transcript *t, const struct json_value *values, size_t want,
                   const char *key); /* or NULL */
     /* False: this is no event of the agent. */
@@ -49,7 +50,7 @@ struct transcript {
     bool is_coloured;
     struct strbuf *out; /* while something is fed */
 
-    /* Lines: transcript.c. */
+    /* Lines. */
     enum transcript_mode mode;
     char blanks[64];
     size_t blank_count;
@@ -61,7 +62,7 @@ struct transcript {
     struct strbuf held;
     uint64_t held_size;
 
-    /* Printing: transcript_print.c. */
+    /* Printing. */
     struct strbuf draft, scratch;  /* of the event that is read now; indented when is_nested */
     bool is_nested;                /* it is of an agent that the agent has started */
     bool is_piece_open;            /* the last text may go on: the line has no end yet */
@@ -85,7 +86,7 @@ struct transcript {
     int64_t cost_micro_usd;
 };
 
-/* --- what a renderer prints ------------------------------------------------------------------------ */
+/* What a renderer prints. */
 
 void transcript_say(struct transcript *t, const struct json_value *text);
 /* A part of what the agent says; the next part goes on in the same line. */
@@ -100,6 +101,10 @@ void transcript_argument(struct transcript *t, const char *key, const struct jso
 void transcript_call(struct transcript *t, const char *tool);
 void transcript_call_with(struct transcript *t, const char *tool, const char *argument);
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error);
+void transcript_output(struct transcript *t, const struct json_value *text,
+                       bool is_error); /* the same; nothing without a text */
+void transcript_exit_code(struct transcript *t, const struct json_value *code); /* of a failure */
+void transcript_put_cost(struct strbuf *out, int64_t micro_usd); /* ", $0.0014"; nothing for 0 */
 /* "[…]". Not repeated when the agent has just said the same. */
 void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 3);
 void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
@@ -110,13 +115,5 @@ bool transcript_was_said(const struct transcript *t, const char *text);
 /* "[session ID, MODEL]", once. */
 void transcript_session(struct transcript *t, const struct json_value *session,
                         const struct json_value *model);
-
-/* --- for transcript.c ------------------------------------------------------------------------------ */
-
-/* Lines that are safe already, or not, as they are. */
-void transcript_put_text(struct transcript *t, const char *bytes, size_t size);
-void transcript_put_held(struct transcript *t, const char *text, size_t size, uint64_t all);
-/* The draft goes out. */
-void transcript_flush(struct transcript *t);
 /* Ends a line or a thought that is open. */
 void transcript_close_line(struct transcript *t);

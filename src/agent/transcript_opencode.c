@@ -5,47 +5,26 @@
 #include "base/macros.h"
 #include "base/money.h"
 
-enum want {
-    TYPE,
-    SESSION,
-    TEXT,
-    TOOL,
-    STATUS,
-    ARGUMENT,
-    OUTPUT,
-    TOOL_ERROR,
-    REASON,
-    COST,
-    ERROR_NAME,
-    ERROR_MESSAGE,
-};
-static const struct json_want wants[] = {
-    [TYPE] = { "type", 32 },
-    [SESSION] = { "sessionID", 128 },
-    [TEXT] = { "part/text", TRANSCRIPT_TEXT },
-    [TOOL] = { "part/tool", 128 },
-    [STATUS] = { "part/state/status", 32 },
-    [ARGUMENT] = { "part/state/input/*", TRANSCRIPT_ARGUMENT },
-    [OUTPUT] = { "part/state/output", TRANSCRIPT_RESULT },
-    [TOOL_ERROR] = { "part/state/error", 1024 },
-    [REASON] = { "part/reason", 32 },
-    [COST] = { "part/cost", 32 },
-    [ERROR_NAME] = { "error/name", 64 },
-    [ERROR_MESSAGE] = { "error/data/message", 1024 },
-};
-
-static void opencode_match(struct transcript *t, const struct json_value *values, size_t want,
-                           const char *key) {
-    if (want == ARGUMENT)
-        transcript_argument(t, key, &values[want]);
-}
+#define WANTS(WANT)                                                                                \
+    WANT(TYPE, "type", 32)                                                                         \
+    WANT(SESSION, "sessionID", 128)                                                                \
+    WANT(TEXT, "part/text", TRANSCRIPT_TEXT)                                                       \
+    WANT(TOOL, "part/tool", 128)                                                                   \
+    WANT(STATUS, "part/state/status", 32)                                                          \
+    WANT(ARGUMENT, "part/state/input/*", TRANSCRIPT_ARGUMENT)                                      \
+    WANT(OUTPUT, "part/state/output", TRANSCRIPT_RESULT)                                           \
+    WANT(TOOL_ERROR, "part/state/error", 1024)                                                     \
+    WANT(REASON, "part/reason", 32)                                                                \
+    WANT(COST, "part/cost", 32)                                                                    \
+    WANT(ERROR_NAME, "error/name", 64)                                                             \
+    WANT(ERROR_MESSAGE, "error/data/message", 1024)
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_tool(struct transcript *t, const struct json_value *values) {
     transcript_call(t, values[TOOL].text);
-    if (json_value_has_text(&values[OUTPUT]))
-        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, false);
-    if (json_value_has_text(&values[TOOL_ERROR]))
-        transcript_result(t, values[TOOL_ERROR].text, values[TOOL_ERROR].is_cut, true);
+    transcript_output(t, &values[OUTPUT], false);
+    transcript_output(t, &values[TOOL_ERROR], true);
 }
 
 static void on_step_finish(struct transcript *t, const struct json_value *values) {
@@ -56,10 +35,7 @@ static void on_step_finish(struct transcript *t, const struct json_value *values
     if (json_value_is(&values[REASON], "tool-calls"))
         return;
     strbuf_puts(&end, json_value_is(&values[REASON], "stop") ? "done" : values[REASON].text);
-    if (t->cost_micro_usd > 0 && t->cost_micro_usd < MONEY_MAX) {
-        strbuf_puts(&end, ", ");
-        money_put(&end, t->cost_micro_usd);
-    }
+    transcript_put_cost(&end, t->cost_micro_usd);
     transcript_note(t, "%s", strbuf_text(&end));
 }
 
@@ -82,5 +58,9 @@ static bool opencode_event(struct transcript *t, const struct json_value *values
     return true;
 }
 
-const struct transcript_family transcript_opencode = { wants, ARRAY_SIZE(wants), opencode_match,
-                                                       opencode_event };
+const struct transcript_family transcript_opencode = {
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .argument = ARGUMENT,
+    .event = opencode_event,
+};

@@ -24,7 +24,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-static void add(struct agent_usage *sum, const struct agent_usage *more) {
+void usage_add(struct agent_usage *sum, const struct agent_usage *more) {
     for (int i = 0; i < COUNTERS; i++)
         agent_add_count(counter(sum, i), value(more, i));
 }
@@ -94,7 +94,7 @@ void usage_count_share(struct usage_count *count, const char *session,
         return;
     s->is_exact = is_exact;
     s->begun = USAGE_NONE;
-    add(&s->shares, share);
+    usage_add(&s->shares, share);
 }
 
 /* A fork has a new id, and goes on with the counters of the session that it was made from. */
@@ -124,7 +124,7 @@ void usage_count_begun(struct usage_count *count, const char *session,
                        const struct agent_usage *begun) {
     struct usage_session *s = find_or_make(count, key_of(session));
     if (s)
-        add(&s->begun, begun);
+        usage_add(&s->begun, begun);
 }
 
 static int64_t run_share(const struct usage_session *s, int i) {

@@ -59,6 +59,9 @@ void usage_count_begun(struct usage_count *count, const char *session,
 bool usage_count_file(struct usage_count *count, const char *session,
                       const struct agent_usage *total);
 
+/* Adds each counter (agent_add_count). */
+void usage_add(struct agent_usage *sum, const struct agent_usage *more);
+
 bool usage_count_knows_before(const struct usage_count *count, const char *session);
 /* Of this run. */
 struct agent_usage usage_count_run(const struct usage_count *count);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/reset_time.h"
+#include "agent/reader_internal.h"
 #include "base/macros.h"
 #include "harness/test.h"
 
