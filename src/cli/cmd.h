@@ -1,8 +1,9 @@
 /* cmd.h: what a command of `sluice` is.
  *
- * Adding a command: CONTRIBUTING.md. Its entry (struct cmd) has what the program does: options, arguments, the function. Its page,
- * docs/cli/NAME.md, has what people read: scripts/embed-commands takes usage, summary, text, examples, exit codes and related commands
- * from it, for --help and the man page, and the table of options on the page is made from the entry. So there is no second copy of either.
+ * Adding a command: CONTRIBUTING.md. Its entry (struct cmd) has options, arguments and the
+ * function. Its page, docs/cli/NAME.md, has usage, summary, text, examples, exit codes and related
+ * commands, for --help and the man page (scripts/embed-commands). The table of options there is
+ * made from the entry.
  *
  * Output: results on stdout, nothing else; `sluice: message` on stderr. Every command has --help
  * and --json; with --json stdout is one JSON value. A run function never exits and never flushes:
@@ -36,19 +37,18 @@ struct cmd_option {
     char letter;          /* 's' for -s; 0 = none */
     const char *argument; /* "KEY=VALUE"; NULL = a switch */
     const char *text;     /* lower case, no full stop */
-    const char *
-        member; /* of the request that it sets (ask_take_options); NULL: the command reads it itself */
+    const char *member;   /* of the request, for ask_take_members; or NULL */
 };
 
 struct cmd_call;
 
 struct cmd {
     const char *words;                       /* "plan"; of a subcommand both: "config get" */
-    const struct cmd_option *options;        /* own options; --json and --help come by themselves */
-    const struct cmd *const *subs;           /* NULL-terminated; with it `run` is not used */
-    unsigned min_args, max_args;             /* plain arguments; max CMD_ANY_ARGS = any number */
     int (*run)(const struct cmd_call *call); /* returns an exit code */
+    unsigned min_args, max_args;             /* plain arguments; max CMD_ANY_ARGS = any number */
+    const struct cmd_option *options;        /* own options; --json and --help come by themselves */
     const void *data;                        /* for a function that runs several commands */
+    const struct cmd *const *subs;           /* NULL-terminated; with it `run` is not used */
 };
 #define CMD_LIST(...)                                                                              \
     (const struct cmd *const[]) {                                                                  \
@@ -78,16 +78,18 @@ bool cmd_has(const struct cmd_call *call, const char *option);
 const char *cmd_value(const struct cmd_call *call, const char *option);
 /* Every value in the order given: the n-th (from 0), or NULL behind the last. */
 const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t n);
-/* The last value as a whole number from `min` to `max` (INT64_MAX: no end); not given: *number stays as
- * it is. CMD_OK, or as cmd_usage_error. */
+/* The last value as a whole number from `min` to `max` (INT64_MAX: no end); not given: *number
+ * stays as it is. CMD_OK, or as cmd_usage_error. */
 int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
                int64_t *number);
 
-/* The last value as a time span (90s, 30m; digits alone are seconds) of at most `max` seconds, rounded up. */
+/* The last value as a time span (90s, 30m; digits are seconds) of at most `max` s, rounded up. */
 int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds);
 
 /* Prints a line on stdout, made safe for a terminal; returns CMD_OK. */
 int cmd_say(const char *format, ...) _printf_(1, 2);
+/* The same to a buffer. */
+void cmd_put_line(struct strbuf *out, const char *format, ...) _printf_(2, 3);
 /* A variable of the environment; NULL if it is not set or empty. */
 const char *cmd_env(const char *name);
 /* Prints `sluice: MESSAGE` on stderr. */
@@ -101,7 +103,7 @@ int cmd_fail(const struct error *err);
 int cmd_error(const struct error *err);
 /* `path` itself when it is absolute, else below the current directory; the file need not exist. */
 int full_path(const char *path, struct strbuf *out, struct error *err);
-/* From now on Ctrl-C and SIGTERM do not end the program but come as a signalfd, which does not block. */
+/* From now on SIGINT and SIGTERM come through this non-blocking signalfd. */
 int cmd_watch_interrupts(void);
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -118,7 +120,7 @@ const struct cmd *cmd_find(const struct cmd *const *table, const char *name);
 /* The known name that differs least from `name`, or NULL when none is near. */
 const char *cmd_nearest(const struct cmd *const *table, const char *name);
 
-/* What its page says, without Markdown. */
+/* The parts of its page, without Markdown. */
 enum cmd_part {
     CMD_PART_WORDS,
     CMD_PART_USAGE,    /* what follows `sluice `: "plan [--all] FILE|-" */
@@ -129,16 +131,16 @@ enum cmd_part {
     CMD_PART_SEE,      /* "again, cancel", or "" */
 };
 const char *cmd_part(const struct cmd *cmd, enum cmd_part part);
-/* From docs/cli, made by scripts/embed-commands: the parts with a NUL between them; NULL at the end. */
+/* Made by scripts/embed-commands: the parts with a NUL between them; NULL at the end. */
 extern const char *const cmd_texts[];
 extern const char cmd_exits[]; /* those that all commands share */
 
 /* What `sluice CMD --help` prints; NULL: `sluice --help`. */
 void cmd_print_help(const struct cmd *cmd, struct strbuf *out);
 
-/* Takes a command line apart: fills `ret_call` from the words after the command's name. --name VALUE, --name=VALUE, -x VALUE, -xVALUE,
- * several switches as -xy; options and arguments may be mixed; after `--` everything is an argument; `-` alone is one. Options must be
- * written out. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
+/* Parses the words after the command's name: --name VALUE, --name=VALUE, -x VALUE, -xVALUE,
+ * switches as -xy, options and arguments mixed; after `--` everything is an argument; `-` alone is
+ * one. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
 int options_parse(const struct cmd *cmd, int count, char **words, struct cmd_call *ret_call,
                   struct error *err);
 void options_finish(struct cmd_call *call);

@@ -1,8 +1,7 @@
 /* cmd_add.c: submits tasks to the daemon: one from the options, or those of a file or a formula.
  *
- * The answer comes when the tasks are on disk. A file is added completely or not at all; an error names its line. Paths are
- * made absolute here, because the daemon has another working directory, and variables are read here, because it has another
- * environment. */
+ * The answer comes when the tasks are on disk. A file is added completely or not at all. Paths and
+ * variables are resolved here: the daemon has another working directory and environment. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,7 @@
 #include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"
 
-#define PROMPT_MAX                                                                                 \
-    (1u << 20) /* far above what the daemon takes, so that it says what is too much */
+#define PROMPT_MAX (1u << 20) /* far above the daemon's limit, so that the daemon reports it */
 
 static const struct row {
     const char *member, *option;
@@ -55,8 +53,8 @@ static int put_text(json_t *object, const char *member, const char *text, struct
     return json_object_set_new(object, member, json_string(text)) < 0 ? not_text(text, err) : 0;
 }
 
-/* KEY=VALUE; of a variable KEY alone, which is passed on. The value of a member that may be anything is JSON, or a
- * text. */
+/* KEY=VALUE; of a variable KEY alone, which is passed on. The value of a member that may be
+ * anything is JSON, or a text. */
 static int put_pair(json_t *object, const struct task_member *m, const char *text,
                     struct error *err) {
     const char *equals = strchr(text, '=');
@@ -74,7 +72,7 @@ static int put_pair(json_t *object, const struct task_member *m, const char *tex
     return json_object_set_new(object, name, any) < 0 ? not_text(text, err) : 0;
 }
 
-/* What an option that may be repeated says, all of it. */
+/* All values of an option that may be repeated. */
 static int gather(const struct cmd_call *call, const char *option, const struct task_member *m,
                   json_t **ret_all, struct error *err) {
     bool is_list = m->kind == MEMBER_NAMES || m->kind == MEMBER_CHECKS;
@@ -218,7 +216,7 @@ json_t *agent_warning_names(const json_t *tasks) {
     return names;
 }
 
-/* Of an agent that the daemon does not know nothing is said: it has refused the task. */
+/* Silent for an agent that the daemon does not know: it has refused the task. */
 static void warn_of_agent(const struct home *home, const json_t *items, bool box, const char *agent,
                           const char *sandbox) {
     _cleanup_(config_freep) struct config *config = config_new();
@@ -256,7 +254,7 @@ void agent_warning_print(struct ask *ask, json_t *names) {
     json_decref(names);
 }
 
-/* `source`: where the tasks come from, "file" or "formula". `but`: an option of a task that may be given nevertheless. */
+/* `source`: "file" or "formula". `but`: an option of a task that goes with it; or NULL. */
 static int check_alone(const struct cmd_call *call, const char *source, const char *but) {
     const char *option = submit_task_option(call, but);
     if (option)
@@ -270,44 +268,17 @@ static int check_alone(const struct cmd_call *call, const char *source, const ch
 static void print_task_line(const json_t *task, struct strbuf *out) {
     const char *result = ask_text(task, "result", "queued"), *name = ask_text(task, "name", NULL);
     int64_t position = ask_int(task, "queue_position", 0);
-    sanitize_line(ask_text(task, "id", "?"), out);
-    strbuf_printf(out, " %s", result);
+    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
     if (ask_true(task, "already"))
-        strbuf_printf(out, ": %s", ask_text(task, "state", "?"));
+        strbuf_printf(&more, ": %s", ask_text(task, "state", "?"));
     else if (strcmp(result, "queued") == 0 && position > 0)
-        strbuf_printf(out, ", position %lld", (long long)position);
-    if (name) {
-        strbuf_puts(out, " (");
-        sanitize_line(name, out);
-        strbuf_putc(out, ')');
-    }
-    strbuf_putc(out, '\n');
+        strbuf_printf(&more, ", position %lld", (long long)position);
+    if (name)
+        strbuf_printf(&more, " (%s)", name);
+    cmd_put_line(out, "%s %s%s", ask_text(task, "id", "?"), result, strbuf_text(&more));
 }
 
-static void print_answer(const json_t *answer) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ASK_EACH(task, json_object_get(answer, "tasks")) {
-        print_task_line(task, &out);
-        output_some(&out);
-    }
-    output_rest(&out);
-    const char *warning = ask_text(answer, "warning", NULL);
-    if (warning)
-        cmd_warn("%s", warning);
-}
-
-/* Under `agency` adding what is there already is a refusal, as its document has it. */
-static int code_of_already(struct ask *ask) {
-    bool already = false;
-    ASK_EACH(task, json_object_get(ask->answer, "tasks")) {
-        already |= ask_true(task, "already");
-    }
-    if (!already || ask_try_get(ask, "/v1/config") != 0)
-        return CMD_OK;
-    return ask_is(ask->answer, "preset", "agency") ? CMD_REFUSED : CMD_OK;
-}
-
-/* Takes `body`. `file` or `formula`: where the tasks were written, for the message of an error; or NULL. */
+/* Takes `body`. `file`, `formula`: where the tasks come from, for error messages; or NULL. */
 static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file,
                 const struct formula *formula) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -328,11 +299,23 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
         code = ask_refused(call, &ask);
         return unknown ? CMD_USAGE : code;
     }
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    bool already = false;
+    ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
+        already |= ask_true(task, "already");
+        if (!call->json) {
+            print_task_line(task, &out);
+            output_some(&out);
+        }
+    }
     if (call->json)
         (void)ask_print(&ask);
-    else
-        print_answer(ask.answer);
-    code = code_of_already(&ask);
+    output_rest(&out);
+    if (!call->json && ask_text(ask.answer, "warning", NULL))
+        cmd_warn("%s", ask_text(ask.answer, "warning", ""));
+    /* Under `agency` adding what is there already is a refusal, as its document has it. */
+    if (already && ask_try_get(&ask, "/v1/config") == 0 && ask_is(ask.answer, "preset", "agency"))
+        code = CMD_REFUSED;
     agent_warning_print(&ask, agents);
     return code;
 }
@@ -413,5 +396,4 @@ static const struct cmd_option add_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_add = { "add", .options = add_options, .max_args = CMD_ANY_ARGS,
-                             .run = cmd_add_run };
+const struct cmd cmd_add = { "add", cmd_add_run, 0, CMD_ANY_ARGS, add_options };

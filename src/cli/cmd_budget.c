@@ -59,19 +59,17 @@ static void print_budget(const json_t *task) {
     const json_t *project = json_object_get(budget, "project"),
                  *all = json_object_get(budget, "all");
     const char *why = ask_text(task, "why", NULL);
-    sanitize_line(ask_text(task, "id", "?"), &out);
-    strbuf_printf(&out, " %s; a run that passes its budget %s\n", print_state(task).text,
-                  ask_is(budget, "on_budget", "stop") ? "is stopped" : "goes on to its end");
+    cmd_put_line(&out, "%s %s; a run that passes its budget %s", ask_text(task, "id", "?"),
+                 print_state(task).text,
+                 ask_is(budget, "on_budget", "stop") ? "is stopped" : "goes on to its end");
     add_both(&rows, "run", json_object_get(budget, "run"), 0);
     add_both(&rows, "task", json_object_get(budget, "task"),
              ask_int(budget, "unknown_cost_runs", 0));
     add_both(&rows, "project", project, ask_int(project, "unknown_cost_runs", 0));
     add_both(&rows, "all projects", all, ask_int(all, "unknown_cost_runs", 0));
     rows_print(&rows, &out);
-    if (why && ask_is(task, "hold", "budget")) {
-        sanitize_line(why, &out);
-        strbuf_putc(&out, '\n');
-    }
+    if (why && ask_is(task, "hold", "budget"))
+        cmd_put_line(&out, "%s", why);
     output_rest(&out);
 }
 
@@ -205,5 +203,4 @@ static const struct cmd_option budget_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_budget = { "budget", .options = budget_options, .min_args = 1, .max_args = 1,
-                                .run = cmd_budget_run };
+const struct cmd cmd_budget = { "budget", cmd_budget_run, 1, 1, budget_options };

@@ -1,7 +1,7 @@
 /* cmd_bus.c: messages of projects and tasks, read from and written to their files.
  *
- * No daemon is needed: a run outlives it and must still be able to post, and a person to read. --follow uses inotify, so
- * nothing polls. */
+ * No daemon is needed, because a run outlives it and must still be able to post. --follow uses
+ * inotify instead of polling. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -22,7 +22,7 @@
 #include "os/files.h"
 #include "os/home.h"
 
-/* Inside a run, the secrets that it has (SLUICE_SECRETS) are not written to files that others read. */
+/* The secrets of the run we are in (SLUICE_SECRETS) are not written to files that others read. */
 #define NAMES_MAX 65u    /* secrets of a run, and its token */
 #define FORM_MAX  32768u /* bytes of one in JSON */
 
@@ -70,8 +70,8 @@ static char *redact_own_secrets(char *text) {
     return strbuf_take(&shown);
 }
 
-/* --project and --task say which file of the bus a command is about; inside a run its own task is meant when neither is given. The files
- * are used as they are, whether a daemon runs or not; it is asked only for what nobody else knows. */
+/* The file that --project and --task name; inside a run the default is its own task. The daemon is
+ * asked only for what neither the call nor the files have. */
 struct bus_target {
     struct bus bus;
     char *project, *task; /* task NULL: the bus of the project; both NULL: none was named */
@@ -105,7 +105,7 @@ static int find_root(struct bus_target *t) {
     return CMD_OK;
 }
 
-/* A task by its number alone, or of a project that nobody named. */
+/* A task by its number alone, or without its project. */
 static int find_task(struct bus_target *t) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_TRY);
@@ -126,7 +126,7 @@ static int find_task(struct bus_target *t) {
     return CMD_NO_DAEMON;
 }
 
-/* CMD_OK, or has said what is wrong. `optional`: none need be named. */
+/* CMD_OK, or the exit code of a printed error. `optional`: none need be named. */
 static int bus_target_find(const struct cmd_call *call, bool optional, struct bus_target *t) {
     const char *project = cmd_value(call, "project"), *task = cmd_value(call, "task");
     const char *own_project = cmd_env("SLUICE_PROJECT"), *own_task = cmd_env("SLUICE_TASK");
@@ -403,7 +403,7 @@ static int seek(struct reading *r) {
 static bool is_in_place(const struct reading *r) {
     struct stat ours, there;
     if (stat(strbuf_text(&r->target.path), &there) < 0)
-        return true; /* it was moved away, and nobody has begun another one */
+        return true; /* it was renamed, and there is no new one yet */
     return r->reader.fd >= 0 && fstat(r->reader.fd, &ours) == 0 && ours.st_ino == there.st_ino
            && ours.st_dev == there.st_dev;
 }
@@ -529,8 +529,7 @@ static const struct cmd_option post_options[] = {
     { NULL },
 };
 
-static const struct cmd bus_post_cmd = { "bus post", .options = post_options, .min_args = 1,
-                                         .max_args = 1, .run = post_run };
+static const struct cmd bus_post_cmd = { "bus post", post_run, 1, 1, post_options };
 
 static const struct cmd_option read_options[] = {
     BUS_TARGET_OPTIONS,
@@ -541,10 +540,10 @@ static const struct cmd_option read_options[] = {
     { NULL },
 };
 
-static const struct cmd bus_read_cmd = { "bus read", .options = read_options, .run = read_run };
+static const struct cmd bus_read_cmd = { "bus read", read_run, 0, 0, read_options };
 
 static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
 
-static const struct cmd bus_stats_cmd = { "bus stats", .options = stats_options, .run = stats_run };
+static const struct cmd bus_stats_cmd = { "bus stats", stats_run, 0, 0, stats_options };
 const struct cmd cmd_bus = { "bus",
                              .subs = CMD_LIST(&bus_post_cmd, &bus_read_cmd, &bus_stats_cmd) };

@@ -1,12 +1,11 @@
 /* cmd_config.c: reads, changes and creates the configuration.
  *
- * A running daemon is asked for a change: it alone knows whether the values can be applied, and it writes the file, so that
- * file and memory agree. When none runs the file is edited here by the same code. A file named with --file is only a file.
- * Without --file it is the user's own, which need not exist. With --live it is what the daemon has in force, which differs
- * when the file was edited and not reloaded.
+ * A running daemon makes a change: it knows whether the values can be applied, and it writes the
+ * file, so that file and memory agree. Without a daemon, or with --file, the same code edits the
+ * file here. --live shows what the daemon has in force.
  *
- * `init` writes a first configuration: the preset in force, and the settings that people change most as comments with their
- * current values, made from the table of settings. */
+ * `init` writes a first configuration: the preset, and common settings as comments with their
+ * defaults, made from the table of settings. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -198,13 +197,13 @@ static int reference_run(const struct cmd_call *call) {
 
 #define FILE_MAX (4u << 20)
 
-/* {"changed":[keys]}: the same whoever did it. */
-static void print_changed(const struct cmd_call *call, const json_t *answer, const char *where) {
+/* {"changed":[keys]}, from the daemon or from here. `file`: NULL if the daemon did it. */
+static void print_changed(const struct cmd_call *call, const json_t *answer, const char *file) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const json_t *changed = json_object_get(answer, "changed");
     ASK_EACH(key, call->json ? NULL : changed) {
-        sanitize_line(json_string_value(key) ? json_string_value(key) : "?", &out);
-        strbuf_printf(&out, " changed%s\n", where);
+        cmd_put_line(&out, "%s changed%s%s", json_string_value(key), file ? " in " : "",
+                     file ? file : "");
     }
     if (call->json)
         ask_dump(answer, &out);
@@ -236,10 +235,7 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
     _cleanup_(client_answer_freep) json_t *answer = json_pack("{s:[]}", "changed");
     for (size_t i = 0; !same && i < count; i++)
         json_array_append_new(json_object_get(answer, "changed"), ask_string(changes[i].key));
-    _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
-    strbuf_puts(&where, " in ");
-    sanitize_line(file, &where);
-    print_changed(call, answer, strbuf_text(&where));
+    print_changed(call, answer, file);
     return CMD_OK;
 }
 
@@ -268,7 +264,7 @@ static int change(const struct cmd_call *call, const struct config_change *chang
     if (code == CMD_OK)
         code = ask_post(&ask, make_body(changes, count), "/v1/config");
     if (code == CMD_OK)
-        print_changed(call, ask.answer, "");
+        print_changed(call, ask.answer, NULL);
     return code;
 }
 
@@ -323,19 +319,15 @@ static const struct cmd_option edit_options[] = {
     { NULL },
 };
 
-static const struct cmd config_explain_cmd = { "config explain", .options = file_options,
-                                               .min_args = 1, .max_args = 1, .run = explain_run };
-static const struct cmd config_get_cmd = { "config get", .options = live_options, .min_args = 1,
-                                           .max_args = 1, .run = get_run };
-static const struct cmd config_keys_cmd = { "config keys", .run = keys_run };
-static const struct cmd config_reference_cmd = { "config reference", .run = reference_run };
-static const struct cmd config_reload_cmd = { "config reload", .run = reload_run };
-static const struct cmd config_set_cmd = { "config set", .options = edit_options, .min_args = 1,
-                                           .max_args = CMD_ANY_ARGS, .run = set_run };
-static const struct cmd config_unset_cmd = { "config unset", .options = edit_options, .min_args = 1,
-                                             .max_args = CMD_ANY_ARGS, .run = unset_run };
-static const struct cmd config_show_cmd = { "config show", .options = live_options,
-                                            .run = show_run };
+static const struct cmd config_explain_cmd = { "config explain", explain_run, 1, 1, file_options };
+static const struct cmd config_get_cmd = { "config get", get_run, 1, 1, live_options };
+static const struct cmd config_keys_cmd = { "config keys", keys_run };
+static const struct cmd config_reference_cmd = { "config reference", reference_run };
+static const struct cmd config_reload_cmd = { "config reload", reload_run };
+static const struct cmd config_set_cmd = { "config set", set_run, 1, CMD_ANY_ARGS, edit_options };
+static const struct cmd config_unset_cmd = { "config unset", unset_run, 1, CMD_ANY_ARGS,
+                                             edit_options };
+static const struct cmd config_show_cmd = { "config show", show_run, 0, 0, live_options };
 const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, &config_get_cmd,
                                                            &config_keys_cmd, &config_reference_cmd,
                                                            &config_reload_cmd, &config_set_cmd,
@@ -343,7 +335,7 @@ const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, 
 
 #define TEXT_WIDTH 88
 
-/* What people change first, those of one part together. */
+/* Those of one group together. */
 static const char *const common_settings[] = {
     "limits.runs",       "limits.roots",         "pace.batch",
     "pace.tick_s",       "pace.spawn_delay_s",   "breaker.max",
@@ -411,7 +403,7 @@ static void take_agent(void *ctx, const struct preflight *p) {
         (void)snprintf(found->ready, sizeof(found->ready), "%.63s", p->agent);
 }
 
-/* A sentence as comment lines that are not too long. */
+/* A text as comment lines of at most TEXT_WIDTH. */
 static void put_comment(struct strbuf *out, const char *before, const char *text) {
     while (*text) {
         size_t length = strlen(text);
@@ -481,7 +473,7 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
     strbuf_puts(out, names_text);
 }
 
-/* The hints end by themselves under every preset: `run` does anyway, `add` follows the preset's loop. */
+/* The commands of the hints must end under every preset; `add` follows the preset's loop. */
 static void put_hints(struct strbuf *out, const struct preset *preset,
                       const struct found_agents *agents) {
     const char *until = preset_value(preset, "tasks.until");
@@ -565,4 +557,4 @@ static const struct cmd_option init_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_init = { "init", .options = init_options, .run = cmd_init_run };
+const struct cmd cmd_init = { "init", cmd_init_run, 0, 0, init_options };

@@ -1,8 +1,7 @@
 /* cmd_daemon.c: commands that control the daemon: up, down, tick, notify, dash.
  *
- * Runs go on without a daemon: every run has a shim of its own, and the next daemon finds it again. `down --wait` waits
- * for those runs by their locks, which each shim holds until it exits. Nothing new starts once the daemon has ended, so
- * the last free lock means that all runs are over. */
+ * Runs go on without a daemon: each has its own shim, and the next daemon finds it again. `down
+ * --wait` waits for the locks that the shims hold until they exit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -81,7 +80,7 @@ static void down_finish(struct down *d) {
         close(d->pidfd);
 }
 
-/* Its shim makes this link before anything else; a job that Slurm has not started yet holds no lock. */
+/* The shim makes this link first; a job that Slurm has not started yet holds no lock. */
 static bool has_begun(const struct down *d, const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
@@ -128,18 +127,6 @@ static void wait_for_lock(const char *path) {
     close(fd);
 }
 
-/* Opens a pidfd before the daemon is asked to stop: the pid alone could be reused by then. */
-static int find_process(struct down *d) {
-    int code = ask_get(&d->ask, "/healthz");
-    if (code != CMD_OK)
-        return code;
-    d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
-    d->is_standby = ask_is(d->ask.answer, "role", "standby");
-    d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
-    d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
-    return CMD_OK;
-}
-
 static int wait_for_end(const struct down *d) {
     if (d->pidfd < 0)
         return CMD_OK;
@@ -156,9 +143,16 @@ static int wait_for_end(const struct down *d) {
 }
 
 static int stop_daemon(struct down *d) {
-    int code = find_process(d);
+    int code = ask_get(&d->ask, "/healthz");
+    if (code != CMD_OK)
+        return code;
+    d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
+    d->is_standby = ask_is(d->ask.answer, "role", "standby");
+    d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
+    /* Before the daemon is asked to stop: the pid alone could be reused by then. */
+    d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
     d->tasks = json_array();
-    if (code == CMD_OK && !d->is_standby) /* which has no runs */
+    if (!d->is_standby) /* which has no runs */
         code = ask_pages(&d->ask, "/v1/tasks?state=starting,running&limit=1000", RUNS_MAX,
                          ask_append, d->tasks);
     d->runs = json_array_size(d->tasks);
@@ -235,13 +229,13 @@ static void print_started(const json_t *starts, bool dry, struct strbuf *out) {
     size_t i;
     json_t *item;
     json_array_foreach(starts, i, item) {
-        char place[24], score[24];
-        (void)snprintf(place, sizeof(place), "%zu", i + 1);
+        char number[24], score[24];
+        (void)snprintf(number, sizeof(number), "%zu", i + 1);
         (void)snprintf(score, sizeof(score), "%" PRId64, ask_int(item, "score", 0));
         time_ms at = ask_int(item, "at", 0);
         struct print_text when = print_when(at, now);
         rows_add(&rows, (const char *[]){
-                            place, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
+                            number, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
                             ask_text(item, "agent", NULL), score, at > now ? when.text : "now" });
     }
     if (json_array_size(starts) == 0)
@@ -271,20 +265,7 @@ static const struct cmd_option tick_options[] = {
 
 const struct cmd cmd_tick = { "tick", .options = tick_options, .run = cmd_tick_run };
 
-/* The daemon sends the sample: its environment, its user and its network are those that matter at night. */
 #define TEST_TIMEOUT MINUTES(10) /* longer than any channel may take by default */
-
-static bool print_way(const json_t *way, struct strbuf *out) {
-    const struct output_style *style = output_style();
-    bool ok = ask_true(way, "ok");
-    strbuf_printf(out, "%s%s%s  ", ok ? style->green : style->red, ok ? "ok    " : "failed",
-                  style->reset);
-    sanitize_line(ask_text(way, "way", "?"), out);
-    strbuf_puts(out, ": ");
-    sanitize_line(ask_text(way, "text", ""), out);
-    strbuf_putc(out, '\n');
-    return ok;
-}
 
 static int notify_test_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -296,16 +277,20 @@ static int notify_test_run(const struct cmd_call *call) {
     code = ask_post(&ask, json_object(), "/v1/notify/test");
     if (code != CMD_OK)
         return code;
-    const json_t *ways = json_object_get(ask.answer, "ways");
-    size_t count = json_array_size(ways);
-    for (size_t i = 0; i < count; i++)
-        if (!print_way(json_array_get(ways, i), &out))
-            code = CMD_FAILED;
+    const struct output_style *style = output_style();
+    const json_t *channels = json_object_get(ask.answer, "ways");
+    ASK_EACH(channel, channels) {
+        bool ok = ask_true(channel, "ok");
+        strbuf_printf(&out, "%s%s%s  ", ok ? style->green : style->red, ok ? "ok    " : "failed",
+                      style->reset);
+        cmd_put_line(&out, "%s: %s", ask_text(channel, "way", "?"), ask_text(channel, "text", ""));
+        code = ok ? code : CMD_FAILED;
+    }
     if (call->json)
         (void)ask_print(&ask);
     else
         output_rest(&out);
-    if (count == 0) {
+    if (json_array_size(channels) == 0) {
         cmd_warn("nobody is told of anything: set 'notify.webhook', 'notify.command' or "
                  "'notify.desktop'");
         return CMD_REFUSED;
@@ -316,8 +301,8 @@ static int notify_test_run(const struct cmd_call *call) {
 static const struct cmd notify_test = { "notify test", .run = notify_test_run };
 const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };
 
-/* The link has a code that is valid once and for a minute. Every process of this user can read the arguments of the
- * others, a run as well, so the browser gets no link: it gets a private file of the daemon that leads there
+/* The link has a one-time code, and every process of this user, a run as well, can read the
+ * arguments of the others. So the browser gets a private file of the daemon instead
  * (docs/security.md). */
 #define OPENER "xdg-open"
 

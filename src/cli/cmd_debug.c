@@ -1,5 +1,5 @@
-/* cmd_debug.c: `debug outcome` reads the output of an agent as the daemon does, `debug events` prints every event that is
- * kept as data. `debug scheduler` is in cmd_plan.c. */
+/* cmd_debug.c: `debug outcome` reads the output of an agent as the daemon does, `debug events`
+ * prints the stored events. `debug scheduler` is in cmd_plan.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ static void put_outcome(const struct agent_outcome *o, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
-/* 128 + N is signal N, as shells print it; but not where it is none that ends programs: some agents leave
- * with the lower bits of an HTTP status. */
+/* 128 + N is signal N, as shells print it; but not where it is none that ends programs: some agents
+ * leave with the lower bits of an HTTP status. */
 static struct agent_end end_of(int64_t code) {
     struct agent_end end = { .code = (int)code, .now = clock_read() };
     int64_t signal = code - 128;
@@ -126,8 +126,7 @@ static const struct cmd_option outcome_options[] = {
     { NULL },
 };
 
-static const struct cmd debug_outcome = { "debug outcome", .options = outcome_options,
-                                          .min_args = 1, .max_args = 1, .run = outcome_run };
+static const struct cmd debug_outcome = { "debug outcome", outcome_run, 1, 1, outcome_options };
 
 struct events {
     struct strbuf out;
@@ -166,8 +165,7 @@ static const struct cmd_option events_options[] = {
     { NULL },
 };
 
-static const struct cmd debug_events = { "debug events", .options = events_options,
-                                         .run = events_run };
+static const struct cmd debug_events = { "debug events", events_run, 0, 0, events_options };
 extern const struct cmd debug_scheduler;
 const struct cmd cmd_debug = { "debug",
                                .subs = CMD_LIST(&debug_events, &debug_outcome, &debug_scheduler) };

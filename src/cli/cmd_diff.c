@@ -1,7 +1,8 @@
 /* cmd_diff.c: what has a task changed? The files with their lines, and the patch.
  *
- * What is in the patch was written by an agent, so a terminal gets it without anything that it would obey.
- * Into a pipe or a file it goes as the daemon sent it: a patch is there to be applied. */
+ * What is in the patch was written by an agent, so a terminal gets it without anything that it
+ * would obey. Into a pipe or a file it goes as the daemon sent it: a patch is there to be
+ * applied. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -113,5 +114,4 @@ static const struct cmd_option options[] = {
     { .name = NULL },
 };
 
-const struct cmd cmd_diff = { "diff", .options = options, .min_args = 1, .max_args = 1,
-                              .run = cmd_diff_run };
+const struct cmd cmd_diff = { "diff", cmd_diff_run, 1, 1, options };

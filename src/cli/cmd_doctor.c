@@ -1,11 +1,10 @@
 /* cmd_doctor.c: is everything there that Sluice needs, and what is done without the rest?
  *
- * Two halves. What can be seen from here (folders, configuration, programs) is always looked at, so
- * that it helps when no daemon will start. What only the daemon can see it tells; when none runs
- * `sluiced --doctor` looks at the database and the kernel in its place.
+ * Folders, configuration and programs are checked here, so that it helps when no daemon starts. The
+ * rest comes from the daemon, or from `sluiced --doctor` when none runs.
  *
- * The exit code says whether something must be put right. A warning need not be, and a missing kernel
- * feature is no fault: something else is done instead, and what would bring it back is shown. */
+ * The exit code is 1 if something must be fixed. A warning need not be, nor a missing kernel
+ * feature: something else is used instead, and what would bring it back is shown. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +47,7 @@ static void doctor_finish(struct doctor *d) {
     home_finish(&d->home);
 }
 
-/* `text` says what was seen, `fix` what to do; NULL when it is well. */
+/* `fix`: what to do; NULL if nothing must be done. */
 static void add_level(struct doctor *d, const char *name, const char *level, const char *text,
                       const char *fix) {
     json_array_append_new(d->checks,
@@ -157,7 +156,7 @@ static void check_version(struct doctor *d, struct ask *ask) {
               same ? NULL : "this program is " SLUICE_VERSION ": 'sluice down; sluice up'");
 }
 
-/* No daemon runs: the program that would be one looks in its place, and changes nothing. */
+/* Without a daemon: sluiced checks, and changes nothing. */
 static void check_without(struct doctor *d) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT;
     struct error err = { 0 };
@@ -235,13 +234,6 @@ static void add_agent(void *ctx, const struct preflight *p) {
     json_array_append_new(d->agents, preflight_json(p));
 }
 
-static void check_agents(struct doctor *d) {
-    _cleanup_(config_freep) struct config *config = config_new();
-    int r = config_read_file(config, d->home.config_file, NULL);
-    if (r >= 0 || r == -ENOENT || r == -ENOTDIR)
-        preflight_all(config, d->listed, d->auto_box, true, add_agent, d);
-}
-
 static void print_item(const char *mark, const char *name, const char *text, const char *fix,
                        struct strbuf *out) {
     strbuf_printf(out, "  %-5s ", mark);
@@ -259,21 +251,9 @@ static void print_item(const char *mark, const char *name, const char *text, con
     strbuf_putc(out, '\n');
 }
 
-/* Of a daemon that does not know levels: as it says. */
+/* An old daemon has no levels. */
 static const char *level_of(const json_t *check) {
     return ask_text(check, "level", ask_true(check, "ok") ? OK : BAD);
-}
-
-static void print_checks(const struct doctor *d, struct strbuf *out) {
-    strbuf_puts(out, "checks\n");
-    ASK_EACH(item, d->checks) {
-        const char *level = level_of(item);
-        print_item(strcmp(level, OK) == 0        ? "ok"
-                   : strcmp(level, WARNING) == 0 ? "warn"
-                                                 : "BAD",
-                   ask_text(item, "name", "?"), ask_text(item, "text", ""),
-                   ask_text(item, "fix", NULL), out);
-    }
 }
 
 static size_t print_features(const struct doctor *d, struct strbuf *out) {
@@ -303,7 +283,15 @@ static size_t count(const struct doctor *d, const char *level) {
 }
 
 static void print_all(const struct doctor *d, struct strbuf *out) {
-    print_checks(d, out);
+    strbuf_puts(out, "checks\n");
+    ASK_EACH(item, d->checks) {
+        const char *level = level_of(item);
+        print_item(strcmp(level, OK) == 0        ? "ok"
+                   : strcmp(level, WARNING) == 0 ? "warn"
+                                                 : "BAD",
+                   ask_text(item, "name", "?"), ask_text(item, "text", ""),
+                   ask_text(item, "fix", NULL), out);
+    }
     size_t missing = print_features(d, out), bad = count(d, BAD), warnings = count(d, WARNING);
     if (bad > 0) {
         strbuf_printf(out, "\n%zu of these must be put right\n", bad);
@@ -331,7 +319,10 @@ static int cmd_doctor_run(const struct cmd_call *call) {
         check_program(&d, "sluiced", "sluiced");
         check_program(&d, "shim", "sluice-shim");
         check_daemon(&d);
-        check_agents(&d);
+        _cleanup_(config_freep) struct config *config = config_new();
+        int r = config_read_file(config, d.home.config_file, NULL);
+        if (r >= 0 || r == -ENOENT || r == -ENOTDIR)
+            preflight_all(config, d.listed, d.auto_box, true, add_agent, &d);
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json)

@@ -208,48 +208,30 @@ static int list_run(const struct cmd_call *call) {
 static void print_step(const json_t *step, size_t index, struct strbuf *out) {
     const json_t *needs = json_object_get(step, "depends_on");
     const char *name = ask_text(step, "name", NULL);
-    strbuf_puts(out, "  ");
-    if (name)
-        sanitize_line(name, out);
-    else
-        strbuf_printf(out, "%zu", index + 1);
     const char *what = ask_text(step, "title", ask_text(step, "prompt", NULL));
     const json_t *argv = json_object_get(step, "argv");
     if (!what)
         what = json_string_value(json_array_get(argv, json_array_size(argv) - 1));
-    if (what) {
-        strbuf_puts(out, ": ");
-        sanitize_line(what, out);
+    _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
+    char number[24];
+    (void)snprintf(number, sizeof(number), "%zu", index + 1);
+    ASK_EACH(need, needs) {
+        strbuf_printf(&after, "%s%s", after.length > 0 ? ", " : " (after ",
+                      json_string_value(need));
     }
-    for (size_t i = 0; i < json_array_size(needs); i++) {
-        strbuf_puts(out, i ? ", " : " (after ");
-        sanitize_line(json_string_value(json_array_get(needs, i)), out);
-    }
-    strbuf_puts(out, json_array_size(needs) > 0 ? ")\n" : "\n");
+    cmd_put_line(out, "  %s%s%s%s%s", name ? name : number, what ? ": " : "", what ? what : "",
+                 strbuf_text(&after), after.length > 0 ? ")" : "");
 }
 
 static void print_formula(const struct formula *f) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    sanitize_line(formula_name(f), &out);
-    if (*formula_description(f)) {
-        strbuf_puts(&out, ": ");
-        sanitize_line(formula_description(f), &out);
-    }
-    strbuf_putc(&out, '\n');
+    const char *about = formula_description(f);
+    cmd_put_line(&out, "%s%s%s", formula_name(f), *about ? ": " : "", about);
     for (size_t i = 0; i < formula_var_count(f); i++) {
         const struct formula_var *var = formula_var_at(f, i);
-        strbuf_printf(&out, "  --var %s", var->name);
-        if (var->standard) {
-            strbuf_putc(&out, '=');
-            sanitize_line(var->standard, &out);
-        } else {
-            strbuf_puts(&out, "=VALUE (required)");
-        }
-        if (var->description) {
-            strbuf_puts(&out, "  ");
-            sanitize_line(var->description, &out);
-        }
-        strbuf_putc(&out, '\n');
+        cmd_put_line(&out, "  --var %s=%s%s%s", var->name,
+                     var->standard ? var->standard : "VALUE (required)",
+                     var->description ? "  " : "", var->description ? var->description : "");
     }
     for (size_t i = 0; i < step_count(f); i++)
         print_step(json_array_get(json_object_get(formula_body(f), "tasks"), i), i, &out);
@@ -307,10 +289,9 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-static const struct cmd formula_check_cmd = { "formula check", .options = options, .min_args = 1,
-                                              .max_args = CMD_ANY_ARGS, .run = check_run };
-static const struct cmd formula_list_cmd = { "formula list", .options = options, .run = list_run };
-static const struct cmd formula_show_cmd = { "formula show", .options = options, .min_args = 1,
-                                             .max_args = 1, .run = show_run };
+static const struct cmd formula_check_cmd = { "formula check", check_run, 1, CMD_ANY_ARGS,
+                                              options };
+static const struct cmd formula_list_cmd = { "formula list", list_run, 0, 0, options };
+static const struct cmd formula_show_cmd = { "formula show", show_run, 1, 1, options };
 const struct cmd cmd_formula = { "formula", .subs = CMD_LIST(&formula_check_cmd, &formula_list_cmd,
                                                              &formula_show_cmd) };

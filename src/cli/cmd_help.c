@@ -1,7 +1,7 @@
 /* cmd_help.c: help and shell completions, both printed from the table of commands and their pages.
  *
- * A completion script knows commands, subcommands and options by itself. Only ids are requested, with `sluice list`, which
- * starts no daemon. */
+ * A completion script has commands, subcommands and options in it; only ids come from `sluice
+ * list`, which starts no daemon. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,8 +162,7 @@ static const struct cmd_option help_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_help = { "help", .options = help_options, .max_args = CMD_ANY_ARGS,
-                              .run = cmd_help_run };
+const struct cmd cmd_help = { "help", cmd_help_run, 0, CMD_ANY_ARGS, help_options };
 
 static int cmd_version_run(const struct cmd_call *call) {
     (void)fputs(call->json ? "{\"version\":\"" SLUICE_VERSION "\"}\n"
@@ -172,7 +171,7 @@ static int cmd_version_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_version = { "version", .run = cmd_version_run };
+const struct cmd cmd_version = { "version", cmd_version_run };
 
 #define IDS "sluice list --ids --all --limit 500 2>/dev/null"
 
@@ -421,5 +420,4 @@ static int cmd_completion_run(const struct cmd_call *call) {
                            call->args[0]);
 }
 
-const struct cmd cmd_completion = { "completion", .min_args = 1, .max_args = 1,
-                                    .run = cmd_completion_run };
+const struct cmd cmd_completion = { "completion", cmd_completion_run, 1, 1 };

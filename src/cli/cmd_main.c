@@ -1,7 +1,6 @@
 /* cmd_main.c: from argv to one command's run function and back to an exit code.
  *
- * `--help` wins over everything else that is wrong with a call: a person who asks for help does not know yet how to
- * call it. Options are parsed in one pass over the words into two small arrays. */
+ * `--help` wins over all usage errors: a person who asks for help does not know the usage yet. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -78,6 +77,13 @@ int cmd_say(const char *format, ...) {
     return CMD_OK;
 }
 
+void cmd_put_line(struct strbuf *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    put_line(out, format, args);
+    va_end(args);
+}
+
 const char *cmd_env(const char *name) {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
@@ -150,13 +156,6 @@ static bool is_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static bool asks_for_help(int count, char **words) {
-    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
-        if (is_help(words[i]))
-            return true;
-    return false;
-}
-
 static int check_args(const struct cmd_call *call) {
     const struct cmd *cmd = call->cmd;
     if (call->arg_count < cmd->min_args)
@@ -184,8 +183,9 @@ static int run_command(const struct cmd *cmd, int count, char **words) {
         count--;
         words++;
     }
-    if (asks_for_help(count, words))
-        return print_help(cmd);
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+        if (is_help(words[i]))
+            return print_help(cmd);
     struct error err = { 0 };
     struct cmd_call call;
     if (options_parse(cmd, count, words, &call, &err) < 0)

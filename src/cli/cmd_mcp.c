@@ -1,12 +1,12 @@
 /* cmd_mcp.c: the MCP server that agents start.
  *
- * Without an argument it serves until its input ends. `install` is an argument and not a subcommand, because the
- * configuration of every agent has `sluice mcp` alone. Nothing but messages is written to stdout, one a line.
+ * Without an argument it serves until its input ends. `install` is an argument and not a
+ * subcommand, because agents are configured to run `sluice mcp`. Only messages go to stdout, one
+ * per line.
  *
- * Requests are sent one after the other over the first connection: the daemon answers in a millisecond, and an agent has
- * few at once. task.wait takes long and has a connection of its own. Subscriptions use a stream of events over one more
- * connection, which is open only while something subscribes. It is never closed from inside its own callback: that is
- * done when the callback has returned. */
+ * Requests are sent one after the other over the first connection. task.wait has a connection of
+ * its own, and so has the stream of events, which is open only while something subscribes. It is
+ * closed by the loop, never inside its own callback. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -138,8 +138,8 @@ static int send_request(struct stdio *s, const struct mcp_op *op, const char *pa
                        &a->err);
 }
 
-/* The connection for requests. Only a change starts a daemon: one that a person has stopped is not started again by a
- * read. So the connection that stays open is always one that starts none. */
+/* Only a change starts a daemon: one that was stopped is not started again by a read. So the
+ * connection that stays open is always one that starts none. */
 static int connect_for(struct stdio *s, bool writes, struct error *err) {
     int r = s->client ? 0 : connect_client(false, &s->client, err);
     if (client_is_absent(r) && writes) {
@@ -170,7 +170,7 @@ static int try_request(struct stdio *s, const struct mcp_ask *ask, const char *p
     return status;
 }
 
-/* 0, or <0 with a sentence in a->err. */
+/* 0, or <0 with a message in a->err. */
 static int request(struct stdio *s, const struct mcp_ask *ask, struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     int r = make_path(ask, &path, &a->err);
@@ -178,7 +178,7 @@ static int request(struct stdio *s, const struct mcp_ask *ask, struct answer *a)
         return r;
     bool was_connected = s->client != NULL;
     int status = try_request(s, ask, strbuf_text(&path), a);
-    /* The daemon of the last request is gone. The key stays the same: nothing is done twice. */
+    /* The daemon was restarted. The key stays the same, so nothing is done twice. */
     if (client_is_absent(status) && was_connected && ask->op->writes)
         status = try_request(s, ask, strbuf_text(&path), a);
     if (status >= 200 && status < 300)
@@ -289,7 +289,6 @@ static void close_events(struct stdio *s) {
     s->events = client_close(s->events);
 }
 
-/* Opens the stream; what happened before it was open is looked at by whoever waits. */
 static void open_events(struct stdio *s) {
     struct error err = { 0 };
     s->reconnect = TIME_NEVER;
@@ -395,8 +394,8 @@ static bool turn(struct stdio *s) {
 }
 
 static int mcp_stdio_run(void) {
-    /* What an agent's configuration says of the home is for agents that people start: a run has a daemon of
-     * its own, and its token. */
+    /* What an agent's configuration says of the home is for agents that people start: a run has a
+     * daemon of its own, and its token. */
     if (cmd_env("SLUICE_SOCKET") && cmd_env("SLUICE_TOKEN"))
         (void)unsetenv("SLUICE_HOME");
     struct stdio s = { .reconnect = TIME_NEVER };

@@ -1,8 +1,9 @@
 /* cmd_plan.c: what the scheduler would do with a queue: plan, sim, and debug scheduler.
  *
- * `plan` decides once for a snapshot and shows what starts and why the rest does not; `sim` plays a snapshot in virtual
- * time, with --set twice, to compare; `debug scheduler` lists the candidates of a snapshot or of the daemon. Nothing is
- * started. The reasons are computed task by task while printing, so a million waiting tasks cost time but no memory. */
+ * `plan` decides once for a snapshot; `sim` plays one in virtual time, with --set twice, to
+ * compare; `debug scheduler` lists the candidates of a snapshot or of the daemon. Nothing is
+ * started. Reasons are computed while printing, so a million waiting tasks cost time but no
+ * memory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@
 
 DEFINE_FREEP(struct snapshot, snapshot_free);
 
-/* Reads FILE, or stdin for "-", with the values of --set. CMD_OK, or the exit code of a printed error. */
+/* FILE, or stdin for "-", with the values of --set. */
 static int read_snapshot(const struct cmd_call *call, const char *path, struct snapshot **ret) {
     struct error err = { 0 };
     FILE *file;
@@ -180,12 +181,12 @@ static void print_starts(struct plan *p) {
     size_t number = 0;
     for (size_t i = 0; i < p->order_count && number < p->shown_max; i++) {
         const struct order *o = &p->orders[i];
-        char place[24], score[16];
+        char rank[24], score[16];
         if (o->kind != ORDER_START)
             continue;
-        (void)snprintf(place, sizeof(place), "%zu", ++number);
+        (void)snprintf(rank, sizeof(rank), "%zu", ++number);
         (void)snprintf(score, sizeof(score), "%d", o->score);
-        rows_add(&rows, (const char *[]){ place, snapshot_task_name(p->snapshot, o->task),
+        rows_add(&rows, (const char *[]){ rank, snapshot_task_name(p->snapshot, o->task),
                                           symbol_or_dash(p, o->project),
                                           symbol_or_dash(p, o->agent), score });
     }
@@ -324,8 +325,7 @@ static const struct cmd_option plan_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_plan = { "plan", .options = plan_options, .min_args = 1, .max_args = 1,
-                              .run = cmd_plan_run };
+const struct cmd cmd_plan = { "plan", cmd_plan_run, 1, 1, plan_options };
 
 #define INPUT_MAX     ((size_t)4 << 30) /* of what cannot be read twice */
 #define WIDTH_PIPED   100
@@ -345,7 +345,7 @@ struct sim_side {
 
 struct sim_call {
     const char *path;
-    struct strbuf input; /* the whole input, if it can be read only once */
+    struct strbuf input; /* all of it, if it can be read only once */
     bool is_buffered;
     struct sim_options options;
     bool seed_given;
@@ -360,16 +360,14 @@ static void side_finish(struct sim_side *side) {
     side->snapshot = snapshot_free(side->snapshot);
 }
 
-static void sim_call_finish(struct sim_call *sim) {
-    strbuf_finish(&sim->input);
-    strbuf_finish(&sim->title);
-}
-
-/* Hours with up to three places, as a span. */
-static int parse_hours(const char *option, const char *text, time_ms *ret, struct error *err) {
+/* An option in hours with up to three decimals; not given: *ret stays as it is. */
+static int parse_hours(const struct cmd_call *call, const char *option, time_ms *ret,
+                       struct error *err) {
+    const char *text = cmd_value(call, option);
     int64_t milli;
-    int r = number_parse_milli(text, &milli, err);
-    if (r < 0)
+    if (!text)
+        return 0;
+    if (number_parse_milli(text, &milli, err) < 0)
         return error_prefix(err, "--%s", option);
     if (milli < 0 || milli > INT64_C(100000000000))
         return error_set(err, -EINVAL, "--%s: hours must be between 0 and 100,000,000, not '%s'",
@@ -378,8 +376,12 @@ static int parse_hours(const char *option, const char *text, time_ms *ret, struc
     return 0;
 }
 
-static int parse_overrides(const struct cmd_call *call, struct sim_call *sim, struct error *err) {
-    const char *pair;
+static int parse_call(const struct cmd_call *call, struct sim_call *sim, struct error *err) {
+    const char *pair, *text = cmd_value(call, "seed");
+    int64_t seed = 0;
+    sim->path = call->args[0];
+    sim->options.horizon = DAYS(HORIZON_DAYS);
+    sim->options.approve_after = TIME_NEVER;
     for (size_t i = 0; (pair = cmd_value_at(call, "set", i)) != NULL; i++) {
         if (i == OVERRIDES_MAX)
             return error_set(err, -EINVAL, "more than %d settings with --set", OVERRIDES_MAX);
@@ -388,42 +390,14 @@ static int parse_overrides(const struct cmd_call *call, struct sim_call *sim, st
         strbuf_printf(&sim->title, "%s%s", i == 0 ? "with " : ", ", pair);
         sim->overrides[sim->override_count++] = pair;
     }
-    return 0;
-}
-
-static int parse_call(const struct cmd_call *call, struct sim_call *sim, struct error *err) {
-    sim->path = call->args[0];
-    sim->options.horizon = DAYS(HORIZON_DAYS);
-    sim->options.approve_after = TIME_NEVER;
-    int r = parse_overrides(call, sim, err);
-    const char *text = cmd_value(call, "seed");
-    if (r >= 0 && text) {
-        int64_t seed;
-        r = number_parse_int(text, &seed, err);
-        if (r < 0)
-            return error_prefix(err, "--seed");
-        if (seed < 0)
-            return error_set(err, -EINVAL, "--seed: '%s' is negative", text);
-        sim->options.seed = (uint64_t)seed;
-        sim->seed_given = true;
-    }
-    text = cmd_value(call, "until-h");
-    if (r >= 0 && text)
-        r = parse_hours("until-h", text, &sim->options.horizon, err);
-    text = cmd_value(call, "approve-after-h");
-    if (r >= 0 && text)
-        r = parse_hours("approve-after-h", text, &sim->options.approve_after, err);
-    return r;
-}
-
-/* What is no regular file comes only once: it is kept when it is needed twice. */
-static int read_once(struct sim_call *sim, struct error *err) {
-    struct stat st;
-    if (sim->override_count == 0
-        || (strcmp(sim->path, "-") != 0 && stat(sim->path, &st) == 0 && S_ISREG(st.st_mode)))
-        return 0;
-    sim->is_buffered = true;
-    return file_read_any(sim->path, INPUT_MAX, &sim->input, err);
+    if (text && number_parse_int(text, &seed, err) < 0)
+        return error_prefix(err, "--seed");
+    if (seed < 0)
+        return error_set(err, -EINVAL, "--seed: '%s' is negative", text);
+    sim->options.seed = (uint64_t)seed;
+    sim->seed_given = text != NULL;
+    int r = parse_hours(call, "until-h", &sim->options.horizon, err);
+    return r < 0 ? r : parse_hours(call, "approve-after-h", &sim->options.approve_after, err);
 }
 
 static int open_input(struct sim_call *sim, FILE **ret, struct error *err) {
@@ -505,20 +479,27 @@ static int print_sim(const struct cmd_call *call, const struct sim_call *sim,
 
 static int cmd_sim_run(const struct cmd_call *call) {
     struct error err = { 0 };
-    _cleanup_(sim_call_finish) struct sim_call sim = { 0 };
+    struct sim_call sim = { 0 };
     _cleanup_(side_finish) struct sim_side now = { 0 };
     _cleanup_(side_finish) struct sim_side with = { 0 };
+    struct stat st;
     int r = parse_call(call, &sim, &err);
-    if (r < 0)
-        return cmd_usage_error(call->cmd, "%s", err.text);
-    r = read_once(&sim, &err);
+    bool is_usage_error = r<0, compare = sim.override_count> 0;
+    /* A pipe can be read only once: it is buffered when it is needed twice. */
+    sim.is_buffered =
+        compare && (strcmp(sim.path, "-") == 0 || stat(sim.path, &st) < 0 || !S_ISREG(st.st_mode));
+    if (r >= 0 && sim.is_buffered)
+        r = file_read_any(sim.path, INPUT_MAX, &sim.input, &err);
     if (r >= 0)
         r = play_side(&sim, false, &now, &err);
-    bool compare = sim.override_count > 0;
     if (r >= 0 && compare)
         r = play_side(&sim, true, &with, &err);
     if (r >= 0)
         r = print_sim(call, &sim, &now, compare ? &with : NULL, &err);
+    strbuf_finish(&sim.input);
+    strbuf_finish(&sim.title);
+    if (is_usage_error)
+        return cmd_usage_error(call->cmd, "%s", err.text);
     return r < 0 ? cmd_error(&err) : CMD_OK;
 }
 
@@ -531,13 +512,11 @@ static const struct cmd_option sim_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_sim = { "sim", .options = sim_options, .min_args = 1, .max_args = 1,
-                             .run = cmd_sim_run };
+const struct cmd cmd_sim = { "sim", cmd_sim_run, 1, 1, sim_options };
 
 #define CANDIDATES_MOST 2000000
 
-/* Two or three words for a gate's code ("project-budget"), or the code itself: the column is narrow, and `sluice why` has
- * the complete message. */
+/* Two or three words for a gate's code, or the code itself: the column is narrow. */
 static const char *gate_words(const char *gate) {
     static const char *const words[][2] = {
         { "paused", "paused" },
@@ -737,5 +716,4 @@ static const struct cmd_option scheduler_options[] = {
     { NULL },
 };
 
-const struct cmd debug_scheduler = { "debug scheduler", .options = scheduler_options,
-                                     .run = scheduler_run };
+const struct cmd debug_scheduler = { "debug scheduler", scheduler_run, 0, 0, scheduler_options };

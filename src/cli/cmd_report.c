@@ -1,8 +1,7 @@
-/* cmd_report.c: what a run tells about itself, from inside.
+/* cmd_report.c: what a run reports about itself, from inside.
  *
- * Who it is comes from the environment that the daemon gave it. A run outlives the daemon, so there
- * may be nobody to tell: the DONE marker is then made by hand, because it is only a file and the
- * daemon looks for it when it is back; the numbers cannot be kept, and the exit code says so. No
+ * The environment says which run it is. A run outlives the daemon: without one the DONE marker is
+ * created here, which the next daemon finds; the numbers are lost, and the exit code says so. No
  * daemon is ever started from here: a run must not become its parent. */
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +100,7 @@ static bool mark_done(void) {
     return true;
 }
 
-/* Nobody listens. Only a report of nothing but --done is whole without a daemon. */
+/* Without a daemon only a report of --done alone is complete. */
 static int report_alone(const struct cmd_call *call, const json_t *body, const struct error *err) {
     bool marked = cmd_has(call, "done") && mark_done();
     size_t who = json_object_get(body, "attempt") ? 2 : 1;

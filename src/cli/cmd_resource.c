@@ -1,7 +1,7 @@
-/* cmd_resource.c: commands on things that have a name: agents, groups, hosts, limiters, projects, tokens.
+/* cmd_resource.c: commands on agents, groups, hosts, limiters, projects and tokens.
  *
- * A list and a verb that is applied to each name are tables; two run functions read them from `data`. The daemon checks
- * settings and names. */
+ * Lists, and verbs that are applied to each name, are tables; two run functions read them from
+ * `data`. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -28,7 +28,6 @@ struct column {
     const char *yes, *no;                                /* of CELL_BOOL */
 };
 
-/* Every page is followed to its end, for the table as for --json, which is one object of all items. */
 struct resource_list {
     const char *path;  /* "/v1/groups" */
     const char *empty; /* printed instead of no rows; with its newline */
@@ -36,8 +35,9 @@ struct resource_list {
     void (*note)(const json_t *item, struct strbuf *out); /* lines below the table; or NULL */
 };
 
-/* One request for each name on the command line, in the order given. The first that fails ends it, and what was done
- * before is printed. With --json: the daemon's answer, or a list of them when there are several. */
+/* One request for each name on the command line, in order. The first that fails ends it, and what
+ * was done before is printed. With --json: the daemon's answer, or a list of them for several
+ * names. */
 struct resource_verb {
     const char *before, *after; /* POST BEFORE name AFTER */
     const char *did, *already;  /* "cleared", "is open already" */
@@ -139,7 +139,7 @@ static int list_run(const struct cmd_call *call) {
                       : print_table(&ask, strbuf_text(&path), list);
 }
 
-/* What was printed for people, or the answers. */
+/* The text, or with --json the answers. */
 static void print_answers(const struct cmd_call *call, const json_t *answers, struct strbuf *out) {
     if (call->json) {
         strbuf_clear(out);
@@ -165,8 +165,8 @@ static int verb_run(const struct cmd_call *call) {
         if (code != CMD_OK)
             break;
         json_array_append(answers, ask.answer);
-        sanitize_line(call->args[i], &out);
-        strbuf_printf(&out, " %s\n", ask_true(ask.answer, "already") ? verb->already : verb->did);
+        cmd_put_line(&out, "%s %s", call->args[i],
+                     ask_true(ask.answer, "already") ? verb->already : verb->did);
     }
     print_answers(call, answers, &out);
     return code;
@@ -189,7 +189,7 @@ static void put_paused(struct strbuf *out, const char *project, bool pause, cons
     }
 }
 
-/* Inside a run that run is the one that paused, and not its user. NULL: no run, or not a valid name. */
+/* The run we are in, which is recorded as the one that paused; or NULL. */
 static const char *run_that_asks(void) {
     const char *run = getenv("SLUICE_RUN");
     for (const char *c = run; c && *c; c++)
@@ -225,8 +225,8 @@ static int pause_run(const struct cmd_call *call) {
     return code;
 }
 
-const struct cmd cmd_pause = { "pause", .max_args = CMD_ANY_ARGS, .run = pause_run };
-const struct cmd cmd_resume = { "resume", .max_args = CMD_ANY_ARGS, .run = pause_run };
+const struct cmd cmd_pause = { "pause", pause_run, 0, CMD_ANY_ARGS };
+const struct cmd cmd_resume = { "resume", pause_run, 0, CMD_ANY_ARGS };
 
 static void put_used(const json_t *item, struct strbuf *out) {
     strbuf_puts(out, ask_true(item, "named") ? cell_number(item, "used").text : "");
@@ -257,9 +257,9 @@ static const struct resource_list agents = {
 static const struct resource_verb agent_clear_verb = { "/v1/agents/", "/clear", "cleared",
                                                        "is open already" };
 
-static const struct cmd agent_clear = { "agent clear", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                        .run = verb_run, .data = &agent_clear_verb };
-static const struct cmd agent_list = { "agent list", .run = list_run, .data = &agents };
+static const struct cmd agent_clear = { "agent clear", verb_run, 1, CMD_ANY_ARGS,
+                                        .data = &agent_clear_verb };
+static const struct cmd agent_list = { "agent list", list_run, 0, 0, .data = &agents };
 const struct cmd cmd_agent = { "agent", .subs = CMD_LIST(&agent_clear, &agent_list) };
 
 /* "12 of 20". */
@@ -292,13 +292,13 @@ static int group_show_run(const struct cmd_call *call) {
     if (ask_ended(call, &ask, &code))
         return code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    sanitize_line(ask_text(ask.answer, "name", ""), &out);
-    strbuf_printf(&out, " (%s%s): %s over", ask_true(ask.answer, "closed") ? "closed" : "open",
-                  ask_true(ask.answer, "owned") ? ", owned" : "", done_of(ask.answer).text);
-    int64_t failed = ask_int(ask.answer, "failed", 0);
-    if (failed > 0)
-        strbuf_printf(&out, ", %" PRId64 " not done", failed);
-    strbuf_putc(&out, '\n');
+    char failed[48] = "";
+    if (ask_int(ask.answer, "failed", 0) > 0)
+        (void)snprintf(failed, sizeof(failed), ", %" PRId64 " not done",
+                       ask_int(ask.answer, "failed", 0));
+    cmd_put_line(&out, "%s (%s%s): %s over%s", ask_text(ask.answer, "name", ""),
+                 ask_true(ask.answer, "closed") ? "closed" : "open",
+                 ask_true(ask.answer, "owned") ? ", owned" : "", done_of(ask.answer).text, failed);
     struct output_column columns[] = { { "TASK" }, { "STATE" } };
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
     size_t i;
@@ -339,13 +339,11 @@ static const struct cmd_option group_add_options[] = {
     { NULL },
 };
 
-static const struct cmd group_add = { "group add", .options = group_add_options, .max_args = 1,
-                                      .run = group_add_run };
-static const struct cmd group_close = { "group close", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                        .run = verb_run, .data = &group_close_verb };
-static const struct cmd group_list = { "group list", .run = list_run, .data = &groups };
-static const struct cmd group_show = { "group show", .min_args = 1, .max_args = 1,
-                                       .run = group_show_run };
+static const struct cmd group_add = { "group add", group_add_run, 0, 1, group_add_options };
+static const struct cmd group_close = { "group close", verb_run, 1, CMD_ANY_ARGS,
+                                        .data = &group_close_verb };
+static const struct cmd group_list = { "group list", list_run, 0, 0, .data = &groups };
+static const struct cmd group_show = { "group show", group_show_run, 1, 1 };
 const struct cmd cmd_group = { "group", .subs = CMD_LIST(&group_add, &group_close, &group_list,
                                                          &group_show) };
 
@@ -379,31 +377,23 @@ static int host_forget_run(const struct cmd_call *call) {
                    runs == 1 ? " is" : "s are");
 }
 
-static const struct cmd host_forget = { "host forget", .min_args = 1, .max_args = 1,
-                                        .run = host_forget_run };
-static const struct cmd host_list = { "host list", .run = list_run, .data = &hosts };
+static const struct cmd host_forget = { "host forget", host_forget_run, 1, 1 };
+static const struct cmd host_list = { "host list", list_run, 0, 0, .data = &hosts };
 const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, &host_list) };
 
-/* What the agent said when its login or bill was refused. */
+/* The message of the agent when its login or bill was refused. */
 static void put_limiter_note(const json_t *item, struct strbuf *out) {
-    const char *said = ask_text(item, "said", NULL), *fix = ask_text(item, "fix", NULL);
-    if (!said && !fix)
+    const char *message = ask_text(item, "said", NULL), *fix = ask_text(item, "fix", NULL);
+    if (!message && !fix)
         return;
     strbuf_puts(out, "\n");
-    sanitize_line(ask_text(item, "name", "?"), out);
-    strbuf_puts(out, " needs a person");
-    if (said) {
-        strbuf_puts(out, ": ");
-        sanitize_line(ask_text(item, "agent", "its agent"), out);
-        strbuf_puts(out, " said: ");
-        sanitize_line(said, out);
-    }
-    strbuf_puts(out, "\n");
-    if (fix) {
-        strbuf_puts(out, "-> ");
-        sanitize_line(fix, out);
-        strbuf_puts(out, "\n");
-    }
+    if (message)
+        cmd_put_line(out, "%s needs a person: %s said: %s", ask_text(item, "name", "?"),
+                     ask_text(item, "agent", "its agent"), message);
+    else
+        cmd_put_line(out, "%s needs a person", ask_text(item, "name", "?"));
+    if (fix)
+        cmd_put_line(out, "-> %s", fix);
 }
 
 static const struct resource_list limiters = {
@@ -421,9 +411,9 @@ static const struct resource_list limiters = {
 static const struct resource_verb limiter_clear_verb = { "/v1/limiters/", "/clear", "cleared",
                                                          "is open already" };
 
-static const struct cmd limiter_clear = { "limiter clear", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                          .run = verb_run, .data = &limiter_clear_verb };
-static const struct cmd limiter_list = { "limiter list", .run = list_run, .data = &limiters };
+static const struct cmd limiter_clear = { "limiter clear", verb_run, 1, CMD_ANY_ARGS,
+                                          .data = &limiter_clear_verb };
+static const struct cmd limiter_list = { "limiter list", list_run, 0, 0, .data = &limiters };
 const struct cmd cmd_limiter = { "limiter", .subs = CMD_LIST(&limiter_clear, &limiter_list) };
 
 static const char *project_state(const json_t *project) {
@@ -453,9 +443,7 @@ static const struct resource_list projects = {
 };
 
 static void show_line(struct strbuf *out, const char *name, const char *value) {
-    strbuf_printf(out, "  %-12s ", name);
-    sanitize_line(*value ? value : "-", out);
-    strbuf_putc(out, '\n');
+    cmd_put_line(out, "  %-12s %s", name, *value ? value : "-");
 }
 
 static void show_workspaces(const json_t *p, struct strbuf *out) {
@@ -530,16 +518,15 @@ static int project_show_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-/* The daemon lives in another folder: a path is sent whole. */
 static int make_path_absolute(json_t *body) {
     const char *path = ask_text(body, "path", "");
     if (!*path)
         return CMD_OK;
-    _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf absolute = STRBUF_INIT;
     struct error err = { 0 };
-    if (full_path(path, &whole, &err) < 0)
+    if (full_path(path, &absolute, &err) < 0)
         return cmd_error(&err);
-    json_object_set_new(body, "path", ask_string(strbuf_text(&whole)));
+    json_object_set_new(body, "path", ask_string(strbuf_text(&absolute)));
     return CMD_OK;
 }
 
@@ -618,20 +605,14 @@ static const struct cmd_option project_add_options[] = {
     { NULL },
 };
 
-static const struct cmd project_add = { "project add", .options = project_add_options,
-                                        .min_args = 1, .max_args = 1, .run = project_add_run };
-static const struct cmd project_delete = { "project delete", .options = project_delete_options,
-                                           .min_args = 1, .max_args = 1,
-                                           .run = project_delete_run };
-static const struct cmd project_list = { "project list", .run = list_run, .data = &projects };
-static const struct cmd project_pause = { "project pause", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                          .run = pause_run };
-static const struct cmd project_resume = { "project resume", .min_args = 1,
-                                           .max_args = CMD_ANY_ARGS, .run = pause_run };
-static const struct cmd project_set = { "project set", .min_args = 2, .max_args = CMD_ANY_ARGS,
-                                        .run = project_set_run };
-static const struct cmd project_show = { "project show", .min_args = 1, .max_args = 1,
-                                         .run = project_show_run };
+static const struct cmd project_add = { "project add", project_add_run, 1, 1, project_add_options };
+static const struct cmd project_delete = { "project delete", project_delete_run, 1, 1,
+                                           project_delete_options };
+static const struct cmd project_list = { "project list", list_run, 0, 0, .data = &projects };
+static const struct cmd project_pause = { "project pause", pause_run, 1, CMD_ANY_ARGS };
+static const struct cmd project_resume = { "project resume", pause_run, 1, CMD_ANY_ARGS };
+static const struct cmd project_set = { "project set", project_set_run, 2, CMD_ANY_ARGS };
+static const struct cmd project_show = { "project show", project_show_run, 1, 1 };
 const struct cmd cmd_project = {
     "project", .subs = CMD_LIST(&project_add, &project_delete, &project_list, &project_pause,
                                 &project_resume, &project_set, &project_show)
@@ -694,9 +675,8 @@ static const struct cmd_option token_add_options[] = {
     { NULL },
 };
 
-static const struct cmd token_add = { "token add", .options = token_add_options, .min_args = 1,
-                                      .max_args = 1, .run = token_add_run };
-static const struct cmd token_list = { "token list", .run = list_run, .data = &tokens };
-static const struct cmd token_revoke = { "token revoke", .min_args = 1, .max_args = CMD_ANY_ARGS,
-                                         .run = verb_run, .data = &token_revoke_verb };
+static const struct cmd token_add = { "token add", token_add_run, 1, 1, token_add_options };
+static const struct cmd token_list = { "token list", list_run, 0, 0, .data = &tokens };
+static const struct cmd token_revoke = { "token revoke", verb_run, 1, CMD_ANY_ARGS,
+                                         .data = &token_revoke_verb };
 const struct cmd cmd_token = { "token", .subs = CMD_LIST(&token_add, &token_list, &token_revoke) };

@@ -1,7 +1,6 @@
-/* cmd_service.c: lets systemd keep the daemon of this home running: installs its user unit, removes it, prints its state.
+/* cmd_service.c: installs, removes and describes the systemd user unit that runs the daemon.
  *
- * A daemon that runs without the service is stopped first, and the service starts the next one: runs outlive both, and
- * the queue is on disk. Every step can be repeated. */
+ * A daemon that runs without the service is stopped first. Every step can be repeated. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -412,7 +411,7 @@ static void enable_linger(struct service *s) {
                  err.text, s->user);
 }
 
-/* Runs get the variables of tasks.env from the daemon, and the service has fewer than this shell. */
+/* Runs get the variables of tasks.env from the daemon; the service has fewer than this shell. */
 static void warn_of_variables(const struct service *s) {
     _cleanup_(config_freep) struct config *config = config_new();
     const char *const *names = NULL;
@@ -622,16 +621,16 @@ static const struct cmd_option install_options[] = {
     { NULL },
 };
 
-static const struct cmd service_install = { "service install", .options = install_options,
-                                            .run = service_install_run };
+static const struct cmd service_install = { "service install", service_install_run, 0, 0,
+                                            install_options };
 
 static const struct cmd_option remove_options[] = {
     { "dry-run", 'n', NULL, "print what would be done, and change nothing" },
     { NULL },
 };
 
-static const struct cmd service_remove = { "service remove", .options = remove_options,
-                                           .run = service_remove_run };
-static const struct cmd service_status = { "service status", .run = service_status_run };
+static const struct cmd service_remove = { "service remove", service_remove_run, 0, 0,
+                                           remove_options };
+static const struct cmd service_status = { "service status", service_status_run };
 const struct cmd cmd_service = { "service", .subs = CMD_LIST(&service_install, &service_remove,
                                                              &service_status) };

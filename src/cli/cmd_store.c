@@ -1,7 +1,7 @@
-/* cmd_store.c: the stored state: back it up, restore it, print it as a snapshot, copy it to another store.
+/* cmd_store.c: backup, restore, snapshot, and copies of the store.
  *
- * This program does not open the database. The daemon writes backups and snapshots; `sluiced` restores, copies and
- * describes stores, and refuses while a daemon has the store open. */
+ * This program does not open the database. The daemon writes backups and snapshots; `sluiced`
+ * restores, copies and describes stores, and refuses while a daemon has the store open. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int cmd_backup_run(const struct cmd_call *call) {
                    ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
 }
 
-const struct cmd cmd_backup = { "backup", .min_args = 1, .max_args = 1, .run = cmd_backup_run };
+const struct cmd cmd_backup = { "backup", cmd_backup_run, 1, 1 };
 
 static int cmd_restore_run(const struct cmd_call *call) {
     if (!cmd_has(call, "yes"))
@@ -69,8 +69,7 @@ static const struct cmd_option restore_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_restore = { "restore", .options = restore_options, .min_args = 1,
-                                 .max_args = 1, .run = cmd_restore_run };
+const struct cmd cmd_restore = { "restore", cmd_restore_run, 1, 1, restore_options };
 
 static int take_bytes(void *ctx, const char *bytes, size_t size) {
     strbuf_add(ctx, bytes, size);
@@ -102,8 +101,7 @@ static const struct cmd_option snapshot_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_snapshot = { "snapshot", .options = snapshot_options,
-                                  .run = cmd_snapshot_run };
+const struct cmd cmd_snapshot = { "snapshot", cmd_snapshot_run, 0, 0, snapshot_options };
 
 /* Prints the answer of sluiced as JSON, or as `print` writes it. */
 static int ask_sluiced(const struct cmd_call *call, const char *const *argv,
@@ -135,21 +133,17 @@ static int64_t rows_of(const json_t *answer, const char *table) {
 }
 
 static void print_copied(const json_t *answer, struct strbuf *out) {
-    strbuf_printf(out,
-                  "%s: %" PRId64 " tasks, %" PRId64 " runs, %" PRId64 " events; %" PRId64
-                  " rows written in %.1f s, both compared: the same\nfrom  ",
-                  ask_true(answer, "resumed") ? "copied to the end" : "copied",
-                  rows_of(answer, "tasks"), rows_of(answer, "runs"), rows_of(answer, "events"),
-                  ask_int(answer, "written", 0), (double)ask_int(answer, "took_ms", 0) / 1000);
-    sanitize_line(ask_text(answer, "from", ""), out);
-    strbuf_puts(out, "\nto    ");
-    sanitize_line(ask_text(answer, "to", ""), out);
-    strbuf_putc(out, '\n');
-    if (ask_true(answer, "is_current"))
-        return;
-    strbuf_puts(out, "next  sluice config set store.url=");
-    sanitize_line(ask_text(answer, "to", ""), out);
-    strbuf_puts(out, " && sluice up\n");
+    cmd_put_line(out,
+                 "%s: %" PRId64 " tasks, %" PRId64 " runs, %" PRId64 " events; %" PRId64
+                 " rows written in %.1f s, both compared: the same",
+                 ask_true(answer, "resumed") ? "copied to the end" : "copied",
+                 rows_of(answer, "tasks"), rows_of(answer, "runs"), rows_of(answer, "events"),
+                 ask_int(answer, "written", 0), (double)ask_int(answer, "took_ms", 0) / 1000);
+    cmd_put_line(out, "from  %s", ask_text(answer, "from", ""));
+    cmd_put_line(out, "to    %s", ask_text(answer, "to", ""));
+    if (!ask_true(answer, "is_current"))
+        cmd_put_line(out, "next  sluice config set store.url=%s && sluice up",
+                     ask_text(answer, "to", ""));
 }
 
 static int copy_run(const struct cmd_call *call) {
@@ -157,44 +151,31 @@ static int copy_run(const struct cmd_call *call) {
     return ask_sluiced(call, argv, print_copied);
 }
 
-static void print_line(struct strbuf *out, const char *name, const char *text) {
-    strbuf_printf(out, "%-12s ", name);
-    sanitize_line(text, out);
-    strbuf_putc(out, '\n');
-}
-
 static void print_count(struct strbuf *out, const char *name, int64_t count) {
     strbuf_printf(out, "%-12s %" PRId64 "\n", name, count);
-}
-
-static void print_head(const json_t *answer, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (json_object_get(answer, "store"))
-        print_line(out, "store", ask_text(answer, "store", ""));
-    strbuf_printf(&text, "%s%sversion %" PRId64, ask_text(answer, "backend", ""),
-                  json_object_get(answer, "backend") ? ", " : "", ask_int(answer, "version", 0));
-    print_line(out, "kind", strbuf_text(&text));
-    int64_t bytes = ask_int(answer, "bytes", -1);
-    if (bytes >= 0)
-        strbuf_printf(out, "%-12s %.1f MB\n", "size", (double)bytes / 1e6);
-    if (json_object_get(answer, "epoch"))
-        print_count(out, "epoch", ask_int(answer, "epoch", 0));
-    print_line(out, "left",
-               ask_true(answer, "was_unclean") ? "not closed by its last daemon"
-                                               : "closed properly");
 }
 
 static void print_shown(const json_t *answer, struct strbuf *out) {
     const json_t *rows = json_object_get(answer, "rows");
     if (!ask_true(answer, "there")) {
-        strbuf_puts(out, "nothing is stored at '");
-        sanitize_line(ask_text(answer, "store", "?"), out);
-        strbuf_puts(out, "'\n");
+        cmd_put_line(out, "nothing is stored at '%s'", ask_text(answer, "store", "?"));
         return;
     }
-    print_head(answer, out);
+    if (json_object_get(answer, "store"))
+        cmd_put_line(out, "%-12s %s", "store", ask_text(answer, "store", ""));
+    cmd_put_line(out, "%-12s %s%sversion %" PRId64, "kind", ask_text(answer, "backend", ""),
+                 json_object_get(answer, "backend") ? ", " : "", ask_int(answer, "version", 0));
+    int64_t bytes = ask_int(answer, "bytes", -1);
+    if (bytes >= 0)
+        cmd_put_line(out, "%-12s %.1f MB", "size", (double)bytes / 1e6);
+    if (json_object_get(answer, "epoch"))
+        print_count(out, "epoch", ask_int(answer, "epoch", 0));
+    cmd_put_line(out, "%-12s %s", "left",
+                 ask_true(answer, "was_unclean") ? "not closed by its last daemon"
+                                                 : "closed properly");
     if (ask_true(answer, "unfinished_copy"))
-        print_line(out, "copy", "not finished: 'sluice store copy' with the same words goes on");
+        cmd_put_line(out, "%-12s %s", "copy",
+                     "not finished: 'sluice store copy' with the same words goes on");
     print_count(out, "tasks", ask_int(answer, "tasks", 0));
     if (!rows) {
         print_count(out, "last event", ask_int(answer, "last_event", 0));
@@ -217,7 +198,6 @@ static int show_run(const struct cmd_call *call) {
     return ask_sluiced(call, argv, print_shown);
 }
 
-static const struct cmd store_copy = { "store copy", .min_args = 2, .max_args = 2,
-                                       .run = copy_run };
-static const struct cmd store_show = { "store show", .max_args = 1, .run = show_run };
+static const struct cmd store_copy = { "store copy", copy_run, 2, 2 };
+static const struct cmd store_show = { "store show", show_run, 0, 1 };
 const struct cmd cmd_store = { "store", .subs = CMD_LIST(&store_copy, &store_show) };

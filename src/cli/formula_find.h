@@ -1,8 +1,8 @@
 /* formula_find.h: where formulas are, and the values of their variables.
  *
  * NAME is looked for in the folder of the project, PATH/.sluice/formulas/NAME.yaml, then beside the
- * configuration, formulas/NAME.yaml. A word with a slash in it, or one that ends in .yaml, is a file. No
- * daemon is needed: where a project is, the configuration says. */
+ * configuration, formulas/NAME.yaml. A word with a slash in it, or one that ends in .yaml, is a
+ * file. No daemon is needed: where a project is, the configuration says. */
 #pragma once
 
 #include "cli/cmd.h"

@@ -28,9 +28,9 @@
     strbuf_vprintf(&(out), format, out##_args);                                                    \
     va_end(out##_args)
 
-#define PIECE       100         /* tasks in one question, with --keep-going */
-#define WHOLE_MOST  10000       /* tasks in one question without it */
-#define STATE_BYTES (10u << 20) /* of one question, of the state of another system */
+#define BATCH       100         /* tasks in one request, with --keep-going */
+#define BATCH_MAX   10000       /* tasks in one request without it */
+#define STATE_BYTES (10u << 20) /* of one request, for the state of another scheduler */
 
 /* `report` prints its members in this order. */
 static json_t *add_list(struct import *im, const char *name, json_t *list) {
@@ -65,7 +65,7 @@ static bool is_state(const struct import *im) {
     return im->notes != NULL;
 }
 
-static bool goes_on(const struct import *im) {
+static bool skips_invalid(const struct import *im) {
     return is_state(im) || cmd_has(im->call, "keep-going");
 }
 
@@ -89,7 +89,7 @@ void import_skip(struct import *im, const char *source, const char *why) {
 int import_refuse(struct import *im, const char *source, const struct error *err) {
     int code = cmd_error(err);
     add_remark(im->refused, source, "error", err->text);
-    return goes_on(im) ? CMD_OK : code == CMD_OK ? CMD_FAILED : code;
+    return skips_invalid(im) ? CMD_OK : code == CMD_OK ? CMD_FAILED : code;
 }
 
 void import_progress(size_t done, size_t count) {
@@ -98,7 +98,7 @@ void import_progress(size_t done, size_t count) {
     (void)fprintf(stderr, "\r%zu of %zu%s", done, count, done == count ? "\n" : "");
 }
 
-/* A dry run does not add projects, so that the daemon cannot know those of these tasks. */
+/* A dry run adds no projects, so the daemon does not know those of these tasks. */
 static json_t *task_to_send(const struct import *im, size_t index) {
     json_t *task = json_array_get(im->tasks, index);
     const char *project = ask_text(task, "project", "");
@@ -141,14 +141,15 @@ static void take_answer(struct import *im, const json_t *answer, size_t from) {
     im->warning = json_incref(json_object_get(answer, "warning"));
 }
 
-/* What was added before is printed later; else the refusal is all there is. */
+/* With --json the refusal is the result, unless something was added before, which is printed
+ * later. */
 static int refused(const struct import *im, const struct ask *ask) {
     bool alone = json_array_size(im->done) + json_array_size(im->deferred) == 0;
     return alone ? ask_refused(im->call, ask) : ask_failed(ask);
 }
 
 /* A task was refused: those that need it must not start without it. */
-static void unlink_from(struct import *im, const char *name) {
+static void unlink_refused(struct import *im, const char *name) {
     size_t i, k;
     json_t *task, *need;
     json_array_foreach(im->tasks, i, task) {
@@ -170,7 +171,7 @@ static void unlink_from(struct import *im, const char *name) {
     }
 }
 
-static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to) {
+static int send_batch(struct import *im, struct ask *ask, size_t from, size_t *to) {
     while (from < *to) {
         if (ask_try_post(ask, body_of(im, from, *to), "/v1/tasks") == 0) {
             take_answer(im, ask->answer, from);
@@ -181,14 +182,14 @@ static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to
         size_t wrong = (size_t)ask->index;
         const char *source = json_string_value(json_array_get(im->sources, from + wrong));
         (void)error_prefix(&ask->err, "%.160s", source);
-        /* A name in a task that nobody knows is a mistake in the task. */
+        /* An unknown name in a task is an error in the task. */
         if (ask->err.code == -ENOENT)
             ask->err.code = -EINVAL;
-        if (!goes_on(im))
+        if (!skips_invalid(im))
             return refused(im, ask);
         (void)import_refuse(im, source, &ask->err);
         if (is_state(im))
-            unlink_from(im, ask_text(json_array_get(im->tasks, from + wrong), "name", ""));
+            unlink_refused(im, ask_text(json_array_get(im->tasks, from + wrong), "name", ""));
         json_array_remove(im->tasks, from + wrong);
         json_array_remove(im->sources, from + wrong);
         --*to;
@@ -196,109 +197,89 @@ static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to
     return CMD_OK;
 }
 
-/* How many of the tasks from `from` on go into one question. An epic and its children refer to each other, so as
- * many as possible. */
-static size_t piece_of(const struct import *im, size_t from) {
+/* An epic and its children refer to each other, so as many as possible go into one request. */
+static size_t batch_size(const struct import *im, size_t from) {
     size_t count = json_array_size(im->tasks) - from, bytes = 0, n = 0;
-    if (cmd_has(im->call, "dry-run")
-        || !goes_on(im)) /* each question of a dry run finds the same room */
-        return count < WHOLE_MOST ? count : WHOLE_MOST;
+    /* Each request of a dry run would find the same room. */
+    if (cmd_has(im->call, "dry-run") || !skips_invalid(im))
+        return count < BATCH_MAX ? count : BATCH_MAX;
     if (!is_state(im))
-        return count < PIECE ? count : PIECE;
-    for (; n < count && n < WHOLE_MOST && bytes < STATE_BYTES; n++)
+        return count < BATCH ? count : BATCH;
+    for (; n < count && n < BATCH_MAX && bytes < STATE_BYTES; n++)
         bytes += json_dumpb(json_array_get(im->tasks, from + n), NULL, 0, JSON_COMPACT);
     return n;
 }
 
 static int send_all(struct import *im) {
-    if (!goes_on(im) && json_array_size(im->tasks) > WHOLE_MOST)
+    if (!skips_invalid(im) && json_array_size(im->tasks) > BATCH_MAX)
         return cmd_usage_error(im->call->cmd,
                                "%zu are too many to be added whole or not at all (%d); use "
                                "--keep-going",
-                               json_array_size(im->tasks), WHOLE_MOST);
+                               json_array_size(im->tasks), BATCH_MAX);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_START);
     for (size_t from = 0; code == CMD_OK && from < json_array_size(im->tasks);) {
-        size_t to = from + piece_of(im, from);
-        code = send_part(im, &ask, from, &to);
+        size_t to = from + batch_size(im, from);
+        code = send_batch(im, &ask, from, &to);
         from = to;
         import_progress(from, json_array_size(im->tasks));
     }
     return code;
 }
 
-static void print_source(const json_t *item, struct strbuf *out) {
-    strbuf_puts(out, " (");
-    sanitize_line(ask_text(item, "source", ""), out);
-    strbuf_puts(out, ")\n");
-    output_some(out);
-}
-
-static void print_why(const json_t *list, const char *before, struct strbuf *out) {
+static void print_remarks(const json_t *list, const char *before, struct strbuf *out) {
     ASK_EACH(item, list) {
-        strbuf_puts(out, before);
-        sanitize_line(ask_text(item, "source", ""), out);
-        strbuf_puts(out, ": ");
-        sanitize_line(ask_text(item, "why", ""), out);
-        strbuf_putc(out, '\n');
+        cmd_put_line(out, "%s: %s: %s", before, ask_text(item, "source", ""),
+                     ask_text(item, "why", ""));
         output_some(out);
     }
 }
 
-/* Before the summary of an import of a complete state. */
+/* Of the state of another scheduler, before the summary. */
 static void print_state(const struct import *im, struct strbuf *out) {
     const char *key;
     json_t *value;
     bool dry = cmd_has(im->call, "dry-run");
     json_object_foreach(im->new_projects, key, value) {
-        strbuf_puts(out, dry ? "project would be added: " : "project added: ");
-        sanitize_line(key, out);
-        strbuf_putc(out, '\n');
+        cmd_put_line(out, "project %s: %s", dry ? "would be added" : "added", key);
     }
-    print_why(im->notes, "note: ", out);
-    print_why(im->skipped, "left out: ", out);
+    print_remarks(im->notes, "note", out);
+    print_remarks(im->skipped, "left out", out);
     bool applied = cmd_has(im->call, "settings") && !dry;
     json_object_foreach(im->settings, key, value) {
-        strbuf_puts(out, applied ? "set: " : "to set: sluice config set '");
-        sanitize_line(key, out);
-        strbuf_putc(out, '=');
-        sanitize_line(json_string_value(value), out);
-        strbuf_puts(out, applied ? "\n" : "'\n");
+        cmd_put_line(out, applied ? "set: %s=%s" : "to set: sluice config set '%s=%s'", key,
+                     json_string_value(value));
     }
-}
-
-/* What it is in the other system. */
-static const char *state_there(const json_t *item) {
-    const json_t *meta = json_object_get(json_object_get(item, "task"), "meta");
-    return ask_text(json_object_get(meta, "import"), "state", "?");
 }
 
 static void print_text(const struct import *im, struct strbuf *out) {
     size_t added = 0, already = 0;
+    bool dry = cmd_has(im->call, "dry-run");
     ASK_EACH(item, im->done) {
         bool was_there = ask_true(item, "already");
         already += was_there;
         added += !was_there;
-        if (ask_text(item, "id", NULL)) {
-            sanitize_line(ask_text(item, "id", "?"), out);
-            strbuf_putc(out, ' ');
-        }
-        strbuf_puts(out, ask_text(item, "result", "added"));
+        const char *id = ask_text(item, "id", NULL), *state = NULL;
+        const json_t *meta = json_object_get(json_object_get(item, "task"), "meta");
         if (was_there)
-            strbuf_printf(out, ": %s", ask_text(item, "state", "?"));
-        else if (is_state(im) && cmd_has(im->call, "dry-run"))
-            strbuf_printf(out, ": %s", state_there(item));
-        print_source(item, out);
+            state = ask_text(item, "state", "?");
+        else if (is_state(im) && dry)
+            state = ask_text(json_object_get(meta, "import"), "state", "?");
+        cmd_put_line(out, "%s%s%s%s%s (%s)", id ? id : "", id ? " " : "",
+                     ask_text(item, "result", "added"), state ? ": " : "", state ? state : "",
+                     ask_text(item, "source", ""));
+        output_some(out);
     }
     ASK_EACH(item, im->deferred) {
-        strbuf_puts(out, cmd_has(im->call, "dry-run") ? "would be deferred" : "deferred");
-        print_source(item, out);
+        cmd_put_line(out, "%s (%s)", dry ? "would be deferred" : "deferred",
+                     ask_text(item, "source", ""));
+        output_some(out);
     }
     if (is_state(im))
         print_state(im, out);
     strbuf_printf(out, "%zu %s, %zu already, %zu skipped, %zu refused", added,
-                  cmd_has(im->call, "dry-run") ? "would be added" : "added", already,
-                  json_array_size(im->skipped), json_array_size(im->refused));
+                  dry ? "would be added" : "added", already, json_array_size(im->skipped),
+                  json_array_size(im->refused));
     if (json_array_size(im->deferred) > 0)
         strbuf_printf(out, ", %zu deferred", json_array_size(im->deferred));
     strbuf_putc(out, '\n');
@@ -663,16 +644,6 @@ static bool reaches(const struct state *s, const json_t *item, const char *key, 
     return false;
 }
 
-/* A parent ends after the children that do not wait for it. One that needs its parent in another way waits for it:
- * else each would wait for the other. */
-static void check_gate(const struct state *s, json_t *item) {
-    const char *parent = ask_text(item, "parent", NULL);
-    json_t *seen = json_object();
-    if (parent && reaches(s, item, parent, seen))
-        state_put(item, "parent_gate", json_string("done"));
-    json_decref(seen);
-}
-
 /* What other tasks of the batch call it: its id, unless another project has the same one. */
 static void set_names(json_t *const *sorted, size_t count) {
     json_t *seen = json_object();
@@ -694,7 +665,8 @@ static void add_worker(void *ctx, const json_t *agent) {
         json_object_set_new(ctx, ask_text(agent, "name", ""), json_true());
 }
 
-/* Where there is a roster, an agent outside of it takes no work: any worker does, as where the task comes from. */
+/* An agent that is not on the roster takes no work: then any worker does, as in the other
+ * system. */
 static void set_agent(struct state *s, json_t *item) {
     json_t *task = state_task(item);
     const char *agent = ask_text(task, "agent", NULL), *given = cmd_value(s->im.call, "agent");
@@ -767,13 +739,6 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
     return code;
 }
 
-static int apply_settings(const struct state *s, struct ask *ask) {
-    if (!cmd_has(s->im.call, "settings") || cmd_has(s->im.call, "dry-run")
-        || json_object_size(s->im.settings) == 0)
-        return CMD_OK;
-    return ask_post(ask, json_pack("{s:O}", "set", s->im.settings), "/v1/config");
-}
-
 /* With the first import alone: the user may have resumed since. */
 static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
     if (!s->paused)
@@ -808,12 +773,20 @@ int state_send(struct state *s) {
     if (code == CMD_OK)
         code = ask_pages(&ask, "/v1/agents?limit=1000", 1000000, add_worker, s->workers);
     for (size_t i = 0; i < count; i++) {
-        check_gate(s, sort.sorted[i]);
-        finish_task(s, sort.sorted[i]);
-        import_add(&s->im, state_id(sort.sorted[i]), json_incref(state_task(sort.sorted[i])));
+        item = sort.sorted[i];
+        /* A parent ends after the children that do not wait for it. One that needs its parent in
+         * another way waits for it: else each would wait for the other. */
+        const char *parent = ask_text(item, "parent", NULL);
+        json_t *seen = json_object();
+        if (parent && reaches(s, item, parent, seen))
+            state_put(item, "parent_gate", json_string("done"));
+        json_decref(seen);
+        finish_task(s, item);
+        import_add(&s->im, state_id(item), json_incref(state_task(item)));
     }
-    if (code == CMD_OK)
-        code = apply_settings(s, &ask);
+    if (code == CMD_OK && cmd_has(s->im.call, "settings") && !cmd_has(s->im.call, "dry-run")
+        && json_object_size(s->im.settings) > 0)
+        code = ask_post(&ask, json_pack("{s:O}", "set", s->im.settings), "/v1/config");
     if (code == CMD_OK)
         code = add_projects(s, sort.sorted, count, &ask);
     if (code == CMD_OK)

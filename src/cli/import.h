@@ -1,17 +1,15 @@
 /* import.h: what all imports share: tasks from elsewhere, added once.
  *
- * Life: import_init → import_add for each task, import_skip for those that are left out → import_send, which prints and
- * returns the exit code → import_finish.
- * Each task has an external id, so importing again adds nothing twice. Without --keep-going an error in one refuses all;
- * with it those that are refused are reported one by one and the others added. In either case a full queue defers only
+ * Life: import_init → import_add for each task, import_skip for those left out → import_send, which
+ * prints and returns the exit code → import_finish. Each task has an external id, so importing
+ * again adds nothing twice. Without --keep-going an error in one refuses all. A full queue defers
  * those without room: importing again continues.
  *
- * The state folder of another scheduler: state_open → state_item for each record, and what is known of it → state_send →
- * state_finish. Items are collected first: what they need may come later, or not exist. state_send sorts them, so that
- * those that others need come first, holds what must not start, adds the projects and then the tasks.
- *
- * The folder is only read. Paths are relative to it, cannot leave it, and opening one never blocks. Nothing that it
- * contains is executed. */
+ * The state folder of another scheduler: state_open → state_item for each record, then what is
+ * known of it → state_send → state_finish. Items are collected first: what they need may come
+ * later, or not exist. state_send sorts them by their needs, holds what must not start, and adds
+ * projects and tasks. The folder is only read. Paths are relative to it and cannot leave it;
+ * opening one never blocks. */
 #pragma once
 
 #include <jansson.h>
@@ -39,11 +37,11 @@ struct import {
 void import_init(struct import *import, const struct cmd_call *call);
 void import_finish(struct import *import);
 
-/* `task` is taken. It gets project, agent, kind and draft from the options, where it says nothing itself. */
+/* `task` is taken. Project, agent, kind and draft come from the options, unless it has its own. */
 void import_add(struct import *import, const char *source, json_t *task);
 /* Not added, for a reason that is not an error; printed as a warning. */
 void import_skip(struct import *import, const char *source, const char *why);
-/* One of them is invalid: CMD_OK with --keep-going, which goes on; else the exit code to end with. */
+/* One of them is invalid: CMD_OK with --keep-going; else the exit code to end with. */
 int import_refuse(struct import *import, const char *source, const struct error *err);
 /* On a terminal, now and then: "123 of 4567". */
 void import_progress(size_t done, size_t count);
@@ -106,11 +104,11 @@ int state_send(struct state *state);
 /* A file as text: UTF-8 without NUL. -ENOENT if there is none; other errors say what is wrong. */
 int state_read(const struct state *state, struct strbuf *out, struct error *err, const char *format,
                ...) _printf_(4, 5);
-/* The names in a folder in the order of versions, without hidden ones; an empty list if there is none. */
+/* The names in a folder in version order, without hidden ones; an empty list if there is none. */
 json_t *state_list(const struct state *state, const char *format, ...) _printf_(2, 3);
 /* st_mode without following links; 0: nothing is there. */
 unsigned state_mode(const struct state *state, const char *format, ...) _printf_(2, 3);
-/* A YAML or JSON file. NULL: there is none, or it is damaged. Without `err` damage is reported here; else err->code is
+/* NULL: there is none, or it is damaged. Without `err` damage is reported here; else err->code is
  * not -ENOENT. */
 json_t *state_yaml(struct state *state, struct error *err, const char *format, ...) _printf_(3, 4);
 json_t *state_json(struct state *state, const char *path);
@@ -131,17 +129,17 @@ void state_title(json_t *item, const char *text);
 void state_put(json_t *item, const char *name, json_t *value);
 /* Kept with the task as meta.import.NAME; `value` is taken. */
 void state_keep(json_t *item, const char *name, json_t *value);
-/* The same for those members of a record that `names`, with blanks between them, lists, unless they are null. */
+/* The same for members of a record, named with blanks between them, that are not null. */
 void state_keep_members(json_t *item, const json_t *record, const char *names);
 void state_need(json_t *item, const char *project, const char *id);
 void state_parent(json_t *item, const char *project, const char *id, bool waits);
 /* "waiting", "running", "held", "draft", "done", "failed", "canceled", "invalidated", "review". */
 void state_set(struct state *state, json_t *item, const char *is);
-/* By the status there: pairs of { status, state }, NULL at the end. False: the status is not among them. */
+/* `pairs`: { status there, state }, NULL at the end. False: the status is not among them. */
 bool state_set_from(struct state *state, json_t *item, const char *status,
                     const char *const (*pairs)[2]);
 bool state_is(const json_t *item, const char *is);
-/* It must not start by itself, for this reason. Ended items and drafts stay as they are, with the note. */
+/* It must not start by itself. Ended items and drafts only get the note. */
 void state_hold(struct state *state, json_t *item, const char *format, ...) _printf_(3, 4);
 /* The rank among those that wait: lower first. */
 void state_order(json_t *item, double rank);

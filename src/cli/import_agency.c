@@ -1,7 +1,7 @@
 /* import_agency.c: the board of Agency, and the state of its supervisor, become tasks.
  *
- * The folder of a card is its state. Cards are read line by line here, because a damaged value must not leave one out:
- * card/ is for boards that Sluice mirrors. */
+ * The folder of a card is its state. Cards are read line by line here, because a damaged value must
+ * not leave one out: card/ is for boards that Sluice mirrors. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -38,17 +38,6 @@ static const char *file_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static void take_runs(struct agency *a, const json_t *runs) {
-    const char *key;
-    json_t *one;
-    ASK_EACH(run, runs) {
-        if (json_is_object(run))
-            json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
-    }
-    json_object_foreach((json_t *)runs, key, one)
-        json_object_set(a->active, file_of(ask_text(one, "cardPath", "")), one);
-}
-
 static void read_supervisor(struct agency *a) {
     const char *path;
     json_t *state = state_json(a->s, "supervisor-state.json"), *count;
@@ -59,7 +48,14 @@ static void read_supervisor(struct agency *a) {
     }
     json_object_foreach(json_object_get(state, "failureCounts"), path, count)
         json_object_set(a->failures, file_of(path), count);
-    take_runs(a, json_object_get(state, "activeRuns"));
+    /* A list, or an object by id. */
+    json_t *runs = json_object_get(state, "activeRuns"), *one;
+    ASK_EACH(run, runs) {
+        if (json_is_object(run))
+            json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
+    }
+    json_object_foreach(runs, path, one)
+        json_object_set(a->active, file_of(ask_text(one, "cardPath", "")), one);
     json_decref(state);
     if (state_mode(a->s, "run-history.json"))
         state_note(a->s, "run-history.json", "the history of runs is not brought over");
@@ -177,17 +173,6 @@ static void set_order(struct agency *a, json_t *item, const json_t *entry, const
     }
 }
 
-static void keep_front(struct agency *a, json_t *item, const json_t *front, const char *path,
-                       const char *pipeline) {
-    state_keep_members(item, front, "owner risk review branch");
-    state_keep(item, "card", ask_string(path));
-    if (!pipeline || strcmp(pipeline, "implement-only") == 0)
-        return;
-    state_keep(item, "pipeline", ask_string(pipeline));
-    state_note(a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
-               pipeline);
-}
-
 struct card_path {
     const char *path, *phase, *column;
 };
@@ -218,8 +203,14 @@ static void fill(struct agency *a, json_t *item, const struct card_path *at, con
     state_put(item, "parallelizable", json_boolean(ask_is(front, "parallelizable", "true")));
     state_put(item, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
     state_keep(item, "failures", json_integer(failures));
-    keep_front(a, item, front, at->path,
-               ask_text(entry, "pipeline", ask_text(run, "pipeline", NULL)));
+    state_keep_members(item, front, "owner risk review branch");
+    state_keep(item, "card", ask_string(at->path));
+    const char *pipeline = ask_text(entry, "pipeline", ask_text(run, "pipeline", "implement-only"));
+    if (strcmp(pipeline, "implement-only") == 0)
+        return;
+    state_keep(item, "pipeline", ask_string(pipeline));
+    state_note(a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
+               pipeline);
 }
 
 static void take_card(struct agency *a, const char *phase, const char *column, const char *name) {
@@ -318,5 +309,4 @@ static int agency_run(const struct cmd_call *call) {
     return code == CMD_OK ? state_send(&s) : code;
 }
 
-const struct cmd import_agency = { "import agency", .options = state_options, .min_args = 1,
-                                   .max_args = 1, .run = agency_run };
+const struct cmd import_agency = { "import agency", agency_run, 1, 1, state_options };

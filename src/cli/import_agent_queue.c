@@ -229,17 +229,6 @@ static void set_state(struct agent_queue *q, json_t *item, const json_t *row) {
     state_put(item, "retries", json_integer((json_int_t)(used < most ? most - used : 0)));
 }
 
-static void set_numbers(struct agent_queue *q, json_t *item, const json_t *row) {
-    const json_t *priority = json_object_get(row, "priority");
-    if (json_is_number(priority))
-        state_put(item, "priority", json_integer((json_int_t)json_number_value(priority)));
-    else if (priority && !json_is_null(priority))
-        state_note(q->s, state_id(item), "its priority is not a number: 100 is used");
-    state_created(q->s, item, ms_of(row, "created_at"));
-    if (ms_of(row, "created_at") == 0)
-        state_note(q->s, state_id(item), "when it was created is not known");
-}
-
 static void set_agent_and_workspace(struct agent_queue *q, json_t *item, const json_t *row) {
     const json_t *project = json_object_get(q->projects, ask_text(row, "project_id", ""));
     const json_t *worker = row_with(q, "agents", "id", ask_text(row, "assigned_agent_id", NULL));
@@ -284,7 +273,14 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
     state_known(q->s, row, task_columns);
     set_state(q, item, row);
     set_prompt(q, item, row);
-    set_numbers(q, item, row);
+    const json_t *priority = json_object_get(row, "priority");
+    if (json_is_number(priority))
+        state_put(item, "priority", json_integer((json_int_t)json_number_value(priority)));
+    else if (priority && !json_is_null(priority))
+        state_note(q->s, id, "its priority is not a number: 100 is used");
+    state_created(q->s, item, ms_of(row, "created_at"));
+    if (ms_of(row, "created_at") == 0)
+        state_note(q->s, id, "when it was created is not known");
     set_agent_and_workspace(q, item, row);
     state_keep_members(item, row,
                        "status retry_count max_retries branch_name pr_url task_type profile_id "
@@ -377,5 +373,5 @@ static int agent_queue_run(const struct cmd_call *call) {
     return state_send(&s);
 }
 
-const struct cmd import_agent_queue = { "import agent-queue", .options = state_options,
-                                        .min_args = 1, .max_args = 1, .run = agent_queue_run };
+const struct cmd import_agent_queue = { "import agent-queue", agent_queue_run, 1, 1,
+                                        state_options };

@@ -1,7 +1,7 @@
 /* import_beads.c: what `bd ready --json` prints becomes tasks.
  *
- * Both shapes are read: a list of issues, and an object with one. A bead belongs to the project whose prefix its
- * id begins with; those of a project that only coordinates are left out, as are types that nobody works on. */
+ * The file has a list of issues, or an object with one. A bead belongs to the project whose prefix
+ * its id begins with. Beads of coordination projects, and types that are not work, are left out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +58,10 @@ static int read_issues(const char *file, json_t **ret_root, const json_t **ret_i
 struct beads {
     struct import *import;
     const json_t *issues;
-    json_t *projects; /* of the daemon; empty with --project */
-    json_t *places;   /* id → position in `issues` */
-    json_t *fates;    /* id → why it is not imported, or "" */
-    json_t *known;    /* id → the task of the daemon that it is, or null */
+    json_t *projects;  /* of the daemon; empty with --project */
+    json_t *positions; /* id → position in `issues` */
+    json_t *reasons;   /* id → why it is not imported, or "" */
+    json_t *known;     /* id → the task of the daemon that it is, or null */
     struct ask ask;
 };
 
@@ -78,13 +78,6 @@ static const json_t *project_of(const json_t *projects, const char *id) {
         longest = size;
     }
     return found;
-}
-
-static int ask_projects(struct beads *b) {
-    int code = ask_open(&b->ask, ASK_START);
-    return code != CMD_OK
-               ? code
-               : ask_pages(&b->ask, "/v1/projects?limit=1000", 1000000, ask_append, b->projects);
 }
 
 /* The task that a bead became earlier, as "#17"; NULL: none. */
@@ -108,7 +101,7 @@ static const char *known_task(struct beads *b, const char *id) {
     return json_string_value(json_object_get(b->known, id));
 }
 
-/* What a bead says of another one: which, and how they are connected. */
+/* A dependency of a bead. */
 struct link {
     const char *id, *type;
 };
@@ -131,16 +124,17 @@ static const char *parent_of(const json_t *bead) {
     return parent;
 }
 
-/* How the daemon is told of another bead: by its name in this import, or as the task that it is. NULL: it is neither. */
+/* Another bead for the daemon: its name in this import, or the task that it became. NULL:
+ * neither. */
 static const char *reference(struct beads *b, const char *id) {
-    const char *fate = json_string_value(json_object_get(b->fates, id));
-    return fate && !*fate ? id : known_task(b, id);
+    const char *reason = json_string_value(json_object_get(b->reasons, id));
+    return reason && !*reason ? id : known_task(b, id);
 }
 
 static bool is_closed(const struct beads *b, const char *id) {
-    const json_t *place = json_object_get(b->places, id);
-    const json_t *bead = json_array_get(b->issues, (size_t)json_integer_value(place));
-    const char *status = ask_text(place ? bead : NULL, "status", "open");
+    const json_t *position = json_object_get(b->positions, id);
+    const json_t *bead = json_array_get(b->issues, (size_t)json_integer_value(position));
+    const char *status = ask_text(position ? bead : NULL, "status", "open");
     return ask_is_word(status, "closed tombstone");
 }
 
@@ -224,8 +218,8 @@ static const char *why_skipped(const struct beads *b, const json_t *bead, const 
 static const char *blocked_by(const struct beads *b, const json_t *bead) {
     ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
-        const char *fate = json_string_value(json_object_get(b->fates, link.id));
-        if (fate && *fate && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id)
+        const char *reason = json_string_value(json_object_get(b->reasons, link.id));
+        if (reason && *reason && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id)
             && !known_task((struct beads *)b, link.id))
             return link.id;
     }
@@ -237,25 +231,25 @@ static const char *type_of(const json_t *bead) {
 }
 
 /* What becomes of each, before the first is taken: they name each other. */
-static void decide_fates(struct beads *b) {
+static void decide_skips(struct beads *b) {
     size_t i;
     json_t *bead;
     json_array_foreach(b->issues, i, bead) {
         const char *id = ask_text(bead, "id", ""), *why = why_skipped(b, bead, type_of(bead));
-        json_object_set_new(b->places, id, json_integer((json_int_t)i));
-        json_object_set_new(b->fates, id, ask_string(why ? why : ""));
+        json_object_set_new(b->positions, id, json_integer((json_int_t)i));
+        json_object_set_new(b->reasons, id, ask_string(why ? why : ""));
     }
     for (bool changed = true; changed;) {
         changed = false;
         json_array_foreach(b->issues, i, bead) {
             const char *id = ask_text(bead, "id", "");
-            const char *fate = json_string_value(json_object_get(b->fates, id));
-            const char *blocker = *fate ? NULL : blocked_by(b, bead);
+            const char *reason = json_string_value(json_object_get(b->reasons, id));
+            const char *blocker = *reason ? NULL : blocked_by(b, bead);
             if (!blocker)
                 continue;
             _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
             strbuf_printf(&why, "it depends on '%s', which is not imported", blocker);
-            json_object_set_new(b->fates, id, ask_string(strbuf_text(&why)));
+            json_object_set_new(b->reasons, id, ask_string(strbuf_text(&why)));
             changed = true;
         }
     }
@@ -266,7 +260,7 @@ static int take_bead(struct beads *b, const json_t *bead, size_t index) {
     const char *id = ask_text(bead, "id", ""), *type = type_of(bead);
     if (!*id)
         return refuse(b, index, "", "it has no 'id'");
-    const char *why = json_string_value(json_object_get(b->fates, id));
+    const char *why = json_string_value(json_object_get(b->reasons, id));
     if (*why) {
         import_skip(b->import, id, why);
         return CMD_OK;
@@ -300,22 +294,22 @@ static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsign
     if (*id && json_object_get(taken, id))
         return CMD_OK;
     json_object_set_new(taken, id, json_true());
-    json_t *place = json_object_get(b->places, parent);
+    json_t *position = json_object_get(b->positions, parent);
     int code = CMD_OK;
-    if (place && depth < DEPTH_MAX)
-        code = take_after_needs(b, taken, (size_t)json_integer_value(place), depth + 1);
+    if (position && depth < DEPTH_MAX)
+        code = take_after_needs(b, taken, (size_t)json_integer_value(position), depth + 1);
     ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
-        place = json_object_get(b->places, read_link(dependency).id);
-        if (code == CMD_OK && place && depth < DEPTH_MAX)
-            code = take_after_needs(b, taken, (size_t)json_integer_value(place), depth + 1);
+        position = json_object_get(b->positions, read_link(dependency).id);
+        if (code == CMD_OK && position && depth < DEPTH_MAX)
+            code = take_after_needs(b, taken, (size_t)json_integer_value(position), depth + 1);
     }
     return code == CMD_OK ? take_bead(b, bead, index) : code;
 }
 
 static void beads_finish(struct beads *b) {
     json_decref(b->projects);
-    json_decref(b->places);
-    json_decref(b->fates);
+    json_decref(b->positions);
+    json_decref(b->reasons);
     json_decref(b->known);
     ask_finish(&b->ask);
 }
@@ -331,13 +325,15 @@ static int beads_run(const struct cmd_call *call) {
         return cmd_error(&err);
     import_init(&im, call);
     b.projects = json_array();
-    b.places = json_object();
-    b.fates = json_object();
+    b.positions = json_object();
+    b.reasons = json_object();
     b.known = json_object();
     json_t *taken = json_object();
-    int code = ask_projects(&b);
+    int code = ask_open(&b.ask, ASK_START);
     if (code == CMD_OK)
-        decide_fates(&b);
+        code = ask_pages(&b.ask, "/v1/projects?limit=1000", 1000000, ask_append, b.projects);
+    if (code == CMD_OK)
+        decide_skips(&b);
     for (size_t i = 0; code == CMD_OK && i < json_array_size(b.issues); i++)
         code = take_after_needs(&b, taken, i, 0);
     json_decref(taken);
@@ -347,5 +343,4 @@ static int beads_run(const struct cmd_call *call) {
 
 static const struct cmd_option options[] = { IMPORT_OPTIONS, { NULL } };
 
-const struct cmd import_beads = { "import beads", .options = options, .max_args = 1,
-                                  .run = beads_run };
+const struct cmd import_beads = { "import beads", beads_run, 0, 1, options };

@@ -1,7 +1,7 @@
 /* import_cards.c: a folder of cards becomes tasks.
  *
- * DIR/phase-…/{in-progress,backlog}/NAME.md; cards in done/ are over. A card is the same one in whatever column
- * it stands: its external id is phase and file, so moving it by hand starts no second run. */
+ * DIR/phase-…/{in-progress,backlog}/NAME.md; cards in done/ are over. A card is the same one in
+ * whatever column it is: its external id is phase and file, so moving it starts no second run. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -183,5 +183,4 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd import_cards = { "import cards", .options = options, .min_args = 1, .max_args = 1,
-                                  .run = cards_run };
+const struct cmd import_cards = { "import cards", cards_run, 1, 1, options };

@@ -1,7 +1,7 @@
 /* import_conductor.c: the storage root of conductor-loop becomes tasks.
  *
- * A task has no file with its state: it follows from markers, runs and the planner (docs/import-formats.md). Runs are
- * found by their place below the root; the paths in the files are those of the machine where they were written. */
+ * A task has no file with its state: it follows from markers, runs and the planner
+ * (docs/import-formats.md). Paths in the files are those of the machine where they were written. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static const char run_members[] =
     "process_ownership pid pgid start_time end_time exit_code status cwd prompt_path "
     "output_path stdout_path stderr_path commandline error_summary agent_version";
 
-/* A run whose parent is a run of the same task is a helper of the agent: neither an item nor an attempt. */
+/* A run whose parent is a run of the same task is a helper of the agent, and not an attempt. */
 static void read_runs(struct conductor *c, struct folder *f) {
     json_t *names = state_list(c->s, "%s/runs", f->path);
     ASK_EACH(name, names) {
@@ -330,5 +330,4 @@ static int conductor_run(const struct cmd_call *call) {
     return state_send(&s);
 }
 
-const struct cmd import_conductor = { "import conductor", .options = state_options, .min_args = 1,
-                                      .max_args = 1, .run = conductor_run };
+const struct cmd import_conductor = { "import conductor", conductor_run, 1, 1, state_options };

@@ -1,7 +1,7 @@
 /* import_gastown.c: the beads of a town become tasks, its sling contexts the schedule.
  *
- * Beads come from exports (issues.jsonl); the database itself is not read. An open bead is scheduled only if an open
- * sling context names it, else it is a draft. */
+ * Beads come from exports (issues.jsonl); the database itself is not read. An open bead is
+ * scheduled only if an open sling context names it, else it is a draft. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,7 +272,7 @@ static void set_prompt(const struct gastown *g, json_t *item, const json_t *bead
     state_put(item, "prompt", ask_string(strbuf_text(&text)));
 }
 
-/* What the context says beside the bead; what has no place here is kept and named. */
+/* The fields of the context; those without a counterpart here are kept and reported. */
 static void take_fields(struct gastown *g, json_t *item) {
     static const char *const kept[] = { "formula",      "vars",     "merge",
                                         "base_branch",  "account",  "mode",
@@ -431,5 +431,4 @@ static int gastown_run(const struct cmd_call *call) {
     return state_send(&s);
 }
 
-const struct cmd import_gastown = { "import gastown", .options = state_options, .min_args = 1,
-                                    .max_args = 1, .run = gastown_run };
+const struct cmd import_gastown = { "import gastown", gastown_run, 1, 1, state_options };

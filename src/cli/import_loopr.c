@@ -1,7 +1,7 @@
 /* import_loopr.c: the loops of loopr become tasks.
  *
- * loops.jsonl is appended only: of the records with one id the one with the highest updated_at counts. Two generations
- * of the record are known (docs/import-formats.md). */
+ * loops.jsonl is appended only: of the records with one id the one with the highest updated_at
+ * counts. Two generations of the record are known (docs/import-formats.md). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +78,7 @@ static bool is_stale(const struct loopr *l, const json_t *loop) {
            && from != (long)state_number(above, "iteration", 0);
 }
 
-/* Why loopr would not run it: a line of parents that ends in nothing, or that has gone on. Returns the state it
- * gets, or NULL. */
+/* Why loopr would not run it: a parent is missing, or has moved on. The state it gets, or NULL. */
 static const char *lost_state(const struct loopr *l, const json_t *loop, struct strbuf *why) {
     const char *missing = missing_above(l, loop);
     if (missing) {
@@ -324,5 +323,4 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-const struct cmd import_loopr = { "import loopr", .options = options, .min_args = 1, .max_args = 1,
-                                  .run = loopr_run };
+const struct cmd import_loopr = { "import loopr", loopr_run, 1, 1, options };

@@ -1,9 +1,9 @@
 /* mcp_install.c: what is written where an agent looks for MCP servers (struct agent_mcp).
  *
- * JSON files are changed in one member, and stay as they are in every other byte, comments included (jsonc.h).
- * The TOML file of Codex gets a table at its end, where a table may always stand; one that has the name already
- * in another form is left to its owner. Files are replaced atomically. A file that cannot be parsed is left alone, and
- * what to add manually is shown instead. */
+ * JSON files are changed in one member, and stay as they are in every other byte, comments included
+ * (jsonc.h). The TOML file of Codex gets a table at its end, where a table may always stand; one
+ * that has the name already in another form is left to its owner. Files are replaced atomically. A
+ * file that cannot be parsed is left alone, and what to add manually is shown instead. */
 #include "cli/mcp_install.h"
 
 #include <errno.h>

@@ -1,10 +1,8 @@
 /* service.h: the systemd user unit of this home: its name and file, and its state.
  *
- * One home has one unit: sluice.service without SLUICE_HOME, else sluice-HASH.service. The unit names the `sluiced` beside
- * this program, so it works from an installation and from a build tree.
- *
- * The unit has those variables of the environment that say where things are (PATH, locale, folders), and no others: a
- * unit file is readable, and an API key must not be in it. The user sets more in `environment_file`. */
+ * One home has one unit: sluice.service without SLUICE_HOME, else sluice-HASH.service. The unit
+ * takes only those variables from the environment that name folders and the locale: a unit file is
+ * readable, and must not have an API key. The user sets more in `environment_file`. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +26,7 @@ void service_unit_finish(
 /* Can the manager be reached? *ret_version: of systemd. -ENOTSUP: there is none, with a message. */
 int service_manager_find(int *ret_version, struct error *err);
 
-/* `systemctl --user WORDS...`; NULL ends the words (at most 6). A failure has what systemctl says. */
+/* `systemctl --user WORDS...`; NULL ends the words (at most 6). */
 int service_manager_call(const char *const *words, struct error *err);
 
 struct service_state {

@@ -1,7 +1,7 @@
 /* submit.h: new tasks: what `add` and `run` send, and warnings about their agents.
  *
- * The options of one task are in the table of members (taskfile/task_members.inc), from which both commands include
- * theirs. The daemon checks names. */
+ * The options of a task are in taskfile/task_members.inc, from which both commands include
+ * theirs. */
 #pragma once
 
 #include <jansson.h>
@@ -10,17 +10,17 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 
-/* What the options of a whole batch are called there: ask_take_options. */
+/* Options of a request with several tasks, for ask_take_options. */
 extern const char *const submit_batch_options[][2];
 
 /* The submission object of one task: the options, and the arguments as its command or prompt. */
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err);
 
-/* The option of a single task that was given, or NULL: they do not go with a file of tasks. `but`: one that
- * does; or NULL. */
+/* An option of a single task that was given, except `but`, which may be NULL; or NULL. */
 const char *submit_task_option(const struct cmd_call *call, const char *but);
 
-/* The agents that these tasks name: an object of names, each with the sandbox of the first task that names it, or null. */
+/* The agents of these tasks: an object NAME: sandbox of the first task that names it, or null. */
 json_t *agent_warning_names(const json_t *tasks);
-/* Warns once for each. Takes `names`. */
+/* Warns of what will keep these agents from working. Silent inside a run and for a daemon
+ * elsewhere, where nothing can be seen from here. Takes `names`. */
 void agent_warning_print(struct ask *ask, json_t *names);

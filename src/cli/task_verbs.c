@@ -1,12 +1,13 @@
 /* task_verbs.c: commands that change tasks: ids in, one line per task out.
  *
- * A plain verb is a row of the table at VERB: which request to send and what to print of each task. The daemon does all
- * of them or none. With --all the tasks are first listed and then sent in batches. Between the two some may have changed,
- * and a batch with one such task is refused; so a refused batch is cut in two until that task stands alone, which is then
+ * A plain verb is a row of the table at VERB. The daemon does all tasks of a request or none. With
+ * --all the tasks are listed and then sent in batches. Some may have changed in between, and a
+ * batch with such a task is refused; so a refused batch is split until that task is alone and is
  * left out.
  *
- * Printed, one line per task:   web-3 canceled        web-4 is canceled already
- *                               web-5 retried: ready  (a state that the verb does not imply) */
+ * Printed:   web-3 canceled        web-4 is canceled already
+ *
+ *            web-5 retried: ready  (a state that the verb does not imply) */
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -23,9 +24,9 @@
 
 struct task_verb {
     const char *op;      /* last part of the path: POST /v1/tasks/OP */
-    const char *did;     /* what is said behind the id: "canceled" */
-    const char *pending; /* said of a task that lives on for a moment; NULL: none does */
-    const char *already; /* said instead of "is STATE already"; or NULL */
+    const char *did;     /* printed behind the id: "canceled" */
+    const char *pending; /* the same while the task still runs; or NULL */
+    const char *already; /* the same instead of "is STATE already"; or NULL */
     /* For --all: the states meant by it, and those that --state may name; NULL: no --all. Both are
      * lists with commas. */
     const char *all, *may;
@@ -35,14 +36,14 @@ struct task_verb {
 #define MERGE_TIMEOUT                                                                              \
     HOURS(24) /* for an answer that waits for a merge, with the checks of its task */
 
-#define PIECE        500     /* tasks in one question */
+#define BATCH        500     /* tasks in one request */
 #define LIST_MOST    2000000 /* more than a queue can hold */
 #define PRIORITY_MAX 1000000 /* as the daemon takes it */
 
 struct work {
     const struct task_verb *verb;
     struct ask ask;
-    json_t *extra; /* members of every question besides "tasks" */
+    json_t *extra; /* members of every request besides "tasks" */
     json_t *ids;
     json_t *done;  /* items of the answers */
     bool deferred; /* the queue has no room for some */
@@ -55,8 +56,16 @@ static void work_finish(struct work *w) {
     json_decref(w->done);
 }
 
+/* The arguments from number `from` to before `to`. */
+static json_t *ids_of(const struct cmd_call *call, size_t from, size_t to) {
+    json_t *ids = json_array();
+    for (size_t i = from; i < to; i++)
+        json_array_append_new(ids, ask_string(call->args[i]));
+    return ids;
+}
+
 /* Tasks number `from` to before `to`. 0, or the errno of the refusal. */
-static int send_piece(struct work *w, size_t from, size_t to) {
+static int send_batch(struct work *w, size_t from, size_t to) {
     json_t *tasks = json_array(), *body = json_copy(w->extra);
     for (size_t i = from; i < to; i++)
         json_array_append(tasks, json_array_get(w->ids, i));
@@ -73,7 +82,7 @@ static int send_piece(struct work *w, size_t from, size_t to) {
 }
 
 static int send_all(struct work *w, size_t from, size_t to) {
-    int r = send_piece(w, from, to);
+    int r = send_batch(w, from, to);
     if (r != EBUSY && r != ENOENT)
         return r;
     if (to - from == 1) {
@@ -84,8 +93,6 @@ static int send_all(struct work *w, size_t from, size_t to) {
     r = send_all(w, from, middle);
     return r ? r : send_all(w, middle, to);
 }
-
-/* --- --all ----------------------------------------------------------------------------------- */
 
 /* Is the word of `length` bytes in a list with commas? */
 static bool list_has(const char *list, const char *word, size_t length) {
@@ -142,8 +149,8 @@ static int do_all(const struct cmd_call *call, struct work *w) {
     if (code != CMD_OK)
         return code;
     size_t count = json_array_size(w->ids);
-    for (size_t from = 0; from < count; from += PIECE) {
-        size_t to = count - from < PIECE ? count : from + PIECE;
+    for (size_t from = 0; from < count; from += BATCH) {
+        size_t to = count - from < BATCH ? count : from + BATCH;
         if (send_all(w, from, to) != 0)
             return ask_failed(&w->ask);
     }
@@ -158,10 +165,8 @@ static int do_named(const struct cmd_call *call, struct work *w) {
         return code;
     if (w->verb->timeout > 0)
         client_set_timeout(w->ask.client, w->verb->timeout);
-    return send_piece(w, 0, call->arg_count) == 0 ? CMD_OK : ask_failed(&w->ask);
+    return send_batch(w, 0, call->arg_count) == 0 ? CMD_OK : ask_failed(&w->ask);
 }
-
-/* --- telling --------------------------------------------------------------------------------- */
 
 static void print_changed(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
     const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
@@ -185,7 +190,7 @@ static void print_changed(const struct task_verb *verb, const json_t *item, stru
 static void print_done(const struct cmd_call *call, const struct work *w) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json && call->arg_count > 0) {
-        (void)ask_print(&w->ask); /* one question: its answer as it is */
+        (void)ask_print(&w->ask); /* one request: its answer as it is */
     } else if (call->json) {
         (void)ask_print_json(json_pack("{s:O}", "tasks", w->done));
     } else if (json_array_size(w->done) == 0) {
@@ -236,15 +241,13 @@ static int task_verb_run(const struct cmd_call *call, const struct task_verb *ve
     int code = check_call(call, verb);
     if (code == CMD_OK)
         code = call->arg_count > 0 ? do_named(call, &w) : do_all(call, &w);
-    /* What was done before a failure is told too: it stays done. */
+    /* What was done before a failure is printed, too: it stays done. */
     if (code == CMD_OK || json_array_size(w.done) > 0)
         print_done(call, &w);
     return code == CMD_OK && w.deferred ? CMD_REFUSED : code;
 }
 
-/* --- the commands ---------------------------------------------------------------------------- */
-
-/* Those whose options are members of the question. */
+/* Those whose options are members of the request. */
 static int plain_run(const struct cmd_call *call) {
     const char *reason = cmd_value(call, "reason");
     if (reason && !*reason)
@@ -332,8 +335,7 @@ static const struct cmd_option hold_options[] = {
 
 /* clang-format off */
 #define VERB(name, options, run_, least, ...) \
-    const struct cmd cmd_##name = { #name, options, .min_args = least, .max_args = CMD_ANY_ARGS, .run = run_, \
-                                    .data = &(const struct task_verb){ __VA_ARGS__ } };
+    const struct cmd cmd_##name = { #name, run_, least, CMD_ANY_ARGS, options, &(const struct task_verb){ __VA_ARGS__ } };
 
 VERB(again, NULL, plain_run, 1, .op = "again", .did = "again")
 VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = MERGE_TIMEOUT)
@@ -373,10 +375,7 @@ static int cmd_merge_run(const struct cmd_call *call) {
     if (code != CMD_OK)
         return code;
     client_set_timeout(ask.client, MERGE_TIMEOUT);
-    json_t *body = json_object(), *tasks = json_array();
-    for (size_t i = 0; i < call->arg_count; i++)
-        json_array_append_new(tasks, ask_string(call->args[i]));
-    json_object_set_new(body, "tasks", tasks);
+    json_t *body = json_pack("{s:o}", "tasks", ids_of(call, 0, call->arg_count));
     ask_take_members(call, body);
     code = ask_post(&ask, body, "/v1/tasks/merge");
     if (code != CMD_OK)
@@ -404,8 +403,7 @@ static const struct cmd_option merge_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_merge = { "merge", .options = merge_options, .min_args = 1,
-                               .max_args = CMD_ANY_ARGS, .run = cmd_merge_run };
+const struct cmd cmd_merge = { "merge", cmd_merge_run, 1, CMD_ANY_ARGS, merge_options };
 
 static bool has_id(const json_t *list, const char *id) {
     ASK_EACH(item, list) {
@@ -413,14 +411,6 @@ static bool has_id(const json_t *list, const char *id) {
             return true;
     }
     return false;
-}
-
-static json_t *named_tasks(const struct cmd_call *call) {
-    json_t *list = json_array();
-    for (size_t i = 1; i < call->arg_count; i++)
-        if (!has_id(list, call->args[i]))
-            json_array_append_new(list, ask_string(call->args[i]));
-    return list;
 }
 
 /* What it depends on now, with or without those that are named. */
@@ -455,17 +445,12 @@ static int check_depend(const struct cmd_call *call) {
 }
 
 static void print_depends(const json_t *task, const json_t *list) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    size_t i;
-    json_t *item;
-    sanitize_line(ask_text(task, "id", "?"), &out);
-    strbuf_puts(&out, json_array_size(list) > 0 ? " depends on " : " depends on nothing");
-    json_array_foreach(list, i, item) {
-        strbuf_puts(&out, i ? ", " : "");
-        sanitize_line(json_string_value(item), &out);
+    _cleanup_(strbuf_finish) struct strbuf ids = STRBUF_INIT;
+    ASK_EACH(item, list) {
+        strbuf_printf(&ids, "%s%s", ids.length > 0 ? ", " : "", json_string_value(item));
     }
-    strbuf_printf(&out, ": %s\n", ask_text(task, "state", "?"));
-    output_rest(&out);
+    (void)cmd_say("%s depends on %s: %s", ask_text(task, "id", "?"),
+                  ids.length > 0 ? strbuf_text(&ids) : "nothing", ask_text(task, "state", "?"));
 }
 
 static int cmd_depend_run(const struct cmd_call *call) {
@@ -473,7 +458,10 @@ static int cmd_depend_run(const struct cmd_call *call) {
     int code = check_depend(call);
     if (code != CMD_OK)
         return code;
-    json_t *list = named_tasks(call);
+    json_t *list = json_array();
+    for (size_t i = 1; i < call->arg_count; i++)
+        if (!has_id(list, call->args[i]))
+            json_array_append_new(list, ask_string(call->args[i]));
     bool change = cmd_has(call, "add") || cmd_has(call, "drop");
     code = change ? read_and_change(call, &ask, &list) : ask_open(&ask, ASK_START);
     if (code == CMD_OK)
@@ -495,8 +483,7 @@ static const struct cmd_option depend_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_depend = { "depend", .options = depend_options, .min_args = 1,
-                                .max_args = CMD_ANY_ARGS, .run = cmd_depend_run };
+const struct cmd cmd_depend = { "depend", cmd_depend_run, 1, CMD_ANY_ARGS, depend_options };
 
 static const struct task_verb sling_verb = {
     .op = "sling",
@@ -523,8 +510,6 @@ static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
     int r = ask_try_get(ask, strbuf_text(&path));
     return r == 0 ? 1 : r == ENOENT && ask_was_answered(ask) ? 0 : -ask_failed(ask);
 }
-
-/* --- what is asked for ----------------------------------------------------------------------- */
 
 /* What --meta, --var and --on say, kept with the tasks. */
 static int take_meta(const struct cmd_call *call, json_t *body) {
@@ -558,9 +543,7 @@ static int check_sling(const struct cmd_call *call) {
     return code;
 }
 
-/* --- what came back -------------------------------------------------------------------------- */
-
-/* One call of `sling`: its request, and what the answers have said so far. */
+/* One call of `sling`: its request and the answers so far. */
 struct sling {
     const struct cmd_call *call;
     struct ask ask;
@@ -596,31 +579,23 @@ static int send_sling(struct sling *s, json_t *body) {
 
 static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
     const char *result = ask_text(task, "result", "slung"), *group = ask_text(task, "group", NULL);
+    const char *id = ask_text(task, "id", "?"), *from = ask_text(task, "moved_from", NULL);
     if (strcmp(result, "skipped") == 0)
         return;
-    if (json_object_get(task, "moved_from")) {
-        sanitize_line(ask_text(task, "moved_from", "?"), out);
-        strbuf_puts(out, " moved: ");
-    }
-    sanitize_line(ask_text(task, "id", "?"), out);
-    if (strcmp(result, "already") == 0) {
-        strbuf_printf(out, " is %s already\n", ask_text(task, "state", "?"));
-        return;
-    }
-    if (strcmp(result, "deferred") == 0) {
-        strbuf_puts(out, dry ? " would be deferred\n" : " deferred\n");
-        return;
-    }
-    strbuf_puts(out, dry ? " would be slung" : " slung: ");
-    strbuf_puts(out, dry ? "" : ask_text(task, "state", "?"));
-    if (group) {
-        strbuf_puts(out, ", in ");
-        sanitize_line(group, out);
-    }
-    strbuf_putc(out, '\n');
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (strcmp(result, "already") == 0)
+        strbuf_printf(&text, "is %s already", ask_text(task, "state", "?"));
+    else if (strcmp(result, "deferred") == 0)
+        strbuf_puts(&text, dry ? "would be deferred" : "deferred");
+    else
+        strbuf_printf(&text, "%s%s%s%s",
+                      dry ? "would be slung" : "slung: ", dry ? "" : ask_text(task, "state", "?"),
+                      group ? ", in " : "", group ? group : "");
+    cmd_put_line(out, "%s%s%s %s", from ? from : "", from ? " moved: " : "", id,
+                 strbuf_text(&text));
 }
 
-/* Nothing was slung because all of it was skipped: a guard has refused it. Or some of it was deferred. */
+/* CMD_REFUSED if a guard has skipped all of them, or if some were deferred. */
 static int print_all_slung(const struct sling *s) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     size_t i, skipped = 0, deferred = 0;
@@ -670,7 +645,7 @@ static int expand_for(const struct sling *s, const json_t *task, struct formula 
     return r < 0 ? cmd_error(&err) : CMD_OK;
 }
 
-/* The steps of all of them come with the request that slings the tasks: all of it happens or nothing. */
+/* The steps come with the request that slings the tasks, so that all of it happens or nothing. */
 static int sling_on_formula(struct sling *s, json_t *tasks) {
     _cleanup_(formula_freep) struct formula *formula = NULL;
     json_t *work = json_array();
@@ -708,8 +683,6 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
     return ask_failed(&s->ask);
 }
 
-/* --- agents ---------------------------------------------------------------------------------- */
-
 #define LOOKED_AT 20 /* tasks that are asked for their agent */
 
 /* The agent that was named, or those of the tasks that were slung. */
@@ -732,8 +705,6 @@ static void warn_of_agents(const struct cmd_call *call, struct ask *ask, const j
     json_decref(tasks);
 }
 
-/* --- the command ----------------------------------------------------------------------------- */
-
 static int sling_named(const struct cmd_call *call, json_t *body) {
     _cleanup_(sling_finish) struct sling s = { .call = call,
                                                .body = body,
@@ -751,9 +722,7 @@ static int sling_named(const struct cmd_call *call, json_t *body) {
         json_object_set_new(body, "project", ask_string(project));
     if (cmd_has(call, "group"))
         json_object_set_new(body, "group", ask_string(cmd_value(call, "group")));
-    json_t *tasks = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(tasks, ask_string(call->args[i]));
+    json_t *tasks = ids_of(call, 0, count);
     if (cmd_has(call, "on")) {
         code = sling_on_formula(&s, tasks);
     } else {
@@ -817,5 +786,4 @@ static const struct cmd_option sling_options[] = {
     { NULL },
 };
 
-const struct cmd cmd_sling = { "sling", .options = sling_options, .max_args = CMD_ANY_ARGS,
-                               .run = cmd_sling_run };
+const struct cmd cmd_sling = { "sling", cmd_sling_run, 0, CMD_ANY_ARGS, sling_options };
