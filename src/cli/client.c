@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,9 @@
 #include <sys/random.h>
 
 #include "base/alloc.h"
-#include "cli/client_internal.h"
+#include "base/number.h"
+#include "http_client/http_client.h"
+#include "http_client/http_wire.h"
 #include "os/clock.h"
 
 #define TIMEOUT_STANDARD SECONDS(60)
@@ -28,16 +31,236 @@
 #define HURRY_MS         50
 #define FAILOVER         SECONDS(20) /* so long one is looked for among standbys */
 #define NOBODY           SECONDS(3)  /* the same where nobody answers at all: all may be starting */
+#define TCP_TIMEOUT      SECONDS(4)  /* for a connection: the next address may answer */
+#define SILENCE_MAX      SECONDS(60)
+#define EVENT_MAX        ((size_t)4 * 1024 * 1024)
+
+/* Where a daemon may be. */
+struct client_address {
+    char *text; /* as it was written */
+    struct http_url url;
+};
+
+struct client {
+    struct client_address *addresses; /* at least one: that of the home */
+    size_t address_count, address_capacity;
+    size_t own_count; /* of these, those that client_open was told */
+    size_t at;        /* which is asked */
+    bool looked;      /* the others have been asked for */
+    bool has_peers;   /* and there are some: then none is started */
+    char *peer_token; /* shown by TCP; or NULL */
+    char *peer_ca;    /* or NULL */
+    char *standby;    /* what the first one said when it was one; or NULL */
+    struct client_options options;
+    char *run;
+    char *token; /* of the run that this process belongs to; NULL: of none */
+    struct http_wire wire;
+    int reader;         /* see client_set_reader */
+    bool fresh;         /* no answer came over this connection yet */
+    struct strbuf text; /* of the last answer */
+
+    char key[129]; /* of the next POST; "": a new one */
+
+    /* The stream. */
+    bool streaming;
+    http_sink sink;
+    client_bytes each_bytes;
+    client_each each_event;
+    void *each_ctx;
+    struct strbuf line, kind, data;
+    uint64_t seq;
+};
+
+/* One request as it is sent, again and again if need be. */
+struct client_request {
+    const char *method, *path, *accept;
+    const char *body; /* or NULL */
+    size_t size;
+    const char *key; /* or NULL */
+    bool streams;    /* the body of a good answer is left to the caller */
+};
+
+bool client_is_absent(int result) {
+    return result == -ENOENT || result == -ECONNREFUSED;
+}
+
+/* --- addresses --------------------------------------------------------------------------------- */
+
+/* Which of several daemons is asked?
+ *
+ * The one of the own home first. Where that is not there, or says that it is a standby, the addresses of the
+ * configuration are tried in their order, and those that a standby tells. So a command that finds its daemon
+ * at home reads no configuration. A token goes only to addresses that the configuration has: of what a standby tells,
+ * sockets of this machine are taken alone. */
+
+static bool is_known(const struct client *client, const char *text) {
+    for (size_t i = 0; i < client->address_count; i++)
+        if (strcmp(client->addresses[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+/* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT"; what is none is left out. */
+static void client_add_address(struct client *client, const char *text) {
+    struct client_address address = { 0 };
+    const char *rest = strchr(text, ':');
+    if (!rest || is_known(client, text))
+        return;
+    if (strncmp(text, "unix:/", 6) == 0) /* the path may have a colon in it */
+        address.url.socket = xstrdup(rest + 1);
+    else if (http_url_parse(text, &address.url, NULL) < 0)
+        return;
+    address.text = xstrdup(text);
+    client->addresses = xgrow(client->addresses, &client->address_capacity,
+                              client->address_count + 1, sizeof(address));
+    client->addresses[client->address_count++] = address;
+}
+
+static void add_list(struct client *client, const char *list) {
+    _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
+    for (const char *at = list; *at; at += strspn(at, ",")) {
+        strbuf_clear(&one);
+        strbuf_add(&one, at, strcspn(at, ","));
+        client_add_address(client, strbuf_text(&one));
+        at += one.length;
+    }
+}
+
+static void client_take_peers(struct client *client, const char *list) {
+    add_list(client, list);
+    client->has_peers = client->address_count > 1;
+    client->own_count = client->address_count;
+}
+
+static void client_take_place(struct client *client, const char *place) {
+    _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
+    bool many = strstr(place, "://");
+    if (many)
+        add_list(client, place);
+    client->has_peers = many;
+    if (!many) {
+        client->addresses =
+            xgrow(client->addresses, &client->address_capacity, 1, sizeof(*client->addresses));
+        strbuf_clear(&one);
+        strbuf_printf(&one, "unix:%s", place);
+        client->addresses[client->address_count++] =
+            (struct client_address){ .text = strbuf_take(&one), .url.socket = xstrdup(place) };
+    }
+    client->own_count = client->address_count;
+}
+
+static void client_free_addresses(struct client *client) {
+    for (size_t i = 0; i < client->address_count; i++) {
+        free(client->addresses[i].text);
+        http_url_finish(&client->addresses[i].url);
+    }
+    free(client->addresses);
+}
+
+static void find_more(struct client *client) {
+    struct client_peers peers = { 0 };
+    if (client->looked || !client->options.peers)
+        return;
+    client->looked = true;
+    client->options.peers(client->options.ctx, &peers);
+    client->has_peers = peers.count > 0;
+    for (size_t i = 0; i < peers.count; i++)
+        client_add_address(client, peers.addresses[i]);
+    client->peer_token = peers.token ? xstrdup(peers.token) : NULL;
+    client->peer_ca = peers.ca ? xstrdup(peers.ca) : NULL;
+}
+
+static void client_learn(struct client *client, const json_t *answer) {
+    size_t i;
+    json_t *item;
+    find_more(client);
+    json_array_foreach(json_object_get(answer, "active"), i, item) {
+        const char *text = json_string_value(item);
+        if (text && strncmp(text, "unix:/", 6) == 0)
+            client_add_address(client, text);
+    }
+    client->at = (client->at + 1) % client->address_count;
+}
+
+static const struct client_address *client_address(const struct client *client) {
+    return &client->addresses[client->at];
+}
+
+/* --- connecting ------------------------------------------------------------------------------ */
+
+static int connect_to(struct client *client, const struct client_address *address, time_ms deadline,
+                      struct error *err) {
+    const struct http_url *url = &address->url;
+    const char *why = NULL;
+    http_wire_close(&client->wire);
+    if (!url->socket && !client->peer_token && !client->token)
+        return error_set(
+            err, -EACCES,
+            "'%s' needs a token: set SLUICE_API_TOKEN, or 'daemon.token_file' to a file "
+            "with one ('sluice token add' makes it)",
+            address->text);
+    time_ms until = url->socket ? deadline : time_min(deadline, clock_read_steady() + TCP_TIMEOUT);
+    int r = http_wire_connect(&client->wire, url, until, &why);
+    if (r == -ENAMETOOLONG)
+        return error_set(err, r,
+                         "the socket's path '%s' has more than 107 bytes: use a shorter folder",
+                         url->socket);
+    if (r < 0 && url->socket)
+        return client_is_absent(r) ? error_set(err, r, "no daemon answers at '%s'", url->socket)
+                                   : error_set(err, r, "cannot connect to the daemon at '%s': %s",
+                                               url->socket, why);
+    if (r < 0) /* whatever is in the way there, the daemon may be at the next address */
+        return error_set(err, -ECONNREFUSED, "no daemon answers at '%s': %s", address->text, why);
+    if (url->tls) {
+        struct http_tls_peer peer = { address->text, url->host, client->peer_ca, "daemon.tls_ca" };
+        r = http_wire_start_tls(&client->wire, &peer, deadline, err);
+        if (r < 0)
+            return r;
+    }
+    client->fresh = true;
+    return 0;
+}
+
+static void all_absent(const struct client *client, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
+    for (size_t i = 0; i < client->address_count; i++)
+        strbuf_printf(&list, "%s'%s'", i ? ", " : "", client->addresses[i].text);
+    error_set(err, -ECONNREFUSED,
+              "no daemon answers at %s; 'sluice up' starts the one of this home",
+              strbuf_text(&list));
+}
+
+static int client_connect(struct client *client, time_ms deadline, struct error *err) {
+    int r = connect_to(client, client_address(client), deadline, err);
+    if (!client_is_absent(r))
+        return r;
+    find_more(client);
+    int refused = 0;
+    struct error why = { 0 };
+    size_t first = client->at;
+    for (size_t i = 1; i < client->address_count; i++) {
+        client->at = (first + i) % client->address_count;
+        r = connect_to(client, client_address(client), deadline, err);
+        if (r >= 0)
+            return r;
+        if (!client_is_absent(r) && refused == 0) {
+            refused = r;
+            why = *err;
+        }
+    }
+    client->at = first;
+    if (refused < 0) /* one that is wrong, among others that are not there */
+        return error_set(err, refused, "%s", why.text);
+    if (client->address_count > 1)
+        all_absent(client, err);
+    return client->address_count > 1 ? -ECONNREFUSED : r;
+}
 
 /* --- life ------------------------------------------------------------------------------------ */
 
 static time_ms deadline_of(const struct client *client) {
     time_ms timeout = client->options.timeout;
     return time_add(clock_read_steady(), timeout ? timeout : TIMEOUT_STANDARD);
-}
-
-bool client_is_absent(int result) {
-    return result == -ENOENT || result == -ECONNREFUSED;
 }
 
 /* One call, until it has an answer. */
@@ -224,7 +447,8 @@ static int errno_of(const char *word, int status) {
     return status < 500 ? -EINVAL : -EIO;
 }
 
-void client_take_error(const struct client *client, const json_t *answer, struct error *err) {
+static void client_take_error(const struct client *client, const json_t *answer,
+                              struct error *err) {
     const json_t *object = json_object_get(answer, "error");
     const char *word = json_string_value(json_object_get(object, "code"));
     const char *message = json_string_value(json_object_get(object, "message"));
@@ -397,7 +621,8 @@ static int wait_for_next(struct hunt *hunt, int result, struct error *err) {
     return 0;
 }
 
-int client_send(struct client *client, const struct client_request *request, struct error *err) {
+static int client_send(struct client *client, const struct client_request *request,
+                       struct error *err) {
     struct hunt hunt;
     assert(!client->streaming);
     hunt_init(&hunt, client);
@@ -563,4 +788,218 @@ int client_get(struct client *client, json_t **ret_answer, struct error *err, co
 
 void client_answer_freep(json_t **answer) {
     json_decref(*answer);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+/* The value of a line "name: value", or NULL if it has another name. */
+static const char *value_of(const char *line, const char *name) {
+    size_t length = strlen(name);
+    if (strncmp(line, name, length) != 0 || line[length] != ':')
+        return NULL;
+    return line + length + 1 + (line[length + 1] == ' ');
+}
+
+static int end_event(struct client *client) {
+    int r = 0;
+    if (client->kind.length > 0 || client->data.length > 0) {
+        struct client_event event = { client->seq, strbuf_text(&client->kind),
+                                      strbuf_text(&client->data) };
+        r = client->each_event(client->each_ctx, &event);
+    }
+    strbuf_clear(&client->kind);
+    strbuf_clear(&client->data);
+    return r;
+}
+
+static int take_line(struct client *client) {
+    const char *line = strbuf_text(&client->line);
+    const char *value;
+    int64_t seq;
+    if (!*line)
+        return end_event(client);
+    if ((value = value_of(line, "event"))) {
+        strbuf_clear(&client->kind);
+        strbuf_puts(&client->kind, value);
+    } else if ((value = value_of(line, "data"))) {
+        if (client->data.length > 0)
+            strbuf_putc(&client->data, '\n');
+        strbuf_puts(&client->data, value);
+    } else if ((value = value_of(line, "id"))) {
+        if (number_parse_int(value, &seq, NULL) == 0 && seq >= 0)
+            client->seq = (uint64_t)seq;
+    }
+    return client->data.length > EVENT_MAX ? -EPROTO : 0;
+}
+
+static int take_event_bytes(void *ctx, const char *bytes, size_t size) {
+    struct client *client = ctx;
+    while (size > 0) {
+        const char *end = memchr(bytes, '\n', size);
+        size_t part = end ? (size_t)(end - bytes) : size;
+        strbuf_add(&client->line, bytes, part);
+        if (client->line.length > EVENT_MAX)
+            return -EPROTO;
+        if (!end)
+            return 0;
+        if (client->line.length > 0 && client->line.text[client->line.length - 1] == '\r')
+            client->line.text[--client->line.length] = '\0';
+        int r = take_line(client);
+        strbuf_clear(&client->line);
+        if (r != 0)
+            return r;
+        bytes += part + 1;
+        size -= part + 1;
+    }
+    return 0;
+}
+
+static int take_bytes(void *ctx, const char *bytes, size_t size) {
+    struct client *client = ctx;
+    return client->each_bytes(client->each_ctx, bytes, size);
+}
+
+/* --- in pieces ------------------------------------------------------------------------------- */
+
+static int begin(struct client *client, const char *path, const char *accept, struct error *err) {
+    int status = client_send(client,
+                             &(struct client_request){
+                                 .method = "GET", .path = path, .accept = accept, .streams = true },
+                             err);
+    if (status < 0)
+        return status;
+    if (status >= 400) {
+        json_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
+        client_take_error(client, answer, err);
+        json_decref(answer);
+        return status;
+    }
+    client->streaming = true;
+    client->wire.reader = client->reader;
+    client->seq = 0;
+    strbuf_clear(&client->line);
+    strbuf_clear(&client->kind);
+    strbuf_clear(&client->data);
+    return status;
+}
+
+int client_begin_bytes(struct client *client, const char *path, client_bytes each, void *ctx,
+                       struct error *err) {
+    client->sink = take_bytes;
+    client->each_bytes = each;
+    client->each_ctx = ctx;
+    return begin(client, path, "*/*", err);
+}
+
+static void client_set_events(struct client *client, client_each each, void *ctx) {
+    client->sink = take_event_bytes;
+    client->each_event = each;
+    client->each_ctx = ctx;
+}
+
+int client_begin_events(struct client *client, const char *path, uint64_t after, client_each each,
+                        void *ctx, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
+    char number[24];
+    (void)snprintf(number, sizeof(number), "%" PRIu64, after);
+    strbuf_puts(&full, path);
+    client_query(&full, "after", after == CLIENT_EVENTS_NEW ? NULL : number);
+    client_set_events(client, each, ctx);
+    return begin(client, strbuf_text(&full), "text/event-stream", err);
+}
+
+int client_fd(const struct client *client) {
+    return client->wire.fd;
+}
+
+static int broken(int code, struct error *err) {
+    if (code == -ECONNRESET)
+        return error_set(err, code, "the daemon ended the stream before its end");
+    if (code == -ETIMEDOUT)
+        return error_set(err, code, "the daemon fell silent");
+    if (code == -EPROTO)
+        return error_set(err, code, "the daemon's stream is not readable");
+    return error_set(err, code, "the stream broke: %s", strerror(-code));
+}
+
+/* 1: goes on; 0: ended; <0: broken. */
+static int pump(struct client *client, time_ms deadline, struct error *err) {
+    assert(client->streaming);
+    if (client->wire.body == BODY_DONE)
+        return 0;
+    int r = http_wire_take_body(&client->wire, client->sink, client);
+    if (r == 0) {
+        r = http_wire_read(&client->wire, deadline);
+        if (r == -ETIMEDOUT && deadline == 0) /* nothing there right now */
+            return 1;
+        if (r < 0)
+            return r == -EINTR   ? error_set(err, r, "interrupted")
+                   : r == -EPIPE ? error_set(err, r, "nobody reads it any more")
+                                 : broken(r, err);
+        if (r == 0) {
+            r = http_wire_take_end(&client->wire);
+            return r < 0 ? broken(r, err) : 0;
+        }
+        r = http_wire_take_body(&client->wire, client->sink, client);
+    }
+    if (r == 0)
+        return 1;
+    if (r == 2) { /* the callback has enough: what follows is not read */
+        client->wire.keep_alive = false;
+        client->wire.body = BODY_DONE;
+    }
+    if (r > 0)
+        return 0;
+    client->wire.keep_alive = false;
+    return r == -EPROTO ? broken(r, err) : error_set(err, r, "the stream was ended");
+}
+
+int client_pump(struct client *client, struct error *err) {
+    return pump(client, 0, err);
+}
+
+void client_end(struct client *client) {
+    if (!client->streaming)
+        return;
+    if (client->wire.body != BODY_DONE || !client->wire.keep_alive)
+        http_wire_close(&client->wire);
+    client->streaming = false;
+    client->wire.reader = -1;
+}
+
+/* --- blocking -------------------------------------------------------------------------------- */
+
+static int run_stream(struct client *client, int status, time_ms silence_max, struct error *err) {
+    if (status < 0 || status >= 400)
+        return status;
+    int r = 1;
+    while (r > 0) {
+        time_ms deadline =
+            silence_max == TIME_NEVER ? TIME_NEVER : time_add(clock_read_steady(), silence_max);
+        r = pump(client, deadline, err);
+    }
+    client_end(client);
+    return r < 0 ? r : status;
+}
+
+int client_stream_bytes(struct client *client, const char *path, client_bytes each, void *ctx,
+                        struct error *err) {
+    int status = client_begin_bytes(client, path, each, ctx, err);
+    return run_stream(client, status, TIME_NEVER, err);
+}
+
+int client_stream_events(struct client *client, const char *path, uint64_t after, client_each each,
+                         void *ctx, struct error *err) {
+    int status = client_begin_events(client, path, after, each, ctx, err);
+    return run_stream(client, status, SILENCE_MAX, err);
+}
+
+struct client *client_from_fd(int fd, client_each each, void *ctx) {
+    struct client *client = xcalloc(1, sizeof(*client));
+    client->wire = (struct http_wire)HTTP_WIRE_INIT;
+    client->wire.fd = fd;
+    client->wire.body = BODY_TO_END;
+    client->streaming = true;
+    client_set_events(client, each, ctx);
+    return client;
 }

@@ -148,3 +148,6 @@ void client_escape(struct strbuf *out, const char *text);
 void client_query(struct strbuf *path, const char *name, const char *value);
 
 void client_answer_freep(json_t **answer);
+
+/* For tests: a client in the middle of a stream of events, which come from `fd`. */
+struct client *client_from_fd(int fd, client_each each, void *ctx);

@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/client_internal.h"
+#include "cli/client.h"
+#include "http_client/http_wire.h"
 
 #define SIZE_MOST ((size_t)32 * 1024) /* what a socket takes at once */
 
@@ -29,8 +30,8 @@ static int take_event(void *ctx, const struct client_event *event) {
     return 0;
 }
 
-/* A client that is connected to somebody who says these bytes and goes away. */
-static void connect_to(struct client *client, const uint8_t *data, size_t size) {
+/* A socket whose other end has sent these bytes and has closed. */
+static int socket_with(const uint8_t *data, size_t size) {
     int pair[2];
     int r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
     assert(r == 0);
@@ -39,49 +40,37 @@ static void connect_to(struct client *client, const uint8_t *data, size_t size) 
     (void)r;
     (void)sent;
     close(pair[1]);
-    *client = (struct client){ .wire = HTTP_WIRE_INIT };
-    client->wire.fd = pair[0];
-}
-
-static void finish(struct client *client) {
-    http_wire_finish(&client->wire);
-    strbuf_finish(&client->line);
-    strbuf_finish(&client->kind);
-    strbuf_finish(&client->data);
+    return pair[0];
 }
 
 static void read_text(const uint8_t *data, size_t size) {
-    struct client client;
+    struct http_wire wire = HTTP_WIRE_INIT;
     size_t sum = 0;
-    connect_to(&client, data, size);
-    int r = http_wire_read_head(&client.wire, TIME_NEVER);
+    wire.fd = socket_with(data, size);
+    int r = http_wire_read_head(&wire, TIME_NEVER);
     assert(r == 0 || r == -EPROTO || r == -ECONNRESET);
     while (r == 0) {
-        r = http_wire_take_body(&client.wire, take_bytes, &sum);
+        r = http_wire_take_body(&wire, take_bytes, &sum);
         if (r != 0)
             break;
-        if (http_wire_read(&client.wire, TIME_NEVER) <= 0)
-            r = http_wire_take_end(&client.wire) < 0 ? -ECONNRESET : 1;
+        if (http_wire_read(&wire, TIME_NEVER) <= 0)
+            r = http_wire_take_end(&wire) < 0 ? -ECONNRESET : 1;
     }
-    assert(r < 0 || client.wire.status >= 200);
+    assert(r < 0 || wire.status >= 200);
     assert(sum <= size);
-    finish(&client);
+    http_wire_finish(&wire);
 }
 
 static void read_events(const uint8_t *data, size_t size) {
-    struct client client;
     struct error err = { 0 };
     size_t count = 0;
-    connect_to(&client, data, size);
-    client.streaming = true;
-    client.wire.body = BODY_TO_END;
-    client_set_events(&client, take_event, &count);
+    struct client *client = client_from_fd(socket_with(data, size), take_event, &count);
     int r = 1;
     while (r > 0)
-        r = client_pump(&client, &err);
+        r = client_pump(client, &err);
     assert(r == 0 || err.code == r);
     assert(count <= size);
-    finish(&client);
+    client_close(client);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
