@@ -1,17 +1,421 @@
 /* decode.c: from tokens to records, along a stack of frames.
  *
- * Each token belongs to the innermost open bracket; its kind says what the token may be. A key is
- * looked up in the table of its object; first where it was found after the same key last time. */
+ * Each token belongs to the innermost open bracket; the kind of its frame says what the token may be. A key is looked up
+ * in the table of its object; first where it was found after the same key last time. */
 #include "snapshot/decode.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
+#include "base/money.h"
 #include "base/nearest.h"
+#include "base/number.h"
+#include "base/utf8.h"
 
 _Static_assert(FIELDS_MAX <= 64, "struct frame.seen has 64 bits");
+
+/* --- values ------------------------------------------------------------------------------------ */
+
+static const char *token_noun(const struct json_token *token) {
+    switch (token->kind) {
+    case JSON_NULL:
+        return "null";
+    case JSON_BOOL:
+        return token->boolean ? "true" : "false";
+    case JSON_NUMBER:
+        return "a number";
+    case JSON_TEXT:
+    case JSON_KEY:
+        return "a text";
+    case JSON_OBJECT_BEGIN:
+    case JSON_OBJECT_END:
+        return "an object";
+    case JSON_LIST_BEGIN:
+    case JSON_LIST_END:
+        return "a list";
+    }
+    return "something else";
+}
+
+static const char *const expected[] = {
+    [FIELD_SKIP] = "anything",
+    [FIELD_BOOL] = "true or false",
+    [FIELD_INT64] = "a whole number",
+    [FIELD_INT32] = "a whole number",
+    [FIELD_UINT32] = "a whole number",
+    [FIELD_COUNTED] = "a whole number",
+    [FIELD_MILLI] = "a number",
+    [FIELD_USD] = "a number",
+    [FIELD_CAP] = "a whole number or \"unlimited\"",
+    [FIELD_SYMBOL] = "a text",
+    [FIELD_ID] = "a task id",
+    [FIELD_WORD] = "a text",
+    [FIELD_RANGE] = "a whole number or a list of two",
+    [FIELD_SPAN] = "a number or a list of two",
+    [FIELD_IDS] = "a list of task ids",
+    [FIELD_SYMBOLS] = "a list of names",
+    [FIELD_WORDS] = "a list of words",
+    [FIELD_OBJECT] = "an object",
+    [FIELD_OBJECTS] = "a list of objects",
+    [FIELD_LOCKS] = "an object with a task id, null or true for each name",
+    [FIELD_HINTS] = "an object with an object for each kind",
+    [FIELD_CONFIG] = "an object",
+};
+
+static const char *expected_item(enum field_type type) {
+    static const char *const items[] = {
+        [FIELD_RANGE] = "a whole number", [FIELD_SPAN] = "a number",
+        [FIELD_IDS] = "a task id",        [FIELD_SYMBOLS] = "a name",
+        [FIELD_OBJECTS] = "an object",    [FIELD_LOCKS] = "a task id, null or true",
+        [FIELD_HINTS] = "an object",      [FIELD_WORDS] = "a text",
+    };
+    return type < ARRAY_SIZE(items) && items[type] ? items[type] : expected[type];
+}
+
+static int type_error(const struct frame *frame, const struct json_token *token,
+                      struct error *err) {
+    bool item = frame->kind == FRAME_LIST || frame->kind == FRAME_MAP;
+    enum field_type type = frame->field->type;
+    return error_set(err, -EINVAL, "%s'%s' of %s must be %s, not %s", item ? "each item of " : "",
+                     frame->field->name, frame->object->noun,
+                     item ? expected_item(type) : expected[type], token_noun(token));
+}
+
+static int check_text(const char *what, const struct json_token *token, struct error *err) {
+    if (token->length == 0)
+        return error_set(err, -EINVAL, "'%s' must not be empty", what);
+    if (token->length > TEXT_MAX)
+        return error_set(err, -EINVAL, "'%s' must not be longer than %d bytes", what, TEXT_MAX);
+    return utf8_is_line(token->text, token->length)
+               ? 0
+               : error_set(err, -EINVAL, "'%s' must not contain control characters", what);
+}
+
+/* The member of the record that the frame's field fills. */
+static void *member_of(struct reader *r, const struct frame *frame) {
+    return (char *)r + frame->object->target + frame->field->offset;
+}
+
+/* False: not a whole number. `ret_large`: it has more than 64 bits. */
+static bool whole_number(const struct json_token *token, int64_t *ret, bool *ret_large) {
+    const char *p = token->text, *end = p + token->length;
+    bool negative = p < end && *p == '-';
+    p += negative;
+    int64_t value = 0;
+    *ret_large = false;
+    for (; p < end; p++) {
+        if (*p < '0' || *p > '9')
+            return false;
+        int64_t digit = *p - '0';
+        if (__builtin_mul_overflow(value, 10, &value)
+            || __builtin_sub_overflow(value, digit, &value)) {
+            *ret_large = true;
+            value = 0;
+        }
+    }
+    if (!negative && __builtin_sub_overflow(0, value, &value))
+        *ret_large = true;
+    *ret = value;
+    return true;
+}
+
+static int range_error(const struct frame *frame, const struct json_token *token,
+                       struct error *err) {
+    const struct field *f = frame->field;
+    int length = token->length > 40 ? 40 : (int)token->length;
+    bool milli = f->type == FIELD_MILLI || f->type == FIELD_SPAN;
+    int64_t unit = milli ? 1000 : f->type == FIELD_USD ? MONEY_DOLLAR : 1;
+    if (f->max == INT64_MAX)
+        return error_set(err, -ERANGE, "'%s' of %s must be at least %" PRId64 ", not %.*s", f->name,
+                         frame->object->noun, f->min / unit, length, token->text);
+    return error_set(err, -ERANGE, "'%s' of %s must be from %" PRId64 " to %" PRId64 ", not %.*s",
+                     f->name, frame->object->noun, f->min / unit, f->max / unit, length,
+                     token->text);
+}
+
+static int parse_number(const struct frame *frame, const struct json_token *token, int64_t *ret,
+                        struct error *err) {
+    const struct field *f = frame->field;
+    if (token->kind != JSON_NUMBER)
+        return type_error(frame, token, err);
+    int64_t value = 0;
+    bool large = false;
+    if (f->type == FIELD_MILLI || f->type == FIELD_SPAN || f->type == FIELD_USD) {
+        bool usd = f->type == FIELD_USD;
+        char digits[32];
+        large = token->length >= sizeof(digits);
+        memcpy(digits, token->text, large ? 0 : token->length);
+        digits[large ? 0 : token->length] = '\0';
+        bool negative = usd && digits[0] == '-';
+        large |= usd && strspn(digits + negative, "0123456789") > 10;
+        int r = large ? 0
+                : usd ? money_parse(digits + negative, &value, NULL)
+                      : number_parse_milli(digits, &value, NULL);
+        large |= usd && r == -ERANGE;
+        if (r < 0 && !large)
+            return error_set(err, -EINVAL,
+                             "'%s' of %s must be a number with at most %s decimals, not %.31s",
+                             f->name, frame->object->noun, usd ? "six" : "three", digits);
+        value = negative ? -value : value;
+    } else if (!whole_number(token, &value, &large)) {
+        return error_set(err, -EINVAL, "'%s' of %s must be a whole number, not %.*s", f->name,
+                         frame->object->noun, token->length > 40 ? 40 : (int)token->length,
+                         token->text);
+    }
+    if (large || value < f->min || value > f->max)
+        return range_error(frame, token, err);
+    *ret = value;
+    return 0;
+}
+
+static int put_number(struct reader *r, const struct frame *frame, const struct json_token *token,
+                      struct error *err) {
+    int64_t value = 0;
+    int result = parse_number(frame, token, &value, err);
+    if (result < 0)
+        return result;
+    void *member = member_of(r, frame);
+    if (frame->field->type == FIELD_INT32)
+        *(int32_t *)member = (int32_t)value;
+    else if (frame->field->type == FIELD_UINT32)
+        *(uint32_t *)member = (uint32_t)value;
+    else if (frame->field->type == FIELD_COUNTED)
+        *(uint32_t *)member = (uint32_t)value + 1;
+    else
+        *(int64_t *)member = value;
+    return 0;
+}
+
+static int put_cap(struct reader *r, const struct frame *frame, const struct json_token *token,
+                   struct error *err) {
+    if (token->kind != JSON_TEXT)
+        return put_number(r, frame, token, err);
+    if (token->length != 9 || memcmp(token->text, "unlimited", 9) != 0)
+        return type_error(frame, token, err);
+    *(int64_t *)member_of(r, frame) = UNLIMITED;
+    return 0;
+}
+
+static int put_word(struct reader *r, const struct frame *frame, const struct json_token *token,
+                    struct error *err) {
+    const struct field *f = frame->field;
+    if (token->kind != JSON_TEXT)
+        return type_error(frame, token, err);
+    for (int64_t i = f->min; i <= f->max; i++) {
+        const char *word = f->word((int)i);
+        if (strncmp(word, token->text, token->length) == 0 && word[token->length] == '\0') {
+            if (f->type == FIELD_WORDS)
+                *(uint32_t *)member_of(r, frame) |= 1u << i;
+            else
+                *(int8_t *)member_of(r, frame) = (int8_t)i;
+            return 0;
+        }
+    }
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+    for (int64_t i = f->min; i <= f->max; i++)
+        strbuf_printf(&words, "%s%s", i > f->min ? ", " : "", f->word((int)i));
+    int r2 = check_text(f->name, token, err);
+    if (r2 < 0)
+        return r2;
+    return error_set(err, -EINVAL, "'%s' of %s must be one of %s, not '%.*s'", f->name,
+                     frame->object->noun, strbuf_text(&words), (int)token->length, token->text);
+}
+
+static int put_range(struct reader *r, const struct frame *frame, const struct json_token *token,
+                     struct error *err) {
+    int64_t value = 0;
+    int result = parse_number(frame, token, &value, err);
+    if (result < 0)
+        return result;
+    int64_t *pair = member_of(r, frame);
+    if (frame->kind != FRAME_LIST) {
+        pair[0] = pair[1] = value;
+        return 0;
+    }
+    if (frame->count > 2 || (frame->count == 2 && value < pair[0]))
+        return error_set(err, -EINVAL, "'%s' of %s must be a number or a list [least, most]",
+                         frame->field->name, frame->object->noun);
+    pair[frame->count - 1] = value;
+    return 0;
+}
+
+static int put_text(struct reader *r, const struct frame *frame, const struct json_token *token,
+                    struct error *err) {
+    if (token->kind != JSON_TEXT)
+        return type_error(frame, token, err);
+    int result = check_text(frame->field->name, token, err);
+    if (result < 0)
+        return result;
+    struct draft *d = &r->draft;
+    enum field_type type = frame->field->type;
+    if (type == FIELD_ID)
+        *(uint32_t *)member_of(r, frame) = id_table_intern(&d->ids, token->text, token->length);
+    else if (type == FIELD_IDS)
+        *POOL_ADD(&d->depends_on) = id_table_intern(&d->ids, token->text, token->length);
+    else if (type == FIELD_SYMBOLS)
+        *POOL_ADD(&d->resources) = symbol_intern(d->symbols, token->text, token->length);
+    else
+        *(sym *)member_of(r, frame) = symbol_intern(d->symbols, token->text, token->length);
+    return 0;
+}
+
+static int put_value(struct reader *r, const struct frame *frame, const struct json_token *token,
+                     struct error *err) {
+    switch (frame->field->type) {
+    case FIELD_SKIP:
+        return 0;
+    case FIELD_BOOL:
+        if (token->kind != JSON_BOOL)
+            return type_error(frame, token, err);
+        *(int8_t *)member_of(r, frame) = token->boolean;
+        return 0;
+    case FIELD_INT64:
+    case FIELD_INT32:
+    case FIELD_UINT32:
+    case FIELD_COUNTED:
+    case FIELD_MILLI:
+    case FIELD_USD:
+        return put_number(r, frame, token, err);
+    case FIELD_CAP:
+        return put_cap(r, frame, token, err);
+    case FIELD_WORD:
+        return put_word(r, frame, token, err);
+    case FIELD_RANGE:
+    case FIELD_SPAN:
+        return put_range(r, frame, token, err);
+    case FIELD_SYMBOL:
+    case FIELD_ID:
+        return put_text(r, frame, token, err);
+    case FIELD_IDS:
+    case FIELD_SYMBOLS:
+        if (frame->kind == FRAME_LIST)
+            return put_text(r, frame, token, err);
+        return type_error(frame, token, err);
+    case FIELD_WORDS:
+        if (frame->kind == FRAME_LIST)
+            return put_word(r, frame, token, err);
+        return type_error(frame, token, err);
+    case FIELD_OBJECT:
+    case FIELD_OBJECTS:
+    case FIELD_LOCKS:
+    case FIELD_HINTS:
+    case FIELD_CONFIG:
+        break;
+    }
+    return type_error(frame, token, err);
+}
+
+/* --- configuration -----------------------------------------------------------------------------
+ *
+ * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes a JSON array of texts. Nothing is set here: the
+ * preset has to come first, and may be last in the file. */
+
+#define PATH_MAX_BYTES 1000
+
+static int add_config(struct reader *r) {
+    struct draft *d = &r->draft;
+    *POOL_ADD(&d->config) = (struct config_record){
+        .key = arena_strdup(&d->texts, strbuf_text(&r->path)),
+        .value = arena_strdup(&d->texts, strbuf_text(&r->value)),
+        .place = json_stream_place(r->stream),
+    };
+    return 0;
+}
+
+static int print_scalar(struct reader *r, const struct json_token *token, struct strbuf *out,
+                        struct error *err) {
+    if (token->kind == JSON_BOOL) {
+        strbuf_puts(out, token->boolean ? "true" : "false");
+        return 0;
+    }
+    if (token->length > 0) {
+        int result = check_text(strbuf_text(&r->path), token, err);
+        if (result < 0)
+            return result;
+    }
+    strbuf_add(out, token->text, token->length);
+    return 0;
+}
+
+static int on_config_key(struct reader *r, const struct frame *frame,
+                         const struct json_token *token, struct error *err) {
+    int result = check_text("a key", token, err);
+    if (result < 0)
+        return result;
+    r->path.length = frame->path_length;
+    if (frame->path_length > 0)
+        strbuf_putc(&r->path, '.');
+    strbuf_add(&r->path, token->text, token->length);
+    if (r->path.length > PATH_MAX_BYTES)
+        return error_set(err, -EINVAL, "the key is longer than %d bytes", PATH_MAX_BYTES);
+    if (symbol_find(&r->config_paths, r->path.text, r->path.length) != 0)
+        return error_set(err, -EINVAL, "key '%s' is given twice in the configuration",
+                         r->path.text);
+    (void)symbol_intern(&r->config_paths, r->path.text, r->path.length);
+    return 0;
+}
+
+static int in_config_list(struct reader *r, struct frame *frame, const struct json_token *token,
+                          struct error *err) {
+    if (token->kind == JSON_LIST_END) {
+        r->depth--;
+        strbuf_putc(&r->value, ']');
+        return add_config(r);
+    }
+    if (token->kind != JSON_BOOL && token->kind != JSON_NUMBER && token->kind != JSON_TEXT)
+        return error_set(err, -EINVAL, "'%s' must be a list of plain values",
+                         strbuf_text(&r->path));
+    _cleanup_(strbuf_finish) struct strbuf item = STRBUF_INIT;
+    int result = print_scalar(r, token, &item, err);
+    if (result < 0)
+        return result;
+    if (frame->count++ > 0)
+        strbuf_puts(&r->value, ", ");
+    struct json_writer w;
+    json_write_init(&w, &r->value, false);
+    json_write_string(&w, strbuf_text(&item));
+    return 0;
+}
+
+static int decode_config(struct reader *r, struct frame *frame, const struct json_token *token,
+                         struct error *err) {
+    if (frame->kind == FRAME_CONFIG_LIST)
+        return in_config_list(r, frame, token, err);
+    struct frame *inner = &r->frames[r->depth];
+    switch (token->kind) {
+    case JSON_KEY:
+        return on_config_key(r, frame, token, err);
+    case JSON_NULL:
+        return 0;
+    case JSON_OBJECT_BEGIN:
+        *inner = (struct frame){ .kind = FRAME_CONFIG, .path_length = r->path.length };
+        r->depth++;
+        return 0;
+    case JSON_LIST_BEGIN:
+        *inner = (struct frame){ .kind = FRAME_CONFIG_LIST };
+        r->depth++;
+        strbuf_clear(&r->value);
+        strbuf_putc(&r->value, '[');
+        return 0;
+    case JSON_OBJECT_END:
+    case JSON_LIST_END:
+        r->depth--;
+        return 0;
+    case JSON_BOOL:
+    case JSON_NUMBER:
+    case JSON_TEXT:
+        break;
+    }
+    strbuf_clear(&r->value);
+    int result = print_scalar(r, token, &r->value, err);
+    return result < 0 ? result : add_config(r);
+}
+
+/* --- objects, lists and maps ----------------------------------------------------------------- */
 
 bool reader_first(struct reader *r, sym name, enum seen_as as) {
     size_t old = r->symbol_capacity;
@@ -37,6 +441,8 @@ static struct frame *push(struct reader *r, enum frame_kind kind, const struct f
 static void push_object(struct reader *r, const struct object *object) {
     struct frame *frame = push(r, FRAME_OBJECT, NULL);
     frame->object = object;
+    if (object->initial)
+        memcpy((char *)r + object->target, object->initial, object->size);
     if (object->begin)
         object->begin(r);
 }
@@ -47,7 +453,7 @@ static bool is_named(const struct field *field, const struct json_token *token) 
 
 static int unknown_key(const struct object *object, const struct json_token *token,
                        struct error *err) {
-    int r = decode_check_text("a key", token, err);
+    int r = check_text("a key", token, err);
     if (r < 0)
         return r;
     char typed[TEXT_MAX + 1];
@@ -98,7 +504,7 @@ static int on_open(struct reader *r, struct frame *frame, const struct json_toke
         return 0;
     }
     if (!(type & (list ? HAS_ITEMS : HAS_ENTRIES | IS(OBJECT) | IS(CONFIG))))
-        return decode_type_error(frame, token, err);
+        return type_error(frame, token, err);
     if (frame->object->given)
         frame->object->given(r, frame->field);
     if (type & IS(OBJECT))
@@ -127,7 +533,7 @@ static int in_object(struct reader *r, struct frame *frame, const struct json_to
     case JSON_LIST_END:
         break;
     }
-    return decode_value(r, frame, token, err);
+    return put_value(r, frame, token, err);
 }
 
 static int in_list(struct reader *r, struct frame *frame, const struct json_token *token,
@@ -146,7 +552,7 @@ static int in_list(struct reader *r, struct frame *frame, const struct json_toke
         push_object(r, field->object);
         return 0;
     }
-    return decode_value(r, frame, token, err);
+    return put_value(r, frame, token, err);
 }
 
 static int in_map(struct reader *r, struct frame *frame, const struct json_token *token,
@@ -158,7 +564,7 @@ static int in_map(struct reader *r, struct frame *frame, const struct json_token
         return 0;
     }
     if (token->kind == JSON_KEY) {
-        int result = decode_check_text("a key", token, err);
+        int result = check_text("a key", token, err);
         if (result < 0)
             return result;
         r->map_key = symbol_intern(d->symbols, token->text, token->length);
@@ -170,7 +576,7 @@ static int in_map(struct reader *r, struct frame *frame, const struct json_token
     if (locks && (token->kind == JSON_TEXT || token->kind == JSON_NULL)) {
         uint32_t holder = 0;
         if (token->kind == JSON_TEXT) {
-            int result = decode_check_text("the holder of a workspace", token, err);
+            int result = check_text("the holder of a workspace", token, err);
             if (result < 0)
                 return result;
             holder = id_table_intern(&d->ids, token->text, token->length);
@@ -188,7 +594,7 @@ static int in_map(struct reader *r, struct frame *frame, const struct json_token
         push_object(r, frame->field->object);
         return 0;
     }
-    return decode_type_error(frame, token, err);
+    return type_error(frame, token, err);
 }
 
 static int in_skip(struct reader *r, const struct frame *frame, const struct json_token *token) {

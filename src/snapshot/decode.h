@@ -1,9 +1,8 @@
-/* decode.h: objects described by tables of their keys. Private to snapshot/.
+/* decode.h: objects described by tables of their keys. Private to snapshot/ and its tests.
  *
- * A `struct object` lists the keys an object may have and where their values go: a number of bytes
- * into the record that is being filled. decode_token walks along a stack of frames, one per open
- * bracket; unknown keys, keys given twice, wrong types and values out of range are refused there,
- * once for all objects. Null means "not given". */
+ * A `struct object` lists the keys an object may have and the offsets of their values in the record that is being
+ * filled. decode_token walks along a stack of frames, one per open bracket; it refuses unknown and repeated
+ * keys, wrong types and values out of range, for all objects. Null means "not given". */
 #pragma once
 
 #include "base/strbuf.h"
@@ -14,7 +13,7 @@
 #define OBJECT_MAX 16  /* kinds of object */
 
 enum field_type {
-    FIELD_SKIP,  /* anything, not looked at */
+    FIELD_SKIP,  /* anything, ignored */
     FIELD_BOOL,  /* int8_t */
     FIELD_INT64, /* whole numbers within min .. max */
     FIELD_INT32,
@@ -55,7 +54,9 @@ struct object {
     const char *noun; /* "a task" */
     const struct field *fields;
     unsigned count;
-    size_t target;                                   /* of the record, in struct reader */
+    size_t target;                                   /* offset of the record in struct reader */
+    const void *initial;                             /* value of the record at first, or NULL */
+    size_t size;                                     /* of the record */
     void (*begin)(struct reader *r);                 /* or NULL */
     int (*end)(struct reader *r, struct error *err); /* or NULL */
     void (*given)(struct reader *r, const struct field *field); /* a list began; or NULL */
@@ -90,13 +91,13 @@ struct reader {
     /* Files repeat their keys in the same order: which key came after which, last time. */
     uint8_t follows[OBJECT_MAX][FIELDS_MAX + 1];
 
-    /* what is being filled */
+    /* the records that are being filled */
     struct task_record task;
     struct project_record project;
     struct agent_record agent;
     struct limiter_record limiter;
-    struct usage_record usage;
-    struct wait_record wait;
+    struct usage_spec usage;
+    struct wait_spec wait;
     struct hint hint;
     sym map_key; /* FRAME_MAP */
 
@@ -121,14 +122,17 @@ bool reader_first(struct reader *r, sym name, enum seen_as as);
 int decode_token(void *ctx, struct json_stream *stream, const struct json_token *token,
                  struct error *err);
 
-/* The value of one key (or list item) into the record: decode_value.c. */
-int decode_value(struct reader *r, const struct frame *frame, const struct json_token *token,
-                 struct error *err);
-/* "'priority' of a task must be a whole number, not a text" */
-int decode_type_error(const struct frame *frame, const struct json_token *token, struct error *err);
-/* A name or an id: 1 .. TEXT_MAX bytes, no control characters. */
-int decode_check_text(const char *what, const struct json_token *token, struct error *err);
+/* --- schema.c: every key a snapshot may have --------------------------------------------------- */
 
-/* The configuration: decode_config.c. */
-int decode_config(struct reader *r, struct frame *frame, const struct json_token *token,
-                  struct error *err);
+/* The bits of enum keep and enum lend, as words; from 0. */
+#define SCHEMA_KEEPS 4
+#define SCHEMA_LENDS 5
+const char *schema_keep_word(int number);
+const char *schema_lend_word(int number);
+const char *schema_lease_word(int number);
+
+/* The object around everything. */
+const struct object *schema_root(void);
+
+/* Key number `key` of object number `object`, both from 0, or NULL: to compare with the manual. */
+const char *schema_key(size_t object, size_t key, const char **ret_noun);

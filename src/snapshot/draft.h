@@ -1,7 +1,7 @@
-/* draft.h: a snapshot as it was written, before anything is told to a core. Private to snapshot/.
+/* draft.h: the records of a snapshot file, before anything is applied to a core. Private to snapshot/.
  *
- * Records are small and flat, because there may be a million: names are symbols of the core, task
- * ids are entries of `struct id_table`, lists sit in shared pools. ABSENT marks what was not given. */
+ * Records are small and flat, because there may be a million: names are symbols of the core, task ids are entries of
+ * `struct id_table`, lists are in shared pools. ABSENT marks what was not given. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,12 +17,12 @@
 #define ABSENT      (-1)      /* of caps, switches and words */
 #define ABSENT_TIME INT64_MIN /* of times, which may lie before the epoch */
 
-/* What `sim` plays; ABSENT where nothing was given. */
+/* How `sim` runs a task; ABSENT where nothing was given. */
 struct hint {
     int64_t duration[2]; /* ms */
     int64_t tokens[2];   /* ABSENT_TIME: not given; -1: none reported */
     int64_t failure_milli, limited_milli;
-    int64_t usd; /* millionths of a dollar; ABSENT: the run tells no cost */
+    int64_t usd; /* millionths of a dollar; ABSENT: the run reports no cost */
 };
 
 struct task_record {
@@ -69,19 +69,6 @@ struct limiter_record {
     int8_t closed, in_backoff;
 };
 
-/* What was used in one bucket of the window. */
-struct usage_record {
-    sym project; /* 0: of no project */
-    time_ms at;
-    int64_t tokens, unreported, usd; /* millionths of a dollar */
-    uint32_t starts, completed, reports, priced, unpriced;
-};
-
-struct wait_record {
-    sym project, limiter, agent;
-    time_ms lost, closed_since;
-};
-
 /* What is reserved for an overdue task. */
 struct claim_record {
     uint32_t task; /* entry; 0 = no task has a claim */
@@ -113,12 +100,8 @@ struct top_record {
     int64_t seed;
     uint32_t running, running_roots; /* runs of no project */
     int8_t paused;
-    int8_t live; /* state is restored as after a restart; else it is found out */
-    struct {
-        int8_t ticking;
-        time_ms tick_began, last_start;
-        int64_t tick_starts;
-    } pace;
+    int8_t live;           /* the state is restored as after a restart; else the core computes it */
+    struct pace_spec pace; /* last_start: or ABSENT_TIME */
     struct claim_record claim;
 };
 
@@ -144,8 +127,8 @@ struct draft {
     POOL(struct agent_record) agents;
     POOL(struct limiter_record) limiters;
     POOL(struct lock_record) locks;
-    POOL(struct usage_record) usage;
-    POOL(struct wait_record) waits;
+    POOL(struct usage_spec) usage;
+    POOL(struct wait_spec) waits;
     POOL(struct task_record) tasks;
     POOL(uint32_t) depends_on; /* entries; task numbers after draft_resolve */
     POOL(sym) resources;
@@ -153,13 +136,5 @@ struct draft {
     POOL(struct kind_hint) kind_hints;
 };
 
-void draft_finish(struct draft *draft);
-
-/* Reads the file into records: what can be said of each by itself is checked. */
-int draft_read(struct draft *draft, FILE *in, const char *name, struct error *err);
-
-/* Numbers the ids and looks for cycles. Afterwards draft.depends_on holds task numbers, without
- * duplicates in one task. */
-int draft_resolve(struct draft *draft, const char *name, struct error *err);
-
 extern const struct hint hint_absent;
+extern const struct project_record project_absent;

@@ -1,9 +1,7 @@
 /* schema.c: every key a snapshot may have.
  *
- * Adding a key: its member in draft.h, its line here, its use in tell_*.c, its line in
- * docs/snapshot.md. test_snapshot fails when the page does not name it. */
-#include "snapshot/schema.h"
-
+ * Adding a key: its member in draft.h, its row here, its use in snapshot.c, its line in docs/snapshot.md.
+ * test_snapshot_good fails when the page does not name it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,34 +12,24 @@
 #define NUMBER_MOST 9007199254740991 /* what every JSON program can hold; 285,000 years in ms */
 #define COUNT_MOST  1000000000
 #define WEIGHT_MOST 1000000000000 /* thousandths */
-
-#define USD_MOST MONEY_MAX
+#define USD_MOST    MONEY_MAX
 
 #define RESOURCES_MOST 16 /* of one task */
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-static const char *state_word(int number) {
-    return task_state_name((enum task_state)number);
-}
+#define DEFINE_WORD(word, enum_type, name)                                                         \
+    static const char *word(int number) {                                                          \
+        return name((enum enum_type)number);                                                       \
+    }
+DEFINE_WORD(state_word, task_state, task_state_name)
+DEFINE_WORD(phase_word, run_phase, run_phase_name)
+DEFINE_WORD(until_word, until, until_name)
+DEFINE_WORD(hold_word, hold, hold_name)
+DEFINE_WORD(stop_word, stop_wish, stop_wish_name)
+DEFINE_WORD(parent_gate_word, parent_gate, parent_gate_name)
 
-static const char *phase_word(int number) {
-    return run_phase_name((enum run_phase)number);
-}
-
-static const char *until_word(int number) {
-    return until_name((enum until)number);
-}
-
-static const char *hold_word(int number) {
-    return hold_name((enum hold)number);
-}
-
-static const char *stop_word(int number) {
-    return stop_wish_name((enum stop_wish)number);
-}
-
-static const char *lease_word(int number) {
+const char *schema_lease_word(int number) {
     return lease_kind_name((enum lease_kind)number);
 }
 
@@ -59,10 +47,6 @@ const char *schema_lend_word(int number) {
     return words[number];
 }
 
-static const char *parent_gate_word(int number) {
-    return parent_gate_name((enum parent_gate)number);
-}
-
 /* --- records begin and end ------------------------------------------------------------------- */
 
 const struct hint hint_absent = {
@@ -72,10 +56,6 @@ const struct hint hint_absent = {
     .limited_milli = ABSENT,
     .usd = ABSENT,
 };
-
-static void hint_begin(struct reader *r) {
-    r->hint = hint_absent;
-}
 
 static int task_hint_end(struct reader *r, struct error *err) {
     (void)err;
@@ -136,7 +116,7 @@ static int task_end(struct reader *r, struct error *err) {
     return 0;
 }
 
-/* Refuses a record without a name, and a name that was there before. */
+/* Refuses a record without a name, and a repeated name. */
 static int check_name(struct reader *r, sym id, enum seen_as as, const char *noun,
                       struct error *err) {
     if (id == 0)
@@ -147,27 +127,26 @@ static int check_name(struct reader *r, sym id, enum seen_as as, const char *nou
     return 0;
 }
 
-static void project_begin(struct reader *r) {
-    r->project = (struct project_record){
-        .weight_milli = ABSENT,
-        .max_running = ABSENT,
-        .budget = ABSENT,
-        .budget_usd = ABSENT,
-        .free_workspaces = ABSENT,
-        .active = ABSENT,
-        .paused = ABSENT,
-    };
-}
+const struct project_record project_absent = {
+    .weight_milli = ABSENT,
+    .max_running = ABSENT,
+    .budget = ABSENT,
+    .budget_usd = ABSENT,
+    .free_workspaces = ABSENT,
+    .active = ABSENT,
+    .paused = ABSENT,
+};
+
+static const struct agent_record agent_absent = { .idle = true };
+static const struct limiter_record limiter_absent;
+static const struct usage_spec usage_absent;
+static const struct wait_spec wait_absent;
 
 static int project_end(struct reader *r, struct error *err) {
     int result = check_name(r, r->project.id, SEEN_PROJECT, "a project", err);
     if (result == 0)
         *POOL_ADD(&r->draft.projects) = r->project;
     return result;
-}
-
-static void agent_begin(struct reader *r) {
-    r->agent = (struct agent_record){ .idle = true };
 }
 
 static int agent_end(struct reader *r, struct error *err) {
@@ -177,10 +156,6 @@ static int agent_end(struct reader *r, struct error *err) {
     return result;
 }
 
-static void limiter_begin(struct reader *r) {
-    r->limiter = (struct limiter_record){ 0 };
-}
-
 static int limiter_end(struct reader *r, struct error *err) {
     int result = check_name(r, r->limiter.id, SEEN_LIMITER, "a limiter", err);
     if (result == 0)
@@ -188,18 +163,10 @@ static int limiter_end(struct reader *r, struct error *err) {
     return result;
 }
 
-static void usage_begin(struct reader *r) {
-    r->usage = (struct usage_record){ 0 };
-}
-
 static int usage_end(struct reader *r, struct error *err) {
     (void)err;
     *POOL_ADD(&r->draft.usage) = r->usage;
     return 0;
-}
-
-static void wait_begin(struct reader *r) {
-    r->wait = (struct wait_record){ 0 };
 }
 
 static int wait_end(struct reader *r, struct error *err) {
@@ -228,6 +195,9 @@ static int claim_end(struct reader *r, struct error *err) {
 /* clang-format off */
 #define AT(type, member) offsetof(struct type, member)
 #define KEY(text)        (text), sizeof(text) - 1
+#define FIELDS(list)     .fields = (list), .count = ARRAY_SIZE(list)
+#define RECORD(member, from) \
+    .target = AT(reader, member), .initial = (from), .size = sizeof(((struct reader *)0)->member)
 
 static const struct field hint_fields[] = {
     { KEY("duration_s"),   FIELD_SPAN,  AT(hint, duration), 0, WEIGHT_MOST },
@@ -238,15 +208,13 @@ static const struct field hint_fields[] = {
 };
 
 static const struct object object_task_hint = {
-    .number = 0, .noun = "the 'sim' of a task", .fields = hint_fields,
-    .count = ARRAY_SIZE(hint_fields), .target = AT(reader, hint),
-    .begin = hint_begin, .end = task_hint_end,
+    .number = 0, .noun = "the 'sim' of a task", FIELDS(hint_fields),
+    RECORD(hint, &hint_absent), .end = task_hint_end,
 };
 
 static const struct object object_kind_hint = {
-    .number = 1, .noun = "a kind of 'sim'", .fields = hint_fields,
-    .count = ARRAY_SIZE(hint_fields), .target = AT(reader, hint),
-    .begin = hint_begin, .end = kind_hint_end,
+    .number = 1, .noun = "a kind of 'sim'", FIELDS(hint_fields),
+    RECORD(hint, &hint_absent), .end = kind_hint_end,
 };
 
 static const struct field task_fields[] = {
@@ -307,7 +275,7 @@ static const struct field task_fields[] = {
 };
 
 static const struct object object_task = {
-    .number = 2, .noun = "a task", .fields = task_fields, .count = ARRAY_SIZE(task_fields),
+    .number = 2, .noun = "a task", FIELDS(task_fields),
     .target = AT(reader, task), .begin = task_begin, .end = task_end,
 };
 
@@ -329,9 +297,8 @@ static const struct field project_fields[] = {
 };
 
 static const struct object object_project = {
-    .number = 3, .noun = "a project", .fields = project_fields,
-    .count = ARRAY_SIZE(project_fields), .target = AT(reader, project),
-    .begin = project_begin, .end = project_end,
+    .number = 3, .noun = "a project", FIELDS(project_fields),
+    RECORD(project, &project_absent), .end = project_end,
 };
 
 static const struct field agent_fields[] = {
@@ -345,8 +312,8 @@ static const struct field agent_fields[] = {
 };
 
 static const struct object object_agent = {
-    .number = 4, .noun = "an agent", .fields = agent_fields, .count = ARRAY_SIZE(agent_fields),
-    .target = AT(reader, agent), .begin = agent_begin, .end = agent_end,
+    .number = 4, .noun = "an agent", FIELDS(agent_fields),
+    RECORD(agent, &agent_absent), .end = agent_end,
 };
 
 static const struct field limiter_fields[] = {
@@ -363,42 +330,39 @@ static const struct field limiter_fields[] = {
 };
 
 static const struct object object_limiter = {
-    .number = 5, .noun = "a limiter", .fields = limiter_fields,
-    .count = ARRAY_SIZE(limiter_fields), .target = AT(reader, limiter),
-    .begin = limiter_begin, .end = limiter_end,
+    .number = 5, .noun = "a limiter", FIELDS(limiter_fields),
+    RECORD(limiter, &limiter_absent), .end = limiter_end,
 };
 
 static const struct field usage_fields[] = {
-    { KEY("project"),    FIELD_SYMBOL, AT(usage_record, project) },
-    { KEY("at"),         FIELD_INT64,  AT(usage_record, at), 0, NUMBER_MOST },
-    { KEY("tokens"),     FIELD_INT64,  AT(usage_record, tokens), -NUMBER_MOST, NUMBER_MOST },
-    { KEY("unreported"), FIELD_INT64,  AT(usage_record, unreported), -NUMBER_MOST, NUMBER_MOST },
-    { KEY("usd"),        FIELD_USD,    AT(usage_record, usd), -USD_MOST, USD_MOST },
-    { KEY("starts"),     FIELD_UINT32, AT(usage_record, starts), 0, COUNT_MOST },
-    { KEY("completed"),  FIELD_UINT32, AT(usage_record, completed), 0, COUNT_MOST },
-    { KEY("reports"),    FIELD_UINT32, AT(usage_record, reports), 0, COUNT_MOST },
-    { KEY("priced"),     FIELD_UINT32, AT(usage_record, priced), 0, COUNT_MOST },
-    { KEY("unpriced"),   FIELD_UINT32, AT(usage_record, unpriced), 0, COUNT_MOST },
+    { KEY("project"),    FIELD_SYMBOL, AT(usage_spec, project) },
+    { KEY("at"),         FIELD_INT64,  AT(usage_spec, at), 0, NUMBER_MOST },
+    { KEY("tokens"),     FIELD_INT64,  AT(usage_spec, tokens), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("unreported"), FIELD_INT64,  AT(usage_spec, unreported), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("usd"),        FIELD_USD,    AT(usage_spec, money), -USD_MOST, USD_MOST },
+    { KEY("starts"),     FIELD_INT32,  AT(usage_spec, starts), 0, COUNT_MOST },
+    { KEY("completed"),  FIELD_INT32,  AT(usage_spec, completions), 0, COUNT_MOST },
+    { KEY("reports"),    FIELD_INT32,  AT(usage_spec, reports), 0, COUNT_MOST },
+    { KEY("priced"),     FIELD_INT32,  AT(usage_spec, priced), 0, COUNT_MOST },
+    { KEY("unpriced"),   FIELD_INT32,  AT(usage_spec, unpriced), 0, COUNT_MOST },
 };
 
 static const struct object object_usage = {
-    .number = 8, .noun = "an entry of 'usage'", .fields = usage_fields,
-    .count = ARRAY_SIZE(usage_fields), .target = AT(reader, usage),
-    .begin = usage_begin, .end = usage_end,
+    .number = 8, .noun = "an entry of 'usage'", FIELDS(usage_fields),
+    RECORD(usage, &usage_absent), .end = usage_end,
 };
 
 static const struct field wait_fields[] = {
-    { KEY("project"),      FIELD_SYMBOL, AT(wait_record, project) },
-    { KEY("limiter"),      FIELD_SYMBOL, AT(wait_record, limiter) },
-    { KEY("agent"),        FIELD_SYMBOL, AT(wait_record, agent) },
-    { KEY("lost"),         FIELD_INT64,  AT(wait_record, lost), -NUMBER_MOST, NUMBER_MOST },
-    { KEY("closed_since"), FIELD_INT64,  AT(wait_record, closed_since), 0, NUMBER_MOST },
+    { KEY("project"),      FIELD_SYMBOL, AT(wait_spec, project) },
+    { KEY("limiter"),      FIELD_SYMBOL, AT(wait_spec, limiter) },
+    { KEY("agent"),        FIELD_SYMBOL, AT(wait_spec, agent) },
+    { KEY("lost"),         FIELD_INT64,  AT(wait_spec, lost), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("closed_since"), FIELD_INT64,  AT(wait_spec, closed_since), 0, NUMBER_MOST },
 };
 
 static const struct object object_wait = {
-    .number = 9, .noun = "an entry of 'waits'", .fields = wait_fields,
-    .count = ARRAY_SIZE(wait_fields), .target = AT(reader, wait),
-    .begin = wait_begin, .end = wait_end,
+    .number = 9, .noun = "an entry of 'waits'", FIELDS(wait_fields),
+    RECORD(wait, &wait_absent), .end = wait_end,
 };
 
 static const struct field pace_fields[] = {
@@ -409,19 +373,19 @@ static const struct field pace_fields[] = {
 };
 
 static const struct object object_pace = {
-    .number = 10, .noun = "'pace'", .fields = pace_fields, .count = ARRAY_SIZE(pace_fields),
+    .number = 10, .noun = "'pace'", FIELDS(pace_fields),
     .target = AT(reader, draft.top),
 };
 
 static const struct field claim_fields[] = {
     { KEY("task"),      FIELD_ID,     AT(top_record, claim.task) },
     { KEY("leases"),    FIELD_WORDS,  AT(top_record, claim.leases), 0, LEASE_KIND_MAX - 1,
-                          .word = lease_word },
+                          .word = schema_lease_word },
     { KEY("resources"), FIELD_SYMBOLS },
 };
 
 static const struct object object_claim = {
-    .number = 11, .noun = "'claim'", .fields = claim_fields, .count = ARRAY_SIZE(claim_fields),
+    .number = 11, .noun = "'claim'", FIELDS(claim_fields),
     .target = AT(reader, draft.top), .begin = claim_begin, .end = claim_end,
 };
 
@@ -431,7 +395,7 @@ static const struct field sim_fields[] = {
 };
 
 static const struct object object_sim = {
-    .number = 6, .noun = "'sim'", .fields = sim_fields, .count = ARRAY_SIZE(sim_fields),
+    .number = 6, .noun = "'sim'", FIELDS(sim_fields),
     .target = AT(reader, draft.top),
 };
 
@@ -475,8 +439,7 @@ static void snapshot_given(struct reader *r, const struct field *field) {
 static const struct object object_snapshot = {
     .number = 7,
     .noun = "the snapshot",
-    .fields = snapshot_fields,
-    .count = ARRAY_SIZE(snapshot_fields),
+    FIELDS(snapshot_fields),
     .target = AT(reader, draft.top),
     .given = snapshot_given,
 };

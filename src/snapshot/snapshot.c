@@ -1,8 +1,7 @@
 /* snapshot.c: a file becomes a core that knows everything in it.
  *
- * Two phases, because the tasks may stand before the configuration that explains them: first
- * everything is read into records, then told in a fixed order. What only the telling needs is freed
- * before the caller sees the snapshot. */
+ * The tasks may stand before the configuration that explains them, so the file is first read into records, which are
+ * then applied in a fixed order. The records of the tasks are freed before the caller gets the snapshot. */
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
@@ -10,10 +9,837 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "snapshot/tell.h"
+#include "base/strbuf.h"
+#include "core/cycle.h"
+#include "snapshot/decode.h"
 
 #define HINT_DURATION MINUTES(5)
 #define HINT_TOKENS   10000
+#define CYCLE_SHOWN   8                  /* ids of a cycle in the message */
+#define TOKENS_MOST   ((int64_t)1 << 61) /* half of it is left for what starts later */
+
+struct snapshot {
+    struct core *core;
+    struct config *config;
+    struct draft draft;
+    uint32_t *hint_of; /* by task number - 1: index in draft.hints + 1; NULL: no task has one */
+};
+
+/* What is known about one name, by symbol. */
+struct known {
+    bool project, kind, agent, limiter, resource;
+    int8_t until;      /* of a kind */
+    sym agent_limiter; /* of an agent */
+};
+
+struct loader {
+    struct snapshot *snapshot;
+    struct core *core;
+    const struct config *config;
+    const struct draft *draft;
+    const char *name; /* of the file */
+    struct error *err;
+    struct known *known;
+    size_t known_capacity;
+    bool no_other_workspaces; /* a project without `free_workspaces` has none (document 004) */
+    sym default_project;
+    sym only_limiter; /* for tasks that name none; 0 = there is none or more than one */
+};
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static void draft_finish(struct draft *draft) {
+    id_table_finish(&draft->ids);
+    arena_finish(&draft->texts);
+    free(draft->config.items);
+    free(draft->projects.items);
+    free(draft->agents.items);
+    free(draft->limiters.items);
+    free(draft->locks.items);
+    free(draft->usage.items);
+    free(draft->waits.items);
+    free(draft->tasks.items);
+    free(draft->depends_on.items);
+    free(draft->resources.items);
+    free(draft->hints.items);
+    free(draft->kind_hints.items);
+    *draft = (struct draft){ 0 };
+}
+
+static int draft_read(struct draft *draft, FILE *in, const char *name, struct error *err) {
+    struct reader *r = xcalloc(1, sizeof(*r));
+    r->root = schema_root();
+    r->draft = *draft;
+    r->draft.top = (struct top_record){
+        .tokens_used = ABSENT,
+        .budget = ABSENT,
+        .budget_usd = ABSENT,
+        .usd_used = ABSENT,
+        .disk_free_milli_gb = ABSENT,
+        .memory_free_mb = ABSENT,
+        .load_milli = ABSENT,
+        .pace = { .last_start = ABSENT_TIME },
+        .seed = 1,
+    };
+    id_table_init(&r->draft.ids);
+    symbol_table_init(&r->config_paths);
+    int result = json_stream_read(in, name, decode_token, r, err);
+    symbol_table_finish(&r->config_paths);
+    strbuf_finish(&r->path);
+    strbuf_finish(&r->value);
+    free(r->symbol_seen);
+    *draft = r->draft;
+    draft->ids.map.ctx = &draft->ids; /* it moved */
+    free(r);
+    return result;
+}
+
+/* --- cycles ---------------------------------------------------------------------------------- */
+
+static const char *task_text(const struct draft *draft, uint32_t node) {
+    return id_table_text(&draft->ids, draft->tasks.items[node].id);
+}
+
+static int cycle_error(const struct draft *draft, const char *name, const char *what,
+                       const uint32_t *path, size_t length, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++)
+        strbuf_printf(&text, "%.60s -> ", task_text(draft, path[i]));
+    if (length > CYCLE_SHOWN)
+        strbuf_printf(&text, "... (%zu tasks) -> ", length);
+    return error_set(err, -ELOOP, "%s: cycle in %s: %s%.60s", name, what, strbuf_text(&text),
+                     task_text(draft, path[0]));
+}
+
+static int check_cycle(const struct draft *draft, const char *name, const char *what,
+                       const uint32_t *starts, const uint32_t *targets, struct error *err) {
+    uint32_t *path = NULL;
+    size_t length = 0;
+    if (!cycle_find(starts, targets, (uint32_t)draft->tasks.count, &path, &length))
+        return 0;
+    int r = cycle_error(draft, name, what, path, length, err);
+    free(path);
+    return r;
+}
+
+static int check_dependencies(const struct draft *draft, const char *name, uint32_t *starts,
+                              struct error *err) {
+    size_t count = draft->tasks.count, at = 0;
+    uint32_t *targets = xcalloc(draft->depends_on.count + 1, sizeof(*targets));
+    for (size_t i = 0; i < count; i++) {
+        const struct task_record *task = &draft->tasks.items[i];
+        starts[i] = (uint32_t)at;
+        for (uint32_t k = 0; k < task->depends_on_count; k++)
+            targets[at++] = draft->depends_on.items[task->depends_on + k] - 1;
+    }
+    starts[count] = (uint32_t)at;
+    int r = check_cycle(draft, name, "depends_on", starts, targets, err);
+    free(targets);
+    return r;
+}
+
+static int check_parents(const struct draft *draft, const char *name, uint32_t *starts,
+                         struct error *err) {
+    size_t count = draft->tasks.count, at = 0;
+    uint32_t *targets = xcalloc(count + 1, sizeof(*targets));
+    for (size_t i = 0; i < count; i++) {
+        starts[i] = (uint32_t)at;
+        uint32_t parent = draft->tasks.items[i].parent;
+        if (parent != 0)
+            targets[at++] = draft->ids.entries[parent].number - 1;
+    }
+    starts[count] = (uint32_t)at;
+    int r = at > 0 ? check_cycle(draft, name, "parent", starts, targets, err) : 0;
+    free(targets);
+    return r;
+}
+
+/* Keeps the first of each value in a list; `stamps[value] == stamp`: it was there already. */
+static uint32_t drop_repeated(uint32_t *items, uint32_t count, uint32_t *stamps, uint32_t stamp) {
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t value = items[k];
+        if (stamps[value] != stamp)
+            items[kept++] = value;
+        stamps[value] = stamp;
+    }
+    return kept;
+}
+
+static void resolve_lists(struct draft *draft) {
+    uint32_t *ids = xcalloc((size_t)draft->ids.count + 1, sizeof(*ids));
+    uint32_t *names = xcalloc((size_t)draft->symbols->count + 1, sizeof(*names));
+    for (size_t i = 0; i < draft->depends_on.count; i++) {
+        uint32_t *item = &draft->depends_on.items[i];
+        *item = draft->ids.entries[*item].number;
+    }
+    for (size_t i = 0; i < draft->tasks.count; i++) {
+        struct task_record *task = &draft->tasks.items[i];
+        uint32_t stamp = (uint32_t)i + 1;
+        if (task->depends_on_count > 1)
+            task->depends_on_count = drop_repeated(&draft->depends_on.items[task->depends_on],
+                                                   task->depends_on_count, ids, stamp);
+        if (task->resource_count > 1)
+            task->resource_count = drop_repeated(&draft->resources.items[task->resources],
+                                                 task->resource_count, names, stamp);
+    }
+    free(ids);
+    free(names);
+}
+
+/* Numbers the ids and looks for cycles. Afterwards draft.depends_on holds task numbers, without duplicates in one
+ * task. */
+static int draft_resolve(struct draft *draft, const char *name, struct error *err) {
+    id_table_number(&draft->ids, (uint32_t)draft->tasks.count);
+    resolve_lists(draft);
+    uint32_t *starts = xcalloc(draft->tasks.count + 1, sizeof(*starts));
+    int r = check_dependencies(draft, name, starts, err);
+    if (r == 0)
+        r = check_parents(draft, name, starts, err);
+    free(starts);
+    return r;
+}
+
+/* --- configuration -----------------------------------------------------------------------------
+ *
+ * Setting a preset sets all its values, so the one that counts in the end is set first: that of the overrides,
+ * else that of the file. */
+
+static int set_record(struct config *config, const char *name, const struct config_record *record,
+                      struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf origin = STRBUF_INIT;
+    strbuf_printf(&origin, "%s:%llu", name, (unsigned long long)record->place.line);
+    int r = config_set(config, record->key, record->value, strbuf_text(&origin), err);
+    if (r < 0)
+        return error_prefix(err, "%s:%llu:%llu", name, (unsigned long long)record->place.line,
+                            (unsigned long long)record->place.column);
+    return 0;
+}
+
+/* KEY=VALUE. */
+static int set_override(struct config *config, const char *text, struct error *err) {
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return error_set(err, -EINVAL, "'%s' is not KEY=VALUE", text);
+    _cleanup_(freep) char *key = xstrndup(text, (size_t)(equals - text));
+    return config_set(config, key, equals + 1, "--set", err);
+}
+
+static bool is_preset(const char *override) {
+    return strncmp(override, "preset=", 7) == 0;
+}
+
+static int set_preset(struct snapshot *s, const char *name, const struct snapshot_options *options,
+                      struct error *err) {
+    for (size_t i = options ? options->override_count : 0; i > 0; i--)
+        if (is_preset(options->overrides[i - 1]))
+            return set_override(s->config, options->overrides[i - 1], err);
+    for (size_t i = 0; i < s->draft.config.count; i++)
+        if (strcmp(s->draft.config.items[i].key, "preset") == 0)
+            return set_record(s->config, name, &s->draft.config.items[i], err);
+    return 0;
+}
+
+static int apply_config(struct snapshot *s, const char *name,
+                        const struct snapshot_options *options, struct error *err) {
+    int r = set_preset(s, name, options, err);
+    for (size_t i = 0; r == 0 && i < s->draft.config.count; i++)
+        if (strcmp(s->draft.config.items[i].key, "preset") != 0)
+            r = set_record(s->config, name, &s->draft.config.items[i], err);
+    for (size_t i = 0; r == 0 && options && i < options->override_count; i++)
+        if (!is_preset(options->overrides[i]))
+            r = set_override(s->config, options->overrides[i], err);
+    return r;
+}
+
+/* --- projects ----------------------------------------------------------------------------------
+ *
+ * The file's own projects and agents are applied before the configuration's and once more after them: before, because
+ * their order in the file is their position; after, because the fields of the file override its configuration. */
+
+static int loader_apply(struct loader *t, const struct fact *fact) {
+    int r = core_apply(t->core, fact, t->err);
+    return r < 0 ? error_prefix(t->err, "%s", t->name) : 0;
+}
+
+static struct known *loader_known(struct loader *t, sym name) {
+    size_t old = t->known_capacity;
+    t->known = xgrow(t->known, &t->known_capacity, (size_t)name + 1, sizeof(*t->known));
+    if (t->known_capacity > old)
+        memset(t->known + old, 0, (t->known_capacity - old) * sizeof(*t->known));
+    return &t->known[name];
+}
+
+static const char *name_of(const struct loader *t, sym symbol) {
+    return symbol_name(t->draft->symbols, symbol);
+}
+
+static struct money_budget money_of(int64_t micro) {
+    return (struct money_budget){ .is_set = true, .micro = micro };
+}
+
+static void project_spec_of(const struct loader *t, const struct project_record *record,
+                            struct project_spec *ret) {
+    config_project_spec(t->config, t->core, name_of(t, record->id), ret);
+    if (record->weight_milli != ABSENT)
+        ret->weight_milli = record->weight_milli;
+    if (record->max_running != ABSENT)
+        ret->max_running = record->max_running;
+    if (record->budget != ABSENT)
+        ret->budget = record->budget;
+    if (record->budget_usd != ABSENT)
+        ret->money = money_of(record->budget_usd);
+    if (record->active != ABSENT)
+        ret->active = record->active;
+    if (record->paused != ABSENT)
+        ret->paused = record->paused;
+    if (record->free_workspaces != ABSENT)
+        ret->workspaces = record->free_workspaces;
+    else if (t->no_other_workspaces)
+        ret->workspaces = 0;
+}
+
+static int apply_project(struct loader *t, const struct project_record *record) {
+    struct fact fact = { .kind = FACT_PROJECT };
+    project_spec_of(t, record, &fact.project);
+    loader_known(t, record->id)->project = true;
+    return loader_apply(t, &fact);
+}
+
+static int apply_listed_projects(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->projects.count; i++)
+        r = apply_project(t, &t->draft->projects.items[i]);
+    return r;
+}
+
+static int apply_unlisted_project(struct loader *t, sym name) {
+    struct project_record record = project_absent;
+    record.id = name;
+    return apply_project(t, &record);
+}
+
+static int apply_configured_projects(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < config_project_count(t->config); i++) {
+        const char *text = config_project_name(t->config, i);
+        sym name = symbol_intern(t->draft->symbols, text, strlen(text));
+        if (!loader_known(t, name)->project)
+            r = apply_unlisted_project(t, name);
+    }
+    return r;
+}
+
+/* Projects that only tasks name: the implicit `default`, or any when nothing lists projects. */
+static int apply_named_projects(struct loader *t) {
+    bool free_choice = !t->draft->projects_given && config_project_count(t->config) == 0;
+    t->default_project = symbol_intern(t->draft->symbols, "default", 7);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
+        const struct task_record *task = &t->draft->tasks.items[i];
+        sym project = task->project ? task->project : t->default_project;
+        if (loader_known(t, project)->project)
+            continue;
+        if (task->project && !free_choice)
+            return error_set(t->err, -EINVAL, "%s: task '%s': unknown project '%s'", t->name,
+                             id_table_text(&t->draft->ids, task->id), name_of(t, project));
+        r = apply_unlisted_project(t, project);
+    }
+    return r;
+}
+
+/* --- limiters, agents, kinds, resources ------------------------------------------------------ */
+
+static int apply_limiter(struct loader *t, sym name, const struct limiter_record *record) {
+    struct fact fact = { .kind = FACT_LIMITER };
+    config_limiter_spec(t->config, t->core, name_of(t, name), &fact.limiter);
+    if (record) {
+        fact.limiter.backoff_until = record->backoff_until;
+        fact.limiter.hits = record->hits;
+        fact.limiter.closed = record->closed;
+        fact.limiter.in_backoff = record->in_backoff;
+        fact.limiter.backoff_since = record->backoff_since;
+        fact.limiter.last_hit = record->last_hit;
+        fact.limiter.ramp_since = record->ramp_since;
+    }
+    loader_known(t, name)->limiter = true;
+    return loader_apply(t, &fact);
+}
+
+static int apply_named_limiter(struct loader *t, sym name) {
+    return name == 0 || loader_known(t, name)->limiter ? 0 : apply_limiter(t, name, NULL);
+}
+
+static int apply_limiters(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++)
+        r = apply_limiter(t, t->draft->limiters.items[i].id, &t->draft->limiters.items[i]);
+    if (t->draft->limiters.count == 1 && !t->draft->top.live)
+        t->only_limiter = t->draft->limiters.items[0].id;
+    return r;
+}
+
+static int apply_agent(struct loader *t, sym name, const struct agent_record *record) {
+    struct fact fact = { .kind = FACT_AGENT };
+    config_agent_spec(t->config, t->core, name_of(t, name), &fact.agent);
+    if (record) {
+        fact.agent.roster = fact.agent.roster || !t->draft->top.live;
+        fact.agent.idle = record->idle;
+        fact.agent.launch_failures = record->launch_failures;
+        fact.agent.openings = record->openings;
+        fact.agent.closed_until = record->closed_until;
+        if (record->limiter)
+            fact.agent.limiter = record->limiter;
+    }
+    struct known *known = loader_known(t, name);
+    known->agent = true;
+    known->agent_limiter = fact.agent.limiter;
+    int r = apply_named_limiter(t, fact.agent.limiter);
+    if (r == 0)
+        r = loader_apply(t, &fact);
+    /* A live snapshot lists all of them, in their order. */
+    for (unsigned i = 0; r == 0 && !t->draft->top.live && i < fact.agent.failover_count; i++)
+        if (!loader_known(t, fact.agent.failover[i])->agent)
+            r = apply_agent(t, fact.agent.failover[i], NULL);
+    return r;
+}
+
+static int apply_roster(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->agents.count; i++)
+        r = apply_agent(t, t->draft->agents.items[i].id, &t->draft->agents.items[i]);
+    if (r == 0 && t->draft->agents_given && t->draft->agents.count == 0) {
+        /* An empty list means that no agent can work; no list, that agents do not matter. */
+        struct agent_record none = { .id = symbol_intern(t->draft->symbols, "-", 1) };
+        r = apply_agent(t, none.id, &none);
+    }
+    return r;
+}
+
+static int apply_kind(struct loader *t, sym name) {
+    struct known *known = loader_known(t, name);
+    if (known->kind)
+        return 0;
+    known->kind = true;
+    known->until = (int8_t)config_until(t->config, name_of(t, name));
+    struct fact fact = { .kind = FACT_KIND };
+    config_kind_spec(t->config, t->core, name_of(t, name), &fact.kind_spec);
+    return name ? loader_apply(t, &fact) : 0;
+}
+
+/* Kinds, agents and limiters that tasks name. */
+static int apply_named(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
+        const struct task_record *task = &t->draft->tasks.items[i];
+        r = apply_kind(t, task->kind);
+        if (r == 0)
+            r = apply_named_limiter(t, task->limiter);
+        if (r == 0 && task->agent && !loader_known(t, task->agent)->agent)
+            r = apply_agent(t, task->agent, NULL);
+    }
+    return r;
+}
+
+/* Before the configuration: what it does not cap is unlimited. */
+static int apply_resources(struct loader *t) {
+    for (size_t i = 0; i < t->draft->resources.count; i++) {
+        sym name = t->draft->resources.items[i];
+        if (loader_known(t, name)->resource)
+            continue;
+        loader_known(t, name)->resource = true;
+        struct fact fact = { .kind = FACT_RESOURCE };
+        fact.resource.id = name;
+        fact.resource.cap = UNLIMITED;
+        int r = loader_apply(t, &fact);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- amounts --------------------------------------------------------------------------------- */
+
+/* Negative amounts count as large as positive ones. */
+static __int128 size_of(int64_t number) {
+    return number < 0 ? -(__int128)number : number;
+}
+
+/* Tokens are added up in 64 bits: leaves room for every possible run. */
+static int check_tokens(struct loader *t) {
+    const struct draft *d = t->draft;
+    __int128 used = 0, live = 0, spent = 0;
+    uint64_t runs = d->tasks.count + d->top.running;
+    for (size_t i = 0; i < d->projects.count; i++) {
+        used += d->projects.items[i].tokens_used;
+        runs += d->projects.items[i].running;
+    }
+    for (size_t i = 0; i < d->usage.count; i++) {
+        const struct usage_spec *u = &d->usage.items[i];
+        used += size_of(u->tokens) + size_of(u->unreported);
+        spent += size_of(u->money);
+    }
+    for (size_t i = 0; i < d->tasks.count; i++) {
+        if (d->tasks.items[i].tokens > 0)
+            live += d->tasks.items[i].tokens;
+        if (d->tasks.items[i].usd > 0)
+            spent += d->tasks.items[i].usd;
+    }
+    int64_t usual = config_policy(t->config)->run_tokens;
+    __int128 estimate = used > usual ? used : usual;
+    if (spent > TOKENS_MOST)
+        return error_set(t->err, -ERANGE, "%s: the amounts of 'usd' are too large together",
+                         t->name);
+    if (used > TOKENS_MOST || live > TOKENS_MOST || estimate * runs > TOKENS_MOST)
+        return error_set(t->err, -ERANGE,
+                         "%s: 'tokens_used', 'tokens' and 'running' are too large together",
+                         t->name);
+    return 0;
+}
+
+static int apply_external_runs(struct loader *t) {
+    const struct draft *d = t->draft;
+    struct fact none = { .kind = FACT_EXTERNAL };
+    none.external.running = d->top.running;
+    none.external.roots = d->top.running_roots;
+    int r = d->top.running || d->top.running_roots ? loader_apply(t, &none) : 0;
+    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
+        struct fact external = { .kind = FACT_EXTERNAL };
+        external.external.project = d->projects.items[i].id;
+        external.external.running = d->projects.items[i].running;
+        external.external.roots = d->projects.items[i].running_roots;
+        r = loader_apply(t, &external);
+    }
+    return r;
+}
+
+static int apply_usage(struct loader *t) {
+    const struct draft *d = t->draft;
+    int64_t sum = 0, spent = 0;
+    int r = check_tokens(t);
+    for (size_t i = 0; r == 0 && d->top.live && i < d->usage.count; i++)
+        r = loader_apply(t, &(struct fact){ .kind = FACT_USAGE, .usage = d->usage.items[i] });
+    if (r < 0 || d->top.live)
+        return r < 0 ? r : apply_external_runs(t);
+    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
+        const struct project_record *p = &d->projects.items[i];
+        struct fact usage = { .kind = FACT_USAGE };
+        usage.usage.project = p->id;
+        usage.usage.tokens = p->tokens_used;
+        usage.usage.completions = p->completed;
+        usage.usage.starts = p->completed + p->running;
+        usage.usage.money = p->usd_used;
+        usage.usage.priced = p->usd_used > 0 ? (int32_t)p->completed : 0;
+        usage.usage.at = d->top.now;
+        sum += p->tokens_used;
+        spent += p->usd_used;
+        r = loader_apply(t, &usage);
+    }
+    /* The runs from outside are charged the mean, so all usage comes first. */
+    if (r == 0)
+        r = apply_external_runs(t);
+    /* The global budgets look at the numbers at the top, not at the sums of the projects. */
+    struct fact rest = { .kind = FACT_USAGE };
+    if (d->top.tokens_used != ABSENT)
+        rest.usage.tokens = d->top.tokens_used - sum;
+    if (d->top.usd_used != ABSENT)
+        rest.usage.money = d->top.usd_used - spent;
+    if (r < 0 || (rest.usage.tokens == 0 && rest.usage.money == 0))
+        return r;
+    rest.usage.at = d->top.now;
+    return loader_apply(t, &rest);
+}
+
+static int apply_limiter_users(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++) {
+        struct fact fact = { .kind = FACT_EXTERNAL };
+        fact.external.limiter = t->draft->limiters.items[i].id;
+        fact.external.running = t->draft->limiters.items[i].running;
+        r = loader_apply(t, &fact);
+    }
+    return r;
+}
+
+static int apply_workspaces(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->locks.count; i++) {
+        const struct lock_record *lock = &t->draft->locks.items[i];
+        struct fact fact = { .kind = FACT_WORKSPACE };
+        fact.workspace.id = lock->workspace;
+        fact.workspace.locked = lock->locked;
+        if (lock->holder)
+            fact.workspace.locked_by = t->draft->ids.entries[lock->holder].number;
+        r = loader_apply(t, &fact);
+    }
+    return r;
+}
+
+static int apply_amounts(struct loader *t) {
+    const struct top_record *top = &t->draft->top;
+    int r = 0;
+    int64_t micro = config_number(t->config, "budget_usd", NULL);
+    if (top->budget != ABSENT || top->budget_usd != ABSENT) {
+        struct fact budget = { .kind = FACT_BUDGET, .budget = config_budget(t->config) };
+        if (top->budget != ABSENT)
+            budget.budget = top->budget;
+        if (top->budget_usd != ABSENT)
+            budget.money_budget = money_of(top->budget_usd);
+        else if (micro != UNLIMITED)
+            budget.money_budget = money_of(micro);
+        r = loader_apply(t, &budget);
+    }
+    if (r == 0
+        && (top->disk_free_milli_gb != ABSENT || top->memory_free_mb != ABSENT
+            || top->load_milli != ABSENT)) {
+        struct fact host = { .kind = FACT_HOST };         /* -1, unknown, is ABSENT */
+        host.host.disk_free_mb = top->disk_free_milli_gb; /* a GB is 1000 MB here */
+        host.host.memory_free_mb = top->memory_free_mb;
+        host.host.load_milli = top->load_milli;
+        r = loader_apply(t, &host);
+    }
+    return r;
+}
+
+/* Of a live snapshot: the wait clocks, the pace and the claim. */
+static int apply_clocks(struct loader *t) {
+    const struct draft *d = t->draft;
+    int r = 0;
+    for (size_t i = 0; r == 0 && d->top.live && i < d->waits.count; i++)
+        r = loader_apply(t, &(struct fact){ .kind = FACT_WAIT, .wait = d->waits.items[i] });
+    if (r < 0 || !d->top.live)
+        return r;
+    struct fact pace = { .kind = FACT_PACE, .pace = d->top.pace };
+    pace.pace.started = pace.pace.last_start != ABSENT_TIME;
+    if (!pace.pace.started)
+        pace.pace.last_start = 0;
+    r = loader_apply(t, &pace);
+    if (r < 0 || !d->top.claim.task)
+        return r;
+    struct fact claim = { .kind = FACT_CLAIM };
+    claim.claim.task = d->ids.entries[d->top.claim.task].number;
+    claim.claim.leases = d->top.claim.leases;
+    claim.claim.resource_count = (uint8_t)d->top.claim.resource_count;
+    for (uint32_t i = 0; i < d->top.claim.resource_count; i++)
+        claim.claim.resources[i] = d->resources.items[d->top.claim.resources + i];
+    return loader_apply(t, &claim);
+}
+
+static int apply_world(struct loader *t) {
+    int (*const steps[])(struct loader *) = {
+        /* the order in the file is the position */
+        apply_listed_projects,
+        apply_limiters,
+        apply_roster,
+        apply_resources,
+    };
+    int (*const fields[])(struct loader *) = {
+        apply_amounts,        apply_listed_projects, apply_configured_projects,
+        apply_named_projects, apply_limiters,        apply_roster,
+        apply_named,          apply_usage,           apply_limiter_users,
+        apply_workspaces,     apply_clocks,
+    };
+    if (strcmp(config_preset(t->config), "agent-queue") == 0)
+        for (size_t i = 0; i < t->draft->projects.count; i++)
+            if (t->draft->projects.items[i].free_workspaces != ABSENT)
+                t->no_other_workspaces = true;
+    struct fact policy = { .kind = FACT_POLICY, .policy = config_policy(t->config) };
+    struct fact clock = { .kind = FACT_CLOCK, .now = t->draft->top.now };
+    int r = loader_apply(t, &policy);
+    if (r == 0)
+        r = loader_apply(t, &clock);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
+        r = steps[i](t);
+    if (r == 0 && config_tell(t->config, t->core, t->err) < 0)
+        r = error_prefix(t->err, "%s", t->name);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fields); i++)
+        r = fields[i](t);
+    return r;
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+static sym limiter_of(struct loader *t, const struct task_record *task) {
+    if (task->limiter)
+        return task->limiter;
+    if (task->agent && loader_known(t, task->agent)->agent_limiter)
+        return 0; /* the core takes its agent's */
+    return t->only_limiter;
+}
+
+/* Waiting tasks with a time to come are held until then; held ones whose time has come wait. */
+static void fill_state(const struct task_record *task, time_ms now, struct task_spec *ret) {
+    bool later = task->not_before > now;
+    ret->state = (enum task_state)task->state;
+    if (task->state == TASK_HELD && task->not_before > 0 && !later)
+        ret->state = TASK_WAITING;
+    if ((task->state == TASK_WAITING || task->state == TASK_READY) && later)
+        ret->state = TASK_HELD;
+    if (ret->state == TASK_HELD) {
+        ret->hold = later ? HOLD_BACKOFF : HOLD_PERSON;
+        ret->not_before = later ? task->not_before : 0;
+    }
+    bool live = task_state_is_live(ret->state);
+    if (live) {
+        ret->phase = (enum run_phase)task->phase;
+        ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
+    }
+    ret->attempt = task->attempt_given ? task->attempt_given - 1 : live;
+    if (ret->attempt > 0 && !task_state_is_final(ret->state) && ret->state != TASK_DRAFT)
+        ret->keeps = KEEP_ALL;
+}
+
+/* Of a live snapshot: the state in the daemon. */
+static void fill_live(const struct loader *t, const struct task_record *task,
+                      struct task_spec *ret) {
+    ret->state = (enum task_state)task->state;
+    ret->hold = task->hold == ABSENT ? HOLD_NONE : (enum hold)task->hold;
+    ret->not_before = task->not_before;
+    ret->attempt = task->attempt_given ? task->attempt_given - 1 : 0;
+    ret->phase = (enum run_phase)task->phase;
+    ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
+    ret->stop = (enum stop_wish)task->stop;
+    ret->bound = task->bound;
+    ret->parent_iteration = task->parent_iteration;
+    ret->keeps = task->keeps;
+    ret->borrowed = task->borrowed;
+    ret->lender = task->lender ? t->draft->ids.entries[task->lender].number : 0;
+    ret->failures = (uint16_t)task->failures;
+    ret->launch_failures = (uint16_t)task->launch_failures;
+    ret->losses = (uint16_t)task->losses;
+    ret->restarts = (uint16_t)task->restarts;
+    ret->breaker_openings = (uint16_t)task->breaker_openings;
+    ret->retry_max = task->retry_max;
+    ret->run_agent = task->run_agent;
+    ret->run_limiter = task->run_limiter;
+    ret->run_unlimited = task_state_is_live(ret->state) && !task->run_limiter;
+    ret->enqueued_at = task->enqueued_at == ABSENT_TIME ? 0 : task->enqueued_at;
+    ret->ready_since = task->ready_since == ABSENT_TIME ? 0 : task->ready_since;
+    ret->ready_clock = task->ready_clock == ABSENT_TIME ? ret->ready_since : task->ready_clock;
+}
+
+static void fill_spec(struct loader *t, const struct task_record *task, struct task_spec *ret) {
+    const struct draft *d = t->draft;
+    const struct policy *policy = config_policy(t->config);
+    int until = task->until == ABSENT ? loader_known(t, task->kind)->until : task->until;
+    int gate = task->parent_gate == ABSENT ? (int)policy->parent_gate : task->parent_gate;
+    *ret = (struct task_spec){
+        .id = d->ids.entries[task->id].number,
+        .project = task->project ? task->project : t->default_project,
+        .kind = task->kind,
+        .agent = task->agent,
+        .limiter = limiter_of(t, task),
+        .workspace = task->workspace,
+        .serial = task->serial,
+        .priority = task->priority,
+        .parent = task->parent ? d->ids.entries[task->parent].number : 0,
+        .resources = task->resource_count ? &d->resources.items[task->resources] : NULL,
+        .resource_count = task->resource_count,
+        .created_at = task->created_at == ABSENT_TIME ? d->top.now : task->created_at,
+        .iteration = task->iteration ? task->iteration : 1,
+        .until = (enum until)until,
+        .parent_gate = (enum parent_gate)gate,
+        .parallelizable =
+            task->parallelizable == ABSENT ? !policy->serial : task->parallelizable != 0,
+        .review = task->review,
+        .artifact_missing = !task->artifact_present,
+        .retry_max = -1,
+    };
+    ret->ready_since = task->ready_since == ABSENT_TIME ? ret->created_at : task->ready_since;
+    if (d->top.live)
+        fill_live(t, task, ret);
+    else
+        fill_state(task, d->top.now, ret);
+}
+
+static int task_error(struct loader *t, const struct task_record *task) {
+    (void)error_prefix(t->err, "task '%s'", id_table_text(&t->draft->ids, task->id));
+    return error_prefix(t->err, "%s", t->name);
+}
+
+/* `needs` has room for the dependencies of any task. */
+static int apply_task(struct loader *t, const struct task_record *task, task_id *needs) {
+    struct task_spec spec;
+    fill_spec(t, task, &spec);
+    for (uint32_t i = 0; i < task->depends_on_count; i++)
+        needs[i] = t->draft->depends_on.items[task->depends_on + i];
+    spec.depends_on = needs;
+    spec.depends_on_count = task->depends_on_count;
+    struct fact fact = { .kind = FACT_TASK_ADDED, .task = spec.id, .spec = &spec };
+    int r = core_apply(t->core, &fact, t->err);
+    if (r == -ELOOP) /* the reader has found the others itself, with their ids */
+        return error_set(t->err, -ELOOP,
+                         "%s: task '%s' would wait for itself through its dependencies and parents",
+                         t->name, id_table_text(&t->draft->ids, task->id));
+    bool reported = task->tokens != ABSENT || task->usd != ABSENT;
+    if (r >= 0 && reported && task_state_is_live(spec.state)) {
+        struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = spec.id, .attempt = spec.attempt };
+        tokens.tokens = task->tokens;
+        tokens.money = task->usd; /* ABSENT is -1 */
+        r = core_apply(t->core, &tokens, t->err);
+    }
+    return r < 0 ? task_error(t, task) : 0;
+}
+
+/* `free_workspaces` does not include those that the listed runs use. */
+static int apply_free_workspaces(struct loader *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->projects.count; i++) {
+        const struct project_record *record = &t->draft->projects.items[i];
+        amount used, cap;
+        if (record->free_workspaces == ABSENT
+            || !core_lease(t->core, LEASE_WORKSPACES, record->id, &used, &cap) || used == 0)
+            continue;
+        struct fact fact = { .kind = FACT_PROJECT };
+        project_spec_of(t, record, &fact.project);
+        fact.project.workspaces += used;
+        r = loader_apply(t, &fact);
+    }
+    return r;
+}
+
+/* A live snapshot in the order of the file, as a restart loads rows (core.h). Otherwise parents before their children,
+ * so that the core knows the depth of each task when it is added. */
+static int apply_in_order(struct loader *t, task_id *needs) {
+    const struct draft *d = t->draft;
+    size_t count = d->tasks.count, depth = 0;
+    uint8_t *applied = xcalloc(count + 1, sizeof(*applied));
+    uint32_t *above = xcalloc(count + 1, sizeof(*above)); /* a task and its ancestors */
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        for (size_t at = i; at < count && !applied[at];) {
+            uint32_t parent = d->top.live ? 0 : d->tasks.items[at].parent;
+            applied[at] = 1;
+            above[depth++] = (uint32_t)at;
+            at = parent ? d->ids.entries[parent].number - 1 : count;
+        }
+        while (r == 0 && depth > 0)
+            r = apply_task(t, &d->tasks.items[above[--depth]], needs);
+    }
+    free(applied);
+    free(above);
+    return r;
+}
+
+static int apply_tasks(struct loader *t) {
+    const struct draft *d = t->draft;
+    uint32_t most = 0;
+    for (size_t i = 0; i < d->tasks.count; i++)
+        if (d->tasks.items[i].depends_on_count > most)
+            most = d->tasks.items[i].depends_on_count;
+    task_id *needs = xcalloc((size_t)most + 1, sizeof(*needs));
+    int r = apply_in_order(t, needs);
+    free(needs);
+    if (r == 0)
+        r = apply_free_workspaces(t);
+    if (r == 0 && d->top.paused) {
+        struct fact pause = { .kind = FACT_PAUSE };
+        r = loader_apply(t, &pause);
+    }
+    return r;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
 
 DEFINE_FREEP(struct snapshot, snapshot_free);
 
@@ -30,7 +856,7 @@ struct snapshot *snapshot_free(struct snapshot *snapshot) {
     return NULL;
 }
 
-/* Keeps what outlives the records of the tasks, and frees these. */
+/* Keeps the hints and frees the records of the tasks. */
 static void drop_records(struct snapshot *s) {
     struct draft *d = &s->draft;
     if (d->hints.count > 0) {
@@ -46,12 +872,12 @@ static void drop_records(struct snapshot *s) {
     d->resources.items = NULL;
 }
 
-static int tell(struct snapshot *s, const char *name, const struct snapshot_options *options,
-                struct error *err) {
-    int r = tell_config(s, name, options, err);
+static int apply_draft(struct snapshot *s, const char *name, const struct snapshot_options *options,
+                       struct error *err) {
+    int r = apply_config(s, name, options, err);
     if (r < 0)
         return r;
-    struct teller t = {
+    struct loader t = {
         .snapshot = s,
         .core = s->core,
         .config = s->config,
@@ -61,13 +887,13 @@ static int tell(struct snapshot *s, const char *name, const struct snapshot_opti
     };
     struct fact loading = { .kind = FACT_LOADING }, loaded = { .kind = FACT_LOADED };
     if (s->draft.top.live)
-        r = teller_apply(&t, &loading);
+        r = loader_apply(&t, &loading);
     if (r == 0)
-        r = tell_world(&t);
+        r = apply_world(&t);
     if (r == 0)
-        r = tell_tasks(&t);
+        r = apply_tasks(&t);
     if (r == 0 && s->draft.top.live)
-        r = teller_apply(&t, &loaded);
+        r = loader_apply(&t, &loaded);
     free(t.known);
     return r;
 }
@@ -85,7 +911,7 @@ int snapshot_read(FILE *in, const char *name, const struct snapshot_options *opt
     if (r == 0)
         r = draft_resolve(&s->draft, name, err);
     if (r == 0)
-        r = tell(s, name, options, err);
+        r = apply_draft(s, name, options, err);
     if (r < 0)
         return r;
     drop_records(s);

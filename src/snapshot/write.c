@@ -1,8 +1,11 @@
-/* write.c: see write.h.
+/* write.c: writes a core as a live snapshot. See write.h.
  *
- * The core retells what it knows (core/retell.h). Facts about the world are few and are kept until the first task
- * comes, because what the file says about one project comes from several of them; then each task is printed when it
- * is told. */
+ * The core exports its state as facts (core/retell.h). Facts about the world are few and are kept until the first task
+ * comes, because a project in the file needs several of them; then each task is printed as it comes.
+ *
+ * Settings are read from the core's own specs through the rows of the settings table, and not from the daemon's
+ * configuration: the file has what the core decides by, whatever a reload or a default did to it. A setting is written
+ * when the reader would have another value without it. */
 #include "snapshot/write.h"
 
 #include <errno.h>
@@ -11,15 +14,50 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "base/money.h"
 #include "base/utf8.h"
+#include "config/config.h"
+#include "config/settings.h"
 #include "core/retell.h"
 #include "snapshot/decode.h"
-#include "snapshot/schema.h"
-#include "snapshot/write_internal.h"
 
 #define PIECE       ((size_t)64 * 1024)
 #define NUMBER_MOST 9007199254740991 /* as in schema.c */
+#define PASSES                                                                                     \
+    3 /* one setting may change what another means: max_wait_s puts `overdue` into the order */
+
+enum name_role {
+    NAME_PROJECT,
+    NAME_KIND,
+    NAME_AGENT,
+    NAME_LIMITER,
+    NAME_RESOURCE,
+    NAME_WORKSPACE,
+    NAME_PHASE,
+    NAME_ROLE_MAX,
+};
+
+struct writer {
+    const struct snapshot_source *source;
+    const struct symbol_table *symbols;
+    sym symbol_count; /* the names of the core; later ones are the writer's own */
+    struct json_writer json;
+    struct strbuf out, name, id;
+    snapshot_sink sink;
+    void *ctx;
+    struct error *err;
+
+    /* Facts about the world, in their order. */
+    struct fact *world;
+    size_t world_count, world_capacity;
+    struct policy policy;
+    bool policy_serial;
+    size_t task_count;
+    bool in_tasks;
+
+    struct config *config; /* as the reader will have it: what differs from it is written */
+};
 
 /* --- names ----------------------------------------------------------------------------------- */
 
@@ -29,7 +67,8 @@ static bool name_fits(enum name_role role, const char *name, size_t length) {
            && (!is_setting || utf8_is_name(name, length));
 }
 
-const char *writer_name(struct writer *w, enum name_role role, sym symbol) {
+/* The name to write; valid until the next call. NULL for 0. */
+static const char *writer_name(struct writer *w, enum name_role role, sym symbol) {
     static const char *const roles[NAME_ROLE_MAX] = {
         [NAME_PROJECT] = "project", [NAME_KIND] = "kind",         [NAME_AGENT] = "agent",
         [NAME_LIMITER] = "limiter", [NAME_RESOURCE] = "resource", [NAME_WORKSPACE] = "workspace",
@@ -72,7 +111,7 @@ static void put_int(struct writer *w, const char *key, int64_t value) {
     json_put_int(&w->json, key, value > NUMBER_MOST ? NUMBER_MOST : value);
 }
 
-/* What is 0 is left out: that is its default. */
+/* Leaves out 0, the default. */
 static void put_some(struct writer *w, const char *key, int64_t value) {
     if (value != 0)
         put_int(w, key, value);
@@ -101,7 +140,6 @@ static void put_bool(struct writer *w, const char *key, bool value) {
     json_put_bool(&w->json, key, value);
 }
 
-/* A number with so many decimals. */
 static void put_decimal(struct writer *w, const char *key, int64_t value, int64_t unit,
                         int decimals) {
     json_put_int(&w->json, key, value / unit);
@@ -126,8 +164,13 @@ static void put_words(struct writer *w, const char *key, unsigned bits,
     json_write_array_end(&w->json);
 }
 
-static const char *lease_word(int number) {
-    return lease_kind_name((enum lease_kind)number);
+static void put_resources(struct writer *w, const sym *resources, size_t count) {
+    if (count == 0)
+        return;
+    json_put_array(&w->json, "resources");
+    for (size_t i = 0; i < count; i++)
+        json_write_string(&w->json, writer_name(w, NAME_RESOURCE, resources[i]));
+    json_write_array_end(&w->json);
 }
 
 static int flush(struct writer *w, size_t least) {
@@ -136,6 +179,221 @@ static int flush(struct writer *w, size_t least) {
     int r = w->sink(w->ctx, strbuf_text(&w->out), w->out.length);
     strbuf_clear(&w->out);
     return r < 0 ? r : 0;
+}
+
+/* --- settings -------------------------------------------------------------------------------- */
+
+/* "projects.P.weight" and "web" become "projects.web.weight". */
+static void print_key(const char *pattern, const char *name, struct strbuf *out) {
+    while (*pattern) {
+        size_t length = strcspn(pattern, ".");
+        bool is_name = name && length == 1 && pattern[0] >= 'A' && pattern[0] <= 'Z';
+        if (is_name)
+            strbuf_puts(out, name);
+        else
+            strbuf_add(out, pattern, length);
+        pattern += length;
+        if (*pattern == '.')
+            strbuf_putc(out, *pattern++);
+    }
+}
+
+static int cannot_write(struct writer *w, const char *pattern, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    print_key(pattern, name, &key);
+    return error_prefix(w->err, "the setting '%s' cannot be written to a snapshot",
+                        strbuf_text(&key));
+}
+
+/* Writes it, and sets it in the configuration that the reader will have. */
+static int set_text(struct writer *w, const char *pattern, const char *name, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    print_key(pattern, name, &key);
+    if (config_set(w->config, strbuf_text(&key), text, "snapshot", w->err) < 0)
+        return cannot_write(w, pattern, name);
+    json_put_string(&w->json, strbuf_text(&key), text);
+    return 0;
+}
+
+static int set_number(struct writer *w, const char *pattern, const char *name, int64_t value) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    setting_print(settings_row(pattern), value, &text);
+    return set_text(w, pattern, name, strbuf_text(&text));
+}
+
+/* A setting without a field in a spec. */
+static int set_if_other(struct writer *w, const char *pattern, const char *name, int64_t value) {
+    return config_number(w->config, pattern, name) == value ? 0
+                                                            : set_number(w, pattern, name, value);
+}
+
+/* Sets and marks what differs. Nothing is written yet: a later setting may change an earlier one. */
+static int set_policy(struct writer *w, bool *marks) {
+    size_t first, count = settings_of(SECTION_ROOT, &first);
+    bool changed = true;
+    for (int pass = 0; changed && pass < PASSES; pass++) {
+        changed = false;
+        for (size_t i = 0; i < count; i++) {
+            const struct setting *row = &settings[first + i];
+            if (row->size == 0)
+                continue;
+            int64_t value = setting_load(row, &w->policy);
+            if (value == setting_load(row, config_policy(w->config)))
+                continue;
+            _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+            setting_print(row, value, &text);
+            if (config_set(w->config, row->key, strbuf_text(&text), "snapshot", w->err) < 0)
+                return cannot_write(w, row->key, NULL);
+            marks[i] = true;
+            changed = true;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct setting *row = &settings[first + i];
+        if (row->size > 0
+            && setting_load(row, &w->policy) != setting_load(row, config_policy(w->config))) {
+            (void)error_set(w->err, -ERANGE, "it depends on others");
+            return cannot_write(w, row->key, NULL);
+        }
+    }
+    return 0;
+}
+
+static int write_policy(struct writer *w) {
+    size_t first, count = settings_of(SECTION_ROOT, &first);
+    bool *marks = xcalloc(count + 1, sizeof(*marks));
+    int r = set_policy(w, marks);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        if (!marks[i])
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        setting_print(&settings[first + i], setting_load(&settings[first + i], &w->policy), &text);
+        json_put_string(&w->json, settings[first + i].key, strbuf_text(&text));
+    }
+    free(marks);
+    return r;
+}
+
+/* `spec`: what the core has; `known`: what the reader would have. */
+static int write_rows(struct writer *w, enum setting_section section, const char *name,
+                      const void *spec, const void *known) {
+    size_t first, count = settings_of(section, &first);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        const struct setting *row = &settings[first + i];
+        if (row->size > 0 && setting_load(row, spec) != setting_load(row, known))
+            r = set_number(w, row->key, name, setting_load(row, spec));
+    }
+    return r;
+}
+
+static int write_project_settings(struct writer *w, const struct project_spec *spec,
+                                  const char *name) {
+    struct project_spec known;
+    config_project_spec(w->config, w->source->core, name, &known);
+    int r = write_rows(w, SECTION_PROJECTS, name, spec, &known);
+    int64_t money = spec->money.is_set ? spec->money.micro : UNLIMITED;
+    return r == 0 ? set_if_other(w, "projects.P.budget_usd", name, money) : r;
+}
+
+static int write_kind_settings(struct writer *w, const struct kind_spec *spec, const char *name) {
+    struct kind_spec known;
+    config_kind_spec(w->config, w->source->core, name, &known);
+    /* Always, so that the configuration knows it: a task of it may come. */
+    int r = set_number(w, "kinds.K.max_running", name, spec->max_running);
+    known.max_running = spec->max_running;
+    return r == 0 ? write_rows(w, SECTION_KINDS, name, spec, &known) : r;
+}
+
+static int write_limiter_settings(struct writer *w, const struct limiter_spec *spec,
+                                  const char *name) {
+    struct limiter_spec known = *spec;
+    config_limiter_spec(w->config, w->source->core, name, &known);
+    return write_rows(w, SECTION_LIMITERS, name, spec, &known);
+}
+
+/* Only agents that the core knows: others take nothing over. */
+static int write_failover(struct writer *w, const struct agent_spec *spec, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT, key = STRBUF_INIT;
+    struct json_writer json;
+    size_t count = 0;
+    print_key("agents.A.failover", name, &key);
+    json_write_init(&json, &words, false);
+    json_write_array_begin(&json);
+    for (unsigned i = 0; i < spec->failover_count; i++) {
+        if (!core_agent_spec(w->source->core, spec->failover[i], &(struct agent_spec){ 0 }))
+            continue;
+        json_write_string(&json, writer_name(w, NAME_AGENT, spec->failover[i]));
+        count++;
+    }
+    json_write_array_end(&json);
+    const char *const *before;
+    if (count == 0 && config_words(w->config, "agents.A.failover", name, &before) == 0)
+        return 0;
+    if (config_set(w->config, strbuf_text(&key), strbuf_text(&words), "snapshot", w->err) < 0)
+        return cannot_write(w, "agents.A.failover", name);
+    json_put_array(&w->json, strbuf_text(&key));
+    for (unsigned i = 0; i < spec->failover_count; i++)
+        if (core_agent_spec(w->source->core, spec->failover[i], &(struct agent_spec){ 0 }))
+            json_write_string(&w->json, writer_name(w, NAME_AGENT, spec->failover[i]));
+    json_write_array_end(&w->json);
+    return 0;
+}
+
+static int write_agent_settings(struct writer *w, const struct agent_spec *spec, const char *name) {
+    struct agent_spec known = *spec;
+    config_agent_spec(w->config, w->source->core, name, &known);
+    /* Always, so that the configuration knows it: others may fail over to it. */
+    int r = set_number(w, "agents.A.slots", name, spec->slots);
+    known.slots = spec->slots;
+    if (r == 0)
+        r = write_rows(w, SECTION_AGENTS, name, spec, &known);
+    const char *limiter = spec->limiter ? writer_name(w, NAME_LIMITER, spec->limiter) : "";
+    if (r == 0 && strcmp(config_text(w->config, "agents.A.limiter", name), limiter) != 0)
+        r = set_text(w, "agents.A.limiter", name, limiter);
+    return r == 0 ? write_failover(w, spec, name) : r;
+}
+
+static int write_budget(struct writer *w, const struct fact *fact) {
+    int64_t money = fact->money_budget.is_set ? fact->money_budget.micro : UNLIMITED;
+    int r = set_if_other(w, "budget", NULL, fact->budget);
+    return r == 0 ? set_if_other(w, "budget_usd", NULL, money) : r;
+}
+
+static int write_fact_settings(struct writer *w, const struct fact *fact) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    switch ((int)fact->kind) {
+    case FACT_PROJECT:
+        strbuf_puts(&name, writer_name(w, NAME_PROJECT, fact->project.id));
+        return write_project_settings(w, &fact->project, strbuf_text(&name));
+    case FACT_KIND:
+        strbuf_puts(&name, writer_name(w, NAME_KIND, fact->kind_spec.id));
+        return write_kind_settings(w, &fact->kind_spec, strbuf_text(&name));
+    case FACT_LIMITER:
+        strbuf_puts(&name, writer_name(w, NAME_LIMITER, fact->limiter.id));
+        return write_limiter_settings(w, &fact->limiter, strbuf_text(&name));
+    case FACT_AGENT:
+        strbuf_puts(&name, writer_name(w, NAME_AGENT, fact->agent.id));
+        return write_agent_settings(w, &fact->agent, strbuf_text(&name));
+    case FACT_RESOURCE:
+        strbuf_puts(&name, writer_name(w, NAME_RESOURCE, fact->resource.id));
+        return set_if_other(w, "limits.resource.N", strbuf_text(&name), fact->resource.cap);
+    case FACT_BUDGET:
+        return write_budget(w, fact);
+    default:
+        return 0;
+    }
+}
+
+static int write_config(struct writer *w) {
+    json_put_object(&w->json, "config");
+    int r = set_text(w, "preset", NULL, w->source->preset);
+    if (r == 0)
+        r = write_policy(w);
+    for (size_t i = 0; r == 0 && i < w->world_count; i++)
+        r = write_fact_settings(w, &w->world[i]);
+    json_write_object_end(&w->json);
+    return r;
 }
 
 /* --- the world ------------------------------------------------------------------------------- */
@@ -211,7 +469,7 @@ static void write_wait(struct writer *w, const struct fact *fact) {
     put_some(w, "closed_since", fact->wait.closed_since);
 }
 
-/* A list of all facts of one kind; none: no list. */
+/* A list of all facts of one kind, unless it is empty. */
 static void write_list(struct writer *w, const char *key, enum fact_kind kind,
                        void (*each)(struct writer *w, const struct fact *fact)) {
     bool any = false;
@@ -261,13 +519,8 @@ static void write_pace(struct writer *w, const struct pace_spec *pace) {
 static void write_claim(struct writer *w, const struct claim_spec *claim) {
     json_put_object(&w->json, "claim");
     put_id(w, "task", claim->task);
-    put_words(w, "leases", claim->leases, lease_word);
-    if (claim->resource_count > 0) {
-        json_put_array(&w->json, "resources");
-        for (unsigned i = 0; i < claim->resource_count; i++)
-            json_write_string(&w->json, writer_name(w, NAME_RESOURCE, claim->resources[i]));
-        json_write_array_end(&w->json);
-    }
+    put_words(w, "leases", claim->leases, schema_lease_word);
+    put_resources(w, claim->resources, claim->resource_count);
     json_write_object_end(&w->json);
 }
 
@@ -280,7 +533,6 @@ static void write_host(struct writer *w, const struct fact *fact) {
         put_decimal(w, "load", fact->host.load_milli, 1000, 3);
 }
 
-/* What there is once. */
 static void write_scalars(struct writer *w) {
     for (size_t i = 0; i < w->world_count; i++) {
         const struct fact *f = &w->world[i];
@@ -327,12 +579,7 @@ static void write_lists(struct writer *w, const struct task_spec *t) {
             json_write_string(&w->json, id_of(w, t->depends_on[i]));
         json_write_array_end(&w->json);
     }
-    if (t->resource_count > 0) {
-        json_put_array(&w->json, "resources");
-        for (size_t i = 0; i < t->resource_count; i++)
-            json_write_string(&w->json, writer_name(w, NAME_RESOURCE, t->resources[i]));
-        json_write_array_end(&w->json);
-    }
+    put_resources(w, t->resources, t->resource_count);
 }
 
 static void write_run(struct writer *w, const struct task_spec *t) {
@@ -358,7 +605,7 @@ static void write_counters(struct writer *w, const struct task_spec *t) {
         put_int(w, "retry_max", t->retry_max);
 }
 
-/* All but the bracket at its end: the tokens of its run may follow. */
+/* Without the closing bracket: the tokens of its run may follow. */
 static void write_task(struct writer *w, const struct task_spec *t) {
     json_write_init(&w->json, &w->out, false);
     strbuf_puts(&w->out, w->task_count++ ? ",\n" : "\n");
@@ -419,7 +666,7 @@ static int take_fact(void *ctx, const struct fact *fact) {
         return 0;
     }
     if (fact->kind == FACT_POLICY) {
-        w->policy = *fact->policy; /* the pointer does not live */
+        w->policy = *fact->policy; /* the pointer is valid during the call only */
         return 0;
     }
     w->world = xgrow(w->world, &w->world_capacity, w->world_count + 1, sizeof(*w->world));

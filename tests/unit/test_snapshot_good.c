@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "harness/test.h"
 #include "os/files.h"
-#include "snapshot/schema.h"
+#include "snapshot/decode.h"
 #include "snapshot/snapshot.h"
 
 static struct snapshot *snapshot;
