@@ -52,8 +52,6 @@ bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attem
                  const char *format, ...) _printf_(5, 6);
 void alert_clear(struct engine *e, const char *key);
 bool alert_is_open(const struct engine *e, const char *key);
-/* The key is of this kind: "stuck", "run". */
-bool alert_key_is(const char *key, const char *kind);
 
 /* --- alert_cause.c --------------------------------------------------------------------------- */
 
@@ -67,18 +65,4 @@ time_ms alerts_next(const struct engine *e);
 
 /* --- alert_budget.c -------------------------------------------------------------------------- */
 
-/* It waits for a larger budget of its own. */
-bool alert_budget_is_held(const struct task_spec *t);
-void alert_budget_see_task(struct engine *e, const struct task_spec *t);
-bool alert_budget_is_over(const struct engine *e, const struct alert *alert);
-/* Costs the projects, and the runs of those that have a budget. */
-void alert_budget_see_windows(struct engine *e);
-bool alert_window_is_over(const struct engine *e, const struct alert *alert);
-
 /* --- alert_stuck.c --------------------------------------------------------------------------- */
-
-/* Looks for those that wait or run for too long, when it is time to. */
-void alert_look_for_stuck(struct engine *e);
-time_ms alert_stuck_next(const struct engine *e);
-/* 0: off. */
-time_ms alert_stuck_after(const struct engine *e);

@@ -87,16 +87,12 @@ struct allowance {
     bool by_window;    /* with stopping: for that of a window */
 };
 
-size_t allowance_count(const struct engine *e);
-const struct allowance *allowance_at(const struct engine *e, size_t index);
 struct allowance *allowance_find(const struct engine *e, task_id task); /* or NULL */
 struct allowance *allowance_get(struct engine *e, task_id task);        /* made if needed */
 void allowance_write(struct engine *e, const struct allowance *a);
 /* Its own, or as its project says. UNLIMITED: none. */
 struct engine_amounts allowance_limit(const struct engine *e, task_id task);
 struct engine_amounts allowance_run_limit(const struct engine *e, task_id task);
-/* Nothing is left for another run. */
-bool allowance_is_spent(const struct engine *e, task_id task);
 
 void allowance_forget(struct engine *e, task_id task);
 /* It has become final, or has been taken up again: its rest goes to its parent, or comes back. */

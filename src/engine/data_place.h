@@ -14,5 +14,3 @@ void data_place_load_run(struct engine *engine, struct live_run *run, const stru
 
 /* -EINVAL: one that has not ended is in the folder of another daemon, and not in ours. */
 int data_place_check(const struct engine *engine, struct error *err);
-/* One that has not ended, was started with this very folder, and is not in it; NULL: there is none. */
-const char *data_place_missing(const struct engine *engine);

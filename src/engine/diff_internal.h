@@ -29,28 +29,13 @@ struct diff_work {
     void *ctx;
 };
 
-struct diff_work *diff_work_new(struct job *job);
 void diff_work_finish(struct job *job); /* who waits for it is told that it will not come */
-
-/* Where a record is; iteration 0: that of the task. */
-void diff_record_path(const struct engine *e, const char *id, uint32_t iteration,
-                      struct strbuf *out);
 
 /* What was noted; false: nothing. */
 bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret);
 
-/* Runs git with our index and without filters. */
-void diff_run(struct job *job, const char *const *argv, job_step then);
 /* The same for what is shown: standard output alone, at most so much of it. */
 void diff_read(struct job *job, const char *const *argv, size_t most, job_step then);
-/* Finds the filters out, and copies the index of the worktree; `then` gets the end of the copy, or of what
- * failed before. */
-void diff_copy_index(struct job *job, const char *name, job_step then);
-/* Our index learns of the files that git was not told of: by their names, or with all that has changed. */
-void diff_add_new(struct job *job, job_step then);
-void diff_add_all(struct job *job, job_step then);
-/* What `rev-parse HEAD BASE...HEAD` says: where HEAD is, and where it has left the base. False: it does not. */
-bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX], char ret_from[GIT_HASH_MAX]);
 
 /* --- the end of a run -------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "engine/data_folder.h"
 #include "engine/engine_internal.h"
+#include "engine/notifier.h"
 
 static const char *name_of_task(const void *ctx, task_id task) {
     struct engine *e = (struct engine *)ctx; /* the buffer is ours to write */
@@ -252,4 +253,18 @@ task_id engine_task_of_id(const struct engine *e, const char *id, struct error *
         return 0;
     }
     return (task_id)number;
+}
+
+/* --- notifications -------------------------------------------------------------------------------- */
+
+void engine_set_notifier(struct engine *e, engine_notify_test test, void *notifier) {
+    e->notify_test = test;
+    e->notifier = notifier;
+}
+
+int engine_test_notify(struct engine *e, engine_notify_tested tested, void *ctx,
+                       struct error *err) {
+    if (!e->notify_test)
+        return error_set(err, -ENOTSUP, "this daemon tells nobody of anything");
+    return e->notify_test(e->notifier, tested, ctx, err);
 }

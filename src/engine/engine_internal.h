@@ -121,7 +121,6 @@ void turn_write_state(struct engine *e, const struct order *order); /* its event
 /* Owns a copy of the name. */
 void pause_set(struct engine_pause *pause, const char *by, time_ms at);
 /* As the present core is told it. */
-struct pause pause_told(struct core *core, const struct engine_pause *pause);
 int pause_load(struct engine *e, const struct pause_row *row, struct error *err);
 
 /* --- load.c: rows → core --------------------------------------------------------------------- */

@@ -49,9 +49,6 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
 
 /* --- launch_prepare.c ------------------------------------------------------------------------ */
 
-/* In a new worktree: the command that prepares it. Texts live in the arena. */
-void launch_prepare(struct engine *e, struct live_run *run, struct arena *arena,
-                    struct run_spec *spec);
 /* How much longer the launch of this run may take because of it; 0: no longer. */
 time_ms launch_prepare_time(const struct engine *e, const struct live_run *run);
 

@@ -42,20 +42,5 @@ const char *launch_box_peers(struct launch_box *box); /* NULL: none */
 
 /* --- rules -------------------------------------------------------------------------------------- */
 
-/* A rule for what is there: `path` may be a link, what is shown is what it leads to. False: it is not there. */
-bool box_show(struct launch_box *box, enum sandbox_access access, const char *path);
-/* Where `path` is in a folder that is hidden, it leads to `full`. */
-void box_link(struct launch_box *box, const char *path, const char *full);
 /* Hides a file or a folder that is there. */
-void box_hide(struct launch_box *box, const char *path);
 char *box_text(struct launch_box *box, const char *format, ...) _printf_(2, 3);
-/* The value of a variable of the run; NULL: it has none. */
-const char *box_variable(const struct run_spec *spec, const char *name);
-
-void box_add_system(struct launch_box *box);
-void box_add_home(struct launch_box *box, const struct run_spec *spec);
-int box_add_caches(struct launch_box *box, struct error *err);
-void box_add_agent(struct launch_box *box, const struct run_spec *spec);
-int box_add_settings(struct launch_box *box, struct error *err);
-int box_add_sluice(struct launch_box *box, const struct run_spec *spec, struct error *err);
-int box_add_repository(struct launch_box *box, struct error *err); /* launch_git.c */

@@ -16,8 +16,6 @@
 const struct agent_adapter *listen_adapter(const struct engine *e, const char *agent);
 void listen_begin(struct engine *e, const struct live_run *run,
                   const struct agent_adapter *adapter);
-/* The daemon was started again: the same, with what was noted at the launch. */
-void listen_again(struct engine *e, struct live_run *run);
 
 /* The last line that its agent has said, for people; NULL: nobody listens to it, or it has said nothing. */
 const char *listen_last_line(const struct engine *e, struct run_key key);

@@ -45,11 +45,5 @@ static inline struct recovery *recovery_of(const struct engine *e) {
     return e->part[PART_recovery];
 }
 
-/* It is adopted at once: the sweep spares what the executor watches. */
-void claim_note(struct engine *e, task_id task, uint32_t attempt);
-/* All are noted. */
-void claims_settle(struct engine *e);
 /* A row, before the core is told: what it would say if it were as young as its run. */
 void claim_task(struct engine *e, struct task_spec *spec);
-/* Their runs are live from now on, and this turn writes down what the rows lack. */
-void claims_write(struct engine *e);

@@ -19,10 +19,6 @@ int run_read_spec(const struct engine *e, const struct live_run *run, struct run
 
 /* --- launch.c -------------------------------------------------------------------------------- */
 
-/* Starts it as its task says; `row` NULL: the store has none. 1: its workspace is being made, and then this comes again. */
-int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
-                struct error *err);
-
 /* --- launch_order.c -------------------------------------------------------------------------- */
 
 /* A start order that is committed. */

@@ -17,9 +17,6 @@ struct slurm_finding {
     const char *fix; /* NULL: nothing to do */
 };
 
-/* Does any task, project, agent or setting name Slurm? */
-bool engine_uses_slurm(const struct engine *engine);
-
 typedef void (*engine_slurm_looked)(void *ctx);
 /* True: what there is to say can be read now; false: `looked` is called when it can, once, from the loop. */
 bool engine_look_at_slurm(struct engine *engine, engine_slurm_looked looked, void *ctx);

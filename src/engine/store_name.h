@@ -13,5 +13,3 @@
 struct engine;
 
 const char *store_name(const struct engine *e);
-/* Is it called so, or was it? */
-bool store_name_is(const struct engine *e, const char *name, size_t length);

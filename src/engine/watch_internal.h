@@ -51,14 +51,3 @@ struct watch {
 static inline struct watch *watch_of(const struct engine *e) {
     return e->part[PART_watch];
 }
-
-void artifacts_init(struct watch *watch);
-void artifacts_clear(struct engine *e); /* a new core: nobody waits */
-void artifacts_finish(struct watch *watch);
-/* `name` appeared in a folder. `unfinished`: it was made, and may be written to still. */
-void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinished);
-void artifacts_folder_gone(struct engine *e, int wd, bool ignored);
-void artifacts_look_at_all(struct engine *e);
-void artifacts_look_at_slow(struct engine *e);
-void artifacts_read_some(struct engine *e);
-void artifacts_parent_done(struct engine *e, task_id parent);

@@ -55,11 +55,6 @@ void job_free(struct job *job);
 
 /* --- the pool --------------------------------------------------------------------------------- */
 
-/* `asked`: the wish of the submission, or NULL. 0, or <0: it cannot be launched. */
-int pool_prepare(struct engine *e, const struct live_run *run, const char *asked,
-                 struct error *err);
-void pool_adopt(struct engine *e, const struct live_run *run);
-
 /* --- claims ----------------------------------------------------------------------------------- */
 
 struct workspace_claim {
@@ -69,4 +64,3 @@ struct workspace_claim {
 /* 0 and a descriptor to keep (-1: the path is not ours to write in). -EBUSY: a run of another home is
  * there, or the same folder has another name here. */
 int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err);
-void workspace_unclaim(const char *path, int fd);

@@ -1,0 +1,246 @@
+/* agents.c: which agents are there, and what is known of those at work.
+ *
+ * Agents that need no configuration become known when a task first names one. From then on they are among the
+ * names of the configuration with their account, so lists, gates and `limiter clear` know them; a restart
+ * finds them in the rows of their tasks. */
+#include "engine/agents.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "engine/engine_internal.h"
+
+static sym symbol_of(struct engine *e, const char *name) {
+    return symbol_intern(core_symbols(e->core), name, strlen(name));
+}
+
+static int tell(struct engine *e, const struct fact *fact, struct error *err) {
+    int r = core_apply(e->core, fact, err);
+    return r < 0 ? r : 0;
+}
+
+int engine_know_agent(struct engine *e, const char *name, struct error *err) {
+    int r = 0;
+    struct agent_spec known;
+    if (core_agent_spec(e->core, symbol_of(e, name), &known) || !config_has_agent(e->config, name))
+        return 0;
+    config_know_agent(e->config, name);
+    const char *limiter = config_text(e->config, "agents.A.limiter", name);
+    if (*limiter && !core_limiter(e->core, symbol_of(e, limiter), &(struct limiter_view){ 0 })) {
+        struct fact fact = { .kind = FACT_LIMITER };
+        config_limiter_spec(e->config, e->core, limiter, &fact.limiter);
+        r = tell(e, &fact, err);
+    }
+    struct fact fact = { .kind = FACT_AGENT };
+    config_agent_spec(e->config, e->core, name, &fact.agent);
+    return r == 0 ? tell(e, &fact, err) : r;
+}
+
+void agents_know_all(struct engine *e) {
+    for (size_t i = 0; i < config_agent_count(e->config); i++) {
+        const char *const *others = NULL;
+        const char *name = config_agent_name(e->config, i);
+        size_t count = config_words(e->config, "agents.A.failover", name, &others);
+        config_know_agent(e->config, name);
+        for (size_t k = 0; k < count; k++)
+            config_know_agent(e->config, others[k]); /* one that needs no configuration */
+    }
+}
+
+int agents_check(const struct engine *e, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < config_agent_count(e->config); i++) {
+        const char *const *others = NULL;
+        const char *name = config_agent_name(e->config, i);
+        size_t count = config_words(e->config, "agents.A.failover", name, &others);
+        for (size_t k = 0; r == 0 && k < count; k++)
+            r = engine_check_agent(e, others[k], err);
+        if (r < 0)
+            (void)error_prefix(err, "agents.%.60s.failover", name);
+    }
+    return r;
+}
+
+void agents_stay_known(struct engine *e, const struct config *old) {
+    for (size_t i = 0; i < config_agent_count(old); i++)
+        config_know_agent(e->config, config_agent_name(old, i));
+    agents_know_all(e);
+}
+
+int engine_check_agent(const struct engine *e, const char *agent, struct error *err) {
+    const char *const *words = NULL;
+    if (!agent)
+        agent = "";
+    const char *name = config_text(e->config, "agents.A.adapter", agent);
+    const struct agent_adapter *adapter = agent_adapter_find(name);
+    if (!adapter)
+        return error_set(err, -EINVAL,
+                         "agent '%.60s' has the adapter '%.60s', and there is none of that name: "
+                         "sluice config set agents.%.60s.adapter=plain, or claude, codex …",
+                         agent, name, agent);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct agent_launch launch = { .program = NULL };
+    if (agent_adapter_client(adapter)
+        && strcmp(config_text(e->config, "agents.A.prompt", agent), "stdin") != 0)
+        return error_set(err, -EINVAL,
+                         "agent '%.60s' gets its prompt through the protocol of its adapter "
+                         "'%.60s': remove agents.%.60s.prompt",
+                         agent, name, agent);
+    if (config_words(e->config, "agents.A.command", agent, &words) > 0
+        || agent_command(adapter, &launch, &out) > 0)
+        return 0;
+    return error_set(
+        err, -EINVAL,
+        "agent '%.60s' has no command to be told a prompt: set agents.%.60s.command, or "
+        "give an 'argv'",
+        agent, agent);
+}
+
+/* --- prompts that begin with '-' --------------------------------------------------------------- */
+
+int agents_dashes(const struct engine *e, const char *agent, const char *const *words, size_t count,
+                  size_t at, struct error *err) {
+    const char *name = config_text(e->config, "agents.A.adapter", agent);
+    enum agent_dashes dashes = agent_prompt_dashes(agent_adapter_find(name), words, count, at);
+    if (dashes != AGENT_DASHES_UNKNOWN)
+        return dashes == AGENT_DASHES_NEEDED;
+    return error_set(err, -EINVAL,
+                     "the prompt begins with '-', and would be an option of agent '%.60s': put "
+                     "\"--\" before \"{prompt}\" in agents.%.60s.command, or write the option and "
+                     "the prompt as one word, \"--option={prompt}\", or set "
+                     "agents.%.60s.prompt=stdin",
+                     agent, agent, agent);
+}
+
+/* The words that a first attempt has; those of a later one begin with words of our own. */
+static int check_words(const struct engine *e, const char *agent, const char *prompt,
+                       struct error *err) {
+    const char *const *words = NULL;
+    size_t count = config_words(e->config, "agents.A.command", agent, &words);
+    const char *way = config_text(e->config, "agents.A.prompt", agent);
+    bool placed = false;
+    int r = 0;
+    if (count == 0 || strcmp(way, "file") == 0 || *prompt != '-')
+        return 0;
+    for (size_t i = 0; r >= 0 && i < count; i++) {
+        if (!agent_word_has_prompt(words[i]))
+            continue;
+        placed = true;
+        r = agents_dashes(e, agent, words, count, i, err);
+    }
+    if (r >= 0 && !placed && strcmp(way, "argument") == 0)
+        r = agents_dashes(e, agent, words, count, count, err);
+    return r < 0 ? r : 0;
+}
+
+int engine_check_prompt(const struct engine *e, const char *agent, const char *prompt,
+                        bool failover, struct error *err) {
+    const char *const *others = NULL;
+    int r = check_words(e, agent ? agent : "", prompt, err);
+    size_t count =
+        agent && failover ? config_words(e->config, "agents.A.failover", agent, &others) : 0;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = check_words(e, others[i], prompt, err);
+    return r;
+}
+
+/* --- the roster ------------------------------------------------------------------------------ */
+
+static bool is_worker(const struct engine *e, const char *agent) {
+    return config_number(e->config, "agents.A.roster", agent) != 0;
+}
+
+bool engine_has_roster(const struct engine *e) {
+    for (size_t i = 0; i < config_agent_count(e->config); i++)
+        if (is_worker(e, config_agent_name(e->config, i)))
+            return true;
+    return false;
+}
+
+int engine_check_roster(const struct engine *e, const char *prompt, struct error *err) {
+    if (!engine_has_roster(e))
+        return error_set(err, -EINVAL,
+                         "a 'prompt' needs an 'agent', or a roster of workers that take it: "
+                         "agents.NAME.roster");
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < config_agent_count(e->config); i++) {
+        const char *agent = config_agent_name(e->config, i);
+        if (!is_worker(e, agent))
+            continue;
+        r = engine_check_agent(e, agent, err);
+        if (r == 0)
+            r = check_words(e, agent, prompt, err);
+    }
+    return r;
+}
+
+/* --- its program ---------------------------------------------------------------------------------- */
+
+/* Which program is an agent, and is it there?
+ *
+ * Looked for as a shim would: in the PATH that a run of this agent gets. A path that is relative is in the folder of the
+ * run, of which nobody knows yet. */
+
+#define STANDARD_PATH                                                                              \
+    "/usr/local/bin:/usr/bin:/bin" /* of a run without a PATH, as its shim has it */
+
+/* The value of PATH in a list of pairs, or NULL. */
+static const char *path_in(const char *const *pairs) {
+    for (; pairs && *pairs; pairs++)
+        if (strncmp(*pairs, "PATH=", 5) == 0)
+            return *pairs + 5;
+    return NULL;
+}
+
+static const char *path_of(const struct engine *e, const char *agent) {
+    const char *const *words = NULL;
+    const char *path =
+        config_words(e->config, "agents.A.env", agent, &words) > 0 ? path_in(words) : NULL;
+    bool passed = false;
+    size_t count = config_words(e->config, "tasks.env", NULL, &words);
+    for (size_t i = 0; i < count; i++)
+        passed |= strcmp(words[i], "PATH") == 0;
+    if (!path && passed)
+        path = path_in((const char *const *)e->options.environment);
+    return path ? path : STANDARD_PATH;
+}
+
+static bool is_program(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool engine_find_in_path(const char *path, const char *program, struct strbuf *out) {
+    for (const char *at = path; *at; at += *at == ':') {
+        size_t length = strcspn(at, ":");
+        strbuf_clear(out);
+        if (length > 0)
+            strbuf_printf(out, "%.*s/%s", (int)length, at, program);
+        if (length > 0 && length < PATH_MAX && is_program(strbuf_text(out)))
+            return true;
+        at += length;
+    }
+    strbuf_clear(out);
+    return false;
+}
+
+void engine_agent_program(const struct engine *e, const char *agent, struct strbuf *program,
+                          struct strbuf *found) {
+    const char *const *words = NULL;
+    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
+    const struct agent_adapter *adapter =
+        agent_adapter_find(config_text(e->config, "agents.A.adapter", agent));
+    if (config_words(e->config, "agents.A.command", agent, &words) > 0)
+        strbuf_puts(program, words[0]);
+    else if (adapter && agent_command(adapter, &(struct agent_launch){ 0 }, &command) > 0)
+        strbuf_puts(program, strbuf_text(&command)); /* its first word */
+    const char *name = strbuf_text(program);
+    if (*name == '/' && is_program(name))
+        strbuf_puts(found, name);
+    else if (*name && !strchr(name, '/'))
+        (void)engine_find_in_path(path_of(e, agent), name, found);
+}

@@ -1,0 +1,611 @@
+/* listen.c: what do the agents of live runs print?
+ *
+ * One inotify descriptor for all of them. A watch tells one change and is gone (IN_ONESHOT); it is set
+ * again when the log has been read to its end and a pause has passed. So a run that prints without end costs
+ * a few wake-ups in a second, and one that is silent none at all. Where there is no watch to be had, the log
+ * is looked at every two seconds.
+ *
+ * The end of a run is withheld until everything that it has printed was read: its last word stands at the end
+ * of a log of up to 17 MB. What was punched out of the middle of a log is skipped, not read.
+ *
+ * An agent that has said its last word and stays is asked to go after `agents.A.linger_s`. */
+#include "engine/listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/transcript.h"
+#include "base/alloc.h"
+#include "engine/agent_end.h"
+#include "engine/executors_internal.h"
+#include "engine/iteration.h"
+#include "engine/redaction.h"
+#include "engine/session.h"
+#include "engine/session_file.h"
+#include "engine/stuck.h"
+#include "os/files.h"
+#include "os/inotify.h"
+#include "os/log.h"
+#include "os/outside.h"
+
+#define PAUSE      250         /* ms between two looks at the same log */
+#define NO_WATCH   SECONDS(2)  /* the same without inotify */
+#define TELL_EVERY SECONDS(5)  /* tokens of a live run: each time costs a commit */
+#define SLICE      (256 << 10) /* bytes in one round, of all runs */
+#define LAST_SLICE (1 << 20)   /* at the end of a run: most logs are shorter */
+#define PIECE      (64 << 10)  /* bytes in one read */
+
+enum { OUT, ERR, LOGS };
+static const char *const log_names[LOGS] = { "out.log", "err.log" };
+
+struct listener {
+    struct run_key run;
+    const struct agent_adapter *adapter;
+    struct agent_reader *reader;
+    struct transcript *transcript; /* for its last line; NULL: it prints text */
+    char *folder;                  /* absolute */
+    char *agent;
+    off_t at[LOGS];    /* read up to here, */
+    off_t seen[LOGS];  /* when it had this size: what may be the beginning of a secret is left */
+    int watch[LOGS];   /* -1: none is set */
+    bool is_changed;   /* there may be something to read, */
+    time_ms look_at;   /* but not before; steady */
+    bool is_elsewhere; /* another host writes the logs: nobody tells us when */
+    bool has_ended;    /* with `end`; */
+    bool is_judged;    /* with `said` */
+    bool is_withheld;  /* its end was not told yet */
+    struct run_end end;
+    struct agent_outcome said;
+    struct agent_live live; /* as it was last seen */
+    struct agent_usage told;
+    time_ms tell_at; /* steady: not before */
+    bool has_news;
+    time_ms go_by; /* steady: then it is asked to go; TIME_NEVER: not yet, or it was */
+};
+
+struct listening {
+    LIST(struct listener *) all;
+    int fd;
+    struct loop_watch *ready;
+    struct loop_timer *timer;
+    size_t next; /* whose turn it is to be read first */
+    struct strbuf transcript;
+    char piece[REDACT_FILE_SPACE(PIECE)];
+};
+
+static struct listening *listening_of(const struct engine *e) {
+    return e->part[PART_listen];
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void read_events(void *ctx, int fd, unsigned events);
+
+static void on_timer(void *ctx) {
+    (void)ctx; /* the end of the round looks */
+}
+
+static void listen_init(struct engine *e) {
+    struct listening *l = listening_of(e);
+    l->timer = loop_timer_new(e->loop, on_timer, e);
+    l->fd = inotify_open(e->loop, read_events, e, &l->ready);
+}
+
+static void unwatch(struct listening *l, struct listener *one) {
+    for (int log = 0; log < LOGS; log++) {
+        if (one->watch[log] >= 0)
+            (void)inotify_rm_watch(l->fd, one->watch[log]);
+        one->watch[log] = -1;
+    }
+}
+
+static void listener_free(struct listening *l, struct listener *one) {
+    unwatch(l, one);
+    agent_reader_free(one->reader);
+    transcript_free(one->transcript);
+    free(one->folder);
+    free(one->agent);
+    free(one);
+}
+
+static void listen_free(struct engine *e) {
+    struct listening *l = listening_of(e);
+    for (size_t i = 0; i < l->all.count; i++)
+        listener_free(l, l->all.items[i]);
+    free(l->all.items);
+    strbuf_finish(&l->transcript);
+    loop_unwatch(e->loop, l->ready);
+    loop_timer_free(e->loop, l->timer);
+    if (l->fd >= 0)
+        close(l->fd);
+}
+
+static struct listener *find(const struct engine *e, struct run_key key) {
+    const struct listening *l = listening_of(e);
+    for (size_t i = 0; i < l->all.count; i++)
+        if (l->all.items[i]->run.task == key.task && l->all.items[i]->run.attempt == key.attempt)
+            return l->all.items[i];
+    return NULL;
+}
+
+const struct agent_adapter *listen_adapter(const struct engine *e, const char *agent) {
+    const char *name = agent ? config_text(e->config, "agents.A.adapter", agent) : "plain";
+    return strcmp(name, "plain") == 0 ? NULL : agent_adapter_find(name);
+}
+
+void listen_begin(struct engine *e, const struct live_run *run,
+                  const struct agent_adapter *adapter) {
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct strbuf folder = STRBUF_INIT;
+    if (!adapter || find(e, key))
+        return;
+    struct listener *one = xcalloc(1, sizeof(*one));
+    one->run = key;
+    one->adapter = adapter;
+    one->reader = agent_reader_new(adapter);
+    session_hand_over(e, run, one->reader);
+    one->transcript = transcript_new(adapter, TRANSCRIPT_BRIEF);
+    one->watch[OUT] = one->watch[ERR] = -1;
+    one->agent = run->agent ? xstrdup(run->agent) : NULL;
+    one->is_changed = true;
+    one->is_elsewhere = run->executor != EXECUTOR_LOCAL;
+    one->go_by = TIME_NEVER;
+    one->told = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
+    strbuf_printf(&folder, "%s/%s", e->runs_folder, run->view.folder);
+    one->folder = strbuf_take(&folder);
+    *LIST_ADD(&listening_of(e)->all) = one;
+    loop_again(e->loop);
+}
+
+/* The value of a variable that the run was launched with; NULL: it has none. */
+static const char *variable(const struct run_spec *spec, const char *name) {
+    size_t length = strlen(name);
+    for (const char *const *pair = spec->env; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+            return *pair + length + 1;
+    return NULL;
+}
+
+/* The configuration may be another by now: its shim was told what counts. */
+static void listen_again(struct engine *e, struct live_run *run) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    const struct agent_adapter *adapter;
+    if (!run->agent || run->adapter_known)
+        return;
+    run->adapter_known = true;
+    if (run_read_spec(e, run, &read, NULL) < 0) {
+        adapter = listen_adapter(e, run->agent);
+    } else {
+        const char *name = variable(&read->spec, "SLUICE_ADAPTER");
+        const char *session = variable(&read->spec, "SLUICE_SESSION");
+        adapter = name ? agent_adapter_find(name) : NULL;
+        if (session && !run->session) {
+            run->session = xstrdup(session);
+            run->resumes = variable(&read->spec, "SLUICE_RESUMES") != NULL;
+        }
+    }
+    listen_begin(e, run, adapter);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static int open_log(const struct listener *one, int log, off_t *ret_size) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", one->folder, log_names[log]);
+    return outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY, ret_size, NULL);
+}
+
+static void feed(struct listening *l, struct listener *one, int log, const char *bytes,
+                 size_t size) {
+    if (log == ERR) {
+        agent_reader_err(one->reader, bytes, size);
+        return;
+    }
+    agent_reader_out(one->reader, bytes, size);
+    if (one->transcript)
+        transcript_feed(one->transcript, bytes, size, &l->transcript);
+    strbuf_clear(&l->transcript); /* only its last line counts */
+}
+
+const char *listen_last_line(const struct engine *e, struct run_key key) {
+    const struct listener *one = find(e, key);
+    const char *line = one && one->transcript ? transcript_last_line(one->transcript) : "";
+    return line[0] ? line : NULL;
+}
+
+/* Over what was punched out. The line in front of it has lost its end. */
+static void skip_hole(struct listening *l, struct listener *one, int log, int fd, off_t size) {
+    off_t data = lseek(fd, one->at[log], SEEK_DATA);
+    if (data < 0 && errno == ENXIO)
+        data = size;
+    if (data <= one->at[log])
+        return;
+    feed(l, one, log, "\n", 1);
+    one->at[log] = data;
+}
+
+/* True: read to its end as it is now. */
+static bool read_log(struct engine *e, struct listener *one, int log, size_t *left) {
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = open_log(one, log, &size);
+    if (fd < 0)
+        return true;
+    one->seen[log] = size;
+    while (one->at[log] < size) {
+        if (*left == 0)
+            return false;
+        skip_hole(listening_of(e), one, log, fd, size);
+        const struct redact_range range = { one->at[log], *left < PIECE ? *left : PIECE,
+                                            !one->has_ended };
+        const char *piece;
+        ssize_t got = engine_read_log(e, fd, &range, listening_of(e)->piece, &piece);
+        if (got <= 0)
+            return true;
+        feed(listening_of(e), one, log, piece, (size_t)got);
+        one->at[log] += got;
+        *left -= (size_t)got;
+    }
+    return true;
+}
+
+/* True: nothing is left. The error output first: it is short, and the last word stands in the other. */
+static bool read_both(struct engine *e, struct listener *one, size_t *left) {
+    return read_log(e, one, ERR, left) && read_log(e, one, OUT, left);
+}
+
+static bool has_grown(const struct listener *one) {
+    for (int log = 0; log < LOGS; log++) {
+        off_t size = 0;
+        _cleanup_(fd_closep) int fd = open_log(one, log, &size);
+        if (fd >= 0 && size > one->seen[log])
+            return true;
+    }
+    return false;
+}
+
+/* --- watching -------------------------------------------------------------------------------- */
+
+static void note_change(struct engine *e, struct listener *one, time_ms pause) {
+    one->is_changed = true;
+    one->look_at = time_max(one->look_at, time_add(loop_now_steady(e->loop), pause));
+}
+
+static bool set_watch(const struct listening *l, struct listener *one, int log) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (one->watch[log] >= 0)
+        return true;
+    strbuf_printf(&path, "%s/%s", one->folder, log_names[log]);
+    if (l->fd >= 0 && !one->is_elsewhere)
+        one->watch[log] =
+            inotify_add_watch(l->fd, strbuf_text(&path), IN_MODIFY | IN_ONESHOT | IN_DONT_FOLLOW);
+    return one->watch[log] >= 0;
+}
+
+/* Everything was read. What was written between that and the watch is seen here. */
+static void wait_for_more(struct engine *e, struct listener *one) {
+    one->is_changed = false;
+    one->look_at = time_add(loop_now_steady(e->loop), PAUSE);
+    bool watched = set_watch(listening_of(e), one, OUT);
+    watched = set_watch(listening_of(e), one, ERR) && watched;
+    if (!watched)
+        note_change(e, one, NO_WATCH);
+    else if (has_grown(one))
+        note_change(e, one, PAUSE);
+}
+
+static void hear_change(struct engine *e, int watch) {
+    struct listening *l = listening_of(e);
+    for (size_t i = 0; i < l->all.count; i++)
+        for (int log = 0; log < LOGS; log++) {
+            struct listener *one = l->all.items[i];
+            if (one->watch[log] != watch)
+                continue;
+            one->watch[log] = -1;
+            note_change(e, one, 0);
+            return;
+        }
+}
+
+static void hear_overflow(struct engine *e) {
+    for (size_t i = 0; i < listening_of(e)->all.count; i++)
+        note_change(e, listening_of(e)->all.items[i], 0);
+}
+
+/* The watch itself goes with its event; IN_IGNORED says so a second time. */
+static void hear(void *ctx, const struct inotify_event *event) {
+    struct engine *e = ctx;
+    if (event->mask & IN_Q_OVERFLOW)
+        hear_overflow(e);
+    else if (event->mask & (IN_MODIFY | IN_IGNORED))
+        hear_change(e, event->wd);
+}
+
+static void read_events(void *ctx, int fd, unsigned events) {
+    (void)events;
+    inotify_read(fd, hear, ctx);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static enum agent_ended_by ended_by(const struct run_end *end) {
+    if (end->kind == RUN_END_STOPPED)
+        return AGENT_BY_STOP;
+    return end->kind == RUN_END_TIMEOUT ? AGENT_BY_TIMEOUT : AGENT_BY_ITSELF;
+}
+
+static int32_t utc_offset(time_ms now) {
+    time_t seconds = (time_t)(now / 1000);
+    struct tm local;
+    return localtime_r(&seconds, &local) ? (int32_t)local.tm_gmtoff : 0;
+}
+
+/* A run in a sandbox has it in the folder that its task may write, any other in its run folder. */
+static void read_usage_file(const struct engine *e, struct listener *one) {
+    const char *name = agent_usage_file_name(one->adapter);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    if (!name)
+        return;
+    strbuf_printf(&path, "%s/%s", one->folder, name);
+    if (outside_read(AT_FDCWD, strbuf_text(&path), 0, AGENT_USAGE_FILE_MAX, &text, NULL)
+        == -ENOENT) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data,
+                      engine_task_id(e, one->run.task, id), name);
+        (void)outside_read(AT_FDCWD, strbuf_text(&path), 0, AGENT_USAGE_FILE_MAX, &text, NULL);
+    }
+    if (text.length > 0)
+        agent_reader_usage(one->reader, strbuf_text(&text), text.length);
+}
+
+/* It was still waiting for its provider when its time was over, or when it gave up: that is no failure. */
+static void judge_waiting(struct listener *one) {
+    bool cut_off = one->said.result == AGENT_TIMEOUT || one->said.result == AGENT_CRASHED;
+    bool by_us = one->end.kind == RUN_END_STOPPED || one->end.kind == RUN_END_LOST;
+    if (!one->live.is_waiting || !cut_off || by_us)
+        return;
+    one->said.result = AGENT_LIMITED;
+    if (one->said.reset_at == 0)
+        one->said.reset_at = one->live.reset_at;
+}
+
+/* The checks began because the agent itself had ended with 0. */
+static void judge(struct engine *e, struct listener *one) {
+    const struct run_end *end = &one->end;
+    bool checked = end->kind == RUN_END_CHECK;
+    time_ms now = end->ended_at ? end->ended_at : loop_now(e->loop);
+    struct agent_end how = { .code = checked ? 0 : end->code,
+                             .signal = checked ? 0 : end->signal,
+                             .by = ended_by(end),
+                             .now = now,
+                             .utc_offset_s = utc_offset(now) };
+    const struct live_run *run = run_find(e, one->run.task);
+    read_usage_file(e, one);
+    if (run && run->view.attempt == one->run.attempt)
+        session_files_read(e, run, one->adapter, one->reader);
+    agent_reader_look(one->reader, &one->live);
+    agent_reader_end(one->reader, &how, &one->said);
+    judge_waiting(one);
+    one->is_judged = true;
+    one->has_news = false;
+    one->go_by = TIME_NEVER;
+    unwatch(listening_of(e), one);
+}
+
+bool listen_end(struct engine *e, struct run_key key, const struct run_end *end) {
+    struct live_run *run = run_find(e, key.task);
+    struct listener *one = find(e, key);
+    if (!one && end->kind != RUN_END_LAUNCH && run && run->view.attempt == key.attempt) {
+        listen_again(e, run); /* of those that this daemon has launched it knows */
+        one = find(e, key);
+    }
+    if (!one || one->is_judged)
+        return false;
+    size_t left = LAST_SLICE;
+    one->end = *end;
+    one->has_ended = true;
+    if (read_both(e, one, &left)) {
+        judge(e, one);
+        return false;
+    }
+    one->is_withheld = one->is_changed = true;
+    one->look_at = 0;
+    loop_again(e->loop);
+    return true;
+}
+
+const struct agent_outcome *listen_said(const struct engine *e, struct run_key key) {
+    const struct listener *one = find(e, key);
+    return one && one->is_judged ? &one->said : NULL;
+}
+
+/* --- while it lives -------------------------------------------------------------------------- */
+
+static bool same_usage(const struct agent_usage *a, const struct agent_usage *b) {
+    return a->in == b->in && a->out == b->out && a->cached == b->cached
+           && a->cost_micro_usd == b->cost_micro_usd;
+}
+
+static void note_news(struct engine *e, struct listener *one) {
+    if (one->has_news || one->tell_at > loop_now_steady(e->loop)
+        || same_usage(&one->live.usage, &one->told))
+        return;
+    one->has_news = true;
+    turn_wake(e);
+}
+
+static void look_at_live(struct engine *e, struct listener *one) {
+    time_ms now = loop_now_steady(e->loop);
+    agent_reader_look(one->reader, &one->live);
+    note_news(e, one);
+    if (!one->live.has_ended)
+        one->go_by = TIME_NEVER;
+    else if (one->go_by == TIME_NEVER)
+        one->go_by = time_add(now, config_number(e->config, "agents.A.linger_s", one->agent));
+}
+
+/* The agent has ended, and its checks run; or somebody else has asked already. */
+static bool is_going(const struct engine *e, const struct listener *one) {
+    const struct live_run *run = run_find(e, one->run.task);
+    struct run_started started;
+    if (!run || run->phase != PHASE_WORKING)
+        return true;
+    return rundir_read_started(e->runs_folder, run->view.folder, run_proof_key(&run->proof),
+                               &started, NULL)
+               == 0
+           && started.validating;
+}
+
+/* Its end will say "stopped"; what counts is its last word. */
+static void ask_to_go(struct engine *e, struct listener *one) {
+    char id[ENGINE_ID_MAX];
+    if (one->go_by > loop_now_steady(e->loop) || one->has_ended)
+        return;
+    one->go_by = INT64_MAX - 1; /* once; never again, but not "not yet" */
+    if (!is_going(e, one) && !turn_is_over(e) && executors_stop(e, one->run, STOP_POLITELY) == 0)
+        log_info("task '%s': its agent has said its last word and stays; it is asked to go",
+                 engine_task_id(e, one->run.task, id));
+}
+
+static bool listen_has_news(const struct engine *e) {
+    for (size_t i = 0; i < listening_of(e)->all.count; i++)
+        if (listening_of(e)->all.items[i]->has_news)
+            return true;
+    return false;
+}
+
+static void tell_usage(struct engine *e, struct listener *one, struct live_run *run) {
+    struct agent_usage own = one->live.usage;
+    if (own.cost_micro_usd < 0 && !run->is_metered) {
+        own.cost_micro_usd = agent_end_guess(e, run, &own);
+        run->cost_is_guessed = run->cost_is_guessed || own.cost_micro_usd >= 0;
+    }
+    struct engine_usage usage = { .tokens_in = own.in,
+                                  .tokens_out = own.out,
+                                  .cost_micro_usd = own.cost_micro_usd };
+    (void)engine_report_usage(e, one->run.task, &usage, NULL);
+}
+
+/* In the turn: tokens of live runs */
+static void listen_tell(struct engine *e) {
+    for (size_t i = 0; i < listening_of(e)->all.count; i++) {
+        struct listener *one = listening_of(e)->all.items[i];
+        struct live_run *run = run_find(e, one->run.task);
+        if (!one->has_news)
+            continue;
+        if (run && run->view.attempt == one->run.attempt)
+            tell_usage(e, one, run);
+        one->has_news = false;
+        one->told = one->live.usage;
+        one->tell_at = time_add(loop_now_steady(e->loop), TELL_EVERY);
+    }
+}
+
+/* --- the round ------------------------------------------------------------------------------- */
+
+/* Its end is committed: nobody asks any more. */
+static bool is_over(const struct engine *e, const struct listener *one) {
+    const struct live_run *run = run_find(e, one->run.task);
+    bool lives = run && run->view.attempt == one->run.attempt;
+    return !lives && !e->committing && !(one->is_judged && e->turn.told > 0);
+}
+
+static void drop_over(struct engine *e) {
+    struct listening *l = listening_of(e);
+    for (size_t i = 0; i < l->all.count;) {
+        if (!is_over(e, l->all.items[i])) {
+            i++;
+            continue;
+        }
+        listener_free(l, l->all.items[i]);
+        l->all.items[i] = l->all.items[--l->all.count];
+    }
+}
+
+static void read_one(struct engine *e, struct listener *one, size_t *left) {
+    if (!read_both(e, one, left)) {
+        loop_again(e->loop);
+    } else if (!one->has_ended) {
+        wait_for_more(e, one);
+    } else if (!one->is_judged) {
+        judge(e, one);
+        if (one->is_withheld) {
+            one->is_withheld = false;
+            finish_hear_end(e, one->run, &one->end);
+        }
+        return;
+    }
+    if (!one->has_ended)
+        look_at_live(e, one);
+}
+
+static time_ms next_look(const struct listener *one) {
+    time_ms next = TIME_NEVER;
+    if (one->is_judged)
+        return next;
+    if (one->is_changed)
+        next = one->look_at;
+    if (!one->has_ended && one->go_by < INT64_MAX - 1)
+        next = time_min(next, one->go_by);
+    if (!one->has_ended && !one->has_news && !same_usage(&one->live.usage, &one->told))
+        next = time_min(next, one->tell_at);
+    return next;
+}
+
+static void set_timer(struct engine *e) {
+    struct listening *l = listening_of(e);
+    time_ms next = TIME_NEVER;
+    for (size_t i = 0; i < l->all.count; i++)
+        next = time_min(next, next_look(l->all.items[i]));
+    if (next == TIME_NEVER)
+        loop_timer_clear(e->loop, l->timer);
+    else
+        loop_timer_set(e->loop, l->timer, next);
+}
+
+/* At the end of each round */
+static void listen_some(struct engine *e) {
+    struct listening *l = listening_of(e);
+    time_ms now = loop_now_steady(e->loop);
+    size_t left = SLICE, count = l->all.count;
+    stuck_drop_over(e);
+    if (count == 0)
+        return;
+    l->next++;
+    for (size_t i = 0; i < count && i < l->all.count; i++) {
+        struct listener *one = l->all.items[(l->next + i) % l->all.count];
+        if (one->is_judged)
+            continue;
+        if (one->is_changed && one->look_at <= now)
+            read_one(e, one, &left);
+        else if (!one->has_ended)
+            note_news(e, one);
+        ask_to_go(e, one);
+    }
+    drop_over(e);
+    set_timer(e);
+}
+
+static void listen_start(struct engine *e) {
+    for (size_t i = 0; i < run_count(e); i++)
+        if (!run_live_at(e, i)->is_away)
+            listen_again(e, run_live_at(e, i));
+}
+
+const struct engine_part listen_part = {
+    .name = "listen",
+    .state_size = sizeof(struct listening),
+    .at = { [STEP_INIT] = listen_init,
+            [STEP_START] = listen_start,
+            [STEP_FACTS] = listen_tell,
+            [STEP_ROUND_END] = listen_some,
+            [STEP_FREE] = listen_free },
+    .has_work = listen_has_news,
+};

@@ -1,0 +1,644 @@
+/* session.c: which conversation an attempt goes on with, and what it had cost before.
+ *
+ * Some agents count for the whole conversation, over all the runs that went on with it. What a run reports
+ * is then not what it has used: the difference to the end of the run before is. That number must be as
+ * durable as the end itself, or a crash between the two books the same tokens twice.
+ *
+ * The id of a new session is made from the run itself, so that it need not be stored before the launch: a
+ * machine that dies with its logs in memory leaves a session that the next attempt can still name. */
+#include "engine/session.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/json_write.h"
+#include "base/number.h"
+#include "engine/loops.h"
+#include "engine/note.h"
+#include "engine/runs_internal.h"
+#include "engine/sandboxes_internal.h"
+#include "engine/session_file.h"
+#include "os/files.h"
+#include "os/outside.h"
+
+/* --- files of sessions ---------------------------------------------------------------------------- */
+
+#define SESSION     "{session}"
+#define SESSION_8   "{session:8}"
+#define NAMES_MAX   10000u /* of one folder */
+#define FOLDERS_MAX 1000u  /* that are looked into for one file */
+#define FILES_MAX   17u    /* sessions of one run */
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+struct search {
+    struct strbuf path; /* so far, without a '/' at its end */
+    unsigned left;      /* folders */
+};
+
+typedef LIST(char *) name_list;
+
+static int by_name_backwards(const void *a, const void *b) {
+    return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+/* Years, months and days: the last one first. */
+static void list_names(struct search *s, const char *pattern, name_list *ret) {
+    struct outside_list list = { 0 };
+    if (s->left == 0)
+        return;
+    s->left--;
+    if (outside_list_open(&list, strbuf_text(&s->path), NAMES_MAX) == 0)
+        for (const char *name; (name = outside_list_next(&list));)
+            if (fnmatch(pattern, name, FNM_PERIOD) == 0)
+                *LIST_ADD(ret) = xstrdup(name);
+    outside_list_close(&list);
+    if (ret->count > 0)
+        qsort(ret->items, ret->count, sizeof(*ret->items), by_name_backwards);
+}
+
+static bool find_below(struct search *s, const char *rest);
+
+static bool find_name(struct search *s, const char *name, const char *rest) {
+    size_t length = s->path.length;
+    strbuf_printf(&s->path, "/%s", name);
+    if (*rest ? find_below(s, rest) : access(strbuf_text(&s->path), F_OK) == 0)
+        return true;
+    s->path.length = length;
+    s->path.text[length] = '\0';
+    return false;
+}
+
+/* Goes on with the parts of `rest`; true: the path is that of a file that is there. */
+static bool find_below(struct search *s, const char *rest) {
+    size_t length = strcspn(rest, "/");
+    char *part = xstrndup(rest, length);
+    const char *more = rest[length] ? rest + length + 1 : "";
+    name_list names = { 0 };
+    bool found = false;
+    if (strchr(part, '*'))
+        list_names(s, part, &names);
+    else
+        *LIST_ADD(&names) = xstrdup(part);
+    free(part);
+    for (size_t i = 0; i < names.count; i++) {
+        found = found || find_name(s, names.items[i], more);
+        free(names.items[i]);
+    }
+    free(names.items);
+    return found;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Its last bytes, from the beginning of a line on. */
+static void read_end(const char *path, struct strbuf *out) {
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, &size, NULL);
+    if (fd < 0 || size <= 0)
+        return;
+    off_t at = size > AGENT_SESSION_FILE_MAX ? size - AGENT_SESSION_FILE_MAX : 0;
+    char *bytes = xmalloc((size_t)(size - at));
+    ssize_t got = pread(fd, bytes, (size_t)(size - at), at);
+    const char *from = bytes;
+    if (at > 0 && got > 0)
+        from = memchr(bytes, '\n', (size_t)got);
+    if (got > 0 && from)
+        strbuf_add(out, from, (size_t)(got - (from - bytes)));
+    free(bytes);
+}
+
+static const char *variable_of(void *ctx, const char *name) {
+    const struct run_spec *spec = ctx;
+    size_t length = strlen(name);
+    for (const char *const *pair = spec->env; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+            return *pair + length + 1;
+    return NULL;
+}
+
+static void put_session(const char *pattern, const char *session, struct strbuf *out) {
+    const char *whole = strstr(pattern, SESSION), *begin = strstr(pattern, SESSION_8);
+    const char *at = whole ? whole : begin;
+    strbuf_add(out, pattern, (size_t)(at - pattern));
+    strbuf_add(out, session, whole ? strlen(session) : strnlen(session, 8));
+    strbuf_puts(out, at + strlen(whole ? SESSION : SESSION_8));
+}
+
+static void read_one(const char *pattern, const char *session, struct agent_reader *reader) {
+    struct search search = { .path = STRBUF_INIT, .left = FOLDERS_MAX };
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, bytes = STRBUF_INIT;
+    put_session(pattern, session, &file);
+    if (find_below(&search, strbuf_text(&file) + 1))
+        read_end(strbuf_text(&search.path), &bytes);
+    if (bytes.length > 0)
+        agent_reader_session_file(reader, session, strbuf_text(&bytes), bytes.length);
+    strbuf_finish(&search.path);
+}
+
+static const char *next_wanted(const struct agent_reader *reader, const name_list *done) {
+    for (size_t index = 0;; index++) {
+        const char *id = agent_reader_wants_file(reader, index);
+        bool is_done = false;
+        for (size_t i = 0; id && i < done->count; i++)
+            is_done = is_done || strcmp(done->items[i], id) == 0;
+        if (!is_done)
+            return id;
+    }
+}
+
+/* What is read may change what is wanted: a session may name others. */
+static void read_all(const char *pattern, struct agent_reader *reader) {
+    name_list done = { 0 };
+    for (const char *id; done.count < FILES_MAX && (id = next_wanted(reader, &done));) {
+        *LIST_ADD(&done) = xstrdup(id);
+        read_one(pattern, done.items[done.count - 1], reader);
+    }
+    for (size_t i = 0; i < done.count; i++)
+        free(done.items[i]);
+    free(done.items);
+}
+
+void session_files_read(struct engine *e, const struct live_run *run,
+                        const struct agent_adapter *adapter, struct agent_reader *reader) {
+    const struct agent_path *file = agent_session_file(adapter);
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    _cleanup_(strbuf_finish) struct strbuf pattern = STRBUF_INIT;
+    char home[PATH_MAX], cwd[PATH_MAX];
+    if (!file || !agent_reader_wants_file(reader, 0) || run_read_spec(e, run, &read, NULL) < 0)
+        return;
+    const char *given = variable_of(&read->spec, "HOME");
+    if (!realpath(given && *given == '/' ? given : sandboxes_home(e), home) || !read->spec.cwd
+        || !realpath(read->spec.cwd, cwd))
+        return;
+    struct agent_place place = { home, cwd, variable_of, &read->spec };
+    agent_path_resolve(adapter, file, &place, &pattern);
+    if (!strstr(strbuf_text(&pattern), SESSION) && !strstr(strbuf_text(&pattern), SESSION_8))
+        return; /* a folder whose name is too long for it */
+    read_all(strbuf_text(&pattern), reader);
+}
+
+/* --- what a task remembers ------------------------------------------------------------------------ */
+
+#define NOTE "session."
+
+#define TALKS_MAX (FAILOVER_MAX + 1) /* its agent, and all that may take over */
+
+/* With one agent. */
+struct talk {
+    char *agent, *session; /* NULL: none */
+    bool resumable;
+    bool is_short;          /* its last run ended before it had reported all that it used */
+    struct agent_usage had; /* of that session in all; -1: not told */
+};
+
+struct memory {
+    task_id task;
+    LIST(struct talk) talks;     /* the last one first: others have taken over from one another */
+    char *text;                  /* of the last failure */
+    uint32_t same;               /* how often in a row */
+    char *tree;                  /* its work tree after the last iteration */
+    uint32_t still;              /* how often in a row that was so */
+    uint32_t quick;              /* runs in a row that have ended quickly */
+    struct agent_denial *denial; /* what its last run was not permitted to do; or NULL */
+    size_t position;             /* in sessions.all */
+};
+
+struct sessions {
+    struct slab slab;
+    struct id_map of_task;
+    LIST(uint32_t) all; /* handles */
+};
+
+static struct sessions *sessions_of(const struct engine *e) {
+    return e->part[PART_sessions];
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static struct memory *memory_at(const struct sessions *s, uint32_t handle) {
+    return slab_at(&s->slab, handle);
+}
+
+static bool same_task(const void *ctx, uint32_t handle, const void *key) {
+    return memory_at(ctx, handle)->task == *(const task_id *)key;
+}
+
+static void sessions_init(struct engine *e) {
+    struct sessions *s = sessions_of(e);
+    slab_init(&s->slab, sizeof(struct memory));
+    id_map_init(&s->of_task, same_task, s);
+}
+
+static void drop_talks(struct memory *m, size_t kept) {
+    while (m->talks.count > kept) {
+        struct talk *last = &m->talks.items[--m->talks.count];
+        free(last->agent);
+        free(last->session);
+    }
+}
+
+static void free_texts(struct memory *m) {
+    drop_talks(m, 0);
+    free(m->talks.items);
+    m->talks.items = NULL;
+    m->talks.capacity = 0;
+    free(m->text);
+    free(m->tree);
+    free(m->denial);
+    m->denial = NULL;
+}
+
+static void sessions_free(struct engine *e) {
+    struct sessions *s = sessions_of(e);
+    for (size_t i = 0; i < s->all.count; i++)
+        free_texts(memory_at(s, s->all.items[i]));
+    free(s->all.items);
+    slab_finish(&s->slab);
+    id_map_finish(&s->of_task);
+    *s = (struct sessions){ 0 };
+}
+
+/* Rows follow */
+static void sessions_forget(struct engine *e) {
+    sessions_free(e);
+    sessions_init(e);
+}
+
+static struct memory *find(const struct engine *e, task_id task) {
+    uint32_t handle = id_map_find(&sessions_of(e)->of_task, hash_u64(task), &task);
+    return handle ? memory_at(sessions_of(e), handle) : NULL;
+}
+
+static struct memory *find_or_make(struct engine *e, task_id task) {
+    struct sessions *s = sessions_of(e);
+    struct memory *m = find(e, task);
+    if (m)
+        return m;
+    uint32_t handle = slab_alloc(&s->slab);
+    m = memory_at(s, handle);
+    *m = (struct memory){ .task = task };
+    id_map_add(&s->of_task, hash_u64(task), handle);
+    m->position = s->all.count;
+    *LIST_ADD(&s->all) = handle;
+    return m;
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void put_text(struct json_writer *w, const char *key, const char *text) {
+    if (text)
+        json_put_string(w, key, text);
+}
+
+static void put_number(struct json_writer *w, const char *key, int64_t number) {
+    if (number >= 0)
+        json_put_int(w, key, number);
+}
+
+static void write_talk(struct json_writer *w, const struct talk *t) {
+    put_text(w, "agent", t->agent);
+    put_text(w, "session", t->session);
+    put_number(w, "resumable", t->resumable ? 1 : -1);
+    put_number(w, "short", t->is_short ? 1 : -1);
+    put_number(w, "in", t->had.in);
+    put_number(w, "out", t->had.out);
+    put_number(w, "cached", t->had.cached);
+    put_number(w, "cost", t->had.cost_micro_usd);
+}
+
+static void write_denial(struct json_writer *w, const struct agent_denial *denial) {
+    json_put_object(w, "denied");
+    put_number(w, "count", denial->count);
+    put_text(w, "tool", denial->tool);
+    put_text(w, "argument", denial->argument);
+    put_text(w, "rule", denial->rule);
+    json_write_object_end(w);
+}
+
+static void put(struct engine *e, task_id task, const char *text) {
+    char key[24];
+    snprintf(key, sizeof(key), "%" PRIu64, task);
+    note_put(e, NOTE, key, text);
+}
+
+static void write_note(struct engine *e, const struct memory *m) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &text, false);
+    json_write_object_begin(&w);
+    for (size_t i = 0; i < m->talks.count; i++) {
+        if (i == 1)
+            json_put_array(&w, "others");
+        if (i > 0)
+            json_write_object_begin(&w);
+        write_talk(&w, &m->talks.items[i]);
+        if (i > 0)
+            json_write_object_end(&w);
+    }
+    if (m->talks.count > 1)
+        json_write_array_end(&w);
+    put_text(&w, "text", m->text);
+    put_number(&w, "same", m->text ? (int64_t)m->same : -1);
+    put_text(&w, "tree", m->tree);
+    put_number(&w, "still", m->tree ? (int64_t)m->still : -1);
+    put_number(&w, "quick", m->quick > 0 ? (int64_t)m->quick : -1);
+    if (m->denial)
+        write_denial(&w, m->denial);
+    json_write_object_end(&w);
+    put(e, m->task, strbuf_text(&text));
+    turn_wrote(e);
+}
+
+static char *text_of(const json_t *note, const char *key) {
+    const char *text = json_string_value(json_object_get(note, key));
+    return text ? xstrdup(text) : NULL;
+}
+
+static int64_t number_of(const json_t *note, const char *key) {
+    const json_t *number = json_object_get(note, key);
+    return json_is_integer(number) ? json_integer_value(number) : -1;
+}
+
+static void load_talk(struct memory *m, const json_t *note) {
+    struct talk *t = LIST_ADD(&m->talks);
+    *t = (struct talk){ .agent = text_of(note, "agent"),
+                        .session = text_of(note, "session"),
+                        .resumable = number_of(note, "resumable") == 1,
+                        .is_short = number_of(note, "short") == 1,
+                        .had = { .in = number_of(note, "in"),
+                                 .out = number_of(note, "out"),
+                                 .cached = number_of(note, "cached"),
+                                 .cost_micro_usd = number_of(note, "cost") } };
+}
+
+static void copy_text(char *to, size_t size, const json_t *note, const char *key) {
+    const char *text = json_string_value(json_object_get(note, key));
+    snprintf(to, size, "%s", text ? text : "");
+}
+
+static struct agent_denial *load_denial(const json_t *note) {
+    int64_t count = number_of(note, "count");
+    if (count < 1 || count > UINT32_MAX)
+        return NULL;
+    struct agent_denial *denial = xcalloc(1, sizeof(*denial));
+    denial->count = (uint32_t)count;
+    copy_text(denial->tool, sizeof(denial->tool), note, "tool");
+    copy_text(denial->argument, sizeof(denial->argument), note, "argument");
+    copy_text(denial->rule, sizeof(denial->rule), note, "rule");
+    return denial;
+}
+
+/* One that cannot be read was not written by us: the next attempt starts afresh. */
+static void sessions_load(struct engine *e, const struct note_row *row) {
+    int64_t task = 0;
+    const char *key = note_key(row, NOTE);
+    if (!key || number_parse_int(key, &task, NULL) < 0 || task < 1)
+        return;
+    json_t *note = json_loads(row->text, 0, NULL);
+    if (!json_is_object(note)) {
+        json_decref(note);
+        return;
+    }
+    struct memory *m = find_or_make(e, (task_id)task);
+    free_texts(m);
+    const json_t *others = json_object_get(note, "others");
+    if (json_object_get(note, "agent") || json_object_get(note, "session"))
+        load_talk(m, note);
+    for (size_t i = 0; i < json_array_size(others); i++)
+        load_talk(m, json_array_get(others, i));
+    m->text = text_of(note, "text");
+    m->same = m->text ? (uint32_t)number_of(note, "same") : 0;
+    m->tree = text_of(note, "tree");
+    m->still = m->tree ? (uint32_t)number_of(note, "still") : 0;
+    int64_t quick = number_of(note, "quick");
+    m->quick = quick > 0 ? (uint32_t)quick : 0;
+    m->denial = load_denial(json_object_get(note, "denied"));
+    json_decref(note);
+}
+
+/* --- before the launch ----------------------------------------------------------------------- */
+
+static void set_text(char **field, const char *text) {
+    char *copy = text ? xstrdup(text) : NULL;
+    free(*field);
+    *field = copy;
+}
+
+/* Of no other run of any home. In the form of a random UUID: some agents look at that. */
+static void make_id(const struct engine *e, const struct live_run *run, char ret[40]) {
+    const char *host = executor_host(e->executor);
+    uint64_t seed = hash_mix(hash_bytes(e->data, strlen(e->data)), hash_bytes(host, strlen(host)));
+    seed = hash_mix(seed, run->task);
+    seed = hash_mix(seed, run->view.attempt);
+    uint64_t high = hash_mix(seed, (uint64_t)run->view.ordered_at);
+    uint64_t low = hash_mix(high, seed);
+    high = (high & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
+    low = (low & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62;
+    snprintf(ret, 40, "%08" PRIx32 "-%04" PRIx32 "-%04" PRIx32 "-%04" PRIx32 "-%012" PRIx64,
+             (uint32_t)(high >> 32), (uint32_t)(high >> 16 & 0xffff), (uint32_t)(high & 0xffff),
+             (uint32_t)(low >> 48), low & UINT64_C(0xffffffffffff));
+}
+
+/* Each agent has its own: what one was told another cannot go on with. */
+static struct talk *talk_with(const struct memory *m, const char *agent) {
+    for (size_t i = 0; m && agent && i < m->talks.count; i++)
+        if (m->talks.items[i].agent && strcmp(m->talks.items[i].agent, agent) == 0)
+            return &m->talks.items[i];
+    return NULL;
+}
+
+void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id) {
+    const struct talk *t = talk_with(find(e, run->task), run->agent);
+    char id[40];
+    run->resumes = can_resume && t && t->session && t->resumable;
+    if (run->resumes) {
+        set_text(&run->session, t->session);
+    } else if (takes_id) {
+        make_id(e, run, id);
+        set_text(&run->session, id);
+    } else {
+        set_text(&run->session, NULL);
+    }
+}
+
+/* --- booking --------------------------------------------------------------------------------- */
+
+static const char *session_told(const struct live_run *run, const struct agent_outcome *said) {
+    return said->session[0] ? said->session : run->session;
+}
+
+void session_hand_over(const struct engine *e, const struct live_run *run,
+                       struct agent_reader *reader) {
+    const struct talk *t = talk_with(find(e, run->task), run->agent);
+    bool has_old = t && t->session;
+    bool is_old = has_old && run->session && strcmp(t->session, run->session) == 0;
+    if (has_old) {
+        struct agent_before before = {
+            .session = t->session, .used = t->had, .is_short = t->is_short, .resumes = is_old
+        };
+        agent_reader_before(reader, &before);
+    }
+    if (run->session && !is_old) {
+        struct agent_before before = { .session = run->session }; /* a new one: all zero */
+        agent_reader_before(reader, &before);
+    }
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t sum(int64_t before, int64_t more) {
+    int64_t known = larger(before, 0);
+    return more < 0 ? before : more <= INT64_MAX - known ? known + more : INT64_MAX;
+}
+
+/* What the session has used in all by now: never less than before, and never less than was booked for it. */
+static void add_up(struct agent_usage *had, const struct agent_usage *told,
+                   const struct agent_usage *booked) {
+    had->in = larger(told->in, sum(had->in, booked->in));
+    had->out = larger(told->out, sum(had->out, booked->out));
+    had->cached = larger(told->cached, sum(had->cached, booked->cached));
+    had->cost_micro_usd =
+        larger(told->cost_micro_usd, sum(had->cost_micro_usd, booked->cost_micro_usd));
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* The talk with the agent of the run becomes the first. */
+static struct talk *talk_goes_on(struct memory *m, const char *agent) {
+    struct talk *old = talk_with(m, agent), talk = { .had = { -1, -1, -1, -1 } };
+    if (old) {
+        talk = *old;
+        m->talks.count--;
+        memmove(old, old + 1, (size_t)(m->talks.items + m->talks.count - old) * sizeof(*old));
+    }
+    set_text(&talk.agent, agent);
+    (void)LIST_ADD(&m->talks);
+    memmove(m->talks.items + 1, m->talks.items, (m->talks.count - 1) * sizeof(talk));
+    m->talks.items[0] = talk;
+    return &m->talks.items[0];
+}
+
+static void keep_denial(struct memory *m, const struct agent_outcome *said) {
+    free(m->denial);
+    m->denial = NULL;
+    if (said->result != AGENT_DENIED)
+        return;
+    m->denial = xcalloc(1, sizeof(*m->denial));
+    *m->denial = said->denial;
+}
+
+const struct agent_denial *session_denial(const struct engine *e, task_id task,
+                                          const char **ret_agent) {
+    const struct memory *m = find(e, task);
+    if (!m || !m->denial || m->talks.count == 0)
+        return NULL;
+    *ret_agent = m->talks.items[0].agent;
+    return m->denial;
+}
+
+const char *session_predecessor(const struct engine *e, const struct live_run *run) {
+    const struct memory *m = find(e, run->task);
+    const char *agent = m && m->talks.count > 0 ? m->talks.items[0].agent : NULL;
+    return agent && run->agent && strcmp(agent, run->agent) != 0 ? agent : NULL;
+}
+
+void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
+                   const struct agent_usage *booked, const struct session_end *end) {
+    const char *session = session_told(run, said);
+    if (!session && !find(e, run->task) && said->result != AGENT_DENIED)
+        return;
+    struct memory *m = find_or_make(e, run->task);
+    struct talk *t = talk_goes_on(m, run->agent);
+    bool same = session && t->session && strcmp(t->session, session) == 0;
+    if (!same) {
+        set_text(&t->session, session);
+        t->had = run->resumes ? (struct agent_usage){ -1, -1, -1, -1 } : (struct agent_usage){ 0 };
+    }
+    t->resumable = end->resumable && session && !said->session_is_lost;
+    t->is_short = said->is_short;
+    add_up(&t->had, &said->session_usage, booked);
+    keep_denial(m, said);
+    drop_talks(m, end->interrupted && run->agent ? TALKS_MAX : 1);
+    write_note(e, m);
+}
+
+uint32_t session_same_text(struct engine *e, task_id task, const char *text) {
+    struct memory *m = find_or_make(e, task);
+    if (m->text && strcmp(m->text, text) == 0) {
+        m->same++;
+    } else {
+        set_text(&m->text, text);
+        m->same = 1;
+    }
+    write_note(e, m);
+    return m->same;
+}
+
+uint32_t session_same_tree(struct engine *e, task_id task, const char *tree) {
+    struct memory *m = find_or_make(e, task);
+    if (m->tree && strcmp(m->tree, tree) == 0) {
+        m->still++;
+    } else {
+        set_text(&m->tree, tree);
+        m->still = 0;
+    }
+    write_note(e, m);
+    return m->still;
+}
+
+uint32_t session_quick(struct engine *e, task_id task) {
+    struct memory *m = find_or_make(e, task);
+    if (m->quick < UINT32_MAX)
+        m->quick++;
+    write_note(e, m);
+    return m->quick;
+}
+
+void session_not_quick(struct engine *e, task_id task) {
+    struct memory *m = find(e, task);
+    if (!m || m->quick == 0)
+        return;
+    m->quick = 0;
+    write_note(e, m);
+}
+
+uint32_t engine_quick_ends(const struct engine *e, task_id task) {
+    const struct memory *m = find(e, task);
+    return m ? m->quick : 0;
+}
+
+void session_drop(struct engine *e, task_id task) {
+    struct sessions *s = sessions_of(e);
+    uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
+    if (!handle)
+        return;
+    struct memory *m = memory_at(s, handle);
+    uint32_t last = s->all.items[--s->all.count];
+    s->all.items[m->position] = last;
+    memory_at(s, last)->position = m->position;
+    id_map_remove(&s->of_task, hash_u64(task), &task);
+    free_texts(m);
+    slab_free(&s->slab, handle);
+    put(e, task, NULL);
+    turn_wrote(e);
+}
+
+const struct engine_part sessions_part = {
+    .name = "sessions",
+    .state_size = sizeof(struct sessions),
+    .at = { [STEP_INIT] = sessions_init,
+            [STEP_UNLOAD] = sessions_forget,
+            [STEP_FREE] = sessions_free },
+    .load_note = sessions_load,
+};

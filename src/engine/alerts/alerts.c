@@ -1,0 +1,855 @@
+/* alerts.c: what a person should look at, told once per cause (alert_cause.c).
+ *
+ * Open alerts are notes in the store: the next daemon knows what was told, and a commit that failed takes them
+ * back with everything else. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "base/money.h"
+#include "base/number.h"
+#include "core/budgets.h"
+#include "core/waiting.h"
+#include "engine/agent_end.h"
+#include "engine/alert_internal.h"
+#include "engine/away_internal.h"
+#include "engine/budget.h"
+#include "engine/denied.h"
+#include "engine/note.h"
+#include "engine/plausible.h"
+#include "engine/runaway.h"
+#include "engine/trouble.h"
+#include "engine/watch.h"
+#include "os/log.h"
+
+#define NOTE_PREFIX "alert:"
+
+/* After a new configuration */
+static void alerts_configure(struct engine *e) {
+    alerts_of(e)->stuck_after = config_number(e->config, "alerts.stuck_s", NULL);
+    alerts_of(e)->look_at = 0; /* what was too young may be old now */
+}
+
+/* The rows say what is open. */
+static void alerts_forget(struct engine *e) {
+    struct alerts *a = alerts_of(e);
+    for (size_t i = 0; i < a->open.count; i++) {
+        free((char *)a->open.items[i].view.key);
+        free((char *)a->open.items[i].view.text);
+    }
+    a->open.count = a->touched.count = a->waiters.count = a->heads.count = a->asked = 0;
+    a->look_at = a->looked_at = 0;
+    a->answered = a->overdue = false;
+}
+
+static void alerts_free(struct engine *e) {
+    struct alerts *a = alerts_of(e);
+    alerts_forget(e);
+    free(a->open.items);
+    free(a->touched.items);
+    free(a->waiters.items);
+    free(a->heads.items);
+}
+
+size_t engine_alert_count(const struct engine *e) {
+    return alerts_of(e)->open.count;
+}
+
+const struct engine_alert *engine_alert_at(const struct engine *e, size_t index) {
+    return &alerts_of(e)->open.items[index].view;
+}
+
+/* The key is of this kind: "stuck", "run". */
+static bool alert_key_is(const char *key, const char *kind) {
+    size_t length = strlen(kind);
+    return strncmp(key, kind, length) == 0 && (key[length] == ':' || key[length] == '\0');
+}
+
+static struct alert *find(const struct engine *e, const char *key) {
+    for (size_t i = 0; i < alerts_of(e)->open.count; i++)
+        if (strcmp(alerts_of(e)->open.items[i].view.key, key) == 0)
+            return &alerts_of(e)->open.items[i];
+    return NULL;
+}
+
+bool alert_is_open(const struct engine *e, const char *key) {
+    return find(e, key) != NULL;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void write_note(struct engine *e, const struct alert *alert) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &text, false);
+    json_write_object_begin(&w);
+    json_put_int(&w, "since", alert->view.since);
+    json_put_int(&w, "task", (int64_t)alert->view.task);
+    json_put_int(&w, "attempt", alert->attempt);
+    json_put_string(&w, "text", alert->view.text);
+    json_write_object_end(&w);
+    note_put(e, NOTE_PREFIX, alert->view.key, strbuf_text(&text));
+}
+
+/* One that cannot be read was not written by us: the cause will be told again. */
+static void alerts_load_note(struct engine *e, const struct note_row *row) {
+    const char *key = note_key(row, NOTE_PREFIX);
+    if (!key)
+        return;
+    json_t *note = json_loads(row->text, 0, NULL);
+    const char *text = json_string_value(json_object_get(note, "text"));
+    if (text)
+        *LIST_ADD(&alerts_of(e)->open) = (struct alert){
+            .view = { .key = xstrdup(key),
+                      .text = xstrdup(text),
+                      .since = json_integer_value(json_object_get(note, "since")),
+                      .task = (task_id)json_integer_value(json_object_get(note, "task")) },
+            .attempt = (uint32_t)json_integer_value(json_object_get(note, "attempt")),
+        };
+    json_decref(note);
+}
+
+/* --- raise and clear ------------------------------------------------------------------------- */
+
+static void write_event(struct engine *e, const char *kind, const struct alert *alert) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_put_string(&w, "key", alert->view.key);
+    json_put_string(&w, "text", alert->view.text);
+    json_write_object_end(&w);
+    engine_event(e, kind, alert->view.task, alert->attempt, strbuf_text(&data));
+}
+
+static void open_alert(struct engine *e, struct alert alert) {
+    *LIST_ADD(&alerts_of(e)->open) = alert;
+    write_note(e, &alert);
+    write_event(e, "alert", &alert);
+    log_warning("alert %s: %s", alert.view.key, alert.view.text);
+}
+
+bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
+                 const char *format, ...) {
+    bool too_many = alerts_of(e)->open.count >= ALERTS_MAX;
+    if (find(e, key) || (too_many && find(e, "many")))
+        return false;
+    struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    if (too_many)
+        strbuf_printf(&text,
+                      "%zu alerts are open: further ones are not told until half of them are over",
+                      alerts_of(e)->open.count);
+    else
+        strbuf_vprintf(&text, format, args);
+    va_end(args);
+    open_alert(e, (struct alert){ .view = { .key = xstrdup(too_many ? "many" : key),
+                                            .text = strbuf_take(&text),
+                                            .since = e->now,
+                                            .task = too_many ? 0 : task },
+                                  .attempt = too_many ? 0 : attempt });
+    return !too_many;
+}
+
+void alert_clear(struct engine *e, const char *key) {
+    struct alert *alert = find(e, key);
+    if (!alert)
+        return;
+    struct alert gone = *alert;
+    size_t left = alerts_of(e)->open.count - (size_t)(alert - alerts_of(e)->open.items) - 1;
+    memmove(alert, alert + 1, left * sizeof(*alert));
+    alerts_of(e)->open.count--;
+    note_put(e, NOTE_PREFIX, gone.view.key, NULL);
+    write_event(e, "alert.cleared", &gone);
+    log_info("alert %s is over", gone.view.key);
+    free((char *)gone.view.key);
+    free((char *)gone.view.text);
+}
+
+bool engine_alert_is_open(const struct engine *e, const char *key) {
+    return alert_is_open(e, key);
+}
+
+void engine_alert_raise(struct engine *e, const char *key, const char *text) {
+    (void)alert_raise(e, key, 0, 0, "%s", text);
+}
+
+void engine_alert_clear(struct engine *e, const char *key) {
+    alert_clear(e, key);
+}
+
+const struct engine_part alerts_part = {
+    .name = "alerts",
+    .state_size = sizeof(struct alerts),
+    .at = { [STEP_INIT] = alerts_configure,
+            [STEP_UNLOAD] = alerts_forget,
+            [STEP_AFTER_DECIDE] = alerts_turn,
+            [STEP_CONFIGURED] = alerts_configure,
+            [STEP_FREE] = alerts_free },
+    .load_note = alerts_load_note,
+    .next_wakeup = alerts_next,
+};
+
+/* --- budgets -------------------------------------------------------------------------------------- */
+
+/* A task that waits for a larger budget, and a window that is used up.
+ *
+ * A window is told when what was reported reaches its budget, not when the estimates of live runs close its
+ * gate for a moment: that comes and goes with every run. Once per closing. */
+
+static bool alert_budget_is_held(const struct task_spec *t) {
+    return t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
+}
+
+static void alert_budget_see_task(struct engine *e, const struct task_spec *t) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
+    if (!alert_budget_is_held(t) || !engine_budget_why(e, t->id, &why))
+        return;
+    strbuf_printf(&key, "budget:%s", engine_task_id(e, t->id, id));
+    alert_raise(e, strbuf_text(&key), t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
+}
+
+/* It waits for a larger budget of its own. */
+static bool alert_budget_is_over(const struct engine *e, const struct alert *alert) {
+    struct task_spec told;
+    return !core_task_spec(e->core, alert->view.task, &told) || !alert_budget_is_held(&told);
+}
+
+/* --- windows --------------------------------------------------------------------------------- */
+
+static void put_amounts(struct strbuf *out, const struct budgets_view *v) {
+    if (budget_is_reached(&v->money)) {
+        money_put(out, v->money.used + v->money.live);
+        strbuf_puts(out, " of ");
+        money_put(out, v->money.budget);
+    } else {
+        strbuf_printf(out, "%" PRId64 " of %" PRId64 " tokens", v->tokens.used + v->tokens.live,
+                      v->tokens.budget);
+    }
+    if (v->unpriced > 0 && budget_is_reached(&v->money))
+        strbuf_printf(out, ", and %u run%s of unknown cost,", v->unpriced,
+                      v->unpriced == 1 ? "" : "s");
+}
+
+static void see_window(struct engine *e, sym symbol, const char *name) {
+    struct budgets_view v;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, used = STRBUF_INIT;
+    if (!core_budget_is_reached(e->core, symbol))
+        return;
+    strbuf_puts(&key, "window");
+    if (name)
+        strbuf_printf(&key, ":%s", name);
+    if (alert_is_open(e, strbuf_text(&key)) || !core_budgets(e->core, symbol, &v))
+        return;
+    put_amounts(&used, &v);
+    strbuf_puts(&used, " in ");
+    number_print_span(&used, v.span);
+    alert_raise(e, strbuf_text(&key), 0, 0,
+                "%s%s%s used %s: nothing more starts%s until the window frees; raise it "
+                "with 'sluice config set %s%s%s=…'",
+                name ? "project '" : "all projects together have", name ? name : "",
+                name ? "' has" : "", strbuf_text(&used), name ? " there" : "",
+                name ? "projects." : "", name ? name : "",
+                budget_is_reached(&v.money) ? (name ? ".budget_usd" : "budget_usd")
+                                            : (name ? ".budget" : "budget"));
+}
+
+static void alert_budget_see_windows(struct engine *e) {
+    see_window(e, 0, NULL);
+    for (size_t i = 0; i < project_count(e); i++)
+        see_window(e, project_at(e, i)->view.symbol, project_at(e, i)->view.name);
+}
+
+/* Costs the projects, and the runs of those that have a budget. */
+static bool alert_window_is_over(const struct engine *e, const struct alert *alert) {
+    const char *name = strchr(alert->view.key, ':');
+    sym symbol = name ? symbol_find(core_symbols(e->core), name + 1, strlen(name + 1)) : 0;
+    return (name && !symbol) || !core_budget_is_reached(e->core, symbol);
+}
+
+/* --- tasks that wait or run for too long ---------------------------------------------------------- */
+
+/* Who waits, or runs, for longer than alerts.stuck_s?
+ *
+ * One alert for each gate at which somebody does, not one for each task: a thousand tasks behind one lock have
+ * one cause. Nothing is looked at before something can be stuck; then the oldest of each class,
+ * which stand for all that wait at their gate (core/waiting.h), and the store is asked since when they are as
+ * they are, some of them in each turn. One that has just come back hides those behind it until it has waited as
+ * long itself: an alert may be late, by alerts.stuck_s at the most, and is not missed. What a person stopped on
+ * purpose is not stuck. An alert is over when nobody waits there for half as long: a queue that moves slowly
+ * is told once, not once for each of its tasks. */
+
+#define ASKED_EACH 200u       /* tasks, in one turn */
+#define LOOK_AGAIN MINUTES(1) /* while somebody waits for long, and something has changed */
+
+/* 0: off. */
+static time_ms alert_stuck_after(const struct engine *e) {
+    return alerts_of(e)->stuck_after;
+}
+
+static time_ms look_again(time_ms limit) {
+    return time_min(LOOK_AGAIN, limit / 2);
+}
+
+/* Looks for those that wait or run for too long, when it is time to. */
+static time_ms alert_stuck_next(const struct engine *e) {
+    const struct alerts *a = alerts_of(e);
+    time_ms limit = alert_stuck_after(e);
+    if (limit == 0)
+        return TIME_NEVER;
+    if (a->asking)
+        return TIME_NEVER; /* the answer wakes us */
+    if (a->answered || a->asked < a->heads.count)
+        return e->now;
+    if (a->overdue && a->changed)
+        return time_min(a->look_at, time_add(a->looked_at, look_again(limit)));
+    return a->look_at;
+}
+
+static void sooner(struct engine *e, time_ms at) {
+    alerts_of(e)->look_at = time_min(alerts_of(e)->look_at, at);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static void look_at_runs(struct engine *e, time_ms limit) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        time_ms start = run->view.started_at ? run->view.started_at : run->view.ordered_at;
+        time_ms due = time_add(start, limit);
+        if (due > e->now) {
+            sooner(e, due);
+            continue;
+        }
+        char id[ENGINE_ID_MAX];
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "run:%s", engine_task_id(e, run->task, id));
+        alert_raise(e, strbuf_text(&key), run->task, run->view.attempt,
+                    "'%s' runs for %lld min already: 'sluice logs -f %s' shows what it does", id,
+                    (long long)((e->now - start) / MINUTES(1)), id);
+    }
+}
+
+/* --- those that wait ------------------------------------------------------------------------- */
+
+static bool account_is_closed(const struct engine *e, sym account) {
+    struct limiter_view view;
+    return core_limiter(e->core, account, &view) && view.closed;
+}
+
+/* A person stopped it, or another alert says it better: one cause, one alert. */
+static bool is_meant(const struct engine *e, const struct verdict *v) {
+    if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD
+        || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
+        return true;
+    if (v->gate == GATE_LIMITER && account_is_closed(e, v->key))
+        return true;
+    return (v->gate == GATE_DEPENDENCY || v->gate == GATE_PARENT)
+           && task_state_is_failure(v->about_state);
+}
+
+static bool waits_where(const struct engine *e, task_id task, struct verdict *ret) {
+    return core_blocked(e->core, task, ret) && !is_meant(e, ret);
+}
+
+static void key_of(const struct engine *e, const struct verdict *v, struct strbuf *ret) {
+    strbuf_clear(ret);
+    strbuf_puts(ret, "stuck:");
+    verdict_code(v, core_symbols(e->core), ret);
+}
+
+static void raise_for(struct engine *e, const struct waiter *waiter, const struct verdict *v,
+                      const char *key) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    if (alert_is_open(e, key))
+        return;
+    verdict_sentence(v, core_symbols(e->core), &e->names, &why);
+    alert_raise(e, key, waiter->task, 0, "'%s' waits for %lld min already: %s",
+                engine_task_id(e, waiter->task, id),
+                (long long)((e->now - waiter->since) / MINUTES(1)), strbuf_text(&why));
+}
+
+static bool somebody_waits(struct engine *e, const char *key, time_ms limit) {
+    _cleanup_(strbuf_finish) struct strbuf other = STRBUF_INIT;
+    for (size_t i = 0; i < alerts_of(e)->waiters.count; i++) {
+        const struct waiter *waiter = &alerts_of(e)->waiters.items[i];
+        struct verdict v;
+        if (e->now - waiter->since < limit / 2 || !waits_where(e, waiter->task, &v))
+            continue;
+        key_of(e, &v, &other);
+        if (strcmp(strbuf_text(&other), key) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void clear_stuck(struct engine *e, time_ms limit) {
+    for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
+        const char *key = alerts_of(e)->open.items[i].view.key;
+        if (alert_key_is(key, "stuck") && !somebody_waits(e, key, limit))
+            alert_clear(e, key);
+    }
+}
+
+/* The store has said since when they wait. */
+static void take_answer(struct engine *e, time_ms limit) {
+    struct alerts *a = alerts_of(e);
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    a->answered = false;
+    for (size_t i = 0; i < a->waiters.count; i++) {
+        const struct waiter *waiter = &a->waiters.items[i];
+        struct verdict v;
+        if (!waits_where(e, waiter->task, &v))
+            continue;
+        if (e->now - waiter->since < limit) {
+            sooner(e, time_add(waiter->since, limit));
+            continue;
+        }
+        a->overdue = true;
+        key_of(e, &v, &key);
+        raise_for(e, waiter, &v, strbuf_text(&key));
+    }
+    clear_stuck(e, limit);
+    a->heads.count = a->waiters.count = a->asked = 0;
+}
+
+/* Of each slice. All that is asked for is here before anything is concluded. */
+static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct engine *e = ctx;
+    struct alerts *a = alerts_of(e);
+    a->asking = false;
+    a->answered = a->asked == a->heads.count;
+    for (size_t i = 0; !err && i < answer->count; i++)
+        if (answer->specs[i].changed_at)
+            *LIST_ADD(&a->waiters) = (struct waiter){ .task = answer->specs[i].id,
+                                                      .since = answer->specs[i].changed_at };
+    turn_wake(e);
+}
+
+/* The next slice: whoever is served by the loop waits no longer than that takes. */
+static void ask_some(struct engine *e) {
+    struct alerts *a = alerts_of(e);
+    size_t left = a->heads.count - a->asked;
+    struct store_question question = { .kind = ASK_CHANGED,
+                                       .tasks = a->heads.items + a->asked,
+                                       .task_count = left < ASKED_EACH ? left : ASKED_EACH };
+    a->asked += question.task_count;
+    a->asking = true;
+    if (question.task_count > 0)
+        store_ask(e->store, &question, answered, e);
+    else
+        answered(e, &(struct store_answer){ 0 }, NULL);
+}
+
+/* Those that are too young to wait for long, and those that nobody need be told of, are not asked about. */
+static void see_head(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    time_ms limit = alert_stuck_after(e);
+    struct task_view view;
+    struct verdict v;
+    if (!core_task(e->core, task, &view))
+        return;
+    if (e->now - view.created_at < limit)
+        sooner(e, time_add(view.created_at, limit));
+    if (e->now - view.created_at >= limit / 2 && waits_where(e, task, &v))
+        *LIST_ADD(&alerts_of(e)->heads) = task;
+}
+
+static void look(struct engine *e, time_ms limit) {
+    struct alerts *a = alerts_of(e);
+    struct core_counts counts;
+    a->changed = a->overdue = false;
+    a->looked_at = e->now;
+    a->look_at = TIME_NEVER;
+    a->heads.count = a->waiters.count = a->asked = 0;
+    look_at_runs(e, limit);
+    core_count(e->core, &counts);
+    size_t each = ASKED_EACH / (counts.classes + 1);
+    core_each_head(e->core, each > 0 ? each : 1, ASKED_EACH, see_head, e);
+    ask_some(e);
+}
+
+static void alert_look_for_stuck(struct engine *e) {
+    struct alerts *a = alerts_of(e);
+    time_ms limit = alert_stuck_after(e);
+    if (limit == 0 || a->asking)
+        return;
+    if (a->changed) /* whoever comes to wait now can be stuck then */
+        sooner(e, time_add(e->now, limit));
+    if (!a->answered && a->asked < a->heads.count)
+        ask_some(e);
+    else if (!a->answered && alert_stuck_next(e) <= e->now)
+        look(e, limit);
+    if (a->answered) /* at once: what was seen is still so */
+        take_answer(e, limit);
+}
+
+/* --- causes --------------------------------------------------------------------------------------- */
+
+/* What are people told, and when is it over?
+ *
+ * Most causes are seen where they come up, in the turn that changes a task, an account, an agent or the
+ * disk; whether one is over is asked of all open alerts in every turn that changed something. There are few
+ * of them, and nothing walks over the tasks. */
+
+#define EXAMPLES        3u
+#define LOOK_WHILE_FULL MINUTES(1) /* nothing else would tell us that there is room again */
+#define CALM_FOR        MINUTES(1) /* memory and load must be fine for so long */
+
+/* --- the causes ------------------------------------------------------------------------------ */
+
+static bool breaker_is_open(const struct task_spec *t) {
+    if (t->state == TASK_FAILED)
+        return t->reason == REASON_BREAKER;
+    return t->breaker_openings > 0 && !task_state_is_final(t->state);
+}
+
+static void touch(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    *LIST_ADD(&alerts_of(e)->touched) = task;
+}
+
+void alerts_see_task(struct engine *e, const struct task_spec *told) {
+    core_each_failed_prerequisite(e->core, told->id, touch,
+                                  e); /* it may have come to wait for them */
+    if (task_state_is_failure(told->state) || breaker_is_open(told) || alert_budget_is_held(told)
+        || denied_is_held(told))
+        touch(e, told->id);
+}
+
+static void account_closed(struct engine *e, const char *key, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    engine_put_trouble(e, TROUBLE_ACCOUNT, name, &why);
+    if (why.length == 0)
+        strbuf_puts(&why, "; its login or its bill was refused");
+    alert_raise(
+        e, key, 0, 0,
+        "account '%s' is closed, and nothing that uses it starts%s; then: sluice limiter clear %s",
+        name, strbuf_text(&why), name);
+}
+
+void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
+    if (!row->told.closed) {
+        limits_opened(e, row->name);
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    strbuf_printf(&key, "account:%s", row->name);
+    if (limits_waited_out(e, row->name))
+        alert_raise(
+            e, strbuf_text(&key), 0, 0,
+            "account '%s' is limited for longer than limiter.max_wait_s allows: nothing that "
+            "uses it starts; when it works again, 'sluice limiter clear %s'",
+            row->name, row->name);
+    else
+        account_closed(e, strbuf_text(&key), row->name);
+}
+
+void alerts_see_agent(struct engine *e, const struct agent_row *row) {
+    if (row->told.openings == 0)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
+    strbuf_printf(&key, "agent:%s", row->name);
+    engine_put_trouble(e, TROUBLE_AGENT, row->name, &why);
+    alert_raise(
+        e, strbuf_text(&key), 0, 0,
+        "agent '%s' could not be launched %u times in a row, whatever the task%s; look at its "
+        "program "
+        "('sluice agent list', agents.%s.command), then 'sluice agent clear %s'; else it is tried "
+        "again by itself, later each time",
+        row->name, row->told.launch_failures, strbuf_text(&why), row->name, row->name);
+}
+
+/* A group with a member that waits for what has failed will not finish by itself. */
+static void see_groups(struct engine *e, task_id failed, const task_id *users, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct task_spec told;
+        if (!core_task_spec(e->core, users[i], &told) || told.group == 0
+            || told.group > engine_group_count(e))
+            continue;
+        char id[2][ENGINE_ID_MAX];
+        const char *name = engine_group_at(e, told.group - 1)->name;
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "group:%s", name);
+        alert_raise(
+            e, strbuf_text(&key), failed, 0,
+            "group '%s' cannot finish: '%s' waits for '%s', which did not end well: retry that, or "
+            "cancel what waits",
+            name, engine_task_id(e, users[i], id[0]), engine_task_id(e, failed, id[1]));
+    }
+}
+
+static void see_chain(struct engine *e, task_id task, enum task_state state) {
+    task_id users[EXAMPLES + 1];
+    size_t count = core_task_waiters(e->core, task, users, EXAMPLES + 1);
+    if (count == 0)
+        return;
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, waiting = STRBUF_INIT;
+    for (size_t i = 0; i < count && i < EXAMPLES; i++)
+        strbuf_printf(&waiting, "%s'%s'", i ? ", " : "", engine_task_id(e, users[i], id));
+    strbuf_printf(&key, "chain:%s", engine_task_id(e, task, id));
+    alert_raise(e, strbuf_text(&key), task, 0,
+                "'%s' is %s, and %s%s wait%s for it: retry it, or cancel what waits", id,
+                task_state_name(state), strbuf_text(&waiting),
+                count > EXAMPLES ? " and others" : "", count == 1 ? "s" : "");
+    see_groups(e, task, users, count);
+}
+
+static void see_breaker(struct engine *e, const struct task_spec *t) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    strbuf_printf(&key, "breaker:%s", engine_task_id(e, t->id, id));
+    alert_raise(e, strbuf_text(&key), t->id, t->attempt,
+                "'%s' could not be launched %u times in a row: %s; 'sluice why %s' says why", id,
+                t->launch_failures,
+                t->state == TASK_FAILED ? "it has failed, and goes on only with 'sluice retry'"
+                                        : "its breaker is open, and it is tried again by itself",
+                id);
+}
+
+static void see_touched(struct engine *e) {
+    for (size_t i = 0; i < alerts_of(e)->touched.count; i++) {
+        struct task_spec told;
+        if (!core_task_spec(e->core, alerts_of(e)->touched.items[i], &told))
+            continue;
+        if (task_state_is_failure(told.state))
+            see_chain(e, told.id, told.state);
+        if (breaker_is_open(&told))
+            see_breaker(e, &told);
+        alert_budget_see_task(e, &told);
+        denied_see_task(e, &told);
+    }
+    alerts_of(e)->touched.count = 0;
+}
+
+static void see_disk(struct engine *e) {
+    if (e->retries > 0) /* the store takes nothing: not this either */
+        return;
+    int64_t floor = config_policy(e->config)->host.disk_min_mb;
+    if (host_of(e)->disk_low
+        && alert_raise(
+            e, "disk", 0, 0,
+            "%lld MB of disk are free, the floor is %lld MB (host.disk_free_gb): nothing starts "
+            "until %lld MB more are free; old finished work is being removed",
+            (long long)host_of(e)->disk_free_mb, (long long)floor,
+            (long long)(floor - host_of(e)->disk_free_mb)))
+        log_warning("Low disk space, pausing new loop creation available_gb=%.1f",
+                    (double)host_of(e)->disk_free_mb / 1000.0);
+    int64_t least = config_number(e->config, "store.min_free_mb", NULL);
+    if (host_of(e)->full)
+        alert_raise(
+            e, "store", 0, 0,
+            "%lld MB of disk are free, the store needs %lld MB (store.min_free_mb): no new task is "
+            "taken until %lld MB more are free; what runs goes on, and its end is recorded",
+            (long long)host_of(e)->disk_free_mb, (long long)least,
+            (long long)(least - host_of(e)->disk_free_mb));
+}
+
+/* True: it is low, somebody waits for it, and nobody was told. */
+static bool must_tell(struct engine *e, struct floor_watch *floor, bool low, const char *key) {
+    struct core_counts counts;
+    if (floor->since == 0 || floor->low != low)
+        *floor = (struct floor_watch){ .low = low, .since = e->now };
+    if (!low || alert_is_open(e, key))
+        return false;
+    core_count(e->core, &counts); /* walks over the classes */
+    return counts.by_state[TASK_READY] > 0;
+}
+
+static void see_memory_and_load(struct engine *e) {
+    const struct policy *policy = config_policy(e->config);
+    int64_t floor = policy->host.memory_min_mb, most = policy->host.load_max_milli;
+    if (must_tell(e, &alerts_of(e)->memory,
+                  host_of(e)->memory_free_mb >= 0 && host_of(e)->memory_free_mb < floor, "memory"))
+        alert_raise(e, "memory", 0, 0,
+                    "%lld MB of memory are available, the floor is %lld MB (host.memory_free_mb): "
+                    "nothing starts until there is more; what runs goes on",
+                    (long long)host_of(e)->memory_free_mb, (long long)floor);
+    if (must_tell(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most, "load"))
+        alert_raise(e, "load", 0, 0,
+                    "the load is %.1f, the most is %.1f (host.load): nothing starts until it is "
+                    "lower; what runs goes on",
+                    (double)host_of(e)->load_milli / 1000.0, (double)most / 1000.0);
+}
+
+/* --- is it over? ----------------------------------------------------------------------------- */
+
+/* What the key is about: "web-3" of "chain:web-3". */
+static const char *subject_of(const struct alert *alert) {
+    const char *colon = strchr(alert->view.key, ':');
+    return colon ? colon + 1 : "";
+}
+
+static bool chain_is_over(const struct engine *e, const struct alert *alert) {
+    struct task_view view;
+    task_id user;
+    return !core_task(e->core, alert->view.task, &view) || !task_state_is_failure(view.state)
+           || core_task_waiters(e->core, alert->view.task, &user, 1) == 0;
+}
+
+static bool group_is_over(const struct engine *e, const struct alert *alert) {
+    const struct engine_group *group = engine_find_group(e, subject_of(alert));
+    return !group || group->closed || group->open == 0 || chain_is_over(e, alert);
+}
+
+static bool breaker_is_over(const struct engine *e, const struct alert *alert) {
+    struct task_spec told;
+    return !core_task_spec(e->core, alert->view.task, &told) || !breaker_is_open(&told);
+}
+
+static bool account_is_over(const struct engine *e, const struct alert *alert) {
+    struct limiter_view view;
+    const char *name = subject_of(alert);
+    sym symbol = symbol_find(core_symbols(e->core), name, strlen(name));
+    return !symbol || !core_limiter(e->core, symbol, &view) || !view.closed;
+}
+
+static bool agent_is_over(const struct engine *e, const struct alert *alert) {
+    struct agent_spec told;
+    const char *name = subject_of(alert);
+    sym symbol = symbol_find(core_symbols(e->core), name, strlen(name));
+    return !symbol || !core_agent_spec(e->core, symbol, &told) || told.openings == 0;
+}
+
+static bool run_is_over(const struct engine *e, const struct alert *alert) {
+    const struct live_run *run = run_find(e, alert->view.task);
+    return !run || run->view.attempt != alert->attempt || alert_stuck_after(e) == 0;
+}
+
+static bool disk_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return !host_of(e)->disk_low;
+}
+
+static bool floor_is_over(const struct engine *e, const struct floor_watch *floor, int64_t wanted) {
+    return wanted == 0 || (floor->since > 0 && !floor->low && e->now - floor->since >= CALM_FOR);
+}
+
+static bool memory_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return floor_is_over(e, &alerts_of(e)->memory, config_policy(e->config)->host.memory_min_mb);
+}
+
+static bool load_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return floor_is_over(e, &alerts_of(e)->load, config_policy(e->config)->host.load_max_milli);
+}
+
+static bool store_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return !host_of(e)->full;
+}
+
+/* Who delivers to it clears them, while there is one. */
+static bool webhook_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return !*config_text(e->config, "notify.webhook", NULL);
+}
+
+/* The look for what is stuck clears those of its own. */
+static bool stuck_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return alert_stuck_after(e) == 0;
+}
+
+static bool host_is_over(const struct engine *e, const struct alert *alert) {
+    return away_alert_is_over(e, subject_of(alert));
+}
+
+static bool many_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return alerts_of(e)->open.count <= ALERTS_MAX / 2;
+}
+
+static bool section_is_over(const struct engine *e, const struct alert *alert) {
+    const struct engine_project *p = engine_find_project(e, subject_of(alert));
+    return !p || p->standing != PROJECT_ORPHANED;
+}
+
+static const struct {
+    const char *kind;
+    bool (*is_over)(const struct engine *e, const struct alert *alert);
+} kinds[] = {
+    { "account", account_is_over },
+    { "agent", agent_is_over },
+    { "breaker", breaker_is_over },
+    { "budget", alert_budget_is_over },
+    { "window", alert_window_is_over },
+    { "chain", chain_is_over },
+    { "denied", denied_is_over },
+    { "disk", disk_is_over },
+    { "group", group_is_over },
+    { "load", load_is_over },
+    { "many", many_is_over },
+    { "marker", marker_alert_is_over },
+    { "memory", memory_is_over },
+    { "run", run_is_over },
+    { "runaway", runaway_alert_is_over },
+    { "section", section_is_over },
+    { "store", store_is_over },
+    { "stuck", stuck_is_over },
+    { "webhook", webhook_is_over },
+    { "host", host_is_over },
+    { "usage", plausible_alert_is_over },
+};
+
+/* A kind that nobody knows any more is over. */
+static bool is_over(const struct engine *e, const struct alert *alert) {
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (alert_key_is(alert->view.key, kinds[i].kind))
+            return kinds[i].is_over(e, alert);
+    return true;
+}
+
+static bool clear_what_is_over(struct engine *e) {
+    bool any = false;
+    for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
+        if (i >= alerts_of(e)->open.count || !is_over(e, &alerts_of(e)->open.items[i]))
+            continue;
+        alert_clear(e, alerts_of(e)->open.items[i].view.key);
+        any = true;
+    }
+    return any;
+}
+
+/* A group may wait for two that have failed, and the one that was told has recovered. */
+static void see_chains_again(struct engine *e) {
+    for (size_t i = 0; i < alerts_of(e)->open.count; i++) {
+        struct alert alert = alerts_of(e)->open.items[i];
+        task_id users[EXAMPLES + 1];
+        if (alert_key_is(alert.view.key, "chain"))
+            see_groups(e, alert.view.task, users,
+                       core_task_waiters(e->core, alert.view.task, users, EXAMPLES + 1));
+    }
+}
+
+void alerts_turn(struct engine *e) {
+    struct alerts *a = alerts_of(e);
+    a->changed = a->changed || store_batch_count(e->turn.batch) > 0;
+    see_disk(e);
+    see_memory_and_load(e);
+    see_touched(e);
+    if (store_batch_count(e->turn.batch) > 0)
+        alert_budget_see_windows(e);
+    alert_look_for_stuck(e);
+    away_see_alerts(e);
+    if (a->open.count > 0 && clear_what_is_over(e))
+        see_chains_again(e);
+}
+
+time_ms alerts_next(const struct engine *e) {
+    time_ms next = alert_stuck_next(e);
+    if (host_of(e)->disk_low || host_of(e)->full)
+        next = time_min(next, time_add(host_of(e)->disk_read_at, LOOK_WHILE_FULL));
+    if (alert_is_open(e, "memory") || alert_is_open(e, "load"))
+        next = time_min(next, time_add(host_of(e)->read_at, LOOK_WHILE_FULL));
+    return next;
+}

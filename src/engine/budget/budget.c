@@ -1,0 +1,799 @@
+/* budget.c: see budget.h.
+ *
+ * Which tasks have nothing left is kept in a short list: whoever retries or releases one of them finds it held
+ * again in the same turn, before anything is decided. So no way leads around a budget, and nobody has to
+ * think of it who adds one. */
+#include "engine/budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "base/money.h"
+#include "core/budgets.h"
+#include "engine/allowance.h"
+#include "engine/engine_internal.h"
+#include "engine/note.h"
+
+/* --- what is kept of each task -------------------------------------------------------------------- */
+
+/* A sorted list: most tasks have none, and those that have are found by search. */
+
+#define NOTE   "tokens:"
+#define FORMAT "2" /* what the text of a note begins with; before: how many are left, and whose */
+
+static const struct engine_amounts none = { ALLOWANCE_NONE, ALLOWANCE_NONE };
+
+struct allowances {
+    LIST(struct allowance) all; /* by task */
+};
+
+static struct allowances *allowances_of(const struct engine *e) {
+    return e->part[PART_allowances];
+}
+
+/* Numbers of tasks rise, but may be given late: sorted by search, not by arrival. */
+static size_t place_of(const struct engine *e, task_id task) {
+    size_t low = 0, high = allowances_of(e)->all.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (allowances_of(e)->all.items[middle].task < task)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t allowance_count(const struct engine *e) {
+    return allowances_of(e)->all.count;
+}
+
+static const struct allowance *allowance_at(const struct engine *e, size_t index) {
+    return &allowances_of(e)->all.items[index];
+}
+
+struct allowance *allowance_find(const struct engine *e, task_id task) {
+    size_t at = place_of(e, task);
+    return at < allowances_of(e)->all.count && allowances_of(e)->all.items[at].task == task
+               ? &allowances_of(e)->all.items[at]
+               : NULL;
+}
+
+static struct allowance allowance_of(task_id task) {
+    return (struct allowance){ .task = task,
+                               .limit = none,
+                               .run_limit = none,
+                               .last = none,
+                               .granted = none,
+                               .lent = none,
+                               .on_budget = ON_BUDGET_AS_CONFIGURED };
+}
+
+struct allowance *allowance_get(struct engine *e, task_id task) {
+    struct allowance *a = allowance_find(e, task);
+    if (a)
+        return a;
+    size_t at = place_of(e, task);
+    (void)LIST_ADD(&allowances_of(e)->all);
+    a = &allowances_of(e)->all.items[at];
+    memmove(a + 1, a, (allowances_of(e)->all.count - 1 - at) * sizeof(*a));
+    *a = allowance_of(task);
+    return a;
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void put(struct engine *e, task_id task, const char *text) {
+    char key[24];
+    (void)snprintf(key, sizeof(key), "%" PRIu64, task);
+    note_put(e, NOTE, key, text);
+}
+
+static void put_amounts(struct strbuf *out, struct engine_amounts amounts) {
+    strbuf_printf(out, " %" PRId64 " %" PRId64, amounts.tokens, amounts.usd);
+}
+
+void allowance_write(struct engine *e, const struct allowance *a) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_puts(&text, FORMAT);
+    put_amounts(&text, a->limit);
+    put_amounts(&text, a->run_limit);
+    put_amounts(&text, a->used);
+    put_amounts(&text, a->last);
+    put_amounts(&text, a->handed);
+    put_amounts(&text, a->granted);
+    put_amounts(&text, a->back);
+    put_amounts(&text, a->lent);
+    strbuf_printf(&text, " %" PRIu32 " %" PRId32 " %d %d %" PRIu32 " %d", a->unknown, a->on_budget,
+                  a->is_over, a->by_agent, a->stopping, a->by_window);
+    put(e, a->task, strbuf_text(&text));
+    turn_wrote(e);
+}
+
+static struct engine_amounts read_amounts(char **at) {
+    int64_t tokens = strtoll(*at, at, 10);
+    return (struct engine_amounts){ .tokens = tokens, .usd = strtoll(*at, at, 10) };
+}
+
+/* Notes come in the order of their names, which is not that of the numbers: sorted once, behind the last. */
+static void allowance_load(struct engine *e, const struct note_row *row) {
+    const char *task = note_key(row, NOTE);
+    if (!task)
+        return;
+    struct allowance *a = LIST_ADD(&allowances_of(e)->all);
+    *a = allowance_of(strtoull(task, NULL, 10));
+    char *at = (char *)row->text + strlen(FORMAT);
+    if (strncmp(row->text, FORMAT " ", strlen(FORMAT " ")) != 0 || strstr(row->text, "own")
+        || strstr(row->text, "lent")) {
+        int64_t left = strtoll(row->text, &at, 10);
+        *(strcmp(at, " own") == 0 ? &a->limit.tokens : &a->lent.tokens) = left;
+        return;
+    }
+    a->limit = read_amounts(&at);
+    a->run_limit = read_amounts(&at);
+    a->used = read_amounts(&at);
+    a->last = read_amounts(&at);
+    a->handed = read_amounts(&at);
+    a->granted = read_amounts(&at);
+    a->back = read_amounts(&at);
+    a->lent = read_amounts(&at);
+    a->unknown = (uint32_t)strtoul(at, &at, 10);
+    a->on_budget = (int32_t)strtol(at, &at, 10);
+    a->is_over = strtol(at, &at, 10) != 0;
+    a->by_agent = strtol(at, &at, 10) != 0;
+    a->stopping = (uint32_t)strtoul(at, &at, 10);
+    a->by_window = strtol(at, &at, 10) != 0;
+}
+
+static int compare_tasks(const void *a, const void *b) {
+    task_id left = ((const struct allowance *)a)->task, right = ((const struct allowance *)b)->task;
+    return (left > right) - (left < right);
+}
+
+/* Behind the last of them, before anybody asks */
+static void allowance_loaded(struct engine *e) {
+    if (allowances_of(e)->all.count > 1)
+        qsort(allowances_of(e)->all.items, allowances_of(e)->all.count,
+              sizeof(*allowances_of(e)->all.items), compare_tasks);
+}
+
+static void allowance_free(struct engine *e) {
+    free(allowances_of(e)->all.items);
+    memset(&allowances_of(e)->all, 0, sizeof(allowances_of(e)->all));
+}
+
+void allowance_forget(struct engine *e, task_id task) {
+    struct allowance *a = allowance_find(e, task);
+    if (!a)
+        return;
+    put(e, task, NULL);
+    size_t behind = allowances_of(e)->all.count - 1 - (size_t)(a - allowances_of(e)->all.items);
+    memmove(a, a + 1, behind * sizeof(*a));
+    allowances_of(e)->all.count--;
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+static const char *project_of(const struct engine *e, task_id task) {
+    struct task_view view = { 0 };
+    if (!core_task(e->core, task, &view))
+        return NULL;
+    return symbol_name(core_symbols(e->core), view.project);
+}
+
+static int64_t limit_of(const struct engine *e, const char *project, int64_t own,
+                        const char *setting) {
+    if (own != ALLOWANCE_NONE)
+        return own;
+    return project ? config_number(e->config, setting, project) : UNLIMITED;
+}
+
+struct engine_amounts allowance_limit(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    const char *project = project_of(e, task);
+    struct engine_amounts own = a ? a->limit : none;
+    return (struct engine_amounts){
+        .tokens = limit_of(e, project, own.tokens, "projects.P.task_tokens"),
+        .usd = limit_of(e, project, own.usd, "projects.P.task_usd"),
+    };
+}
+
+struct engine_amounts allowance_run_limit(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    const char *project = project_of(e, task);
+    struct engine_amounts own = a ? a->run_limit : none;
+    return (struct engine_amounts){
+        .tokens = limit_of(e, project, own.tokens, "projects.P.run_tokens"),
+        .usd = limit_of(e, project, own.usd, "projects.P.run_usd"),
+    };
+}
+
+/* Nothing is left for another run. */
+static bool allowance_is_spent(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    if (!a)
+        return false;
+    struct engine_amounts limit = allowance_limit(e, task);
+    return (limit.tokens != UNLIMITED && a->used.tokens + a->handed.tokens >= limit.tokens)
+           || (limit.usd != UNLIMITED && a->used.usd + a->handed.usd >= limit.usd);
+}
+
+static void take_limits(struct engine_amounts *to, struct engine_amounts from) {
+    if (from.tokens != ALLOWANCE_NONE)
+        to->tokens = from.tokens;
+    if (from.usd != ALLOWANCE_NONE)
+        to->usd = from.usd;
+}
+
+void engine_set_limits(struct engine *e, task_id task, const struct engine_limits *limits) {
+    struct allowance *a = allowance_get(e, task);
+    take_limits(&a->limit, limits->task);
+    take_limits(&a->run_limit, limits->run);
+    if (limits->on_budget != ON_BUDGET_AS_CONFIGURED)
+        a->on_budget = limits->on_budget;
+    if (limits->run.usd != ALLOWANCE_NONE || limits->task.usd != ALLOWANCE_NONE)
+        a->by_agent = false; /* what it was told to stop at is another now */
+    allowance_write(e, a);
+    budget_look(e, task);
+    budget_changed(e, task);
+}
+
+void engine_budget(const struct engine *e, task_id task, struct engine_budget *ret) {
+    const struct allowance *a = allowance_find(e, task);
+    const struct live_run *run = run_find(e, task);
+    *ret = (struct engine_budget){ .limit = allowance_limit(e, task),
+                                   .run_limit = allowance_run_limit(e, task),
+                                   .live = none,
+                                   .last = none,
+                                   .stops = budget_stops(e, task) };
+    if (run)
+        ret->live =
+            (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
+    if (!a)
+        return;
+    ret->used = a->used;
+    ret->last = a->last;
+    ret->handed = a->handed;
+    ret->unknown = a->unknown;
+    ret->is_over = a->is_over;
+}
+
+/* --- children -------------------------------------------------------------------------------- */
+
+/* A budget of its own comes first; else what was lent. */
+static int64_t left_of(int64_t limit, int64_t lent, int64_t used, int64_t handed) {
+    if (limit == UNLIMITED && lent == ALLOWANCE_NONE)
+        return ALLOWANCE_NONE;
+    int64_t left = limit != UNLIMITED ? limit - used - handed : lent - handed;
+    return left > 0 ? left : 0;
+}
+
+struct engine_amounts engine_left(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    struct engine_amounts limit = allowance_limit(e, task);
+    struct engine_amounts lent = a ? a->lent : none;
+    struct engine_amounts used = a ? a->used : (struct engine_amounts){ 0 };
+    struct engine_amounts handed = a ? a->handed : (struct engine_amounts){ 0 };
+    return (struct engine_amounts){
+        .tokens = left_of(limit.tokens, lent.tokens, used.tokens, handed.tokens),
+        .usd = left_of(limit.usd, lent.usd, used.usd, handed.usd),
+    };
+}
+
+void engine_lend(struct engine *e, task_id task, struct engine_amounts amounts) {
+    struct allowance *a = allowance_get(e, task);
+    take_limits(&a->lent, amounts);
+    allowance_write(e, a);
+}
+
+void engine_hand(struct engine *e, task_id parent, task_id child, struct engine_amounts amounts) {
+    struct engine_amounts left = engine_left(e, parent);
+    bool tokens = left.tokens != ALLOWANCE_NONE && amounts.tokens > 0;
+    bool usd = left.usd != ALLOWANCE_NONE && amounts.usd > 0;
+    if (!tokens && !usd)
+        return;
+    (void)allowance_get(e, child); /* the list may move: both are there before one is looked at */
+    struct allowance *from = allowance_get(e, parent), *to = allowance_find(e, child);
+    if (tokens) {
+        from->handed.tokens += amounts.tokens;
+        to->granted.tokens = amounts.tokens;
+    }
+    if (usd) {
+        from->handed.usd += amounts.usd;
+        to->granted.usd = amounts.usd;
+    }
+    allowance_write(e, from);
+    allowance_write(e, to);
+}
+
+/* Of what it was granted, what nobody has used; a budget that a person has raised is not the parent's. */
+static int64_t rest_of(int64_t granted, int64_t used, int64_t handed, int64_t back) {
+    int64_t rest = granted == ALLOWANCE_NONE ? 0 : granted - used - handed - back;
+    return rest > 0 ? rest : 0;
+}
+
+static struct allowance *parent_of(struct engine *e, task_id task, enum task_state *ret_state) {
+    struct task_view view = { 0 }, parent = { 0 };
+    if (!core_task(e->core, task, &view) || !view.parent)
+        return NULL;
+    (void)core_task(e->core, view.parent, &parent);
+    *ret_state = parent.state;
+    return allowance_find(e, view.parent);
+}
+
+/* Up the tree: a parent that is final itself keeps nothing of it. */
+static void give_back(struct engine *e, struct allowance *a) {
+    while (a) {
+        enum task_state state = TASK_ABSENT;
+        struct allowance *parent = parent_of(e, a->task, &state);
+        int64_t tokens =
+            rest_of(a->granted.tokens, a->used.tokens, a->handed.tokens, a->back.tokens);
+        int64_t usd = rest_of(a->granted.usd, a->used.usd, a->handed.usd, a->back.usd);
+        if (!parent || (tokens == 0 && usd == 0))
+            return;
+        a->back.tokens += tokens;
+        a->back.usd += usd;
+        parent->handed.tokens -= tokens;
+        parent->handed.usd -= usd;
+        allowance_write(e, a);
+        allowance_write(e, parent);
+        budget_look_later(e, parent->task);
+        a = task_state_is_final(state) ? parent : NULL;
+    }
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return b == ALLOWANCE_NONE || a < b ? a : b;
+}
+
+/* What its parent has handed to somebody else meanwhile is gone: its own budget is smaller by that. */
+static void take_again(struct engine *e, struct allowance *a) {
+    enum task_state state = TASK_ABSENT;
+    struct allowance *parent = parent_of(e, a->task, &state);
+    if (!parent)
+        return;
+    struct engine_amounts left = engine_left(e, parent->task);
+    int64_t tokens = smaller(a->back.tokens, left.tokens), usd = smaller(a->back.usd, left.usd);
+    parent->handed.tokens += tokens;
+    parent->handed.usd += usd;
+    if (a->limit.tokens != ALLOWANCE_NONE && a->limit.tokens != UNLIMITED)
+        a->limit.tokens -= a->back.tokens - tokens;
+    if (a->limit.usd != ALLOWANCE_NONE && a->limit.usd != UNLIMITED)
+        a->limit.usd -= a->back.usd - usd;
+    a->granted.tokens -= a->back.tokens - tokens;
+    a->granted.usd -= a->back.usd - usd;
+    a->back = (struct engine_amounts){ 0 };
+    allowance_write(e, a);
+    allowance_write(e, parent);
+    budget_look_later(e, a->task);
+}
+
+void allowance_see_state(struct engine *e, task_id task, enum task_state state) {
+    struct allowance *a = allowance_find(e, task);
+    if (!a)
+        return;
+    if (task_state_is_final(state)) {
+        budget_see_state(e, task, true);
+        give_back(e, a);
+    }
+    if (!task_state_is_final(state) && (a->back.tokens > 0 || a->back.usd > 0))
+        take_again(e, a);
+}
+
+const struct engine_part allowances_part = {
+    .name = "allowances",
+    .state_size = sizeof(struct allowances),
+    .at = { [STEP_UNLOAD] = allowance_free,
+            [STEP_LOADED] = allowance_loaded,
+            [STEP_FREE] = allowance_free },
+    .load_note = allowance_load,
+};
+
+/* --- limits, and what happens when they are reached ----------------------------------------------- */
+
+struct budget {
+    LIST(task_id) spent;   /* tasks that have used up their own budget */
+    LIST(task_id) changed; /* those whose budget is another since the last decision */
+};
+
+static struct budget *budget_of(const struct engine *e) {
+    return e->part[PART_budget];
+}
+
+int64_t run_tokens(const struct live_run *run) {
+    int64_t in = run->view.tokens_in, out = run->view.tokens_out;
+    return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
+}
+
+int64_t usage_larger(int64_t before, int64_t told) {
+    int64_t most = told < USAGE_MOST ? told : USAGE_MOST;
+    return before > most ? before : most;
+}
+
+bool budget_stops(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    struct task_view view = { 0 };
+    if (a && a->on_budget != ON_BUDGET_AS_CONFIGURED)
+        return a->on_budget == ON_BUDGET_STOP;
+    if (a && (a->granted.tokens != ALLOWANCE_NONE || a->granted.usd != ALLOWANCE_NONE))
+        return true; /* a run has added it: what it was given is all it has */
+    if (!core_task(e->core, task, &view))
+        return false;
+    return config_number(e->config, "projects.P.on_budget",
+                         symbol_name(core_symbols(e->core), view.project))
+           == ON_BUDGET_STOP;
+}
+
+int64_t budget_for_run(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    int64_t most = allowance_run_limit(e, task).usd, limit = allowance_limit(e, task).usd;
+    if (limit != UNLIMITED) {
+        int64_t left = limit - (a ? a->used.usd + a->handed.usd : 0);
+        most = left < most ? left : most;
+    }
+    if (most == UNLIMITED)
+        return ALLOWANCE_NONE;
+    return most > 0 ? most : 0;
+}
+
+/* --- which, and how much --------------------------------------------------------------------- */
+
+enum bound { BOUND_NONE, BOUND_RUN_TOKENS, BOUND_RUN_USD, BOUND_TOKENS, BOUND_USD };
+
+struct passed {
+    enum bound bound;
+    int64_t used, limit;
+    bool handed; /* a part of `used` went to children */
+};
+
+static bool set_if_above(struct passed *ret, enum bound bound, int64_t used, int64_t limit) {
+    if (limit == UNLIMITED || used <= limit)
+        return false;
+    *ret = (struct passed){ .bound = bound, .used = used, .limit = limit };
+    return true;
+}
+
+static int64_t known(int64_t told) {
+    return told > 0 ? told : 0;
+}
+
+/* What a live run has passed by now. */
+static bool find_passed(const struct engine *e, const struct live_run *run, struct passed *ret) {
+    const struct allowance *a = allowance_find(e, run->task);
+    struct engine_amounts limit = allowance_limit(e, run->task);
+    struct engine_amounts run_limit = allowance_run_limit(e, run->task);
+    int64_t tokens = known(run_tokens(run)), usd = known(run->cost_micro_usd);
+    int64_t had_tokens = a ? a->used.tokens + a->handed.tokens : 0;
+    int64_t had_usd = a ? a->used.usd + a->handed.usd : 0;
+    return set_if_above(ret, BOUND_RUN_TOKENS, tokens, run_limit.tokens)
+           || set_if_above(ret, BOUND_RUN_USD, usd, run_limit.usd)
+           || set_if_above(ret, BOUND_TOKENS, had_tokens + tokens, limit.tokens)
+           || set_if_above(ret, BOUND_USD, had_usd + usd, limit.usd);
+}
+
+/* Why a task is held. */
+static bool find_spent(const struct engine *e, task_id task, struct passed *ret) {
+    const struct allowance *a = allowance_find(e, task);
+    struct engine_amounts limit = allowance_limit(e, task);
+    struct engine_amounts run_limit = allowance_run_limit(e, task);
+    *ret = (struct passed){ .bound = BOUND_NONE };
+    if (!a)
+        return false;
+    int64_t tokens = a->used.tokens + a->handed.tokens, usd = a->used.usd + a->handed.usd;
+    if (limit.tokens != UNLIMITED && tokens >= limit.tokens)
+        *ret = (struct passed){ BOUND_TOKENS, tokens, limit.tokens, a->handed.tokens > 0 };
+    else if (limit.usd != UNLIMITED && usd >= limit.usd)
+        *ret = (struct passed){ BOUND_USD, usd, limit.usd, a->handed.usd > 0 };
+    else if (a->is_over && !set_if_above(ret, BOUND_RUN_TOKENS, a->last.tokens, run_limit.tokens)
+             && !set_if_above(ret, BOUND_RUN_USD, a->last.usd, run_limit.usd) && a->by_agent
+             && run_limit.usd != UNLIMITED && (a->last.usd < 0 || a->last.usd == run_limit.usd))
+        *ret = (struct passed){ BOUND_RUN_USD, known(a->last.usd), run_limit.usd, false };
+    return ret->bound != BOUND_NONE;
+}
+
+static bool is_money(enum bound bound) {
+    return bound == BOUND_USD || bound == BOUND_RUN_USD;
+}
+
+/* 120,000 */
+static void put_count(struct strbuf *out, int64_t count) {
+    char digits[32];
+    int length = snprintf(digits, sizeof(digits), "%" PRId64, count);
+    for (int i = 0; i < length; i++) {
+        strbuf_putc(out, digits[i]);
+        if (i + 1 < length && (length - i - 1) % 3 == 0 && digits[i] != '-')
+            strbuf_putc(out, ',');
+    }
+}
+
+static void put_amount(struct strbuf *out, const struct passed *p, int64_t number) {
+    if (is_money(p->bound))
+        money_put(out, number);
+    else
+        put_count(out, number);
+}
+
+/* "has used 120,000 of 100,000 tokens" */
+static void put_used(struct strbuf *out, const struct passed *p) {
+    strbuf_puts(out, p->handed ? "has used, or handed to its children, " : "has used ");
+    put_amount(out, p, p->used);
+    strbuf_puts(out, " of ");
+    put_amount(out, p, p->limit);
+    strbuf_puts(out, is_money(p->bound) ? "" : " tokens");
+}
+
+bool engine_budget_why(const struct engine *e, task_id task, struct strbuf *out) {
+    static const char *const options[] = { [BOUND_RUN_TOKENS] = "--run-tokens N",
+                                           [BOUND_RUN_USD] = "--run-usd X",
+                                           [BOUND_TOKENS] = "--tokens N",
+                                           [BOUND_USD] = "--usd X" };
+    struct task_view view = { 0 };
+    struct passed p;
+    char id[ENGINE_ID_MAX];
+    if (!core_task(e->core, task, &view) || view.state != TASK_HELD || view.hold != HOLD_BUDGET
+        || view.not_before != 0 || !find_spent(e, task, &p))
+        return false;
+    bool run = p.bound == BOUND_RUN_TOKENS || p.bound == BOUND_RUN_USD;
+    strbuf_puts(out, run ? "its last run " : "it ");
+    put_used(out, &p);
+    engine_task_id(e, task, id);
+    strbuf_printf(out, "; raise it with `sluice budget %s %s`, then it goes on", id,
+                  options[p.bound]);
+    if (run)
+        strbuf_printf(out, ", or let it try again as it is with `sluice release %s`", id);
+    return true;
+}
+
+/* --- while it runs --------------------------------------------------------------------------- */
+
+static void write_event(struct engine *e, const struct live_run *run, const struct passed *p,
+                        bool stops) {
+    bool whole = p->bound == BOUND_TOKENS || p->bound == BOUND_USD;
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_put_string(&w, "of", whole ? "task" : "run");
+    json_put_string(&w, "currency", is_money(p->bound) ? "micro_usd" : "tokens");
+    json_put_int(&w, "used", p->used);
+    json_put_int(&w, "budget", p->limit);
+    json_put_bool(&w, "stops", stops);
+    json_write_object_end(&w);
+    engine_event(e, "task.budget", run->task, run->view.attempt, strbuf_text(&data));
+}
+
+bool budget_is_stopping(const struct engine *e, const struct live_run *run) {
+    const struct allowance *a = allowance_find(e, run->task);
+    return a && a->stopping == run->view.attempt && a->stopping != 0;
+}
+
+/* The order is ours: the core goes on to think that it works, and hears its end. */
+static void stop(struct engine *e, struct live_run *run, bool by_window) {
+    struct task_spec told;
+    if (budget_is_stopping(e, run) || !run->view.started_at || run->phase == PHASE_STOPPING
+        || !core_task_spec(e->core, run->task, &told) || told.stop != STOP_NONE)
+        return;
+    struct allowance *a = allowance_get(e, run->task);
+    a->stopping = run->view.attempt;
+    a->by_window = by_window;
+    allowance_write(e, a);
+    run->phase = PHASE_STOPPING;
+    rows_write_run(e, run);
+    *LIST_ADD(&e->turn.stops) =
+        (struct order){ .kind = ORDER_STOP, .task = run->task, .attempt = run->view.attempt };
+    engine_event(e, "run.stopping", run->task, run->view.attempt,
+                 by_window ? "{\"reason\":\"window-budget\"}" : "{\"reason\":\"budget\"}");
+}
+
+void budget_reported(struct engine *e, struct live_run *run) {
+    struct passed p;
+    if (run->is_over_budget || !find_passed(e, run, &p))
+        return;
+    bool stops = budget_stops(e, run->task);
+    run->is_over_budget = true;
+    write_event(e, run, &p, stops);
+    if (stops)
+        stop(e, run, false);
+}
+
+void budget_changed(struct engine *e, task_id task) {
+    struct live_run *run = run_find(e, task);
+    if (!run || budget_is_stopping(e, run))
+        return;
+    run->is_over_budget = false;
+    budget_reported(e, run);
+}
+
+/* --- its end --------------------------------------------------------------------------------- */
+
+enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
+                            enum outcome outcome) {
+    struct task_spec told;
+    bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
+    if (outcome == OUTCOME_OK || wished || !budget_is_stopping(e, run))
+        return outcome;
+    return OUTCOME_BUDGET;
+}
+
+void budget_ends(struct engine *e, const struct live_run *run, struct fact *ended,
+                 struct run_end *end) {
+    const struct allowance *a = allowance_find(e, run->task);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct passed p;
+    if (ended->ended.outcome != OUTCOME_BUDGET || !a || !budget_is_stopping(e, run))
+        return;
+    ended->ended.reset_at = e->now; /* the gate of its window holds it back, or its own budget */
+    if (a->by_window)
+        strbuf_puts(&text, "stopped: the budget of the window is used up (budget_stops_runs)");
+    else if (find_passed(e, run, &p)) {
+        strbuf_puts(&text, p.bound == BOUND_TOKENS || p.bound == BOUND_USD ? "stopped: its task "
+                                                                           : "stopped: it ");
+        put_used(&text, &p);
+    }
+    if (text.length > 0)
+        snprintf(end->message, sizeof(end->message), "%s", strbuf_text(&text));
+}
+
+/* Of a plain command that says nothing and may use what it likes nothing is kept. */
+static bool is_worth_keeping(const struct engine *e, const struct live_run *run) {
+    return run->agent || run_tokens(run) >= 0 || run->cost_micro_usd >= 0
+           || allowance_find(e, run->task);
+}
+
+/* Our own bound, which the agent has kept by itself. */
+static bool agent_kept_it(const struct engine *e, const struct live_run *run,
+                          const struct agent_outcome *said) {
+    return said && said->result == AGENT_BUDGET && budget_for_run(e, run->task) != ALLOWANCE_NONE;
+}
+
+void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
+                  const struct agent_outcome *said) {
+    struct passed p;
+    if (!is_worth_keeping(e, run))
+        return;
+    bool by_agent = agent_kept_it(e, run, said);
+    bool passed = find_passed(e, run, &p);
+    struct allowance *a = allowance_get(e, run->task);
+    a->last = (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
+    a->used.tokens += known(a->last.tokens);
+    a->used.usd += known(a->last.usd);
+    bool is_unknown = a->last.usd < 0 && outcome != OUTCOME_LAUNCH;
+    a->unknown += is_unknown;
+    a->is_over = passed || by_agent;
+    a->by_agent = by_agent;
+    a->stopping = 0;
+    allowance_write(e, a);
+    if (passed && !run->is_over_budget)
+        write_event(e, run, &p, false);
+    budget_look(e, run->task);
+}
+
+/* --- held, and let go ------------------------------------------------------------------------ */
+
+static void list_spent(struct engine *e, task_id task, bool is_spent) {
+    size_t i = 0;
+    while (i < budget_of(e)->spent.count && budget_of(e)->spent.items[i] != task)
+        i++;
+    if (is_spent && i == budget_of(e)->spent.count)
+        *LIST_ADD(&budget_of(e)->spent) = task;
+    else if (!is_spent && i < budget_of(e)->spent.count)
+        budget_of(e)->spent.items[i] = budget_of(e)->spent.items[--budget_of(e)->spent.count];
+}
+
+static bool may_be_held(const struct task_view *view) {
+    if (view->state == TASK_WAITING || view->state == TASK_READY)
+        return true;
+    return view->state == TASK_HELD && view->hold != HOLD_PERSON && view->hold != HOLD_REVIEW
+           && view->hold != HOLD_EXTERNAL && !(view->hold == HOLD_BUDGET && view->not_before == 0);
+}
+
+static void hold(struct engine *e, task_id task) {
+    struct task_view view;
+    if (core_task(e->core, task, &view) && may_be_held(&view))
+        (void)engine_tell(e, &(struct fact){ .kind = FACT_SPENT, .task = task }, NULL);
+}
+
+void budget_look(struct engine *e, task_id task) {
+    struct task_view view;
+    struct passed p;
+    bool spent = find_spent(e, task, &p);
+    bool known_task = core_task(e->core, task, &view);
+    budget_see_state(e, task, !known_task || task_state_is_final(view.state));
+    if (spent)
+        hold(e, task);
+    else if (known_task && view.state == TASK_HELD && view.hold == HOLD_BUDGET
+             && view.not_before == 0)
+        (void)engine_tell(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
+}
+
+void budget_see_state(struct engine *e, task_id task, bool is_final) {
+    list_spent(e, task, !is_final && allowance_is_spent(e, task));
+}
+
+void budget_look_later(struct engine *e, task_id task) {
+    *LIST_ADD(&budget_of(e)->changed) = task;
+    e->start_pending = true;
+    turn_wake(e);
+}
+
+/* --- windows --------------------------------------------------------------------------------- */
+
+bool budget_is_reached(const struct budget_view *v) {
+    return v->budget != UNLIMITED && v->used + v->live >= v->budget;
+}
+
+static void stop_runs_of(struct engine *e, sym project) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        struct live_run *run = run_live_at(e, i);
+        struct task_view view;
+        if (core_task(e->core, run->task, &view) && (!project || view.project == project))
+            stop(e, run, true);
+    }
+}
+
+static void stop_for_windows(struct engine *e) {
+    if (core_budget_is_reached(e->core, 0))
+        stop_runs_of(e, 0);
+    for (size_t i = 0; i < project_count(e); i++)
+        if (core_budget_is_reached(e->core, project_at(e, i)->view.symbol))
+            stop_runs_of(e, project_at(e, i)->view.symbol);
+}
+
+/* Whoever a person has let try again stays free, although its last run used too much. */
+static void look_if_held(struct engine *e, task_id task) {
+    struct task_view view;
+    bool held = core_task(e->core, task, &view) && view.state == TASK_HELD
+                && view.hold == HOLD_BUDGET && view.not_before == 0;
+    if (held || allowance_is_spent(e, task))
+        budget_look(e, task);
+    else
+        list_spent(e, task, false);
+}
+
+/* Before the decision of a turn. */
+static void budget_turn(struct engine *e) {
+    if (e->turn.configured) /* limits may be others now */
+        for (size_t i = 0; i < allowance_count(e); i++)
+            look_if_held(e, allowance_at(e, i)->task);
+    for (size_t i = 0; i < budget_of(e)->changed.count; i++)
+        budget_look(e, budget_of(e)->changed.items[i]);
+    budget_of(e)->changed.count = 0;
+    for (size_t i = 0; i < budget_of(e)->spent.count; i++)
+        hold(e, budget_of(e)->spent.items[i]);
+    if (config_number(e->config, "budget_stops_runs", NULL))
+        stop_for_windows(e);
+}
+
+static bool is_open(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) && !task_state_is_final(view.state);
+}
+
+static void budgets_loaded(struct engine *e) {
+    for (size_t i = 0; i < allowance_count(e); i++)
+        if (is_open(e, allowance_at(e, i)->task) && allowance_is_spent(e, allowance_at(e, i)->task))
+            *LIST_ADD(&budget_of(e)->spent) = allowance_at(e, i)->task;
+        else if (allowance_at(e, i)->handed.tokens || allowance_at(e, i)->handed.usd)
+            *LIST_ADD(&budget_of(e)->changed) =
+                allowance_at(e, i)->task; /* somebody may have given back */
+}
+
+static void budgets_free(struct engine *e) {
+    struct budget *b = budget_of(e);
+    free(b->spent.items);
+    free(b->changed.items);
+    *b = (struct budget){ 0 };
+}
+
+const struct engine_part budget_part = {
+    .name = "budget",
+    .state_size = sizeof(struct budget),
+    .at = { [STEP_UNLOAD] = budgets_free,
+            [STEP_LOADED] = budgets_loaded,
+            [STEP_BEFORE_DECIDE] = budget_turn,
+            [STEP_FREE] = budgets_free },
+};

@@ -1,0 +1,457 @@
+/* forecast.c: when would a waiting task start? Computed aside, by the simulation.
+ *
+ * A copy of the core is played forward in a thread of its own; it shares nothing with the original, so
+ * neither waits for the other. At most one is computed at a time, an old one serves for ten seconds, and
+ * a queue so long that its copy would be felt gets none: then only the place in the queue is said.
+ *
+ * How long runs take is learned from those that ended, per project and kind; recent ones count more. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+#include "engine/forecast_internal.h"
+#include "engine/outlook.h"
+#include "engine/outlook_internal.h"
+#include "os/worker.h"
+
+#define KEPT_FOR         SECONDS(10)
+#define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */
+#define LARGE            (4u << 20)  /* bytes; about 10,000 tasks */
+#define STEPS_MAX        400000u     /* about 0.2 s in its thread */
+#define HORIZON          DAYS(7)
+#define DEFAULT_DURATION MINUTES(5)
+#define NEW_PART         8 /* the newest run counts one eighth of the mean */
+
+struct waiter {
+    engine_forecast_ready ready;
+    void *ctx;
+};
+
+/* What a forecast was made from. */
+struct moment {
+    uint64_t event; /* the last one: every change of the queue is one */
+    const struct config *config;
+    bool paused; /* then it begins with a resume: its order counts, its times do not */
+    bool large;
+};
+
+struct engine_forecast_state {
+    struct worker_job job;
+    struct forecast current;
+    time_ms made_at; /* 0: there is none */
+    struct moment made_of;
+    LIST(struct forecast_mean) means;
+    time_ms mean_of_all; /* 0: nothing has ended yet */
+    LIST(struct waiter) waiters;
+
+    struct worker *worker;
+    bool running;
+
+    /* The thread's, while `running`. */
+    struct core *copy;
+    struct moment copied;
+    struct forecast_options options;
+    struct forecast made;
+    int result;
+};
+
+static struct engine_forecast_state *forecast_of(const struct engine *e) {
+    return e->part[PART_forecast];
+}
+
+static void drop_copy(struct engine_forecast_state *f) {
+    f->running = false;
+    core_free(f->copy);
+    free((void *)(uintptr_t)f->options.means);
+    f->options.means = NULL;
+    f->copy = NULL;
+}
+
+static void tell_waiters(struct engine_forecast_state *f) {
+    size_t count = f->waiters.count;
+    struct waiter *waiters = f->waiters.items;
+    memset(&f->waiters, 0, sizeof(f->waiters));
+    for (size_t i = 0; i < count; i++)
+        waiters[i].ready(waiters[i].ctx);
+    free(waiters);
+}
+
+static void compute(void *ctx, struct worker_job *job) {
+    struct engine_forecast_state *f = (struct engine_forecast_state *)job;
+    (void)ctx;
+    f->result = forecast_run(f->copy, &f->options, &f->made);
+}
+
+static void computed(void *ctx, struct worker_job *job, bool was_run) {
+    struct engine *e = ctx;
+    struct engine_forecast_state *f = (struct engine_forecast_state *)job;
+    (void)was_run;
+    drop_copy(f);
+    if (!f->worker) /* the engine ends */
+        return;
+    forecast_finish(&f->current);
+    f->current = f->made;
+    f->made = (struct forecast){ 0 };
+    f->made_at = e->now;
+    f->made_of = f->copied;
+    tell_waiters(f);
+}
+
+static void forecast_init(struct engine *e) {
+    static const struct worker_calls calls = { .run = compute, .done = computed };
+    forecast_of(e)->worker = worker_new(e->loop, &calls, e);
+}
+
+/* Waits for its thread */
+static void forecast_free(struct engine *e) {
+    struct engine_forecast_state *f = forecast_of(e);
+    worker_free(TAKE_PTR(f->worker), WORKER_DROP, 0);
+    tell_waiters(f); /* nobody is left who would read it, but their memory is */
+    forecast_finish(&f->made);
+    forecast_finish(&f->current);
+    free(f->means.items);
+    free(f->waiters.items);
+}
+
+/* --- learning -------------------------------------------------------------------------------- */
+
+/* The core is another: what was learned is kept under numbers that mean something else in it. */
+static void forecast_forget(struct engine *e) {
+    forecast_of(e)->means.count = 0;
+}
+
+static void blend(time_ms *mean, time_ms value) {
+    *mean = *mean == 0 ? value : *mean + (value - *mean) / NEW_PART;
+}
+
+void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens) {
+    struct engine_forecast_state *f = forecast_of(e);
+    struct task_view view;
+    if (end->kind != RUN_END_EXIT || end->started_at == 0 || end->ended_at < end->started_at
+        || !core_task(e->core, task, &view))
+        return;
+    time_ms took = time_max(end->ended_at - end->started_at, 1);
+    blend(&f->mean_of_all, took);
+    for (size_t i = 0; i < f->means.count; i++) {
+        struct forecast_mean *mean = &f->means.items[i];
+        if (mean->project != view.project || mean->kind != view.kind)
+            continue;
+        blend(&mean->duration, took);
+        if (tokens >= 0)
+            mean->tokens =
+                mean->tokens < 0 ? tokens : mean->tokens + (tokens - mean->tokens) / NEW_PART;
+        return;
+    }
+    *LIST_ADD(&f->means) = (struct forecast_mean){
+        .project = view.project, .kind = view.kind, .duration = took, .tokens = tokens
+    };
+}
+
+/* What runs are expected to be like; `means` of it are a copy, to be freed. */
+static void forecast_expect(const struct engine *e, struct forecast_options *ret) {
+    const struct engine_forecast_state *f = forecast_of(e);
+    struct forecast_mean *means = xcalloc(f->means.count + 1, sizeof(*means));
+    if (f->means.count > 0)
+        memcpy(means, f->means.items, f->means.count * sizeof(*means));
+    *ret = (struct forecast_options){
+        .now = e->now,
+        .means = means,
+        .mean_count = f->means.count,
+        .default_duration = f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION,
+    };
+}
+
+/* Of its own kind; else of any of its project; else of all. */
+time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
+    const struct engine_forecast_state *f = forecast_of(e);
+    time_ms found = 0;
+    for (size_t i = 0; i < f->means.count; i++) {
+        const struct forecast_mean *mean = &f->means.items[i];
+        if (mean->project == project && mean->kind == kind)
+            return mean->duration;
+        if (mean->project == project && !found)
+            found = mean->duration;
+    }
+    return found ? found : f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION;
+}
+
+static bool begin(struct engine *e) {
+    struct engine_forecast_state *f = forecast_of(e);
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    if (counts.bytes > COPY_MAX || worker_start(f->worker) < 0)
+        return false;
+    f->copy = core_copy(e->core);
+    f->copied = (struct moment){ .event = e->last_event,
+                                 .config = e->config,
+                                 .paused = engine_is_paused(e),
+                                 .large = counts.bytes > LARGE };
+    if (f->copied.paused)
+        (void)core_apply(f->copy, &(struct fact){ .kind = FACT_RESUME }, NULL);
+    forecast_expect(e, &f->options);
+    f->options.horizon = HORIZON;
+    f->options.max_steps = STEPS_MAX;
+    f->running = worker_give(f->worker, &f->job) == 0;
+    if (!f->running)
+        drop_copy(f);
+    return f->running;
+}
+
+static bool is_there(const struct engine *e, time_ms kept) {
+    const struct engine_forecast_state *f = forecast_of(e);
+    return f->made_at && e->now - f->made_at < kept;
+}
+
+/* True: there is one, or none will come. */
+static bool wait_for(struct engine *e, engine_forecast_ready ready, void *ctx) {
+    struct engine_forecast_state *f = forecast_of(e);
+    if (!f->running && !begin(e))
+        return true;
+    *LIST_ADD(&f->waiters) = (struct waiter){ ready, ctx };
+    return false;
+}
+
+bool engine_forecast(struct engine *e, engine_forecast_ready ready, void *ctx) {
+    return is_there(e, KEPT_FOR) || wait_for(e, ready, ctx);
+}
+
+time_ms engine_forecast_start(const struct engine *e, task_id task) {
+    const struct engine_forecast_state *f = forecast_of(e);
+    bool fresh = is_there(e, KEPT_FOR + SECONDS(1)) && !f->made_of.paused;
+    return fresh ? forecast_start(&f->current, task) : TIME_NEVER;
+}
+
+/* --- the order of the queue ------------------------------------------------------------------ */
+
+bool engine_order_is_fresh(const struct engine *e) {
+    const struct moment *of = &forecast_of(e)->made_of;
+    if (of->large && is_there(e, SECONDS(1)))
+        return true;
+    return is_there(e, KEPT_FOR) && of->event == e->last_event && of->config == e->config
+           && of->paused == engine_is_paused(e);
+}
+
+bool engine_order(struct engine *e, engine_forecast_ready ready, void *ctx) {
+    return engine_order_is_fresh(e) || wait_for(e, ready, ctx);
+}
+
+task_id engine_order_at(const struct engine *e, size_t index) {
+    const struct forecast *made = &forecast_of(e)->current;
+    return is_there(e, KEPT_FOR + SECONDS(1)) && index < made->count ? made->order[index] : 0;
+}
+
+size_t engine_order_place(const struct engine *e, task_id task) {
+    return is_there(e, KEPT_FOR + SECONDS(1)) ? forecast_place(&forecast_of(e)->current, task)
+                                              : SIZE_MAX;
+}
+
+const struct engine_part forecast_part = {
+    .name = "forecast",
+    .state_size = sizeof(struct engine_forecast_state),
+    .at = { [STEP_INIT] = forecast_init,
+            [STEP_UNLOAD] = forecast_forget,
+            [STEP_FREE] = forecast_free },
+};
+
+/* --- with other settings -------------------------------------------------------------------------- */
+
+/* Would it be quicker with other settings? Two copies of the core, one of them told the other
+ * configuration, are played forward in a thread of their own.
+ *
+ * Making the copies is the only part that the loop waits for, so a queue whose copies would be felt is
+ * refused in words. What an end of the daemon interrupts is told to whoever waits, with nothing. */
+
+#define OUTLOOK_COPY_MAX  (32u << 20) /* bytes of a core; two copies take about 10 ms */
+#define OUTLOOK_STEPS_MAX 400000u     /* of each play; about 0.2 s in its thread */
+#define OUTLOOK_HORIZON   DAYS(60)
+
+struct play {
+    struct core *copy;
+    struct forecast made;
+    struct outlook outlook;
+    int result;
+    uint32_t open; /* tasks that are not final */
+};
+
+struct engine_outlook_state {
+    struct worker_job job;
+    struct worker *worker;
+    bool running;
+    struct play plays[2]; /* now, then */
+    struct forecast_options options;
+    outlook_ready ready;
+    void *ctx;
+};
+
+static struct engine_outlook_state *outlook_of(const struct engine *e) {
+    return e->part[PART_outlook];
+}
+
+static void outlook_finish(struct outlook *outlook) {
+    for (size_t i = 0; i < outlook->project_count; i++)
+        free(outlook->projects[i].name);
+    free(outlook->projects);
+}
+
+static void play_finish(struct play *play) {
+    core_free(play->copy);
+    forecast_finish(&play->made);
+    outlook_finish(&play->outlook);
+    *play = (struct play){ 0 };
+}
+
+static void clear(struct engine_outlook_state *o) {
+    for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++)
+        play_finish(&o->plays[i]);
+    free((void *)(uintptr_t)o->options.means);
+    o->options = (struct forecast_options){ 0 };
+}
+
+/* --- what it comes to ------------------------------------------------------------------------ */
+
+/* At most so many points: of each equal part of the ends the last. */
+static void take_points(const struct forecast *made, struct outlook *ret) {
+    size_t count = made->end_count < OUTLOOK_POINTS ? made->end_count : OUTLOOK_POINTS;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (i + 1) * made->end_count / count - 1;
+        ret->points[i].at = made->ends[at].at;
+        ret->points[i].left = (uint32_t)(made->end_count - at - 1);
+    }
+    ret->point_count = count;
+}
+
+static int by_name(const void *a, const void *b) {
+    const struct outlook_project *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static void take_projects(const struct play *play, struct outlook *ret) {
+    const struct symbol_table *symbols = core_symbols(play->copy);
+    uint32_t *places = xcalloc((size_t)symbols->count + 1, sizeof(*places)); /* 0: not yet there */
+    for (size_t i = 0; i < play->made.end_count; i++) {
+        const struct forecast_end *end = &play->made.ends[i];
+        if (places[end->project] == 0) {
+            ret->projects =
+                xrealloc(ret->projects, (ret->project_count + 1) * sizeof(*ret->projects));
+            ret->projects[ret->project_count++] =
+                (struct outlook_project){ .name = xstrdup(symbol_name(symbols, end->project)) };
+            places[end->project] = (uint32_t)ret->project_count;
+        }
+        struct outlook_project *project = &ret->projects[places[end->project] - 1];
+        project->tasks++;
+        project->finish = end->at;
+    }
+    free(places);
+    if (ret->project_count > 1)
+        qsort(ret->projects, ret->project_count, sizeof(*ret->projects), by_name);
+}
+
+static void sum_up(struct play *play, time_ms now) {
+    const struct forecast *made = &play->made;
+    struct outlook *ret = &play->outlook;
+    *ret = (struct outlook){
+        .at = now,
+        .finish = made->end_count > 0 ? made->ends[made->end_count - 1].at : now,
+        .tasks = (uint32_t)made->end_count,
+        .complete = made->complete && play->result == 0,
+    };
+    ret->others = play->open > ret->tasks ? play->open - ret->tasks : 0;
+    take_points(made, ret);
+    take_projects(play, ret);
+}
+
+/* --- computing ------------------------------------------------------------------------------- */
+
+static void outlook_compute(void *ctx, struct worker_job *job) {
+    struct engine_outlook_state *o = (struct engine_outlook_state *)job;
+    (void)ctx;
+    for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++) {
+        struct play *play = &o->plays[i];
+        play->result = forecast_run(play->copy, &o->options, &play->made);
+        sum_up(play, o->options.now);
+    }
+}
+
+static void outlook_computed(void *ctx, struct worker_job *job, bool was_run) {
+    struct engine_outlook_state *o = (struct engine_outlook_state *)job;
+    (void)ctx;
+    (void)was_run;
+    o->running = false;
+    struct play now = o->plays[0], then = o->plays[1]; /* whoever is called may ask again */
+    memset(o->plays, 0, sizeof(o->plays));
+    clear(o);
+    if (o->worker)
+        o->ready(o->ctx, &now.outlook, &then.outlook);
+    else /* the engine ends */
+        o->ready(o->ctx, NULL, NULL);
+    play_finish(&now);
+    play_finish(&then);
+}
+
+static void outlook_init(struct engine *e) {
+    static const struct worker_calls calls = { .run = outlook_compute, .done = outlook_computed };
+    outlook_of(e)->worker = worker_new(e->loop, &calls, NULL);
+}
+
+/* Waits for its thread */
+static void outlook_free(struct engine *e) {
+    worker_free(TAKE_PTR(outlook_of(e)->worker), WORKER_DROP, 0);
+}
+
+static uint32_t open_count(const struct core_counts *counts) {
+    uint32_t open = 0;
+    for (int s = TASK_WAITING; s < TASK_STATE_MAX; s++)
+        open += task_state_is_final((enum task_state)s) ? 0 : counts->by_state[s];
+    return open;
+}
+
+static int outlook_begin(struct engine *e, struct config *config, uint32_t open,
+                         struct error *err) {
+    struct engine_outlook_state *o = outlook_of(e);
+    for (size_t i = 0; i < config_agent_count(e->config); i++)
+        config_know_agent(config, config_agent_name(e->config, i));
+    for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++)
+        o->plays[i] = (struct play){ .copy = core_copy(e->core), .open = open };
+    int r = configure_copy(e, config, o->plays[1].copy, err);
+    if (r < 0)
+        return r;
+    forecast_expect(e, &o->options);
+    o->options.horizon = OUTLOOK_HORIZON;
+    o->options.max_steps = OUTLOOK_STEPS_MAX;
+    o->options.wants_ends = true;
+    r = worker_give(o->worker, &o->job);
+    return r < 0 ? error_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
+}
+
+int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, void *ctx,
+                  struct error *err) {
+    struct engine_outlook_state *o = outlook_of(e);
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    uint32_t open = open_count(&counts);
+    if (o->running)
+        return error_set(err, -EBUSY, "another such question is being computed: ask again");
+    if (counts.bytes > OUTLOOK_COPY_MAX)
+        return error_set(err, -EFBIG,
+                         "the queue is too large to be played forward here (%" PRIu32
+                         " open tasks, %zu MB): ask again when it is shorter",
+                         open, counts.bytes >> 20);
+    int r = outlook_begin(e, config, open, err);
+    if (r < 0) {
+        clear(o);
+        return r;
+    }
+    o->running = true;
+    o->ready = ready;
+    o->ctx = ctx;
+    return 0;
+}
+
+const struct engine_part outlook_part = {
+    .name = "outlook",
+    .state_size = sizeof(struct engine_outlook_state),
+    .at = { [STEP_INIT] = outlook_init, [STEP_FREE] = outlook_free },
+};

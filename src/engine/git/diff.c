@@ -1,0 +1,692 @@
+/* diff.c: what did a task change in its worktree? See diff.h.
+ *
+ * While the worktree is there, all of a task is what its files are now against where its branch left the base:
+ * commits, uncommitted and new files alike. New files get into a diff through a copy of the index that
+ * knows their names, so nothing is written but that copy. When the worktree has gone, and of iterations that
+ * are over, what was noted counts (diff_keep.c): two names of objects, if git still has them.
+ *
+ * One at a time in each repository, and not many at once: whoever only looks must not load the machine. */
+#include "engine/diff.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/diff_internal.h"
+#include "engine/iteration.h"
+#include "engine/workspace_internal.h"
+#include "os/log.h"
+#include "os/outside.h"
+
+/* --- how git is asked ----------------------------------------------------------------------------- */
+
+/* How git is asked for a diff. See diff_internal.h.
+ *
+ * What is compared was written by an agent, which may have configured the repository, too. Hooks, fsmonitor
+ * and programs for diffs are turned off by words of the command line. Filters (`filter.X.clean`) have names
+ * of their own, so they are asked for first, and each is turned off by its name; one that comes later is run below the
+ * guard, as a run. `git add --all` would look into repositories below this one, with their filters: names are
+ * listed and given one by one instead. Objects that a partial clone lacks are not fetched: no transport is allowed. */
+
+#define SPAN        SECONDS(60) /* git.timeout_s, if that is less */
+#define FILTERS_MAX 200u        /* settings of filters; more are not believed */
+#define OUTPUT_MAX  (64u << 10)
+#define INDEX_MARK  "GIT_INDEX_FILE="
+
+static struct diff_work *diff_work_new(struct job *job) {
+    struct diff_work *work = arena_alloc(&job->arena, sizeof(*work));
+    *work = (struct diff_work){ .cwd = job->path };
+    job->diff = work;
+    return work;
+}
+
+static void remove_index(const struct diff_work *work) {
+    static const char *const endings[] = { "", ".lock", ".listed", ".names" };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    for (size_t i = 0; work->index && i < ARRAY_SIZE(endings); i++) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s%s", work->index, endings[i]);
+        (void)unlink(strbuf_text(&path));
+    }
+}
+
+void diff_work_finish(struct job *job) {
+    struct diff_work *work = job->diff;
+    struct error err = { 0 };
+    if (!work)
+        return;
+    remove_index(work);
+    error_set(&err, -ESHUTDOWN, "the daemon is ending");
+    if (work->ready)
+        work->ready(work->ctx, NULL, &err);
+    diff_record_finish(&work->all);
+    diff_record_finish(&work->one);
+    strbuf_finish(&work->numstat);
+    strbuf_finish(&work->patch);
+    job->diff = NULL;
+}
+
+/* Where a record is; iteration 0: that of the task. */
+static void diff_record_path(const struct engine *e, const char *id, uint32_t iteration,
+                             struct strbuf *out) {
+    if (iteration > 0)
+        iteration_path(e, id, iteration, "diff.json", out);
+    else
+        strbuf_printf(out, "%s/tasks/%s/diff.json", e->data, id);
+}
+
+bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    diff_record_path(job->e, job->id, iteration, &path);
+    return diff_record_read(strbuf_text(&path), ret) == 0;
+}
+
+/* --- running git ------------------------------------------------------------------------------- */
+
+static const char *const *build_env(struct job *job) {
+    const struct diff_work *work = job->diff;
+    size_t filters = 0, n = 0;
+    while (work->filters && work->filters[filters])
+        filters++;
+    const char **env = arena_alloc(&job->arena, (filters + 4) * sizeof(*env));
+    for (; n < filters; n++)
+        env[n] = work->filters[n];
+    env[n++] = "GIT_OPTIONAL_LOCKS=0";
+    env[n++] = "GIT_LITERAL_PATHSPECS=1";
+    if (work->index)
+        env[n++] = job_text(job, INDEX_MARK "%s", work->index);
+    env[n] = NULL;
+    return env;
+}
+
+/* Of a worktree that has gone, git finds the repository. */
+static void run(struct job *job, const char *const *argv, size_t most, job_step then) {
+    time_ms span = config_number(job->e->config, "git.timeout_s", NULL);
+    bool has_worktree = job->diff->cwd == job->path;
+    const struct job_call call = {
+        .argv = argv,
+        .cwd = job->diff->cwd,
+        .git_dir = has_worktree ? job->record.git_dir : NULL,
+        .work_tree = has_worktree ? job->path : NULL,
+        .more = build_env(job),
+        .timeout = span < SPAN ? span : SPAN,
+        .output_max = most > 0 ? most : OUTPUT_MAX,
+        .as_run = has_worktree,
+        .is_offline = true,
+        .reads = most > 0,
+    };
+    job_call(job, &call, then);
+}
+
+/* Runs git with our index and without filters. */
+static void diff_run(struct job *job, const char *const *argv, job_step then) {
+    run(job, argv, 0, then);
+}
+
+void diff_read(struct job *job, const char *const *argv, size_t most, job_step then) {
+    run(job, argv, most, then);
+}
+
+/* --- filters, and the index -------------------------------------------------------------------- */
+
+/* An empty command is none, and a filter that is not required may be none. */
+static void turn_off(struct job *job, const struct aside_end *end) {
+    const char **pairs = arena_alloc(&job->arena, (2 * FILTERS_MAX + 2) * sizeof(*pairs));
+    size_t count = 0, n = 0;
+    for (const char *at = end->output; at < end->output + end->size && count < FILTERS_MAX;
+         at += strlen(at) + 1, count++) {
+        const char *dot = strrchr(at, '.');
+        const char *value = dot && strcmp(dot, ".required") == 0 ? "false" : "";
+        pairs[n++] = job_text(job, "GIT_CONFIG_KEY_%zu=%s", count, at);
+        pairs[n++] = job_text(job, "GIT_CONFIG_VALUE_%zu=%s", count, value);
+    }
+    pairs[n++] = job_text(job, "GIT_CONFIG_COUNT=%zu", count);
+    pairs[n] = NULL;
+    job->diff->filters = pairs;
+}
+
+static void filters_told(struct job *job, const struct aside_end *end) {
+    struct diff_work *work = job->diff;
+    size_t names = 0;
+    for (size_t i = 0; i < end->size; i++)
+        names += end->output[i] == '\0';
+    if (end->code != 1 && (end->code != 0 || names >= FILTERS_MAX)) { /* 1: it has none */
+        struct aside_end failed = *end;
+        failed.code = end->code == 0 ? 1 : end->code;
+        failed.output = end->code == 0 ? "fatal: it configures too many filters" : end->output;
+        work->then(job, &failed);
+        return;
+    }
+    turn_off(job, end);
+    const char *from = job_text(job, "%s/index", job->record.git_dir);
+    const char *const argv[] = { "cp", "--", from, work->index, NULL };
+    remove_index(work);
+    diff_run(job, argv, work->then);
+}
+
+/* Finds the filters out, and copies the index of the worktree; `then` gets the end of the copy, or of what
+ * failed before. */
+static void diff_copy_index(struct job *job, const char *name, job_step then) {
+    struct git_line line;
+    job->diff->then = then;
+    job->diff->index = job_text(job, "%s/%s", job->record.git_dir, name);
+    GIT_LINE(&line, "config", "--null", "--name-only", "--get-regexp",
+             "^filter\\..*\\.(clean|smudge|process|required)$");
+    diff_read(job, line.argv, OUTPUT_MAX, filters_told);
+}
+
+/* `$@` is git. A name that ends with a slash is a repository of its own. */
+static void add_names(struct job *job, const char *script, job_step then) {
+    struct git_line line;
+    const char *argv[GIT_WORDS_MAX + 6] = { "sh", "-c", script, job->diff->index };
+    GIT_LINE(&line, "-c", "core.safecrlf=false");
+    memcpy(argv + 4, line.argv, (line.count + 1) * sizeof(*argv));
+    diff_run(job, argv, then);
+}
+
+static void diff_add_new(struct job *job, job_step then) {
+    add_names(job,
+              "\"$@\" ls-files -z --others --exclude-standard >\"$0.listed\" && "
+              "sed -z '/\\/$/d' \"$0.listed\" >\"$0.names\" && exec \"$@\" add --intent-to-add "
+              "--pathspec-from-file=\"$0.names\" --pathspec-file-nul",
+              then);
+}
+
+/* Our index learns of the files that git was not told of: by their names, or with all that has changed. */
+static void diff_add_all(struct job *job, job_step then) {
+    add_names(job,
+              "\"$@\" ls-files -z --others --modified --deleted --exclude-standard "
+              ">\"$0.names\" && exec \"$@\" update-index -z --add --remove --stdin <\"$0.names\"",
+              then);
+}
+
+/* HEAD, then both sides of BASE...HEAD, then "^" and where HEAD has left the base. */
+static bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX],
+                           char ret_from[GIT_HASH_MAX]) {
+    char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
+    if (!git_output_hash(output, 0, head) || !git_output_hash(output, 3, from))
+        return false;
+    memcpy(ret_head, head, GIT_HASH_MAX);
+    memcpy(ret_from, from, GIT_HASH_MAX);
+    return true;
+}
+
+/* --- the end of a run ----------------------------------------------------------------------------- */
+
+/* A run in a worktree has ended: what has its iteration changed?
+ *
+ * The files as they are become a tree, through an index of our own; nothing of the worktree is touched.
+ * Its name is noted beside the task, with that of the state before: the tree of the iteration before, or
+ * where the branch left its base. This is for people, so it never fails a run: what could not be done
+ * in time, or while the disk is short, is noted as not known, and the end of the run goes on.
+ *
+ * After a crash the end is told again, perhaps when the base has this work already: then what was noted
+ * just before the merge stays. */
+
+static void go_on(struct job *job) {
+    void (*after)(struct job * job) = job->diff->after;
+    job->err = (struct error){ 0 };
+    after(job);
+}
+
+static void write_record(const struct job *job, uint32_t iteration,
+                         const struct diff_record *record) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    diff_record_path(job->e, job->id, iteration, &path);
+    if (diff_record_write(strbuf_text(&path), record, &err) < 0)
+        log_warning("what '%s' has changed is not recorded: %s", job->id, err.text);
+}
+
+/* `to` of both is known, or "". */
+static void write_both(struct job *job) {
+    struct diff_work *work = job->diff;
+    _cleanup_(strbuf_finish) struct strbuf next = STRBUF_INIT;
+    write_record(job, 0, &work->all);
+    write_record(job, work->iteration, &work->one);
+    diff_record_path(job->e, job->id, work->iteration + 1, &next);
+    (void)unlink(strbuf_text(&next)); /* of an earlier life of the task */
+}
+
+static void give_up(struct job *job, const struct aside_end *end, const char *what) {
+    (void)job_worked(job, end, what);
+    log_warning("what '%s' has changed is not recorded: %s", job->id,
+                job->err.code < 0 ? job->err.text : "git has told nothing");
+    job->diff->all.to[0] = job->diff->one.to[0] = '\0';
+    write_both(job);
+    go_on(job);
+}
+
+static void held(struct job *job, const struct aside_end *end) {
+    (void)end; /* git keeps the tree for a while all the same */
+    write_both(job);
+    go_on(job);
+}
+
+static void tree_written(struct job *job, const struct aside_end *end) {
+    struct diff_work *work = job->diff;
+    struct git_line line;
+    if (end->code != 0 || !git_hash(end->output, work->one.to)) {
+        give_up(job, end, "git write-tree");
+        return;
+    }
+    memcpy(work->all.to, work->one.to, sizeof(work->all.to));
+    GIT_LINE(&line, "update-ref", job_text(job, "refs/worktree/sluice/%" PRIu32, work->iteration),
+             work->one.to);
+    diff_run(job, line.argv, held);
+}
+
+static void added(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code != 0) {
+        give_up(job, end, "git update-index");
+        return;
+    }
+    GIT_LINE(&line, "write-tree");
+    diff_read(job, line.argv, GIT_HASH_MAX, tree_written);
+}
+
+static void copied(struct job *job, const struct aside_end *end) {
+    if (end->code != 0)
+        give_up(job, end, "the index");
+    else
+        diff_add_all(job, added);
+}
+
+/* Where this iteration began. What was noted when its base changed, or by an attempt before, counts first. */
+static void find_begin(struct job *job) {
+    struct diff_work *work = job->diff;
+    struct diff_record own = { 0 }, before = { 0 };
+    const char *from = "";
+    if (work->iteration == 1)
+        from = work->all.from;
+    else if (diff_find_record(job, work->iteration, &own) && own.from[0])
+        from = own.from;
+    else if (diff_find_record(job, work->iteration - 1, &before))
+        from = before.to;
+    memcpy(work->one.from, from, strlen(from) + 1);
+    diff_record_finish(&own);
+    diff_record_finish(&before);
+}
+
+static void base_told(struct job *job, const struct aside_end *end) {
+    struct diff_work *work = job->diff;
+    struct diff_record old = { 0 };
+    char head[GIT_HASH_MAX];
+    if (end->code != 0 || !diff_take_base(end->output, head, work->all.from)) {
+        give_up(job, end, "git rev-parse");
+        return;
+    }
+    bool is_merged = strcmp(head, work->all.from) == 0 && diff_find_record(job, 0, &old)
+                     && strcmp(old.to, head) == 0 && strcmp(old.from, head) != 0;
+    if (is_merged) {
+        memcpy(work->all.from, old.from, sizeof(old.from));
+        memcpy(work->all.to, old.to, sizeof(old.to));
+    }
+    diff_record_finish(&old);
+    if (is_merged) {
+        go_on(job);
+        return;
+    }
+    find_begin(job);
+    diff_copy_index(job, "sluice-index-end", copied);
+}
+
+/* What an attempt before this one has noted is not true any more. */
+static void forget(const struct job *job, uint32_t iteration) {
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT, one = STRBUF_INIT;
+    diff_record_path(job->e, job->id, 0, &all);
+    diff_record_path(job->e, job->id, iteration, &one);
+    (void)unlink(strbuf_text(&all));
+    (void)unlink(strbuf_text(&one));
+}
+
+void diff_keep(struct job *job, void (*after)(struct job *job)) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    struct git_line line;
+    if (job->diff || !run) { /* a delivery that is tried again has it */
+        after(job);
+        return;
+    }
+    if (host_of(job->e)->disk_low) {
+        forget(job, run->iteration);
+        after(job);
+        return;
+    }
+    struct diff_work *work = diff_work_new(job);
+    work->after = after;
+    work->iteration = run->iteration;
+    work->all.repository = xstrdup(job->record.repository);
+    work->all.base = xstrdup(job->record.base);
+    job->doing = "notes what it has changed";
+    GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base));
+    diff_run(job, line.argv, base_told);
+}
+
+void diff_keep_merge(struct job *job) {
+    struct diff_record record = { .repository = job->record.repository, .base = job->record.base };
+    memcpy(record.from, job->base_hash, sizeof(record.from));
+    memcpy(record.to, job->head, sizeof(record.to));
+    if (job->diff)
+        write_record(job, 0, &record);
+}
+
+void diff_keep_rebase(struct job *job) {
+    struct diff_record record = { 0 };
+    struct error err = { 0 };
+    memcpy(record.from, job->head, sizeof(record.from));
+    if (job->diff && iteration_prepare(job->e, job->id, job->diff->iteration + 1, &err) == 0)
+        write_record(job, job->diff->iteration + 1, &record);
+}
+
+/* --- what did it change? -------------------------------------------------------------------------- */
+
+#define WAITING_MAX 16u
+#define NUMSTAT_MAX (1u << 20)
+
+/* --- the answer -------------------------------------------------------------------------------- */
+
+static void answer(struct job *job) {
+    struct diff_work *work = job->diff;
+    _cleanup_(freep) struct diff_file *files = xcalloc(DIFF_FILES_MAX, sizeof(*files));
+    struct diff diff = {
+        .base = work->one.from,
+        .head = work->is_live ? NULL : work->one.to,
+        .branch = work->all.base,
+        .files = files,
+        .patch = work->question.stat ? NULL : strbuf_text(&work->patch),
+        .patch_size = work->patch.length,
+        .truncated = work->cut,
+    };
+    struct diff_file more;
+    const char *at = strbuf_text(&work->numstat), *end = at + work->numstat.length;
+    while (diff.file_count < DIFF_FILES_MAX && diff_next_file(&at, end, &files[diff.file_count]))
+        diff.file_count++;
+    diff.truncated |= diff_next_file(&at, end, &more);
+    diff_ready ready = TAKE_PTR(work->ready);
+    ready(work->ctx, job->err.code < 0 ? NULL : &diff, &job->err);
+}
+
+/* A file that ends in the middle of a line would show half of it as if it were whole. */
+static void take(struct strbuf *out, const struct aside_end *end, char separator) {
+    size_t size = end->size;
+    while (end->cut && size > 0 && end->output[size - 1] != separator)
+        size--;
+    strbuf_add(out, end->output, size > 0 ? size : end->size);
+}
+
+static bool fall_back(struct job *job);
+
+/* Also of a git that was content: it may have seen a worktree that was being removed. */
+static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+    if (fall_back(job))
+        return false;
+    if (end->code == 0 || end->cut)
+        return true;
+    if (end->timed_out)
+        error_set(&job->err, -EBUSY,
+                  "git took too long to compare what '%s' has changed: ask again", job->id);
+    else if (!job->diff->is_live && end->code > 0)
+        error_set(&job->err, -ENOENT,
+                  "what '%s' has changed is no longer recorded: git has collected it in '%s'",
+                  job->id, job->diff->cwd);
+    else {
+        (void)job_worked(job, end, what);
+        job->err.code = -ENOENT; /* whatever it was: there is nothing to show */
+        (void)error_prefix(&job->err, "what '%s' has changed cannot be told", job->id);
+    }
+    job_end(job);
+    return false;
+}
+
+/* --- git diff ---------------------------------------------------------------------------------- */
+
+static void ask(struct job *job, const char *how, size_t most, job_step then) {
+    const struct diff_work *work = job->diff;
+    struct git_line line;
+    const char *to = work->is_live ? "--" : work->one.to;
+    /* Names of a patch are quoted, those of a list end in NUL. */
+    const char *more = strcmp(how, "--patch") == 0 ? "--abbrev=12" : "-z";
+    GIT_LINE(&line, "-c", "core.quotePath=false", "-c", "core.safecrlf=false", "diff",
+             "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative",
+             "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--ignore-submodules=dirty",
+             how, more, work->one.from, to, work->is_live ? NULL : "--");
+    diff_read(job, line.argv, most, then);
+}
+
+static void patch_told(struct job *job, const struct aside_end *end) {
+    if (!worked(job, end, "git diff"))
+        return;
+    take(&job->diff->patch, end, '\n');
+    job->diff->cut |= end->cut;
+    job_end(job);
+}
+
+static void files_told(struct job *job, const struct aside_end *end) {
+    if (!worked(job, end, "git diff"))
+        return;
+    take(&job->diff->numstat, end, '\0');
+    job->diff->cut |= end->cut;
+    if (job->diff->question.stat)
+        job_end(job);
+    else
+        ask(job, "--patch", DIFF_PATCH_MAX, patch_told);
+}
+
+/* --- the worktree as it is --------------------------------------------------------------------- */
+
+static void names_added(struct job *job, const struct aside_end *end) {
+    if (worked(job, end, "git add"))
+        ask(job, "--numstat", NUMSTAT_MAX, files_told);
+}
+
+static void diff_copied(struct job *job, const struct aside_end *end) {
+    if (worked(job, end, "the index"))
+        diff_add_new(job, names_added);
+}
+
+static void diff_base_told(struct job *job, const struct aside_end *end) {
+    struct diff_work *work = job->diff;
+    char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
+    if (!worked(job, end, "git rev-parse"))
+        return;
+    if (!diff_take_base(end->output, head, from)) {
+        error_set(&job->err, -ENOENT, "'%s' and its base '%s' have no commit in common", job->id,
+                  job->record.base);
+        job_end(job);
+        return;
+    }
+    /* The base has it all: then what was merged is the change, and what came after. */
+    bool is_merged = work->question.iteration == 0 && strcmp(head, from) == 0 && work->all.from[0]
+                     && strcmp(work->all.to, head) == 0;
+    if (work->one.from[0] == '\0')
+        memcpy(work->one.from, is_merged ? work->all.from : from, sizeof(work->one.from));
+    diff_copy_index(job, "sluice-index-diff", diff_copied);
+}
+
+static void diff_begin(struct job *job) {
+    struct git_line line;
+    if (fall_back(job))
+        return;
+    if (!job->diff->is_live) {
+        ask(job, "--numstat", NUMSTAT_MAX, files_told);
+        return;
+    }
+    GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base));
+    diff_run(job, line.argv, diff_base_told);
+}
+
+/* --- what is compared -------------------------------------------------------------------------- */
+
+/* A record that a run has replaced is named. */
+static int check_record(const struct job *job, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    diff_record_path(job->e, job->id, job->diff->question.iteration, &path);
+    if (lstat(strbuf_text(&path), &st) < 0 || S_ISREG(st.st_mode))
+        return 0;
+    return outside_refuse(strbuf_text(&path), st.st_mode, err);
+}
+
+static int not_recorded(const struct job *job, struct error *err) {
+    const struct diff_work *work = job->diff;
+    int r = check_record(job, err);
+    if (r < 0)
+        return r;
+    if (work->question.iteration > 0)
+        return error_set(err, -ENOENT,
+                         "what iteration %" PRIu32 " of '%s' changed was not recorded",
+                         work->question.iteration, job->id);
+    return error_set(err, -ENOENT, "what '%s' changed was not recorded, and its worktree has gone",
+                     job->id);
+}
+
+/* An iteration that is not over is compared with the files as they are. */
+static int choose_iteration(struct job *job, uint32_t now, struct error *err) {
+    struct diff_work *work = job->diff;
+    uint32_t n = work->question.iteration;
+    struct diff_record before = { 0 };
+    const struct live_run *run = run_find(job->e, job->key.task);
+    if (n > now)
+        return error_set(err, -ENOENT,
+                         "'%s' has no iteration %" PRIu32 ": it is in iteration %" PRIu32, job->id,
+                         n, now);
+    (void)diff_find_record(job, n, &work->one);
+    if (n > 1 && work->one.from[0] == '\0' && diff_find_record(job, n - 1, &before))
+        memcpy(work->one.from, before.to, sizeof(before.to));
+    diff_record_finish(&before);
+    bool is_going_on = run && run->iteration == n && job->has_record;
+    work->is_live = is_going_on;
+    if ((n > 1 || !is_going_on) && work->one.from[0] == '\0')
+        return not_recorded(job, err);
+    if (!is_going_on && work->one.to[0] == '\0')
+        return not_recorded(job, err);
+    return 0;
+}
+
+static int choose(struct job *job, uint32_t now, struct error *err) {
+    struct diff_work *work = job->diff;
+    if (work->question.iteration > 0)
+        return choose_iteration(job, now, err);
+    work->is_live = job->has_record;
+    if (work->is_live)
+        return 0;
+    memcpy(work->one.from, work->all.from, sizeof(work->one.from));
+    memcpy(work->one.to, work->all.to, sizeof(work->one.to));
+    return work->one.from[0] && work->one.to[0] ? 0 : not_recorded(job, err);
+}
+
+/* git takes a moment to remove it, and its files go first. */
+static bool is_there(struct job *job) {
+    struct worktree_record now = { 0 };
+    bool is_there = worktree_record_read(job->e->data, job->id, &now, NULL) == 0 && !now.removing
+                    && worktree_find(job->path, &job->record) == 0;
+    worktree_record_finish(&now);
+    return is_there;
+}
+
+/* The worktree goes when its task has ended, perhaps just now: then what was noted counts. True: it is
+ * asked for, or there is none and the job has ended. */
+static bool fall_back(struct job *job) {
+    struct diff_work *work = job->diff;
+    if (!job->has_record || is_there(job))
+        return false;
+    job->has_record = false;
+    work->cwd = job->record.repository;
+    work->index = NULL; /* gone with it */
+    diff_record_finish(&work->all);
+    diff_record_finish(&work->one);
+    strbuf_clear(&work->numstat);
+    strbuf_clear(&work->patch);
+    work->cut = false;
+    if (!diff_find_record(job, 0, &work->all))
+        work->all = (struct diff_record){ .base = xstrdup(job->record.base) };
+    if (choose(job, UINT32_MAX, &job->err) < 0)
+        job_end(job);
+    else
+        ask(job, "--numstat", NUMSTAT_MAX, files_told);
+    return true;
+}
+
+static int no_worktree(const struct engine *e, const struct job *job, struct error *err) {
+    const struct project *project = workspace_project(e, job->key.task);
+    const char *name = project ? project->view.name : "P";
+    int r = check_record(job, err);
+    if (r < 0)
+        return r;
+    if (project && workspace_makes_worktrees(e, project))
+        return error_set(err, -ENOENT, "'%s' has no worktree yet: it has not run", job->id);
+    return error_set(err, -ENOENT,
+                     "'%s' has no git worktree of its own, so what it changed is not known; "
+                     "projects.%s.workspace_mode: worktree gives its project's tasks one",
+                     job->id, name);
+}
+
+static int prepare(struct job *job, struct error *err) {
+    struct engine *e = job->e;
+    struct diff_work *work = job->diff;
+    struct task_view view;
+    bool has_record = worktree_record_read(e->data, job->id, &job->record, NULL) == 0;
+    int there = has_record && job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
+    if (there == -EPERM)
+        return error_set(err, -ENOENT, WORKTREE_FOREIGN, job->path);
+    job->has_record = there == 0 && !job->record.removing;
+    bool is_noted = diff_find_record(job, 0, &work->all);
+    if (!job->has_record && !is_noted)
+        return has_record ? not_recorded(job, err) : no_worktree(e, job, err);
+    int r = choose(job, core_task(e->core, job->key.task, &view) ? view.iteration : 0, err);
+    if (r < 0)
+        return r;
+    const char *repository = has_record ? job->record.repository : work->all.repository;
+    if (access(repository, X_OK) < 0)
+        return error_set(err, -ENOENT, "the repository '%s' of '%s' is gone", repository, job->id);
+    if (!work->all.base || !*work->all.base) {
+        free(work->all.base);
+        work->all.base = xstrdup(job->record.base ? job->record.base : "");
+    }
+    work->cwd = job->has_record ? job->path : job_text(job, "%s", repository);
+    job_set_lane(job, "diffs", repository);
+    return 0;
+}
+
+static unsigned count_waiting(const struct engine *e) {
+    unsigned count = 0;
+    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        count += job->kind == JOB_DIFF;
+    return count;
+}
+
+int engine_diff(struct engine *e, const struct diff_question *question, diff_ready ready, void *ctx,
+                struct error *err) {
+    char id[ENGINE_ID_MAX];
+    if (count_waiting(e) >= WAITING_MAX)
+        return error_set(err, -EAGAIN, "%u diffs are being made: ask again", WAITING_MAX);
+    struct job *job = job_new(e, JOB_DIFF, engine_task_id(e, question->task, id));
+    struct diff_work *work = diff_work_new(job);
+    job->key.task = question->task;
+    work->question = *question;
+    int r = prepare(job, err);
+    if (r < 0) {
+        job_free(job);
+        return r;
+    }
+    work->ready = ready;
+    work->ctx = ctx;
+    job->begin = diff_begin;
+    job->done = answer;
+    job_begin(job);
+    return 0;
+}
+
+bool engine_has_diff(const struct engine *e, task_id task) {
+    _cleanup_(strbuf_finish) struct strbuf record = STRBUF_INIT, path = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, task, id);
+    diff_record_path(e, id, 0, &record);
+    worktree_record_path(e->data, id, &path);
+    return access(strbuf_text(&record), F_OK) == 0 || access(strbuf_text(&path), F_OK) == 0;
+}

@@ -1,0 +1,405 @@
+/* job.c: a row of asides around one worktree. See job.h.
+ *
+ * Two commands that make or remove worktrees of one repository at the same time would meet in its
+ * files, and two merges would race for its branch: so each kind has a lane per repository. */
+#include "engine/job.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/diff_internal.h"
+#include "engine/guard.h"
+#include "engine/workspace_internal.h"
+
+struct job *job_new(struct engine *e, enum job_kind kind, const char *id) {
+    struct job *job = xcalloc(1, sizeof(*job));
+    job->e = e;
+    job->kind = kind;
+    job->lock = -1;
+    (void)snprintf(job->id, sizeof(job->id), "%s", id);
+    struct strbuf text = STRBUF_INIT;
+    worktree_path(e->data, id, &text);
+    job->path = arena_strdup(&job->arena, strbuf_text(&text));
+    strbuf_clear(&text);
+    git_branch_of_task(id, &text);
+    job->branch = arena_strdup(&job->arena, strbuf_text(&text));
+    job->branch_ref = job_text(job, "refs/heads/%s", job->branch);
+    strbuf_finish(&text);
+    return job;
+}
+
+void job_set_lane(struct job *job, const char *what, const char *repository) {
+    job->lane = job_text(job, "%s %s", what, repository);
+}
+
+char *job_text(struct job *job, const char *format, ...) {
+    struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    char *copy = arena_strdup(&job->arena, strbuf_text(&text));
+    strbuf_finish(&text);
+    return copy;
+}
+
+struct job *job_find(const struct engine *e, enum job_kind kind, task_id task) {
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        if (job->kind == kind && job->key.task == task)
+            return job;
+    return NULL;
+}
+
+/* --- lanes ------------------------------------------------------------------------------------ */
+
+static bool lane_is_taken(const struct job *job) {
+    for (const struct job *other = workspaces_of(job->e)->jobs; other; other = other->next)
+        if (other->running && other->lane && strcmp(other->lane, job->lane) == 0)
+            return true;
+    return false;
+}
+
+static void job_start(struct job *job) {
+    if (job->lane && lane_is_taken(job))
+        return;
+    job->running = true;
+    job->begin(job);
+}
+
+/* One may end at once, and the list is another then. */
+static void start_next(struct engine *e, const char *lane) {
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        if (!job->running && !job->paused && job->lane && strcmp(job->lane, lane) == 0) {
+            job_start(job);
+            return;
+        }
+}
+
+void job_begin(struct job *job) {
+    struct job **end = &workspaces_of(job->e)->jobs;
+    while (*end)
+        end = &(*end)->next;
+    *end = job;
+    job_start(job);
+}
+
+void job_free(struct job *job) {
+    aside_kill(job->aside);
+    loop_timer_free(job->e->loop, job->timer);
+    if (job->lock >= 0)
+        close(job->lock);
+    worktree_record_finish(&job->record);
+    run_spec_read_free(&job->told);
+    strbuf_finish(&job->output);
+    strbuf_finish(&job->kept);
+    diff_work_finish(job);
+    merging_finish(job);
+    arena_finish(&job->arena);
+    free(job);
+}
+
+void job_end(struct job *job) {
+    struct engine *e = job->e;
+    struct job **at = &workspaces_of(e)->jobs;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    job->running = false;
+    _cleanup_(freep) char *lane = job->lane ? xstrdup(job->lane) : NULL;
+    job->done(job);
+    job_free(job);
+    if (lane)
+        start_next(e, lane);
+}
+
+static void pause_over(void *ctx) {
+    struct job *job = ctx;
+    job->paused = false;
+    job_start(job);
+}
+
+void job_pause(struct job *job, time_ms span) {
+    job->running = false;
+    job->paused = true;
+    job_wait(job, span, pause_over);
+    if (job->lane)
+        start_next(job->e, job->lane);
+}
+
+/* --- pauses, ends ---------------------------------------------------------------------------- */
+
+void job_wait(struct job *job, time_ms span, loop_due due) {
+    loop_timer_free(job->e->loop, job->timer);
+    job->timer = loop_timer_new(job->e->loop, due, job);
+    loop_timer_set(job->e->loop, job->timer, time_add(loop_now_steady(job->e->loop), span));
+}
+
+bool job_worked(struct job *job, const struct aside_end *end, const char *what) {
+    if (end->code == 0)
+        return true;
+    if (end->error)
+        error_set(&job->err, -end->error, "%s: git cannot be run there: %s", what,
+                  *end->why ? end->why : strerror(end->error));
+    else if (end->timed_out)
+        error_set(&job->err, -ETIMEDOUT, "%s: it took longer than git.timeout_s", what);
+    else if (end->signal)
+        error_set(&job->err, -EIO, "%s: signal %d", what, end->signal);
+    else {
+        _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
+        git_sentence(end->output, &sentence);
+        error_set(&job->err, -EIO, "%s: %.180s", what, strbuf_text(&sentence));
+    }
+    return false;
+}
+
+bool job_write_record(struct job *job) {
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) == 0)
+        return true;
+    job_end(job);
+    return false;
+}
+
+/* --- git ------------------------------------------------------------------------------------------ */
+
+/* How a job runs git, and what else it runs. See job.h.
+ *
+ * Git is told where everything is: the git folder, what all worktrees share, the work tree. It would look for them itself
+ * in files that a run can write. Two things it reads all the same, the configuration of the repository and the attributes of its
+ * files, and both may name commands. These are executed below the guard. */
+
+#define OUTPUT_MAX (32u << 10)
+#define ENV_FIXED  32 /* more variables than this file names */
+
+/* --- the environment --------------------------------------------------------------------------- */
+
+struct env {
+    const char **pairs;
+    size_t count;
+};
+
+static void add(struct env *env, const char *pair) {
+    env->pairs[env->count++] = pair;
+}
+
+static void add_all(struct env *env, const char *const *pairs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        add(env, pairs[i]);
+}
+
+static size_t count_pairs(const char *const *pairs) {
+    size_t count = 0;
+    while (pairs && pairs[count])
+        count++;
+    return count;
+}
+
+static void add_own(struct env *env, const struct engine *e, const char *name) {
+    size_t length = strlen(name);
+    for (char *const *pair = e->options.environment; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=') {
+            add(env, *pair);
+            return; /* it may be there more than once */
+        }
+}
+
+/* What a person would have, without what could make git ask or wait for one. */
+static void add_usual(struct env *env, const struct job *job, const char *const *names,
+                      size_t count) {
+    static const char *const always[] = {
+        "GIT_TERMINAL_PROMPT=0",
+        "GIT_ASKPASS=true",
+        "SSH_ASKPASS=true",
+        "GIT_EDITOR=true",
+        "GIT_SEQUENCE_EDITOR=true",
+        "GIT_PAGER=cat",
+        "LC_ALL=C",
+        "EMAIL=sluice@localhost",
+    };
+    static const char *const nobody[] = {
+        "GIT_AUTHOR_NAME=Sluice",
+        "GIT_AUTHOR_EMAIL=sluice@localhost",
+        "GIT_COMMITTER_NAME=Sluice",
+        "GIT_COMMITTER_EMAIL=sluice@localhost",
+    };
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], "LC_ALL") != 0)
+            add_own(env, job->e, names[i]);
+    add_own(env, job->e, "SSH_AUTH_SOCK");
+    add_all(env, always, ARRAY_SIZE(always));
+    if (job->anonymous)
+        add_all(env, nobody, ARRAY_SIZE(nobody));
+}
+
+static void add_place(struct env *env, struct job *job, const struct job_call *call) {
+    if (!call->git_dir)
+        return;
+    add(env, job_text(job, "GIT_DIR=%s", call->git_dir));
+    add(env, job_text(job, "GIT_COMMON_DIR=%s", job->record.common_dir));
+    if (call->work_tree)
+        add(env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
+}
+
+/* The mark is for the next daemon, which ends what this one has left. */
+static void add_mark(struct env *env, struct job *job, bool outlives) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    aside_mark(outlives ? "" : job->e->data, &mark);
+    add(env, job_text(job, "%s", strbuf_text(&mark)));
+}
+
+static const char *const *build_env(struct job *job, const struct job_call *call) {
+    const char *const *names = NULL;
+    size_t count = call->env ? count_pairs(call->env)
+                             : config_words(job->e->config, "tasks.env", NULL, &names);
+    size_t more = count_pairs(call->more);
+    struct env env = { 0 };
+    env.pairs = arena_alloc(&job->arena, (count + more + ENV_FIXED) * sizeof(*env.pairs));
+    if (call->env)
+        add_all(&env, call->env, count);
+    else
+        add_usual(&env, job, names, count);
+    add_place(&env, job, call);
+    if (call->is_offline) {
+        add(&env, "GIT_NO_LAZY_FETCH=1");
+        add(&env, "GIT_ALLOW_PROTOCOL=none");
+    }
+    add_all(&env, call->more, more);
+    add_mark(&env, job, call->outlives);
+    env.pairs[env.count] = NULL;
+    return env.pairs;
+}
+
+/* --- as the run -------------------------------------------------------------------------------- */
+
+/* The key of a run leaves the store when it ends. The spec of one that has ended is read as it is: a run in a sandbox cannot
+ * change it, and one without has no sandbox to lose. */
+int job_read_spec(struct job *job, uint32_t attempt, struct error *err) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    if (job->told)
+        return 0;
+    if (run && run->view.attempt == attempt)
+        return run_read_spec(job->e, run, &job->told, err);
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    rundir_name(&folder, job->id, attempt);
+    return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->told, err);
+}
+
+/* Its number; 0: none has begun, or nothing is known of its task any more. Then only `git status` is asked, which does not
+ * look into repositories below this one. Of a worktree that several have used, the last one counts. */
+static uint32_t last_attempt(const struct job *job) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    struct task_view view;
+    if (job->key.attempt > 0)
+        return job->key.attempt;
+    if (!core_task(job->e->core, job->key.task, &view))
+        return 0;
+    return run && !run->view.started_at && !run->sandbox ? view.attempt - 1 : view.attempt;
+}
+
+/* Without that it is not known in which sandbox it was, so an error is never "in none". */
+int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err) {
+    struct error why = { 0 };
+    *ret = NULL;
+    uint32_t attempt = job->kind == JOB_MAKE ? 0 : last_attempt(job);
+    if (attempt == 0)
+        return 0;
+    int r = job_read_spec(job, attempt, &why);
+    if (r == -ENOENT && attempt > 1 && job->kind != JOB_FINISH) /* it could not be launched */
+        r = job_read_spec(job, attempt - 1, &why);
+    if (r < 0)
+        return error_set(err, r, "it is not known in which sandbox its run was: %.150s", why.text);
+    *ret = &job->told->spec;
+    return 0;
+}
+
+/* --- starting ---------------------------------------------------------------------------------- */
+
+static void step_ended(void *ctx, const struct aside_end *end) {
+    struct job *job = ctx;
+    job->aside = NULL;
+    if (turn_is_over(job->e)) /* the next daemon begins it again */
+        return;
+    if (job->is_stopped) {
+        job->is_stopped = false;
+        worktree_end_finish(job);
+    } else
+        job->then(job, end);
+}
+
+static void not_started(struct job *job, const struct error *err, job_step then) {
+    struct aside_end end = { .code = -1, .error = -err->code, .output = "", .why = err->text };
+    then(job, &end);
+}
+
+void job_call(struct job *job, const struct job_call *call, job_step then) {
+    struct error err = { 0 };
+    const struct run_spec *run = NULL;
+    job->then = then;
+    if (turn_is_over(job->e))
+        return;
+    if (call->as_run && job_run_spec(job, &run, &err) < 0 && call->in_sandbox) {
+        not_started(job, &err, then);
+        return;
+    }
+    if (call->needs_sandbox && (!run || !run->wrap)) {
+        error_set(&err, -ENOENT, "the sandbox of its run is not known any more");
+        not_started(job, &err, then);
+        return;
+    }
+    time_ms timeout = config_number(job->e->config, "git.timeout_s", NULL);
+    const struct guard_call guarded = {
+        .command = { .argv = call->argv,
+                     .cwd = call->cwd ? call->cwd : job->path,
+                     .env = build_env(job, call),
+                     .timeout = call->timeout > 0 ? call->timeout : timeout,
+                     .output_max = call->output_max > 0 ? call->output_max : OUTPUT_MAX,
+                     .outlives = call->outlives,
+                     .reads = call->reads },
+        .run = run,
+        .in_sandbox = call->in_sandbox,
+        .name = job->id,
+        .ended = step_ended,
+        .ctx = job,
+    };
+    if (guard_start(job->e, &guarded, &job->aside, &err) < 0)
+        not_started(job, &err, then);
+}
+
+static void call_repository(struct job *job, const struct git_line *line, struct job_call call,
+                            job_step then) {
+    call.argv = line->argv;
+    call.cwd = job->record.repository;
+    if (job->record.common_dir && *job->record.common_dir) /* else git looks for it */
+        call.git_dir = job->record.common_dir;
+    job_call(job, &call, then);
+}
+
+void job_git(struct job *job, const struct git_line *line, job_step then) {
+    call_repository(job, line, (struct job_call){ .is_offline = true }, then);
+}
+
+void job_git_ask(struct job *job, const struct git_line *line, job_step then) {
+    call_repository(job, line, (struct job_call){ .is_offline = true, .reads = true }, then);
+}
+
+void job_git_for_others(struct job *job, const struct git_line *line, job_step then) {
+    call_repository(job, line, (struct job_call){ .is_offline = true, .outlives = true }, then);
+}
+
+void job_git_in_worktree(struct job *job, const struct git_line *line, job_step then) {
+    const struct job_call call = {
+        .argv = line->argv, .git_dir = job->record.git_dir, .work_tree = job->path, .as_run = true
+    };
+    job_call(job, &call, then);
+}
+
+void job_stop(struct job *job) {
+    if (job->aside) {
+        job->is_stopped = true;
+        aside_stop(job->aside);
+    } else
+        worktree_end_finish(job);
+}

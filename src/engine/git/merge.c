@@ -1,0 +1,736 @@
+/* merge.c: merge: direct. Finished work becomes part of the base branch.
+ *
+ * One at a time per repository: jobs share a lane, other programs the lock file sluice-merge.lock in the
+ * repository. Rebase onto the base, run the task's checks again if that changed anything, then move the
+ * base to it: forwards only, and only from where it was seen. If it moved meanwhile all of this is
+ * repeated, three times at most.
+ *
+ * Each step looks before it acts, so after a crash the same row of steps ends where it should: what is
+ * merged already is merged.
+ *
+ * A base that is checked out somewhere is moved there, by a fast-forward merge: index and files go with
+ * it, and what somebody has changed there is never overwritten. If their changes are in the way that
+ * is a conflict like any other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/deliveries.h"
+#include "engine/diff_internal.h"
+#include "engine/job.h"
+#include "engine/merges.h"
+#include "engine/redaction.h"
+#include "engine/secrets.h"
+#include "engine/workspace_internal.h"
+#include "os/files.h"
+#include "os/outside.h"
+#include "workspace/repository.h"
+
+#define TRIES_MAX   3
+#define LOCK_AGAIN  100 /* ms */
+#define NAMES_SHOWN 5
+#define CHECK_MAX   HOURS(24) /* of a check that has no time-out of its own */
+
+#define CHECK_OUTPUT (64u << 10)
+
+static void look(struct job *job);
+static void move_base(struct job *job);
+
+static void fail_with(struct job *job) {
+    worktree_end_again(job, "%s", job->err.text);
+}
+
+static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+    bool ok = job_worked(job, end, what);
+    if (!ok)
+        fail_with(job);
+    return ok;
+}
+
+/* --- moving the base -------------------------------------------------------------------------- */
+
+static void merged(struct job *job) {
+    job->record.rebasing = false;
+    job->is_merged = true;
+    worktree_end_note(job, "merged into '%s' at %.12s", job->record.base, job->head);
+    worktree_end_finish(job);
+}
+
+static void try_again(struct job *job) {
+    if (++job->tries < TRIES_MAX)
+        look(job);
+    else
+        worktree_end_again(job, "'%s' moved %d times while it was tried", job->record.base,
+                           TRIES_MAX);
+}
+
+static void updated(struct job *job, const struct aside_end *end) {
+    if (end->code == 0)
+        merged(job);
+    else if (strstr(end->output, "but expected")) /* "is at A but expected B" */
+        try_again(job);
+    else
+        (void)worked(job, end, "git update-ref");
+}
+
+/* Is it still where a fast-forward can begin? Then files in that work tree were in the way, which git
+ * names; if it names none, it failed. */
+static void refusal_asked(struct job *job, const struct aside_end *end) {
+    if (end->code != 0) {
+        try_again(job);
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, sentence = STRBUF_INIT;
+    git_sentence(strbuf_text(&job->output), &sentence);
+    if (git_blockers(strbuf_text(&job->output), NAMES_SHOWN, &names) == 0)
+        worktree_end_again(job, "git merge --ff-only: %s", strbuf_text(&sentence));
+    else
+        worktree_end_fail(
+            job, OUTCOME_CONFLICT,
+            "'%s' is checked out with changes that are in the way: %.120s; branch '%s' "
+            "is kept",
+            job->record.base, strbuf_text(&names), job->branch);
+}
+
+/* Whoever has it checked out may have changed to another branch at this very moment. */
+static void arrival_asked(struct job *job, const struct aside_end *end) {
+    if (end->code == 0)
+        merged(job);
+    else
+        try_again(job);
+}
+
+static void forwarded(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code == 0) {
+        GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_ref);
+        job_git(job, &line, arrival_asked);
+        return;
+    }
+    if (end->timed_out || end->error || end->signal) {
+        (void)worked(job, end, "git merge --ff-only");
+        return;
+    }
+    strbuf_clear(&job->output);
+    strbuf_puts(&job->output, end->output);
+    GIT_LINE(&line, "merge-base", "--is-ancestor", job->base_ref, job->branch_ref);
+    job_git(job, &line, refusal_asked);
+}
+
+/* The checkout that git has named, if it is one of this repository: what it names comes from files that a run can
+ * write. Git names the main one of some repositories (submodules) by their git folder; then it is where the
+ * project is. */
+static bool find_checkout(const struct job *job, const char *named,
+                          struct repository_checkout *ret) {
+    const char *const folders[] = { named, job->record.repository };
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        if (repository_find(folders[i], ret) < 0)
+            continue;
+        bool is_meant = i == 0 ? repository_is_same(strbuf_text(&ret->top), named)
+                               : repository_is_same(strbuf_text(&ret->git_dir), named);
+        if (is_meant && repository_is_same(strbuf_text(&ret->common_dir), job->record.common_dir))
+            return true;
+        repository_checkout_finish(ret);
+    }
+    return false;
+}
+
+static void forward(struct job *job, const char *named) {
+    struct git_line line;
+    struct repository_checkout checkout;
+    if (!find_checkout(job, named, &checkout)) {
+        worktree_end_again(job,
+                           "'%s' is checked out in '%.100s', which does not belong to '%.100s'",
+                           job->record.base, named, job->record.repository);
+        return;
+    }
+    GIT_LINE(&line, "merge", "--ff-only", "--quiet", job->branch_ref);
+    const char *top = job_text(job, "%s", strbuf_text(&checkout.top));
+    const struct job_call call = { .argv = line.argv,
+                                   .cwd = top,
+                                   .git_dir = strbuf_text(&checkout.git_dir),
+                                   .work_tree = top,
+                                   .outlives = true };
+    job_call(job, &call, forwarded);
+    repository_checkout_finish(&checkout);
+}
+
+static void checkouts_asked(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
+    struct git_line line;
+    if (!worked(job, end, "git worktree list"))
+        return;
+    if (git_find_checkout(end->output, job->record.base, &where)) {
+        forward(job, strbuf_text(&where));
+        return;
+    }
+    GIT_LINE(&line, "update-ref", "-m", job_text(job, "sluice: %s", job->id), job->base_ref,
+             job->head, job->base_hash);
+    job_git_for_others(job, &line, updated);
+}
+
+static void move_base(struct job *job) {
+    struct git_line line;
+    job->doing = "moves the base branch";
+    job->can_stop = false;
+    diff_keep_merge(job);
+    GIT_LINE(&line, "worktree", "list", "--porcelain");
+    job_git(job, &line, checkouts_asked);
+}
+
+/* --- its checks, once more -------------------------------------------------------------------- */
+
+static void next_check(struct job *job);
+
+/* Where the next iteration and people look for it. */
+static void append_log(struct job *job, const struct aside_end *end) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!run)
+        return;
+    strbuf_printf(&path, "%s/%s/check.log", job->e->runs_folder, run->view.folder);
+    _cleanup_(fd_closep) int fd =
+        outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT, NULL, NULL);
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    if (!engine_redact(job->e, end->output, end->size, &shown))
+        strbuf_add(&shown, end->output, end->size);
+    if (fd >= 0 && shown.length > 0 && write(fd, shown.text, shown.length) < 0)
+        return; /* it is told all the same */
+}
+
+/* What its checks commit goes with their sandbox. */
+static void not_passed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    worktree_end_finish(job);
+}
+
+static void passed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    job->record.rebasing = false;
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
+        fail_with(job);
+    else
+        move_base(job);
+}
+
+static void checked(struct job *job, const struct aside_end *end) {
+    append_log(job, end);
+    if (end->code == 0) {
+        job->check++;
+        next_check(job);
+        return;
+    }
+    job->end.kind = RUN_END_CHECK;
+    job->end.check = (int)job->check;
+    job->end.code = end->code;
+    job->end.signal = end->signal;
+    job->record.rebasing = false; /* the next iteration works on the new base */
+    (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
+    diff_keep_rebase(job);
+    worktree_end_explain(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
+                         job->check + 1, end->timed_out ? " (it took too long)" : "");
+    worktree_import_discard(job, not_passed);
+}
+
+/* That of the run; its own folder for temporary files is gone. */
+static const char *const *check_env(struct job *job) {
+    size_t count = 0, n = 0;
+    const char *const *own = secrets_add_to(job->e, job->key, &job->told->spec, &job->arena);
+    while (own[count])
+        count++;
+    const char **env = arena_alloc(&job->arena, (count + 1) * sizeof(*env));
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(own[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
+            env[n++] = own[i];
+    env[n] = NULL;
+    return env;
+}
+
+static void next_check(struct job *job) {
+    if (job->check >= job->told->spec.check_count) {
+        worktree_import_discard(job, passed);
+        return;
+    }
+    if (worktree_lend(job) < 0) {
+        fail_with(job);
+        return;
+    }
+    const struct run_command *check = &job->told->spec.checks[job->check];
+    const struct job_call call = {
+        .argv = check->argv,
+        .cwd = job->told->spec.cwd,
+        .env = check_env(job),
+        .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
+        .output_max = CHECK_OUTPUT,
+        .as_run = true,
+        .in_sandbox = true,
+    };
+    job->can_stop = true;
+    job_call(job, &call, checked);
+}
+
+static void check_again(struct job *job) {
+    job->doing = "runs its checks again, on the new base";
+    job->check = 0;
+    if (job->skips_checks)
+        worktree_import_discard(job, passed);
+    else if (job_read_spec(job, job->key.attempt, &job->err) < 0)
+        worktree_end_again(job, "its checks and its sandbox are not known: %s", job->err.text);
+    else
+        next_check(job);
+}
+
+/* --- rebase ----------------------------------------------------------------------------------- */
+
+static void given_up(struct job *job, const struct aside_end *end) {
+    if (end->code != 0) { /* begun again, it is given up again */
+        (void)worked(job, end, "git checkout");
+        return;
+    }
+    job->record.rebasing = false;
+    (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
+    if (job->output.length > 0)
+        worktree_end_fail(job, OUTCOME_CONFLICT,
+                          "conflicts with '%s' in %.150s; branch '%s' is kept", job->record.base,
+                          strbuf_text(&job->output), job->branch);
+    else
+        fail_with(job);
+}
+
+static void conflicts_asked(struct job *job, const struct aside_end *end) {
+    strbuf_clear(&job->output);
+    if (end->code == 0)
+        (void)git_names(end->output, NAMES_SHOWN, &job->output);
+    worktree_abandon_rebase(job, given_up);
+}
+
+static void head_asked(struct job *job, const struct aside_end *end) {
+    if (!worked(job, end, "git rev-parse"))
+        return;
+    if (git_hash(end->output, job->head))
+        check_again(job);
+    else
+        worktree_end_again(job, "git told no commit for '%s'", job->branch);
+}
+
+static void rebased(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error
+        && strstr(end->output, "empty ident")) {
+        job->anonymous = true;
+        look(job);
+        return;
+    }
+    if (!job_worked(job, end, "git rebase")) {
+        GIT_LINE(&line, "diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U");
+        job_git_in_worktree(job, &line, conflicts_asked);
+        return;
+    }
+    job->is_rebased = true;
+    GIT_LINE(&line, "rev-parse", "--verify", job->branch_ref);
+    job_git(job, &line, head_asked);
+}
+
+static void rebase(struct job *job) {
+    struct git_line line;
+    job->doing = "rebases onto the base branch";
+    job->record.rebasing = true;
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0) {
+        fail_with(job);
+        return;
+    }
+    GIT_LINE(&line, "rebase", "--quiet", job->base_hash);
+    worktree_as_run(job, &line, false, rebased);
+}
+
+/* --- where is it? ----------------------------------------------------------------------------- */
+
+static void looked(struct job *job, const struct aside_end *end) {
+    char fork[GIT_HASH_MAX] =
+        ""; /* where the branch has left the base; none: no commit in common */
+    if (!worked(job, end, "git rev-parse"))
+        return;
+    (void)git_output_hash(end->output, 4, fork);
+    if (!git_output_hash(end->output, 0, job->head)
+        || !git_output_hash(end->output, 1, job->base_hash)) {
+        worktree_end_again(job, "git told no commits for '%s' and '%s'", job->branch,
+                           job->record.base);
+    } else if (strcmp(fork, job->head) == 0) {
+        if (delivery_is_empty(&job->changes))
+            worktree_end_note(job, "no changes: there is nothing to merge into '%s'",
+                              job->record.base);
+        else
+            worktree_end_note(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
+        job->base_hash[0] = '\0'; /* its commits are counted from where it left the base */
+        job->is_merged = job->was_merged = true;
+        job->record.rebasing = false;
+        worktree_end_finish(job);
+    } else if (strcmp(fork, job->base_hash) != 0) {
+        rebase(job);
+    } else if (job->is_rebased) {
+        check_again(job);
+    } else {
+        move_base(job);
+    }
+}
+
+static void look(struct job *job) {
+    struct git_line line;
+    job->doing = "compares with the base branch";
+    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref,
+             job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--");
+    job_git(job, &line, looked);
+}
+
+static void committed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    look(job);
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+static void try_lock(void *ctx) {
+    struct job *job = ctx;
+    const char *message = job_text(job, "%s\n\nSluice-Task: %s",
+                                   *job->record.title ? job->record.title : job->id, job->id);
+    if (flock(job->lock, LOCK_EX | LOCK_NB) == 0)
+        worktree_commit(job, message, committed);
+    else if (errno != EWOULDBLOCK && errno != EINTR)
+        worktree_end_again(job, "cannot lock the repository: %s", strerror(errno));
+    else if (loop_now_steady(job->e->loop) >= job->lock_until)
+        worktree_end_again(job, "somebody else has held sluice-merge.lock of the repository for "
+                                "longer than git.timeout_s");
+    else {
+        job->doing = "waits: somebody else merges in this repository";
+        job_wait(job, LOCK_AGAIN, try_lock);
+    }
+}
+
+void merge_begin(struct job *job) {
+    struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    strbuf_printf(&path, "%s/sluice-merge.lock", job->record.common_dir);
+    job->lock = outside_open(AT_FDCWD, strbuf_text(&path),
+                             O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED, NULL, &err);
+    strbuf_finish(&path);
+    job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
+    job->can_stop = true;
+    job->lock_until = time_add(loop_now_steady(job->e->loop),
+                               config_number(job->e->config, "git.timeout_s", NULL));
+    if (job->lock < 0)
+        worktree_end_again(job, "cannot lock the repository: %s", err.text);
+    else
+        try_lock(job);
+}
+
+/* --- merges that a person asks for ---------------------------------------------------------------- */
+
+/* A finished task's branch is merged because a person says so. See merges.h.
+ *
+ * Two jobs, one after the other: JOB_MAKE finds the worktree, gives up what a killed daemon has left half done in it, or
+ * makes it again from the branch; JOB_MERGE does what `merge: direct` does after a run (worktree_end.c, merge.c). Meanwhile
+ * no run of the task is launched and nothing is cleaned up. After a crash the person asks again, and what is merged is
+ * merged once. */
+
+#define MANUAL_NAMES_SHOWN 20
+
+struct merging {
+    merge_ready ready; /* NULL: it was called */
+    void *ctx;
+    char *into;     /* NULL: the branch that it came from */
+    char *old_base; /* what the record says, while another branch is merged into; or NULL */
+    enum merge_result result;
+    bool is_known; /* `result` is */
+};
+
+const char *merge_result_name(enum merge_result result) {
+    static const char *const names[] = {
+        [MERGE_DONE] = "merged", [MERGE_ALREADY] = "already",   [MERGE_POSSIBLE] = "mergeable",
+        [MERGE_EMPTY] = "empty", [MERGE_CONFLICT] = "conflict", [MERGE_FAILED] = "failed",
+    };
+    return names[result];
+}
+
+void merging_finish(struct job *job) {
+    struct merging *m = TAKE_PTR(job->merging);
+    if (!m)
+        return;
+    if (m->ready)
+        m->ready(m->ctx, NULL);
+    free(m->into);
+    free(m->old_base);
+    free(m);
+}
+
+bool merge_waits_for_person(const struct engine *e, task_id task, const char *merge) {
+    struct task_spec spec;
+    return strcmp(merge, "direct") == 0 && core_task_spec(e->core, task, &spec)
+           && (spec.review || spec.until == UNTIL_EXTERNAL);
+}
+
+bool engine_merges_on_approval(const struct engine *e, task_id task) {
+    struct worktree_record record = { 0 };
+    char id[ENGINE_ID_MAX];
+    if (worktree_record_read(e->data, engine_task_id(e, task, id), &record, NULL) < 0)
+        return false;
+    bool waits = record.made && merge_waits_for_person(e, task, record.merge);
+    worktree_record_finish(&record);
+    return waits;
+}
+
+/* --- the answer --------------------------------------------------------------------------------- */
+
+static void answer(struct job *job) {
+    struct merging *m = job->merging;
+    const struct merge_answer what = {
+        .result = m->result,
+        .branch = job->branch,
+        .into = job->record.base,
+        .message = job->note[0] ? job->note : job->end.message,
+        .commit = job->is_merged && job->head[0] ? job->head : NULL,
+    };
+    merge_ready ready = TAKE_PTR(m->ready);
+    ready(m->ctx, &what);
+}
+
+static void conclude(struct job *job, enum merge_result result) {
+    job->merging->result = result;
+    job->merging->is_known = true;
+}
+
+static enum merge_result result_of(const struct job *job) {
+    if (job->merging->is_known)
+        return job->merging->result;
+    if (job->is_forced)
+        return job->outcome == OUTCOME_CONFLICT ? MERGE_CONFLICT : MERGE_FAILED;
+    if (!job->is_merged)
+        return MERGE_FAILED;
+    return !job->was_merged                   ? MERGE_DONE
+           : delivery_is_empty(&job->changes) ? MERGE_EMPTY
+                                              : MERGE_ALREADY;
+}
+
+/* A run that was ordered meanwhile has waited for it. */
+static void let_go_on(struct engine *e, task_id task) {
+    struct task_view view;
+    if (run_find(e, task)) {
+        launch_later(e, task);
+        turn_wake(e);
+    } else if (core_task(e->core, task, &view) && task_state_is_final(view.state))
+        workspace_task_final(e, task);
+}
+
+static void hand_merged(struct job *job) {
+    struct merging *m = job->merging;
+    if (!job->is_merged && m->old_base) { /* its base is the one it was made from */
+        free(job->record.base);
+        job->record.base = TAKE_PTR(m->old_base);
+        (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
+    }
+    delivery_keep_merge(job);
+    conclude(job, result_of(job));
+    answer(job);
+    let_go_on(job->e, job->key.task);
+}
+
+/* --- a worktree to merge from --------------------------------------------------------------------- */
+
+static void begin_merge(struct job *job) {
+    job->doing = "is merged";
+    worktree_deliver(job);
+}
+
+/* What was merged before has neither worktree nor branch any more. */
+static void no_worktree(struct job *job) {
+    struct delivery delivery = { 0 };
+    /* A branch is removed when the base has all of it, whoever has merged it. */
+    if (job->err.code == -ENOENT && engine_delivery(job->e, job->key.task, &delivery)
+        && (delivery.merged || strstr(delivery.removed, "branch"))) {
+        conclude(job, delivery_is_empty(&delivery.changes) ? MERGE_EMPTY : MERGE_ALREADY);
+        (void)snprintf(job->note, sizeof(job->note), "'%s' has all of it", delivery.base);
+    } else {
+        conclude(job, MERGE_FAILED);
+        (void)snprintf(job->note, sizeof(job->note), "%.250s", job->err.text);
+    }
+    delivery_finish(&delivery);
+    answer(job);
+    let_go_on(job->e, job->key.task);
+}
+
+static void hand_made(struct job *made) {
+    struct engine *e = made->e;
+    if (made->err.code < 0) {
+        no_worktree(made);
+        return;
+    }
+    struct job *job = job_new(e, JOB_MERGE, made->id);
+    job->key = (struct run_key){ .task = made->key.task, .attempt = made->key.attempt - 1 };
+    job->record = made->record;
+    made->record = (struct worktree_record){ 0 };
+    job->merging = TAKE_PTR(made->merging);
+    job->skips_checks = made->skips_checks;
+    if (job->merging->into && strcmp(job->merging->into, job->record.base) != 0) {
+        job->merging->old_base = job->record.base;
+        job->record.base = xstrdup(job->merging->into);
+    }
+    job->outcome = OUTCOME_OK;
+    job->end = (struct run_end){ .kind = RUN_END_EXIT };
+    job->begin = begin_merge;
+    job->done = hand_merged;
+    job->doing = "waits for another merge in this repository";
+    job_set_lane(job, "merges", job->record.repository);
+    job_begin(job);
+}
+
+/* --- what would happen ---------------------------------------------------------------------------- */
+
+static void tried(struct job *job, const struct aside_end *end) {
+    const char *names = strchr(end->output, '\n');
+    if (end->code == 0) {
+        conclude(job, MERGE_POSSIBLE);
+        worktree_end_note(job, "can be merged into '%s'", job->record.base);
+    } else if (end->code == 1 && names) {
+        conclude(job, MERGE_CONFLICT);
+        (void)git_names(names + 1, MANUAL_NAMES_SHOWN, &job->output);
+        worktree_end_note(job, "conflicts with '%s' in %.200s", job->record.base,
+                          strbuf_text(&job->output));
+    } else {
+        (void)job_worked(job, end, "git merge-tree, which needs git 2.38 or later");
+        conclude(job, MERGE_FAILED);
+        worktree_end_note(job, "%.250s", job->err.text);
+    }
+    job_end(job);
+}
+
+static void compared(struct job *job, const struct aside_end *end) {
+    char head[GIT_HASH_MAX], base[GIT_HASH_MAX], fork[GIT_HASH_MAX] = "";
+    struct git_line line;
+    if (end->code != 0 || !git_output_hash(end->output, 0, head)
+        || !git_output_hash(end->output, 1, base)) {
+        worktree_end_note(job, "there is no branch '%s' or no branch '%s' in '%.100s'", job->branch,
+                          job->record.base, job->record.repository);
+        conclude(job, MERGE_FAILED);
+        job_end(job);
+        return;
+    }
+    (void)git_output_hash(end->output, 4, fork);
+    if (strcmp(fork, head) == 0) {
+        conclude(job, MERGE_ALREADY);
+        worktree_end_note(job, "'%s' has all of it", job->record.base);
+        job_end(job);
+        return;
+    }
+    GIT_LINE(&line, "merge-tree", "--write-tree", "--name-only", "--no-messages", job->base_ref,
+             job->branch_ref);
+    job_git_ask(job, &line, tried);
+}
+
+static void begin_trial(struct job *job) {
+    struct git_line line;
+    job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
+    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref,
+             job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--");
+    job_git_ask(job, &line, compared);
+}
+
+static void trial_done(struct job *job) {
+    answer(job);
+}
+
+/* --- the beginning -------------------------------------------------------------------------------- */
+
+/* What was written down when it ran; else what the project says now. */
+static void fill_record(struct engine *e, struct job *job) {
+    const struct project *project = workspace_project(e, job->key.task);
+    struct delivery delivery = { 0 };
+    struct diff_record diff = { 0 };
+    if (worktree_record_read(e->data, job->id, &job->record, NULL) == 0)
+        return;
+    (void)engine_delivery(e, job->key.task, &delivery);
+    (void)diff_find_record(job, 0, &diff);
+    const char *base = delivery.base && *delivery.base ? delivery.base
+                       : diff.base && *diff.base       ? diff.base
+                       : project
+                           ? config_text(e->config, "projects.P.base_branch", project->view.name)
+                           : "";
+    const char *repository = diff.repository && *diff.repository ? diff.repository
+                             : project && project->view.path     ? project->view.path
+                                                                 : "";
+    job->record = (struct worktree_record){
+        .repository = xstrdup(repository),
+        .base = xstrdup(base),
+        .prefix = xstrdup(""),
+        .merge = xstrdup(delivery.strategy ? delivery.strategy : "none"),
+        .title = xstrdup(job->id),
+        .git_dir = xstrdup(""),
+        .common_dir = xstrdup(""),
+    };
+    delivery_finish(&delivery);
+    diff_record_finish(&diff);
+}
+
+static int check(const struct engine *e, const struct merge_question *q, struct task_view *view,
+                 struct error *err) {
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, q->task, id);
+    if (!core_task(e->core, q->task, view))
+        return error_set(err, -ENOENT, "there is no task '%s'", id);
+    bool is_judged =
+        view->state == TASK_HELD && (view->hold == HOLD_REVIEW || view->hold == HOLD_EXTERNAL);
+    if (run_find(e, q->task) || (!task_state_is_final(view->state) && !is_judged))
+        return error_set(err, -EBUSY, "task '%s' is %s: only finished work can be merged", id,
+                         task_state_name(view->state));
+    if (job_find(e, JOB_MERGE, q->task) || job_find(e, JOB_MAKE, q->task))
+        return error_set(err, -EBUSY, "task '%s' is being merged already", id);
+    if (q->into && !git_branch_is_valid(q->into))
+        return error_set(err, -EINVAL, "'%.100s' is not the name of a branch", q->into);
+    return 0;
+}
+
+/* A task that never ran in a worktree has nothing of this. */
+static int check_place(const struct engine *e, const struct job *job, struct error *err) {
+    const struct project *project = workspace_project(e, job->key.task);
+    struct task_view view;
+    if (*job->record.repository && core_task(e->core, job->key.task, &view) && view.attempt > 0
+        && (engine_has_diff(e, job->key.task)
+            || (project && workspace_makes_worktrees(e, project))))
+        return 0;
+    return error_set(err, -ENOENT, "'%s' has no branch to merge: it has not run in a worktree",
+                     job->id);
+}
+
+int engine_merge(struct engine *e, const struct merge_question *q, merge_ready ready, void *ctx,
+                 struct error *err) {
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    int r = check(e, q, &view, err);
+    if (r < 0)
+        return r;
+    struct job *job = job_new(e, q->dry_run ? JOB_MERGE : JOB_MAKE, engine_task_id(e, q->task, id));
+    job->key = (struct run_key){ .task = q->task, .attempt = view.attempt + 1 };
+    fill_record(e, job);
+    r = check_place(e, job, err);
+    if (r < 0) {
+        job_free(job);
+        return r;
+    }
+    job->merging = xcalloc(1, sizeof(*job->merging));
+    *job->merging =
+        (struct merging){ .ready = ready, .ctx = ctx, .into = q->into ? xstrdup(q->into) : NULL };
+    job->skips_checks = q->skips_checks;
+    job->needs_branch = true;
+    if (q->dry_run && q->into) {
+        free(job->record.base);
+        job->record.base = xstrdup(q->into);
+    }
+    job->begin = q->dry_run ? begin_trial : worktree_make_begin;
+    job->done = q->dry_run ? trial_done : hand_made;
+    job->doing = "waits until others have their worktrees";
+    job_set_lane(job, q->dry_run ? "diffs" : "worktrees", job->record.repository);
+    job_begin(job);
+    return 0;
+}

@@ -1,0 +1,979 @@
+/* workspace.c: who works where, before the launch and after the end. See workspace.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "engine/job.h"
+#include "engine/secrets.h"
+#include "engine/workspace_internal.h"
+#include "engine/worktrees.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "os/outside.h"
+#include "workspace/worktree.h"
+
+/* --- other homes ---------------------------------------------------------------------------------- */
+
+/* A path of a pool has one run at a time, whichever home that is from.
+ *
+ * The places of this home are known (workspace.c). Other homes are not, and may be of other users: so a run
+ * is written down where everybody who wants the path must look. In a repository that is its git folder,
+ * where no status shows it; else the path itself. The file is locked while a daemon knows of the run, and
+ * names the run's folder, whose own lock is held as long as the run lives: so the claim of a daemon that
+ * was killed is good until its run is over, and no longer. It goes with the end of the run. */
+
+#define CLAIM_MAX 8192
+#define RACES_MAX 5 /* times that somebody else has just removed the file */
+
+/* 1: the git folder of the repository that `path` is in; 0: it is in none. */
+static int find_repository(const char *path, struct strbuf *out, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf at = STRBUF_INIT, git = STRBUF_INIT;
+    struct stat st;
+    strbuf_puts(&at, path);
+    while (at.length > 0) {
+        strbuf_clear(&git);
+        strbuf_printf(&git, "%s/.git", strbuf_text(&at));
+        if (stat(strbuf_text(&git), &st) == 0) {
+            if (S_ISREG(st.st_mode))
+                return worktree_git_dir(strbuf_text(&at), out) == 0;
+            if (!S_ISDIR(st.st_mode))
+                return outside_refuse(strbuf_text(&git), st.st_mode, err);
+            strbuf_puts(out, strbuf_text(&git));
+            return 1;
+        }
+        char *slash = strrchr(at.text, '/');
+        at.length = (size_t)(slash - at.text);
+        *slash = '\0';
+    }
+    return 0;
+}
+
+/* One name for one folder, however it is written. */
+static int find_file(const char *path, struct strbuf *out, struct error *err) {
+    char real[PATH_MAX];
+    struct stat st;
+    if (!realpath(path, real) || stat(real, &st) < 0)
+        return error_set_errno(err, "look at", path);
+    int r = find_repository(real, out, err);
+    if (r < 0)
+        return error_prefix(err, "cannot claim workspace '%s'", path);
+    if (r > 0)
+        strbuf_printf(out, "/sluice-workspace-%016llx.lock",
+                      (unsigned long long)hash_mix(st.st_dev, st.st_ino));
+    else
+        strbuf_printf(out, "%s/.sluice-workspace.lock", real);
+    return 0;
+}
+
+/* Whose claim it is: the folder of runs and the run in it. False: nobody's. */
+static bool read_claim(int fd, char text[CLAIM_MAX], const char **ret_root,
+                       const char **ret_folder) {
+    ssize_t size = pread(fd, text, CLAIM_MAX - 1, 0);
+    text[size > 0 ? size : 0] = '\0';
+    char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
+    if (!end)
+        return false;
+    *line = *end = '\0';
+    *ret_root = text;
+    *ret_folder = line + 1;
+    return true;
+}
+
+static int refuse(const char *path, int fd, struct error *err) {
+    char text[CLAIM_MAX];
+    const char *root = "", *folder = "";
+    if (!read_claim(fd, text, &root, &folder))
+        return error_set(err, -EBUSY, "workspace '%s' is in use by another home", path);
+    return error_set(err, -EBUSY,
+                     "workspace '%s' is in use by run '%s' in '%s': give each home its own paths",
+                     path, folder, root);
+}
+
+static int refuse_file(const char *path, const struct error *why, struct error *err) {
+    return error_set(err, why->code, "cannot claim workspace '%s': %s", path, why->text);
+}
+
+static bool is_same_file(int fd, const char *path) {
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev
+           && a.st_ino == b.st_ino;
+}
+
+static int write_claim(int fd, const struct workspace_claim *claim, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%s\n%s\n", claim->root, claim->folder);
+    ssize_t wrote = ftruncate(fd, 0) < 0 ? -1 : pwrite(fd, text.text, text.length, 0);
+    if (wrote == (ssize_t)text.length)
+        return 0;
+    int code = wrote < 0 ? errno : ENOSPC;
+    return error_set(err, -code, "cannot claim workspace '%s': %s", claim->path, strerror(code));
+}
+
+/* Whoever may not look there cannot know that the run is over. */
+static bool is_alive(const char *root, const char *folder) {
+    int r = rundir_is_locked(root, folder);
+    return r > 0 || r == -EACCES;
+}
+
+/* 0: it is locked, and nobody else's. -EAGAIN: somebody has just removed it. */
+static int take(int fd, const char *file, const struct workspace_claim *claim, struct error *err) {
+    char text[CLAIM_MAX];
+    const char *root = NULL, *folder = NULL;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? refuse(claim->path, fd, err)
+                                    : error_set_errno(err, "lock", file);
+    if (!is_same_file(fd, file))
+        return -EAGAIN;
+    bool is_other = read_claim(fd, text, &root, &folder)
+                    && (strcmp(root, claim->root) != 0 || strcmp(folder, claim->folder) != 0);
+    return is_other && is_alive(root, folder) ? refuse(claim->path, fd, err) : 0;
+}
+
+/* A file of another user can be looked at, at the most; then the path goes unclaimed. */
+static int try_claim(const char *file, const struct workspace_claim *claim, int *ret_fd,
+                     struct error *err) {
+    struct error why = { 0 };
+    int fd = outside_open(AT_FDCWD, file, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED,
+                          NULL, &why);
+    bool is_ours = fd >= 0;
+    if (!is_ours && fd != -EROFS && fd != -EACCES && fd != -EPERM)
+        return refuse_file(claim->path, &why, err);
+    if (!is_ours)
+        fd = outside_open(AT_FDCWD, file, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, &why);
+    if (fd == -ENOENT || fd == -EACCES) {
+        *ret_fd = -1; /* there is none, or only its owner can look at it */
+        return 0;
+    }
+    if (fd < 0)
+        return refuse_file(claim->path, &why, err);
+    int r = take(fd, file, claim, err);
+    if (r == 0 && is_ours)
+        r = write_claim(fd, claim, err);
+    if (r == 0)
+        *ret_fd = is_ours ? fd : -1;
+    if (r < 0 || !is_ours)
+        close(fd);
+    return r;
+}
+
+int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
+    int r = find_file(claim->path, &file, err);
+    if (r < 0)
+        return r;
+    for (int i = 0; i < RACES_MAX; i++) {
+        r = try_claim(strbuf_text(&file), claim, ret_fd, err);
+        if (r != -EAGAIN)
+            return r;
+    }
+    return error_set(err, -EBUSY, "workspace '%s' is in use by another home", claim->path);
+}
+
+static void workspace_unclaim(const char *path, int fd) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
+    if (fd >= 0 && find_file(path, &file, NULL) == 0 && is_same_file(fd, strbuf_text(&file)))
+        (void)unlink(strbuf_text(&file));
+    fd_closep(&fd);
+}
+
+/* --- the pool ------------------------------------------------------------------------------------- */
+
+/* Which path of a pool a run gets.
+ *
+ * The core counts places and keeps wishes apart; which path a run without a wish gets is decided here, at
+ * its launch, and told to the core as a lock, so that a task that wishes for that path waits. With its end
+ * the path becomes the wish of its task: what it has begun lies there, and its next attempt waits for it,
+ * though others are free. After a restart the run folders say where the unfinished are. */
+
+struct pool {
+    const char *const *paths;
+    size_t count;
+};
+
+static struct pool pool_of(const struct engine *e, const struct project *project) {
+    struct pool pool = { 0 };
+    if (project && !workspace_makes_worktrees(e, project))
+        pool.count =
+            config_words(e->config, "projects.P.workspace_paths", project->view.name, &pool.paths);
+    return pool;
+}
+
+static bool pool_has(const struct pool *pool, const char *path) {
+    for (size_t i = 0; i < pool->count; i++)
+        if (strcmp(pool->paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+/* The path of the pool that a folder is in; NULL: in none. */
+static const char *pool_find(const struct pool *pool, const char *folder) {
+    const char *best = NULL;
+    size_t best_length = 0;
+    for (size_t i = 0; folder && i < pool->count; i++) {
+        size_t length = strlen(pool->paths[i]);
+        while (length > 1 && pool->paths[i][length - 1] == '/')
+            length--;
+        if (strncmp(folder, pool->paths[i], length) == 0
+            && (folder[length] == '\0' || folder[length] == '/') && length > best_length) {
+            best = pool->paths[i];
+            best_length = length;
+        }
+    }
+    return best;
+}
+
+/* What the core keeps for the task; NULL: nothing. */
+static const char *wish_of(const struct engine *e, task_id task) {
+    struct task_spec told;
+    if (!core_task_spec(e->core, task, &told) || !told.workspace)
+        return NULL;
+    return symbol_name(core_symbols(e->core), told.workspace);
+}
+
+/* --- which one -------------------------------------------------------------------------------- */
+
+static bool path_is_free(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (strcmp(workspaces_of(e)->places.items[i].path, path) == 0)
+            return false;
+    sym symbol = symbol_find(core_symbols(e->core), path, strlen(path));
+    amount used = 0, cap = 0;
+    return !symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0;
+}
+
+static struct habit *habit_find(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < workspaces_of(e)->habits.count; i++)
+        if (strcmp(workspaces_of(e)->habits.items[i].path, path) == 0)
+            return &workspaces_of(e)->habits.items[i];
+    return NULL;
+}
+
+static void note_habit(struct engine *e, const char *path, task_id task) {
+    struct habit *habit = habit_find(e, path);
+    if (!habit) {
+        habit = LIST_ADD(&workspaces_of(e)->habits);
+        *habit = (struct habit){ .path = xstrdup(path) };
+    }
+    habit->task = task;
+}
+
+/* Somebody who is not finished was there last, and will be there again. */
+static bool is_wanted_back(const struct engine *e, const char *path) {
+    const struct habit *habit = habit_find(e, path);
+    struct task_view view;
+    return habit && core_task(e->core, habit->task, &view) && !task_state_is_final(view.state);
+}
+
+/* --- taking it -------------------------------------------------------------------------------- */
+
+static int claim(struct engine *e, const struct live_run *run, const char *path, int *ret_fd,
+                 struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, run->task, id), run->view.attempt);
+    struct workspace_claim wanted = { path, e->runs_folder, strbuf_text(&folder) };
+    return workspace_claim(&wanted, ret_fd, err);
+}
+
+static void pool_take(struct engine *e, const struct live_run *run, const char *path, int fd) {
+    const char *wish = wish_of(e, run->task);
+    bool is_wished = wish && strcmp(wish, path) == 0;
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct workspace_place *place = workspace_take(e, key, path);
+    place->claim = fd;
+    place->is_told = !is_wished;
+    if (place->is_told)
+        workspace_tell_lock(e, path, run->task);
+}
+
+static int try_to_take(struct engine *e, const struct live_run *run, const char *path,
+                       struct error *err) {
+    struct stat st;
+    int fd = -1;
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return error_set(err, -ENOTDIR, "workspace '%s' is no folder", path);
+    int r = claim(e, run, path, &fd, err);
+    if (r == 0)
+        pool_take(e, run, path, fd);
+    return r;
+}
+
+/* One that nobody will want back is better. One that another home uses, or that is gone, is passed over;
+ * if there is no other, that is what is said. */
+static int take_any(struct engine *e, const struct live_run *run, const struct pool *pool,
+                    struct error *err) {
+    int r = 0;
+    for (int wanted = 0; wanted < 2; wanted++)
+        for (size_t i = 0; i < pool->count; i++) {
+            const char *path = pool->paths[i];
+            if (!path_is_free(e, path) || is_wanted_back(e, path) != (wanted == 1))
+                continue;
+            r = try_to_take(e, run, path, err);
+            if (r == 0) {
+                note_habit(e, path, run->task);
+                return 0;
+            }
+        }
+    return r < 0 ? r
+                 : error_set(err, -EBUSY, "no workspace of project '%s' is free",
+                             workspace_project(e, run->task)->view.name);
+}
+
+static int pool_prepare(struct engine *e, const struct live_run *run, const char *asked,
+                        struct error *err) {
+    const struct project *project = workspace_project(e, run->task);
+    struct pool pool = pool_of(e, project);
+    const char *wish = wish_of(e, run->task);
+    if (wish && !asked && !pool_has(&pool, wish))
+        wish = NULL; /* where it was before is no more */
+    if (pool.count == 0 && (!wish || wish[0] != '/'))
+        return 0; /* a name alone is a lock, and no folder */
+    if (pool.count > 0 && wish && !pool_has(&pool, wish))
+        return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wish,
+                         project->view.name);
+    if (!wish)
+        return take_any(e, run, &pool, err);
+    int r = try_to_take(e, run, wish, err);
+    if (r == 0 && pool.count > 0)
+        note_habit(e, wish, run->task);
+    return r;
+}
+
+/* The path it was launched in, though its place may be given back: an end is told again after a commit that
+ * failed. */
+static const char *path_of_run(const struct engine *e, const struct live_run *run,
+                               const struct pool *pool) {
+    const struct workspace_place *place = workspace_find(e, run->task);
+    char id[ENGINE_ID_MAX];
+    if (place)
+        return pool_find(pool, place->path);
+    _cleanup_(freep) char *folder =
+        workspace_of_run(e, engine_task_id(e, run->task, id), run->view.attempt);
+    return pool_find(pool, folder);
+}
+
+sym pool_left_in(const struct engine *e, const struct live_run *run) {
+    struct pool pool = pool_of(e, workspace_project(e, run->task));
+    const char *path = pool.count > 0 ? path_of_run(e, run, &pool) : NULL;
+    const char *wish = wish_of(e, run->task);
+    if (!path || (wish && strcmp(wish, path) == 0))
+        return 0;
+    return symbol_intern(core_symbols(e->core), path, strlen(path));
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+/* It is, or was, where its shim was told to begin; its end is not told yet. */
+static void pool_adopt(struct engine *e, const struct live_run *run) {
+    struct pool pool = pool_of(e, workspace_project(e, run->task));
+    char id[ENGINE_ID_MAX];
+    struct error err = { 0 };
+    int fd = -1;
+    if (pool.count == 0)
+        return;
+    _cleanup_(freep) char *folder =
+        workspace_of_run(e, engine_task_id(e, run->task, id), run->view.attempt);
+    const char *path = pool_find(&pool, folder);
+    if (!path)
+        return;
+    if (!run->is_away && claim(e, run, path, &fd, &err) < 0)
+        log_warning("task '%s' runs in a workspace that is not its own any more: %s", id, err.text);
+    pool_take(e, run, path, fd);
+    note_habit(e, path, run->task);
+}
+
+/* --- before the launch and after the end ---------------------------------------------------------- */
+
+#define LOOK_IF_OLD    MINUTES(10)
+#define LOOK_WHILE_LOW MINUTES(10) /* somebody may have merged, or committed */
+
+static void workspace_place_finish(struct workspace_place *place) {
+    fd_closep(&place->claim);
+    free(place->path);
+    free(place->prefix);
+    free(place->branch);
+    free(place->base);
+}
+
+/* Ends what is being done; it is begun again */
+static void workspaces_free(struct engine *e) {
+    struct workspaces *all = workspaces_of(e);
+    for (const struct job *job = all->jobs; job; job = job->next)
+        if (job->aside)
+            aside_stop(job->aside); /* all at once: each is waited for below */
+    while (all->jobs) {
+        struct job *job = all->jobs;
+        all->jobs = job->next;
+        job_free(job);
+    }
+    for (size_t i = 0; i < all->places.count; i++)
+        workspace_place_finish(&all->places.items[i]);
+    for (size_t i = 0; i < all->habits.count; i++)
+        free(all->habits.items[i].path);
+    for (size_t i = 0; i < all->leftovers.count; i++) {
+        free(all->leftovers.items[i].path);
+        free(all->leftovers.items[i].why);
+    }
+    free(all->places.items);
+    free(all->habits.items);
+    free(all->leftovers.items);
+}
+
+/* A new core: which paths of a pool are taken by tasks that have not wished for them. */
+static bool workspaces_are_preparing(const struct engine *e) {
+    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        if (job->kind == JOB_MAKE)
+            return true;
+    return false;
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+struct workspace_place *workspace_find(const struct engine *e, task_id task) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (workspaces_of(e)->places.items[i].task == task)
+            return &workspaces_of(e)->places.items[i];
+    return NULL;
+}
+
+struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path) {
+    workspace_release(e, key.task);
+    struct workspace_place *place = LIST_ADD(&workspaces_of(e)->places);
+    *place = (struct workspace_place){
+        .task = key.task, .attempt = key.attempt, .path = xstrdup(path), .claim = -1
+    };
+    return place;
+}
+
+void workspace_tell_lock(struct engine *e, const char *path, task_id task) {
+    struct fact fact = { .kind = FACT_WORKSPACE };
+    fact.workspace.id = symbol_intern(core_symbols(e->core), path, strlen(path));
+    fact.workspace.locked_by = task;
+    (void)core_apply(e->core, &fact, NULL);
+}
+
+void workspace_release(struct engine *e, task_id task) {
+    struct workspace_place *place = workspace_find(e, task);
+    if (!place)
+        return;
+    if (place->is_told)
+        workspace_tell_lock(e, place->path, 0);
+    workspace_unclaim(place->path, place->claim);
+    place->claim = -1;
+    workspace_place_finish(place);
+    *place = workspaces_of(e)->places.items[--workspaces_of(e)->places.count];
+}
+
+static void workspaces_tell(struct engine *e) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (workspaces_of(e)->places.items[i].is_told)
+            workspace_tell_lock(e, workspaces_of(e)->places.items[i].path,
+                                workspaces_of(e)->places.items[i].task);
+}
+
+const struct project *workspace_project(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
+}
+
+/* Where a run works, from the file that its shim was given. The key of one that has ended is gone. */
+char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    const struct live_run *run = run_find(e, engine_task_of_id(e, id, NULL));
+    bool is_live = run && run->view.attempt == attempt;
+    rundir_name(&folder, id, attempt);
+    if (attempt == 0
+        || rundir_read_spec(e->runs_folder, strbuf_text(&folder),
+                            is_live ? run_proof_key(&run->proof) : NULL, &read, NULL)
+               < 0)
+        return NULL;
+    return xstrdup(read->spec.cwd);
+}
+
+/* --- worktrees -------------------------------------------------------------------------------- */
+
+static void made(struct job *job) {
+    struct engine *e = job->e;
+    struct live_run *run = run_find(e, job->key.task);
+    if (!run || run->view.attempt != job->key.attempt)
+        return;
+    if (job->err.code < 0) {
+        run->launch_cause = LAUNCH_WORKSPACE;
+        finish_note_end(e, run, RUN_END_LAUNCH, &job->err);
+        return;
+    }
+    struct workspace_place *place = workspace_take(e, job->key, job->path);
+    place->prefix = xstrdup(job->record.prefix);
+    place->branch = xstrdup(job->branch);
+    place->base = xstrdup(job->record.base);
+    place->is_new = !job->record.prepared;
+    launch_set_deadline(e, run);
+    launch_later(e, run->task);
+    turn_wake(e);
+}
+
+static const char *member(const json_t *spec, const char *name) {
+    return json_string_value(json_object_get(spec, name));
+}
+
+static const char *merge_of(const struct engine *e, const struct project *project,
+                            const json_t *spec) {
+    const char *merge = member(spec, "merge");
+    if (json_is_true(json_object_get(spec, "no_merge")))
+        return "none";
+    return merge ? merge : engine_project_merge(e->config, project->view.name);
+}
+
+/* The owner has said nothing about it, so what goes wrong with it is reported and fails nothing. */
+static bool merge_is_implied(const struct engine *e, const struct project *project,
+                             const json_t *spec) {
+    return !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
+           && !config_is_set(e->config, "projects.P.merge", project->view.name);
+}
+
+static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
+                            const char *title, struct error *err) {
+    const struct project *project = workspace_project(e, run->task);
+    const char *base = member(spec, "base_branch");
+    if (!base)
+        base = config_text(e->config, "projects.P.base_branch", project->view.name);
+    if (*base && !git_branch_is_valid(base))
+        return error_set(err, -EINVAL, "'%s' is no name of a branch", base);
+    if (!project->view.path)
+        return error_set(err, -EINVAL,
+                         "project '%s' makes worktrees but has no repository: set projects.%s.path",
+                         project->view.name, project->view.name);
+    char id[ENGINE_ID_MAX];
+    struct job *job = job_new(e, JOB_MAKE, engine_task_id(e, run->task, id));
+    job->key = (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    job->begin = worktree_make_begin;
+    job->doing = "waits until others have their worktrees";
+    job->done = made;
+    job->record = (struct worktree_record){
+        .repository = xstrdup(project->view.path),
+        .base = xstrdup(base),
+        .prefix = xstrdup(""),
+        .merge = xstrdup(merge_of(e, project, spec)),
+        .implied = merge_is_implied(e, project, spec),
+        .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
+        .git_dir = xstrdup(""),
+        .common_dir = xstrdup(""),
+    };
+    job_set_lane(job, "worktrees", project->view.path);
+    job_begin(job);
+    return 1;
+}
+
+/* --- before the launch ------------------------------------------------------------------------ */
+
+bool workspace_makes_worktrees(const struct engine *e, const struct project *project) {
+    return strcmp(config_text(e->config, "projects.P.workspace_mode", project->view.name),
+                  "worktree")
+           == 0;
+}
+
+int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec, const char *title,
+                      struct error *err) {
+    const struct project *project = workspace_project(e, run->task);
+    const struct workspace_place *place = workspace_find(e, run->task);
+    if (place && place->attempt == run->view.attempt)
+        return 0;
+    const char *merge = merge_of(e, project, spec);
+    const char *const *words = NULL;
+    if (!workspace_makes_worktrees(e, project)) {
+        if (strcmp(merge, "none") != 0)
+            return error_set(err, -EINVAL,
+                             "merge '%s' needs a branch to merge: set "
+                             "projects.%s.workspace_mode to worktree",
+                             merge, project->view.name);
+        if (engine_check_worktrees(e, project->view.name, err) < 0)
+            return err->code;
+        return pool_prepare(e, run, member(spec, "workspace"), err);
+    }
+    if (strcmp(merge, "mr") == 0
+        && config_words(e->config, "projects.P.mr_command", project->view.name, &words) == 0)
+        return error_set(err, -EINVAL, "merge 'mr' needs projects.%s.mr_command",
+                         project->view.name);
+    if (job_find(e, JOB_MAKE, run->task) || job_find(e, JOB_MERGE, run->task))
+        return 1;
+    return prepare_worktree(e, run, spec, title, err);
+}
+
+bool workspace_folder(const struct engine *e, const struct live_run *run, const char *cwd,
+                      struct strbuf *out) {
+    const struct workspace_place *place = workspace_find(e, run->task);
+    const struct project *project = workspace_project(e, run->task);
+    if (!place)
+        return false;
+    _cleanup_(strbuf_finish) struct strbuf top = STRBUF_INIT;
+    strbuf_puts(&top, place->path);
+    if (place->prefix && *place->prefix)
+        strbuf_printf(&top, "/%s", place->prefix);
+    worktree_map_folder(cwd, project->view.path ? project->view.path : place->path,
+                        strbuf_text(&top), out);
+    while (out->length > 1 && out->text[out->length - 1] == '/')
+        out->text[--out->length] = '\0';
+    return true;
+}
+
+const char *workspace_path(const struct engine *e, task_id task, const char **ret_branch,
+                           const char **ret_base) {
+    const struct workspace_place *place = workspace_find(e, task);
+    *ret_branch = place ? place->branch : NULL;
+    *ret_base = place ? place->base : NULL;
+    return place ? place->path : NULL;
+}
+
+/* --- after the end ---------------------------------------------------------------------------- */
+
+static void finished(struct job *job) {
+    delivery_keep(job);
+    const struct finish_note note = { .outcome = job->is_forced ? &job->outcome : NULL,
+                                      .text = job->note,
+                                      .is_empty = delivery_is_empty(&job->changes) };
+    finish_note_outcome(job->e, job->key, &job->end, &note);
+}
+
+static bool is_below(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    return strncmp(folder, path, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+/* The task may have had a worktree before, and this run worked elsewhere. */
+static bool ran_in(const struct engine *e, const char *id, struct run_key key, const char *path) {
+    _cleanup_(freep) char *folder = workspace_of_run(e, id, key.attempt);
+    _cleanup_(freep) char *real = realpath(path, NULL); /* a run in a sandbox is told this one */
+    return folder && (is_below(path, folder) || (real && is_below(real, folder)));
+}
+
+bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
+                          const char *path) {
+    for (uint32_t attempt = before; attempt-- > 1;)
+        if (ran_in(e, id, (struct run_key){ .attempt = attempt }, path))
+            return true;
+    return false;
+}
+
+/* Has the run done what prepares its worktree? Its shim says so at the end. Of one that was lost it is known by its
+ * command, which does not start before. */
+static bool has_prepared(const struct engine *e, const struct live_run *run,
+                         const struct run_end *end) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (strstr(end->applied, "prepared"))
+        return true;
+    return (run->view.started_at || end->started_at) && run_read_spec(e, run, &read, NULL) == 0
+           && read->spec.prepare.argv;
+}
+
+/* Did the run that ends work in this worktree? Without a sandbox it can have changed what its shim was told: then the daemon
+ * that has launched it knows, and any other does not take it for one that worked elsewhere. */
+static bool has_worked_in(const struct engine *e, const struct live_run *run, const char *id,
+                          const char *path) {
+    const struct workspace_place *place = workspace_find(e, run->task);
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    if (place && place->attempt == run->view.attempt)
+        return strcmp(place->path, path) == 0;
+    return ran_in(e, id, key, path) || run_read_spec(e, run, &read, NULL) < 0;
+}
+
+bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
+    const struct live_run *run = run_find(e, key.task);
+    struct worktree_record record = { 0 };
+    char id[ENGINE_ID_MAX];
+    if (!run || run->view.attempt != key.attempt
+        || worktree_record_read(e->data, engine_task_id(e, key.task, id), &record, NULL) < 0)
+        return false;
+    struct job *job = job_new(e, JOB_FINISH, id);
+    if (!has_worked_in(e, run, id, job->path)) {
+        worktree_record_finish(&record);
+        job_free(job);
+        return false;
+    }
+    job->key = key;
+    job->record = record;
+    job->end = *end;
+    if (!record.prepared && has_prepared(e, run, end)) {
+        job->record.prepared = true;
+        /* If this fails it is prepared once more. */
+        (void)worktree_record_write(e->data, id, &job->record, NULL);
+    }
+    /* What was not merged because of its spawn file must not be good later: the file could be by then. */
+    job->outcome = finish_outcome(e, run, &job->end, &job->is_forced);
+    job->begin = worktree_end_begin;
+    job->done = finished;
+    bool is_good = job->outcome == OUTCOME_OK && strcmp(record.merge, "none") != 0;
+    if (is_good && strcmp(record.merge, "direct") == 0
+        && !merge_waits_for_person(e, key.task, record.merge)) {
+        job_set_lane(job, "merges", record.repository);
+        job->doing = "waits for another merge in this repository";
+        job->can_stop = true;
+    }
+    if (is_good)
+        finish_note_validating(e, key);
+    job_begin(job);
+    return true;
+}
+
+void workspace_stop(struct engine *e, task_id task) {
+    struct job *make = job_find(e, JOB_MAKE, task);
+    if (make && !make->running)
+        job_end(make); /* its launch follows, and sees that it shall stop */
+    struct job *job = job_find(e, JOB_FINISH, task);
+    if (!job || !job->can_stop)
+        return;
+    loop_timer_free(e->loop, TAKE_PTR(job->timer));
+    job->end.kind = RUN_END_STOPPED;
+    job->end.message[0] = '\0';
+    if (job->running || job->paused)
+        job_stop(job);
+    else
+        job_end(job);
+}
+
+/* --- cleaning --------------------------------------------------------------------------------- */
+
+static void remove_leftover(struct engine *e, const char *path) {
+    struct workspaces *all = workspaces_of(e);
+    for (size_t i = 0; i < all->leftovers.count; i++)
+        if (strcmp(all->leftovers.items[i].path, path) == 0) {
+            free(all->leftovers.items[i].path);
+            free(all->leftovers.items[i].why);
+            all->leftovers.items[i] = all->leftovers.items[--all->leftovers.count];
+            return;
+        }
+}
+
+static void cleaned(struct job *job) {
+    if (!job->is_orphan)
+        return;
+    remove_leftover(job->e, job->path); /* it may have been looked at before */
+    if (job->kept.length == 0)
+        return;
+    *LIST_ADD(&workspaces_of(job->e)->leftovers) =
+        (struct leftover){ .path = xstrdup(job->path), .why = xstrdup(strbuf_text(&job->kept)) };
+    log_warning("worktree '%s' belongs to no task and is kept: %s", job->path,
+                strbuf_text(&job->kept));
+}
+
+static struct job *find_cleaning(const struct engine *e, const char *id) {
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        if (job->kind == JOB_CLEAN && strcmp(job->id, id) == 0)
+            return job;
+    return NULL;
+}
+
+static bool is_merged_by_person(const struct engine *e, task_id task) {
+    const struct job *make = job_find(e, JOB_MAKE, task);
+    return (make && make->merging) || job_find(e, JOB_MERGE, task);
+}
+
+static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
+    struct worktree_record record = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    worktree_path(e->data, id, &path);
+    struct job *cleaning = find_cleaning(e, id);
+    if (task && is_merged_by_person(e, task))
+        return; /* it is looked at after that */
+    if (cleaning) {
+        cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: say what is kept */
+        return;
+    }
+    bool has_record = worktree_record_read(e->data, id, &record, NULL) == 0;
+    if (!has_record && access(strbuf_text(&path), F_OK) != 0)
+        return; /* most have none */
+    struct job *job = job_new(e, JOB_CLEAN, id);
+    job->key.task = task;
+    job->has_record = has_record;
+    job->record = record;
+    job->is_orphan = is_orphan;
+    job->begin = worktree_clean_begin;
+    job->done = cleaned;
+    job_set_lane(job, "worktrees", has_record ? record.repository : strbuf_text(&path));
+    job_begin(job);
+}
+
+void workspace_task_final(struct engine *e, task_id task) {
+    char id[ENGINE_ID_MAX];
+    clean(e, engine_task_id(e, task, id), task, false);
+}
+
+static void clean_final_tasks(struct engine *e) {
+    for (size_t i = 0; i < e->turn.finals.count; i++)
+        workspace_task_final(e, e->turn.finals.items[i]);
+}
+
+void workspace_forget(struct engine *e, const char *id) {
+    clean(e, id, 0, true);
+}
+
+static void look_at(void *ctx, const char *id) {
+    struct engine *e = ctx;
+    struct task_view view;
+    task_id task = engine_task_of_id(e, id, NULL);
+    if (task == 0 || !core_task(e->core, task, &view))
+        clean(e, id, 0, true);
+    else if (task_state_is_final(view.state))
+        clean(e, id, task, false);
+}
+
+/* Finished work whose days are over. */
+static void look_if_old(void *ctx, const char *id) {
+    const struct engine *e = ctx;
+    struct task_view view;
+    task_id task = engine_task_of_id(e, id, NULL);
+    if (task && core_task(e->core, task, &view) && task_state_is_final(view.state)
+        && (delivery_is_old(e, task, "retention.worktree_days")
+            || delivery_is_old(e, task, "retention.merged_days")))
+        clean(ctx, id, task, false);
+}
+
+void workspaces_expire(struct engine *e) {
+    bool are_kept = config_number(e->config, "retention.merged_days", NULL) > 0
+                    || config_number(e->config, "retention.worktree_days", NULL) != TIME_NEVER;
+    if (!are_kept || workspaces_of(e)->expire_at > e->now)
+        return;
+    workspaces_of(e)->expire_at = time_add(e->now, LOOK_IF_OLD);
+    worktree_each(e->data, look_if_old, e);
+}
+
+void workspaces_make_room(struct engine *e) {
+    if (workspaces_of(e)->room_at > e->now)
+        return;
+    workspaces_of(e)->room_at = time_add(e->now, LOOK_WHILE_LOW);
+    worktree_each(e->data, look_at, e);
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+/* At the start, when the runs are adopted: who lives where; then what nobody needs goes. */
+static void workspaces_start(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    for (size_t i = 0; i < run_count(e); i++)
+        pool_adopt(e, run_live_at(e, i));
+    strbuf_printf(&folder, "%s/worktrees", e->data);
+    if (access(strbuf_text(&folder), F_OK) != 0)
+        return;
+    (void)aside_sweep(e->data); /* git must not work there twice at once */
+    worktree_each(e->data, look_at, e);
+}
+
+const struct engine_part workspaces_part = {
+    .name = "workspaces",
+    .state_size = sizeof(struct workspaces),
+    .at = { [STEP_LOADED] = workspaces_tell,
+            [STEP_START] = workspaces_start,
+            [STEP_CARRY_OUT] = clean_final_tasks,
+            [STEP_FREE] = workspaces_free },
+    .is_launching = workspaces_are_preparing,
+};
+
+/* --- for people ----------------------------------------------------------------------------------- */
+
+/* What people are told of workspaces: where a task works, what is done around its run,
+ * which worktrees are left over. */
+
+const char *engine_run_doing(const struct engine *e, task_id task) {
+    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        if (job->key.task == task && job->kind != JOB_CLEAN && job->kind != JOB_DIFF)
+            return job->doing;
+    if (secrets_are_read_for(e, task))
+        return "reads its secrets";
+    const struct live_run *run = run_find(e, task);
+    return run && run->prepares && !run->view.started_at ? "prepares its worktree" : NULL;
+}
+
+void engine_workspace(const struct engine *e, task_id task, struct engine_workspace *ret) {
+    const struct workspace_place *place = workspace_find(e, task);
+    char id[ENGINE_ID_MAX];
+    *ret = (struct engine_workspace){ 0 };
+    struct worktree_record record = { 0 };
+    if (worktree_record_read(e->data, engine_task_id(e, task, id), &record, NULL) == 0) {
+        struct strbuf path = STRBUF_INIT, branch = STRBUF_INIT;
+        worktree_path(e->data, id, &path);
+        git_branch_of_task(id, &branch);
+        ret->path = strbuf_take(&path);
+        ret->branch = strbuf_take(&branch);
+        ret->base = xstrdup(record.base);
+        ret->merge = xstrdup(record.merge);
+        worktree_record_finish(&record);
+    } else if (place) {
+        ret->path = xstrdup(place->path);
+    }
+}
+
+const char *engine_project_merge(const struct config *config, const char *project) {
+    const char *mode = config_text(config, "projects.P.workspace_mode", project);
+    bool is_set = config_is_set(config, "projects.P.merge", project);
+    return is_set || strcmp(mode, "worktree") == 0
+               ? config_text(config, "projects.P.merge", project)
+               : "none";
+}
+
+int engine_check_worktrees(const struct engine *e, const char *project, struct error *err) {
+    static const char *const keys[] = { "prepare", "copy" };
+    static const char *const patterns[] = { "projects.P.prepare", "projects.P.copy" };
+    const char *mode = config_text(e->config, "projects.P.workspace_mode", project);
+    const char *const *words = NULL;
+    for (size_t i = 0; strcmp(mode, "worktree") != 0 && i < ARRAY_SIZE(keys); i++)
+        if (config_words(e->config, patterns[i], project, &words) > 0)
+            return error_set(err, -EINVAL,
+                             "projects.%s.%s is for worktrees: set projects.%s.workspace_mode to "
+                             "worktree, or unset it",
+                             project, keys[i], project);
+    return 0;
+}
+
+void engine_workspace_finish(struct engine_workspace *workspace) {
+    free(workspace->path);
+    free(workspace->branch);
+    free(workspace->base);
+    free(workspace->merge);
+    *workspace = (struct engine_workspace){ 0 };
+}
+
+task_id engine_workspace_holder(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (strcmp(workspaces_of(e)->places.items[i].path, path) == 0)
+            return workspaces_of(e)->places.items[i].task;
+    return 0;
+}
+
+struct kept {
+    const struct engine *e;
+    size_t count;
+};
+
+static void count_kept(void *ctx, const char *id) {
+    struct kept *kept = ctx;
+    struct task_view view;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    task_id task = engine_task_of_id(kept->e, id, NULL);
+    worktree_path(kept->e->data, id, &path);
+    kept->count += task && core_task(kept->e->core, task, &view) && task_state_is_final(view.state)
+                   && access(strbuf_text(&path), F_OK) == 0;
+}
+
+size_t engine_kept_worktrees(const struct engine *e) {
+    struct kept kept = { .e = e };
+    worktree_each(e->data, count_kept, &kept);
+    return kept.count;
+}
+
+size_t engine_leftover_count(const struct engine *e) {
+    return workspaces_of(e)->leftovers.count;
+}
+
+const char *engine_leftover_at(const struct engine *e, size_t index, const char **ret_why) {
+    *ret_why = workspaces_of(e)->leftovers.items[index].why;
+    return workspaces_of(e)->leftovers.items[index].path;
+}

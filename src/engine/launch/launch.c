@@ -1,0 +1,937 @@
+/* launch.c: what does a run get? Its command, its checks, its environment and its limits.
+ *
+ * It is read from the task's spec, as it was submitted: nothing of the submitter's environment is needed
+ * any more. The environment is built from an allow-list, never inherited. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/alloc.h"
+#include "base/money.h"
+#include "engine/agents.h"
+#include "engine/below.h"
+#include "engine/budget.h"
+#include "engine/context.h"
+#include "engine/executors_internal.h"
+#include "engine/iteration.h"
+#include "engine/launch_box.h"
+#include "engine/listen.h"
+#include "engine/secrets.h"
+#include "engine/session.h"
+#include "engine/spawning.h"
+#include "engine/telemetry_internal.h"
+#include "engine/watch.h"
+#include "engine/workspace.h"
+#include "engine/workspace_internal.h"
+#include "os/clock.h"
+
+/* --- the client that the run calls ---------------------------------------------------------------- */
+
+/* An agent that speaks a protocol is run by a client of ours, which stands beside the shim.
+ *
+ * The client is part of the run: it is in the sandbox, outlives the daemon, and is killed with the rest. */
+
+/* In a sandbox everything may be permitted: that is what it is for. */
+static const char *permissions_of(const struct launch_box *box) {
+    const char *set = config_text(box->e->config, "agents.A.permissions", box->run->agent);
+    if (strcmp(set, "auto") != 0)
+        return set;
+    return box->kind == SANDBOX_NONE ? "edits" : "allow";
+}
+
+/* Of a program on this machine that a sandbox shows as it is. */
+static int check_installed(const struct launch_box *box, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
+    if (box->run->executor != EXECUTOR_LOCAL || box->kind == SANDBOX_PODMAN)
+        return 0;
+    engine_agent_program(box->e, box->run->agent, &program, &found);
+    const char *name = strbuf_text(&program);
+    if (found.length > 0 || (*name != '/' && strchr(name, '/')))
+        return 0;
+    return error_set(err, -ENOENT, "cannot run '%.120s': %s", name, strerror(ENOENT));
+}
+
+static void put_client_path(const struct launch_box *box, const struct agent_adapter *adapter,
+                            struct strbuf *out) {
+    const char *there = config_text(box->e->config, "slurm.shim", NULL);
+    const char *shim = box->run->executor != EXECUTOR_LOCAL && *there ? there : box->e->shim_path;
+    const char *slash = strrchr(shim, '/');
+    if (slash)
+        strbuf_add(out, shim, (size_t)(slash - shim) + 1);
+    strbuf_puts(out, agent_adapter_client(adapter));
+}
+
+/* The words of the client and of the agent behind it, each ended by NUL, into `out`. `resume`: the session to go on with, or
+ * NULL. An agent that is not installed is an error here: the client would only exit early. */
+static int launch_client_words(const struct launch_box *box, const struct agent_adapter *adapter,
+                               const char *resume, struct strbuf *out, size_t *ret_count,
+                               struct error *err) {
+    const struct config *config = box->e->config;
+    const char *agent = box->run->agent;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int r = check_installed(box, err);
+    if (r < 0)
+        return r;
+    put_client_path(box, adapter, &path);
+    struct agent_client client = {
+        .program = strbuf_text(&path),
+        .permissions = permissions_of(box),
+        .resume = resume,
+        .mode = config_text(config, "agents.A.mode", agent),
+        .model = config_text(config, "agents.A.model", agent),
+        .auth_method = config_text(config, "agents.A.auth_method", agent),
+    };
+    client.count = config_words(config, "agents.A.command", agent, &client.words);
+    *ret_count = agent_client_command(&client, out);
+    return 0;
+}
+
+/* --- the command that prepares a worktree --------------------------------------------------------- */
+
+/* What prepares a new worktree is a part of its first run.
+ *
+ * The project says what it is. The shim runs it before the command, in the project's folder of the worktree. It is
+ * repeated until a run has said that it succeeded (workspace_finish), so one that was killed half way begins again.
+ *
+ * Its command is seen only when that is done, so the deadline of the launch is moved by as much. That is looked up when
+ * the deadline passes, in the spec of the run: a daemon that was started meanwhile knows it, too. */
+
+/* In a new worktree: the command that prepares it. Texts live in the arena. */
+static void launch_prepare(struct engine *e, struct live_run *run, struct arena *arena,
+                           struct run_spec *spec) {
+    const struct workspace_place *place = workspace_find(e, run->task);
+    const struct project *project = workspace_project(e, run->task);
+    const char *const *words = NULL;
+    run->prepares = false;
+    if (!place || !place->is_new || !project)
+        return;
+    size_t count = config_words(e->config, "projects.P.prepare", project->view.name, &words);
+    if (count == 0)
+        return;
+    const char **argv = arena_alloc(arena, (count + 1) * sizeof(*argv));
+    memcpy(argv, words, count * sizeof(*argv));
+    argv[count] = NULL;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    (void)workspace_folder(e, run, NULL, &folder);
+    spec->prepare.argv = argv;
+    spec->prepare.timeout =
+        config_number(e->config, "projects.P.prepare_timeout_s", project->view.name);
+    spec->prepare_cwd = arena_strdup(arena, strbuf_text(&folder));
+    run->prepares = true;
+}
+
+time_ms launch_prepare_time(const struct engine *e, const struct live_run *run) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (run_read_spec(e, run, &read, NULL) < 0 || !read->spec.prepare.argv)
+        return 0;
+    return read->spec.prepare.timeout > 0 ? time_add(read->spec.prepare.timeout, read->spec.grace)
+                                          : TIME_NEVER;
+}
+
+/* --- the spec of a run ---------------------------------------------------------------------------- */
+
+/* Before the whole prompt: whether the session had got it before it was cut off, nobody knows. */
+#define RESUME_PROMPT                                                                              \
+    "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
+
+#define ALLOWED_PROMPT                                                                             \
+    "What was not permitted before is permitted now: do it now, in the same way as before.\n"
+
+#define SESSION_WORD "{session}" /* in a command of the configuration: the id of the session */
+
+/* One command while it is put together. Texts live in the arena. */
+struct launch {
+    struct engine *e;
+    struct live_run *run;
+    const struct project *project;
+    const struct agent_adapter *adapter; /* that has made the command; NULL: none has */
+    json_t *json;
+    struct arena arena;
+    struct run_spec spec;
+    char id[ENGINE_ID_MAX];
+    LIST(const char *) env;
+    LIST(const char *) argv;
+    struct run_command checks[RUN_CHECKS_MAX];
+    struct launch_box box;
+};
+
+static const char *text_of(const struct launch *l, const char *member) {
+    return json_string_value(json_object_get(l->json, member));
+}
+
+static time_ms seconds_of(const struct launch *l, const char *member, time_ms otherwise) {
+    const json_t *value = json_object_get(l->json, member);
+    if (!json_is_number(value))
+        return otherwise == TIME_NEVER ? 0 : otherwise;
+    return (time_ms)(json_number_value(value) * 1000.0);
+}
+
+static int64_t number_of(const struct launch *l, const char *member, int64_t otherwise) {
+    const json_t *value = json_object_get(l->json, member);
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* --- environment ----------------------------------------------------------------------------- */
+
+static char *format(struct launch *l, const char *text, ...) _printf_(2, 3);
+static char *format(struct launch *l, const char *text, ...) {
+    struct strbuf buf = STRBUF_INIT;
+    va_list args;
+    va_start(args, text);
+    strbuf_vprintf(&buf, text, args);
+    va_end(args);
+    char *copy = arena_strdup(&l->arena, strbuf_text(&buf));
+    strbuf_finish(&buf);
+    return copy;
+}
+
+/* A later value of the same name takes the place of an earlier one. */
+static void put_env(struct launch *l, const char *pair) {
+    size_t name = strcspn(pair, "=") + 1;
+    for (size_t i = 0; i < l->env.count; i++)
+        if (strncmp(l->env.items[i], pair, name) == 0) {
+            l->env.items[i] = pair;
+            return;
+        }
+    *LIST_ADD(&l->env) = pair;
+}
+
+static void put_iteration_env(struct launch *l) {
+    const struct engine *e = l->e;
+    const char *spawn = text_of(l, "spawn");
+    uint32_t iteration = l->run->iteration;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    iteration_path(e, l->id, iteration, ITERATION_ARTIFACTS, &path);
+    put_env(l, format(l, "SLUICE_ARTIFACTS=%s", strbuf_text(&path)));
+    if (iteration_has_feedback(e, l->id, iteration)) {
+        strbuf_clear(&path);
+        iteration_path(e, l->id, iteration, ITERATION_FEEDBACK, &path);
+        put_env(l, format(l, "SLUICE_FEEDBACK=%s", strbuf_text(&path)));
+    }
+    if (spawn) {
+        strbuf_clear(&path);
+        iteration_spawn_path(e, l->id, iteration, spawn, &path);
+        put_env(l, format(l, "SLUICE_SPAWN=%s", strbuf_text(&path)));
+    }
+}
+
+static void put_workspace_env(struct launch *l) {
+    const char *branch, *base;
+    const char *path = workspace_path(l->e, l->run->task, &branch, &base);
+    if (path)
+        put_env(l, format(l, "SLUICE_WORKSPACE=%s", path));
+    if (branch) {
+        put_env(l, format(l, "SLUICE_BRANCH=%s", branch));
+        put_env(l, format(l, "SLUICE_BASE=%s", base));
+    }
+}
+
+/* What is known of the run is with its shim, so that a daemon that is started later knows it too. */
+static void put_agent_env(struct launch *l) {
+    put_env(l, format(l, "SLUICE_ADAPTER=%s", agent_adapter_name(l->adapter)));
+    if (l->run->session)
+        put_env(l, format(l, "SLUICE_SESSION=%s", l->run->session));
+    if (l->run->resumes)
+        put_env(l, "SLUICE_RESUMES=1");
+}
+
+/* For programs of the run that show or keep what others read. */
+static void put_secret_names(struct launch *l) {
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+    for (const char *const *pair = l->spec.secrets; pair && *pair; pair++)
+        strbuf_printf(&names, "%s%.*s", names.length > 0 ? " " : "", (int)strcspn(*pair, "="),
+                      *pair);
+    if (names.length > 0)
+        put_env(l, format(l, "SLUICE_SECRETS=%s", strbuf_text(&names)));
+}
+
+static void put_own_env(struct launch *l) {
+    const struct engine *e = l->e;
+    struct strbuf marker = STRBUF_INIT;
+    launch_marker_path(e, l->run->task, &marker);
+    put_env(l, format(l, "SLUICE_TASK=%s", l->id));
+    put_env(l, format(l, "SLUICE_RUN=%s", l->spec.run));
+    put_env(l, format(l, "SLUICE_PROJECT=%s", l->project->view.name));
+    if (l->run->agent) /* the one it names, or the worker that took it */
+        put_env(l, format(l, "SLUICE_AGENT=%s", l->run->agent));
+    put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
+    put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
+    put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
+    put_env(l, format(l, "SLUICE_SOCKET=%s", launch_box_socket(&l->box)));
+    put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
+    const char *peers = launch_box_peers(&l->box);
+    if (peers)
+        put_env(l, format(l, "SLUICE_PEERS=%s", peers));
+    if (launch_ca(e, l->run))
+        put_env(l, format(l, "SLUICE_CA=%s", launch_ca(e, l->run)));
+    put_env(l, format(l, "SLUICE_BUS=%s/bus", e->data));
+    put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
+    put_iteration_env(l);
+    put_workspace_env(l);
+    put_secret_names(l);
+    if (l->adapter)
+        put_agent_env(l);
+    if (l->box.kind != SANDBOX_NONE)
+        put_env(l, format(l, "SLUICE_SANDBOX=%s", sandbox_kind_name(l->box.kind)));
+    strbuf_finish(&marker);
+}
+
+/* What the daemon itself has under this name, if it has. */
+static void pass_variable(struct launch *l, const char *name) {
+    size_t length = strlen(name);
+    for (char *const *pair = l->e->options.environment; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+            put_env(l, *pair);
+}
+
+/* Weaker than all others. */
+static void put_telemetry_env(struct launch *l) {
+    _cleanup_(strbuf_finish) struct strbuf pairs = STRBUF_INIT;
+    telemetry_variables(l->e, l->run, l->spec.run,
+                        l->adapter ? agent_adapter_name(l->adapter) : NULL, &pairs);
+    for (size_t at = 0; at < pairs.length; at += strlen(pairs.text + at) + 1)
+        put_env(l, arena_strdup(&l->arena, pairs.text + at));
+}
+
+static void build_env(struct launch *l) {
+    const char *const *words = NULL;
+    put_telemetry_env(l);
+    size_t count = config_words(l->e->config, "tasks.env", NULL, &words);
+    for (size_t i = 0; i < count; i++)
+        pass_variable(l, words[i]);
+    for (const char *const *pair = l->adapter ? agent_environment(l->adapter) : NULL; pair && *pair;
+         pair++)
+        put_env(l, *pair);
+    count = l->run->agent ? config_words(l->e->config, "agents.A.env", l->run->agent, &words) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strchr(words[i], '='))
+            put_env(l, words[i]);
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(l->json, "env"), name, value) if (json_is_string(value))
+        put_env(l, format(l, "%s=%s", name, json_string_value(value)));
+    put_own_env(l);
+    *LIST_ADD(&l->env) = NULL;
+    l->spec.env = l->env.items;
+}
+
+/* --- command --------------------------------------------------------------------------------- */
+
+static int take_words(struct launch *l, const json_t *words, const char *what, struct error *err) {
+    size_t index;
+    json_t *word;
+    if (json_array_size(words) == 0)
+        return error_set(err, -EINVAL, "%s has no words", what);
+    if (json_array_size(words) > RUN_ARGS_MAX)
+        return error_set(err, -E2BIG, "%s has more than %d words", what, RUN_ARGS_MAX);
+    json_array_foreach(words, index, word) {
+        if (!json_is_string(word))
+            return error_set(err, -EINVAL, "word %zu of %s is no text", index + 1, what);
+        *LIST_ADD(&l->argv) = json_string_value(word);
+    }
+    *LIST_ADD(&l->argv) = NULL;
+    return 0;
+}
+
+/* Does this attempt go on with the session of the last one, if there is any? */
+static bool may_resume(const struct launch *l) {
+    const char *task = text_of(l, "resume");
+    const char *way = task ? task : config_text(l->e->config, "agents.A.resume", l->run->agent);
+    return strcmp(way, "never") != 0;
+}
+
+/* Most that this run may cost; NULL: as much as it likes. */
+static const char *budget_text(struct launch *l) {
+    int64_t micro = budget_for_run(l->e, l->run->task);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (micro <= 0)
+        return NULL;
+    money_put_number(&text, micro);
+    return arena_strdup(&l->arena, strbuf_text(&text));
+}
+
+/* The prompt as a word, at the place `at` of these: never as an option. */
+static int add_prompt(struct launch *l, const char *const *words, size_t count, size_t at,
+                      const char *prompt, struct error *err) {
+    const char *agent = l->run->agent ? l->run->agent : "";
+    _cleanup_(strbuf_finish) struct strbuf word = STRBUF_INIT;
+    int r = *prompt == '-' ? agents_dashes(l->e, agent, words, count, at, err) : 0;
+    if (r < 0)
+        return r;
+    if (at < count)
+        agent_word_put_prompt(words[at], prompt, &word);
+    if (r > 0)
+        *LIST_ADD(&l->argv) = "--";
+    *LIST_ADD(&l->argv) = at < count ? arena_strdup(&l->arena, strbuf_text(&word)) : prompt;
+    return 0;
+}
+
+/* What retries have allowed; NULL: nothing. */
+static const char *const *allow_list(struct launch *l) {
+    const json_t *rules = json_object_get(l->json, "allow");
+    size_t count = json_array_size(rules), kept = 0;
+    if (count == 0)
+        return NULL;
+    const char **list = arena_alloc(&l->arena, (count + 1) * sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        if (json_string_value(json_array_get(rules, i)))
+            list[kept++] = json_string_value(json_array_get(rules, i));
+    list[kept] = NULL;
+    return list;
+}
+
+/* The words that its adapter knows: unattended, its output as events, the prompt where it wants it. */
+static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
+    struct engine *e = l->e;
+    const char *model = config_text(e->config, "agents.A.model", l->run->agent);
+    const char *usage = agent_usage_file_name(l->adapter);
+    struct agent_launch launch = { .model = *model ? model : NULL };
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+    session_prepare(e, l->run, may_resume(l) && agent_adapter_can_resume(l->adapter),
+                    agent_adapter_names_session(l->adapter));
+    if (l->run->resumes)
+        launch.resume = l->run->session;
+    else
+        launch.session = l->run->session;
+    (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
+    launch.allow = allow_list(l);
+    launch.budget_usd = budget_text(l);
+    if (usage && l->box.kind == SANDBOX_NONE)
+        launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
+    else if (usage) /* where it can write: launch_paths.c */
+        launch.usage_file = format(l, "%s/done/%s", e->data, usage);
+    launch.is_sandboxed = l->box.kind != SANDBOX_NONE;
+    launch.is_boxed = launch.is_sandboxed && geteuid() == 0;
+    size_t count = agent_command(l->adapter, &launch, &words);
+    const char *word = strbuf_text(&words);
+    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
+        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+    if (l->run->resumes)
+        prompt = format(l, "%s%s%s", launch.allow ? ALLOWED_PROMPT : "", RESUME_PROMPT, prompt);
+    if (agent_prompt_is_word(l->adapter)) {
+        int r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
+        if (r < 0)
+            return r;
+    } else {
+        l->spec.prompt = prompt;
+        l->spec.prompt_size = strlen(prompt);
+    }
+    *LIST_ADD(&l->argv) = NULL;
+    if (l->argv.count > RUN_ARGS_MAX + 1)
+        return error_set(err, -E2BIG, "agents.%.60s.args has more than %d words", l->run->agent,
+                         RUN_ARGS_MAX);
+    return 0;
+}
+
+/* The word with the id of the session in place of {session}; as it is, when there is no id. */
+static const char *with_session(struct launch *l, const char *word) {
+    const char *at = strstr(word, SESSION_WORD);
+    if (!at || !l->run->session)
+        return word;
+    return format(l, "%.*s%s%s", (int)(at - word), word, l->run->session,
+                  at + strlen(SESSION_WORD));
+}
+
+static bool names_session(const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strstr(words[i], SESSION_WORD))
+            return true;
+    return false;
+}
+
+/* Of an agent with a command of its own: that, or how it goes on with the session it had. 0: it has none. */
+static size_t choose_words(struct launch *l, const char *agent, const char *const **ret_words) {
+    const char *const *again = NULL;
+    size_t count = config_words(l->e->config, "agents.A.command", agent, ret_words);
+    size_t more = config_words(l->e->config, "agents.A.resume_command", agent, &again);
+    if (count == 0 || !l->adapter) /* what nobody reads has no session */
+        return count;
+    session_prepare(l->e, l->run, more > 0 && may_resume(l), names_session(*ret_words, count));
+    if (!l->run->resumes)
+        return count;
+    *ret_words = again;
+    return more;
+}
+
+/* The prompt of this attempt, on the standard input. */
+static void give_prompt(struct launch *l, const char *prompt) {
+    if (l->run->resumes)
+        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
+    l->spec.prompt = prompt;
+    l->spec.prompt_size = strlen(prompt);
+}
+
+/* The command of the configuration, run by a client that speaks with it. */
+static int take_client_command(struct launch *l, const char *prompt, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+    size_t count = 0;
+    session_prepare(l->e, l->run, may_resume(l), false);
+    int r = launch_client_words(&l->box, l->adapter, l->run->resumes ? l->run->session : NULL,
+                                &words, &count, err);
+    if (r < 0)
+        return r;
+    const char *word = strbuf_text(&words);
+    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
+        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+    *LIST_ADD(&l->argv) = NULL;
+    give_prompt(l, prompt);
+    if (l->argv.count > RUN_ARGS_MAX + 1)
+        return error_set(err, -E2BIG, "agents.%.60s.command has more than %d words", l->run->agent,
+                         RUN_ARGS_MAX);
+    return 0;
+}
+
+/* The agent's own command, with the prompt where it wants it. */
+static int take_agent_command(struct launch *l, const char *prompt, struct error *err) {
+    const char *agent = l->run->agent ? l->run->agent : "";
+    const char *const *words = NULL;
+    int r = engine_check_agent(l->e, agent, err);
+    if (r < 0)
+        return r;
+    l->adapter = listen_adapter(l->e, agent);
+    if (l->adapter && agent_adapter_client(l->adapter))
+        return take_client_command(l, prompt, err);
+    size_t count = choose_words(l, agent, &words);
+    if (count == 0)
+        return take_adapter_command(l, prompt, err);
+    if (l->run->resumes)
+        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
+    const char *way = config_text(l->e->config, "agents.A.prompt", agent);
+    const char *inserted = prompt;
+    if (strcmp(way, "file") == 0)
+        inserted = format(l, "%s/%s/prompt", l->e->runs_folder, l->run->view.folder);
+    bool placed = false;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        bool here = agent_word_has_prompt(words[i]);
+        placed = placed || here;
+        if (here)
+            r = add_prompt(l, words, count, i, inserted, err);
+        else
+            *LIST_ADD(&l->argv) = with_session(l, words[i]);
+    }
+    if (r == 0 && strcmp(way, "argument") == 0 && !placed)
+        r = add_prompt(l, words, count, count, prompt, err);
+    if (r < 0)
+        return r;
+    *LIST_ADD(&l->argv) = NULL;
+    if (strcmp(way, "argument") != 0) {
+        l->spec.prompt = prompt;
+        l->spec.prompt_size = strlen(prompt);
+    }
+    return 0;
+}
+
+/* What the agent is told in this iteration. */
+static int take_prompt(struct launch *l, const char **ret_prompt, struct error *err) {
+    const char *prompt = text_of(l, "prompt");
+    _cleanup_(strbuf_finish) struct strbuf told = STRBUF_INIT;
+    if (!prompt)
+        return 0;
+    int r = iteration_prompt(l->e, l->run, prompt, &told, err);
+    if (r == 0)
+        *ret_prompt = arena_strndup(&l->arena, strbuf_text(&told), told.length);
+    return r;
+}
+
+static int build_command(struct launch *l, struct error *err) {
+    const char *prompt = NULL;
+    const json_t *argv = json_object_get(l->json, "argv");
+    int r = take_prompt(l, &prompt, err);
+    if (r < 0)
+        return r;
+    r = argv ? take_words(l, argv, "the command", err)
+             : take_agent_command(l, prompt ? prompt : "", err);
+    if (r == 0 && argv && prompt) {
+        l->spec.prompt = prompt;
+        l->spec.prompt_size = strlen(prompt);
+    }
+    l->spec.command.argv = l->argv.items;
+    return r;
+}
+
+/* Checks follow the command in one array of words; pointers are taken when it no longer moves. */
+static int build_checks(struct launch *l, struct error *err) {
+    const json_t *checks = json_object_get(l->json, "checks");
+    size_t starts[RUN_CHECKS_MAX] = { 0 }, index;
+    json_t *check;
+    if (json_array_size(checks) > RUN_CHECKS_MAX)
+        return error_set(err, -E2BIG, "more than %d checks", RUN_CHECKS_MAX);
+    json_array_foreach(checks, index, check) {
+        const json_t *words = json_is_object(check) ? json_object_get(check, "argv") : check;
+        const json_t *timeout = json_is_object(check) ? json_object_get(check, "timeout_s") : NULL;
+        starts[index] = l->argv.count;
+        l->checks[index].timeout =
+            json_is_number(timeout) ? (time_ms)(json_number_value(timeout) * 1000.0) : 0;
+        int r = take_words(l, words, "a check", err);
+        if (r < 0)
+            return r;
+    }
+    l->spec.command.argv = l->argv.items;
+    for (size_t i = 0; i < json_array_size(checks); i++)
+        l->checks[i].argv = l->argv.items + starts[i];
+    l->spec.checks = l->checks;
+    l->spec.check_count = json_array_size(checks);
+    return 0;
+}
+
+/* A span of the task. What a run has added says no more than the configuration: that may be another than when it was
+ * added, and so may its agent. */
+static time_ms span_of(const struct launch *l, const char *member, time_ms configured) {
+    time_ms span = seconds_of(l, member, configured);
+    return configured != TIME_NEVER && below_is_of_run(l->e->core, l->run->task)
+               ? time_min(span, configured)
+               : span;
+}
+
+static void build_limits(struct launch *l) {
+    const struct config *config = l->e->config;
+    time_ms timeout = l->run->agent ? config_number(config, "agents.A.timeout_s", l->run->agent)
+                                    : config_number(config, "tasks.timeout_s", NULL);
+    l->spec.command.timeout = span_of(l, "timeout_s", timeout);
+    l->spec.idle_timeout =
+        span_of(l, "idle_timeout_s", config_number(config, "tasks.idle_timeout_s", NULL));
+    l->spec.grace = seconds_of(l, "grace_s", config_number(config, "tasks.grace_s", NULL));
+    const char *signal_name = text_of(l, "stop_signal");
+    if (!signal_name && l->adapter && !config_is_set(config, "agents.A.stop_signal", l->run->agent))
+        signal_name = agent_adapter_stop_signal(l->adapter);
+    if (!signal_name)
+        signal_name = config_text(config, "agents.A.stop_signal", l->run->agent);
+    l->spec.stop_signal = strcmp(signal_name, "INT") == 0 ? SIGINT : SIGTERM;
+    l->spec.log_head = (uint64_t)config_number(config, "logs.head_mb", NULL) << 20;
+    l->spec.log_tail = (uint64_t)config_number(config, "logs.tail_mb", NULL) << 20;
+    l->spec.memory_max = number_of(l, "memory_mb", config_number(config, "tasks.memory_mb", NULL))
+                         << 20;
+    l->spec.processes_max =
+        number_of(l, "processes", config_number(config, "tasks.processes", NULL));
+    l->spec.nice = (int)number_of(l, "nice", config_number(config, "tasks.nice", NULL));
+    l->spec.open_files = l->e->options.open_files;
+    l->spec.oom_score_adj = 500; /* the kernel takes an agent before the daemon */
+}
+
+static int prepare_one(struct launch *l, struct error *err) {
+    l->run->launch_cause = LAUNCH_HOST;
+    int r = iteration_prepare(l->e, l->id, l->run->iteration, err);
+    if (r < 0)
+        return r;
+    l->run->launch_cause = LAUNCH_SANDBOX;
+    r = launch_box_choose(&l->box, err);
+    if (r < 0)
+        return r;
+    l->run->launch_cause = l->run->own_command ? LAUNCH_TASK : LAUNCH_PROGRAM;
+    r = build_command(l, err);
+    if (r < 0)
+        return r;
+    l->run->launch_cause = LAUNCH_TASK;
+    return build_checks(l, err);
+}
+
+static int launch_one(struct launch *l, struct error *err) {
+    l->spec.run = format(l, "%s.%" PRIu32, l->id, l->run->view.attempt);
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    l->spec.cwd = text_of(l, "cwd");
+    if (workspace_folder(l->e, l->run, l->spec.cwd, &folder))
+        l->spec.cwd = format(l, "%s", strbuf_text(&folder));
+    else if (!l->spec.cwd)
+        l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->data;
+    l->spec.stdin_path = text_of(l, "stdin");
+    l->run->own_command = json_object_get(l->json, "argv") != NULL;
+    int r = prepare_one(l, err);
+    if (r < 0)
+        return r;
+    if (!l->run->token.text[0]) /* forgotten with a turn that could not be stored */
+        run_token_make(&l->run->token);
+    struct run_key key = { .task = l->run->task, .attempt = l->run->view.attempt };
+    l->spec.secrets = secrets_list(l->e, key, l->json, &l->arena);
+    secrets_note_token(l->e, l->run);
+    build_env(l);
+    build_limits(l);
+    launch_prepare(l->e, l->run, &l->arena, &l->spec);
+    l->spec.key = run_proof_key(&l->run->proof);
+    launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
+    l->box.adapter = l->adapter;
+    r = launch_box_build(&l->box, &l->spec, err);
+    if (r == 0)
+        l->run->launch_cause = LAUNCH_HOST;
+    if (r == 0)
+        r = executors_launch(l->e, l->run, &l->spec, err);
+    run_token_forget(&l->run->token);
+    l->run->adapter_known = true;
+    if (r == 0) {
+        free(l->run->cwd);
+        l->run->cwd = xstrdup(l->spec.cwd);
+        listen_begin(l->e, l->run, l->adapter);
+    }
+    return r;
+}
+
+/* Starts it as its task says; `row` NULL: the store has none. 1: its workspace is being made, and then this comes again. */
+static int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
+                       struct error *err) {
+    struct task_view view;
+    json_error_t problem;
+    run->launch_cause = LAUNCH_HOST;
+    if (!row)
+        return error_set(err, -ENOENT, "the store has no command for this task");
+    core_task(e->core, run->task, &view);
+    struct launch l = { .e = e, .run = run, .project = project_of_symbol(e, view.project) };
+    engine_task_id(e, run->task, l.id);
+    l.json = json_loadb(row->json, row->json_size, 0, &problem);
+    if (l.json)
+        context_apply(l.json, row->context);
+    spawning_launched(run, row->json, row->json_size, text_of(&l, "spawn") != NULL);
+    run->launch_cause = l.json ? LAUNCH_WORKSPACE : LAUNCH_HOST;
+    int r = l.json ? workspace_prepare(e, run, l.json, row->title, err)
+                   : error_set(err, -EUCLEAN, "the stored task cannot be read: %s", problem.text);
+    l.box = (struct launch_box){ .e = e,
+                                 .run = run,
+                                 .task = l.json,
+                                 .id = l.id,
+                                 .project = l.project->view.name,
+                                 .arena = &l.arena };
+    if (r == 0)
+        r = secrets_prepare(e, run, l.json, err);
+    if (r == 0) /* else it cannot, or something is being made for it: then this comes again */
+        r = launch_one(&l, err);
+    launch_box_finish(&l.box);
+    json_decref(l.json);
+    arena_finish(&l.arena);
+    free((void *)l.env.items);
+    free((void *)l.argv.items);
+    return r;
+}
+
+/* --- orders --------------------------------------------------------------------------------------- */
+
+/* A start order that is on disk becomes a process; a stop order reaches it.
+ *
+ * A few at a time: each makes files. Between two of these rounds everything else is heard, so a round ends when its time
+ * is over. A stop that comes before the launch finds no process; the launch sees that it was wished for and does not happen. */
+
+#define LAUNCHES_EACH 8    /* in one round of the loop; */
+#define LAUNCHES_US   4000 /* after so long no other begins */
+
+/* --- the DONE marker ------------------------------------------------------------------------- */
+
+struct order_launch {
+    LIST(task_id) tasks; /* start orders that are on disk, */
+    size_t done;         /* of which so many are carried out */
+    size_t questions;    /* to the store, about others */
+    time_ms look_at;     /* no launch is late before */
+};
+
+static struct order_launch *launch_of(const struct engine *e) {
+    return e->part[PART_launch];
+}
+
+void launch_remove_marker(const struct engine *e, const char *id) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/done/%s", e->data, id);
+    (void)unlink(strbuf_text(&path)); /* most have none */
+    strbuf_clear(&path);
+    strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
+    (void)unlink(strbuf_text(&path));
+    strbuf_finish(&path);
+}
+
+void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    strbuf_printf(out, "%s/done/%s", e->data, engine_task_id(e, task, id));
+}
+
+/* No new attempt once its marker is there (marker_hold looks for something else of that name). True: it is not
+ * launched. */
+static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
+    struct error err = { 0 };
+    struct task_view view = { .until = UNTIL_EXIT };
+    (void)core_task(e->core, run->task, &view);
+    if (view.until != UNTIL_DONE || marker_look(e, run->task) != MARKER_FILE)
+        return false;
+    error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
+    finish_note_end(e, run, RUN_END_EXIT, &err);
+    return true;
+}
+
+/* --- starts ---------------------------------------------------------------------------------- */
+
+/* What could not be launched is told like any other end, in the next turn. */
+static void launch_task(struct engine *e, task_id task, const struct spec_row *row) {
+    struct error err = { 0 };
+    struct live_run *run = run_find(e, task);
+    struct task_spec told;
+    if (!run || !core_task_spec(e->core, task, &told))
+        return;
+    if (told.stop != STOP_NONE) {
+        error_set(&err, -ECANCELED, "it was stopped before it was launched");
+        finish_note_end(e, run, RUN_END_STOPPED, &err);
+    } else if (!is_ended_by_marker(e, run) && launch_spec(e, run, row, &err) < 0) {
+        finish_note_end(e, run, RUN_END_LAUNCH, &err);
+    }
+}
+
+/* The question behind a few starts; the store answers now or later. */
+struct launch_question {
+    struct engine *e;
+    size_t count;
+    task_id tasks[LAUNCHES_EACH];
+};
+
+/* They are the next ones again. */
+static void put_back(struct engine *e, const task_id *tasks, size_t count) {
+    size_t left = launch_of(e)->tasks.count - launch_of(e)->done;
+    for (size_t i = 0; i < count; i++)
+        *LIST_ADD(&launch_of(e)->tasks) = 0; /* room */
+    task_id *begin = launch_of(e)->tasks.items + launch_of(e)->done;
+    memmove(begin + count, begin, left * sizeof(*begin));
+    memcpy(begin, tasks, count * sizeof(*begin));
+    turn_wake(e);
+}
+
+static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct launch_question *q = ctx;
+    launch_of(q->e)->questions--;
+    if (err)
+        turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
+    int64_t began = clock_read_steady_us();
+    for (size_t i = 0, k = 0; !turn_is_over(q->e) && i < q->count; i++) {
+        if (i > 0 && clock_read_steady_us() - began > LAUNCHES_US) {
+            put_back(q->e, q->tasks + i, q->count - i);
+            break;
+        }
+        bool there = k < answer->count && answer->specs[k].id == q->tasks[i];
+        launch_task(q->e, q->tasks[i], there ? &answer->specs[k] : NULL);
+        k += there;
+    }
+    free(q);
+}
+
+void launch_later(struct engine *e, task_id task) {
+    *LIST_ADD(&launch_of(e)->tasks) = task;
+}
+
+static void launch_some(struct engine *e) {
+    size_t left = launch_of(e)->tasks.count - launch_of(e)->done;
+    if (left == 0 || turn_is_over(e) || executor_is_busy(e->executor))
+        return; /* each start that is done begins a turn */
+    struct launch_question *q = xcalloc(1, sizeof(*q));
+    q->e = e;
+    q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;
+    memcpy(q->tasks, launch_of(e)->tasks.items + launch_of(e)->done, q->count * sizeof(*q->tasks));
+    launch_of(e)->done += q->count;
+    if (launch_of(e)->done == launch_of(e)->tasks.count)
+        launch_of(e)->done = launch_of(e)->tasks.count = 0;
+    else
+        turn_wake(e);
+    struct store_question question = { .kind = ASK_SPECS,
+                                       .tasks = q->tasks,
+                                       .task_count = q->count };
+    launch_of(e)->questions++;
+    store_ask(e->store, &question, specs_answered, q);
+}
+
+/* --- stops ----------------------------------------------------------------------------------- */
+
+void launch_stop(struct engine *e, const struct order *order) {
+    struct live_run *run = run_find(e, order->task);
+    struct run_key key = { .task = order->task, .attempt = order->attempt };
+    if (!run || run->view.attempt != order->attempt || run->is_away || turn_is_over(e))
+        return;
+    if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
+        stopping_told(e, run);
+    workspace_stop(e, order->task);
+    secrets_stop(e, order->task);
+}
+
+void engine_stop_at_once(struct engine *e, task_id task) {
+    struct live_run *run = run_find(e, task);
+    struct task_spec told;
+    if (!run || !core_task_spec(e->core, task, &told))
+        return;
+    run->stop_now = true;
+    if (told.stop != STOP_NONE) { /* the core orders a stop once; this one is ours */
+        *LIST_ADD(&e->turn.stops) =
+            (struct order){ .kind = ORDER_STOP, .task = task, .attempt = run->view.attempt };
+        rows_write_run(e, run);
+    }
+}
+
+/* --- deadlines ------------------------------------------------------------------------------- */
+
+/* how long may a command take to be seen?
+ *
+ * On this machine a shim starts at once, or something is wrong with it. Its command starts when its worktree is
+ * prepared, which has a time-out of its own. In Slurm a run may wait for a place for days: its executor knows when
+ * it cannot begin any more. */
+void launch_set_deadline(struct engine *e, struct live_run *run) {
+    if (run->executor != EXECUTOR_LOCAL)
+        return;
+    run->launch_deadline = time_add(e->now, config_number(e->config, "tasks.launch_s", NULL));
+    launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
+}
+
+/* True: its worktree is being prepared, and it has more time for that. */
+static bool move_deadline(const struct engine *e, struct live_run *run) {
+    time_ms more = run->deadline_moved ? 0 : launch_prepare_time(e, run);
+    if (more == 0)
+        return false;
+    run->prepares = run->deadline_moved = true;
+    run->launch_deadline = time_add(e->now, more);
+    return true;
+}
+
+/* Looks at the runs only when the earliest of these deadlines has passed, whosever it was. */
+static void launch_check_deadlines(struct engine *e) {
+    if (launch_of(e)->look_at > e->now)
+        return;
+    launch_of(e)->look_at = TIME_NEVER;
+    for (size_t i = 0; i < run_count(e); i++) {
+        struct live_run *run = run_live_at(e, i);
+        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+        if (run->launch_deadline <= e->now && !move_deadline(e, run)) {
+            run->launch_deadline = TIME_NEVER;
+            (void)executors_stop(e, key, STOP_AT_ONCE); /* see outcome_of_stop */
+        }
+        launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
+    }
+}
+
+/* --- the part -------------------------------------------------------------------------------- */
+
+static void launch_reset(struct engine *e) {
+    launch_of(e)->look_at = TIME_NEVER;
+}
+
+static void launch_ordered(struct engine *e) {
+    for (size_t i = 0; i < e->turn.starts.count; i++)
+        launch_later(e, e->turn.starts.items[i].task);
+}
+
+static time_ms launch_next_look(const struct engine *e) {
+    return launch_of(e)->look_at;
+}
+
+static bool launch_is_busy(const struct engine *e) {
+    return launch_of(e)->tasks.count > 0 || launch_of(e)->questions > 0;
+}
+
+static void launch_free(struct engine *e) {
+    free(launch_of(e)->tasks.items);
+}
+
+const struct engine_part launch_part = {
+    .name = "launch",
+    .state_size = sizeof(struct order_launch),
+    .at = { [STEP_INIT] = launch_reset,
+            [STEP_UNLOAD] = launch_reset,
+            [STEP_FACTS] = launch_check_deadlines,
+            [STEP_CARRY_OUT] = launch_ordered,
+            [STEP_ROUND_END] = launch_some,
+            [STEP_FREE] = launch_free },
+    .next_wakeup = launch_next_look,
+    .is_launching = launch_is_busy,
+};

@@ -1,0 +1,62 @@
+/* maintenance.c: the store's own work (checkpoints, its reserve, a backup) between commits.
+ *
+ * The store says when it wants to be called again; an idle daemon therefore has no timer once the
+ * store has nothing left to do. */
+#include "engine/engine_internal.h"
+
+struct maintenance {
+    struct loop_timer *timer;
+    time_ms last_commit; /* steady */
+};
+
+static struct maintenance *maintenance_of(const struct engine *e) {
+    return e->part[PART_maintenance];
+}
+
+static void look(struct engine *e, time_ms idle) {
+    time_ms span = store_maintain(e->store, idle);
+    if (span == TIME_NEVER)
+        loop_timer_clear(e->loop, maintenance_of(e)->timer);
+    else
+        loop_timer_set(e->loop, maintenance_of(e)->timer, loop_now_steady(e->loop) + span);
+}
+
+static void maintain_after_commit(struct engine *e) {
+    if (store_batch_count(e->turn.batch) == 0)
+        return;
+    maintenance_of(e)->last_commit = loop_now_steady(e->loop);
+    look(e, 0);
+}
+
+static void maintenance_due(void *ctx) {
+    struct engine *e = ctx;
+    if (!e->committing && e->broken.code == 0)
+        look(e, loop_now_steady(e->loop) - maintenance_of(e)->last_commit);
+}
+
+void engine_backup(struct engine *e, const char *path, store_copied done, void *ctx) {
+    store_backup(e->store, path, done, ctx);
+    loop_timer_set(e->loop, maintenance_of(e)->timer, loop_now_steady(e->loop));
+}
+
+void engine_backup_cancel(struct engine *e) {
+    store_backup_cancel(e->store);
+}
+
+static void maintenance_init(struct engine *e) {
+    maintenance_of(e)->timer = loop_timer_new(e->loop, maintenance_due, e);
+}
+
+static void maintenance_free(struct engine *e) {
+    loop_timer_free(e->loop, maintenance_of(e)->timer);
+    if (e->store)
+        engine_backup_cancel(e);
+}
+
+const struct engine_part maintenance_part = {
+    .name = "maintenance",
+    .state_size = sizeof(struct maintenance),
+    .at = { [STEP_INIT] = maintenance_init,
+            [STEP_CARRY_OUT] = maintain_after_commit,
+            [STEP_FREE] = maintenance_free },
+};

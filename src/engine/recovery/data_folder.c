@@ -1,0 +1,419 @@
+/* data_folder.c: may runs, markers, messages and worktrees be in this folder?
+ *
+ * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
+ * run, and two stores in one folder would sweep each other's. Therefore one that is named in the
+ * configuration must be empty at first; then it gets a mark with the name of the store (store_name.h), and
+ * the mark is what is asked for later. The home is ours by its place. */
+#include "engine/data_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "engine/data_place.h"
+#include "engine/engine_internal.h"
+#include "engine/note.h"
+#include "engine/runs_internal.h"
+#include "engine/store_name.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "os/outside.h"
+#include "os/random.h"
+#include "rundir/rundir.h"
+
+/* --- the name of the store ------------------------------------------------------------------------ */
+
+/* *
+ * The first commit behind a load writes it, so nothing outside is named before the rows have the name. One whose commit has
+ * failed is kept, and written with the next: it is as good as any. */
+
+/* Where it is; what comes later counts more. There were two names once, each in its note: one on the mark of the data
+ * folder, one in the tokens of jobs. A store that has both goes on with that of its jobs, which cannot be changed, and
+ * knows its folder by the other. The old notes stay where they are. */
+#define NOTE_OF_FOLDER "data.store"
+static const char *const notes[] = { NOTE_OF_FOLDER, "slurm.store", "store.name" };
+
+struct store_name {
+    char text[STORE_NAME_SIZE];   /* "": the rows were never read */
+    char folder[STORE_NAME_SIZE]; /* what the data folder may say instead, or "" */
+    unsigned rank;                /* which note it is from; 0: none */
+};
+
+static struct store_name *store_name_of(const struct engine *e) {
+    return e->part[PART_store_name];
+}
+
+const char *store_name(const struct engine *e) {
+    return store_name_of(e)->text;
+}
+
+static bool same(const char *known, const char *name, size_t length) {
+    return length > 0 && strlen(known) == length && memcmp(known, name, length) == 0;
+}
+
+/* Is it called so, or was it? */
+static bool store_name_is(const struct engine *e, const char *name, size_t length) {
+    return same(store_name_of(e)->text, name, length)
+           || same(store_name_of(e)->folder, name, length);
+}
+
+static void store_name_loading(struct engine *e) {
+    store_name_of(e)->rank = 0;
+}
+
+static void store_name_load(struct engine *e, const struct note_row *row) {
+    struct store_name *name = store_name_of(e);
+    if (!row->text)
+        return;
+    if (strcmp(row->name, NOTE_OF_FOLDER) == 0)
+        (void)snprintf(name->folder, sizeof(name->folder), "%s", row->text);
+    for (unsigned i = name->rank; i < ARRAY_SIZE(notes); i++)
+        if (strcmp(row->name, notes[i]) == 0) {
+            (void)snprintf(name->text, sizeof(name->text), "%s", row->text);
+            name->rank = i + 1;
+        }
+}
+
+static void store_name_loaded(struct engine *e) {
+    struct store_name *name = store_name_of(e);
+    uint64_t number;
+    if (name->rank == ARRAY_SIZE(notes))
+        return;
+    if (!name->text[0]) {
+        random_bytes(&number, sizeof(number));
+        (void)snprintf(name->text, sizeof(name->text), "%016" PRIx64, number);
+    }
+    name->rank = ARRAY_SIZE(notes);
+    note_put(e, notes[name->rank - 1], "", name->text);
+}
+
+const struct engine_part store_name_part = {
+    .name = "store_name",
+    .state_size = sizeof(struct store_name),
+    .at = { [STEP_UNLOAD] = store_name_loading, [STEP_LOADED] = store_name_loaded },
+    .load_note = store_name_load,
+};
+
+/* --- where the runs are --------------------------------------------------------------------------- */
+
+/* Are the runs that have not ended where this daemon looks for them?
+ *
+ * A folder that is not there is taken for a run that was never begun, or is lost, and its work is done again. But it can
+ * be elsewhere: two daemons of one machine, or of one cluster, share a store and not the folder of the runs; or
+ * the file system of that folder is not mounted. So the store has a note for each host, which folder its daemon has used
+ * last, and a daemon that misses a run which must be somewhere else does not start. A local run can be looked for
+ * there, as that is the same machine; of one in Slurm the path alone must do. A folder that was moved is no longer
+ * there. */
+
+#define NOTE "data.runs:"
+
+struct data_place {
+    struct data_place *next;
+    char *host, *runs; /* its folder */
+};
+
+struct data_places {
+    struct data_place *first;
+};
+
+static struct data_places *data_places_of(const struct engine *e) {
+    return e->part[PART_data_place];
+}
+
+static void data_place_loading(struct engine *e) {
+    while (data_places_of(e)->first) {
+        struct data_place *place = data_places_of(e)->first;
+        data_places_of(e)->first = place->next;
+        free(place->host);
+        free(place->runs);
+        free(place);
+    }
+}
+
+static void data_place_load(struct engine *e, const struct note_row *row) {
+    const char *host = note_key(row, NOTE);
+    if (!host)
+        return;
+    struct data_place *place = xcalloc(1, sizeof(*place));
+    place->host = xstrdup(host);
+    place->runs = xstrdup(row->text);
+    place->next = data_places_of(e)->first;
+    data_places_of(e)->first = place;
+}
+
+static const char *place_of(const struct engine *e, const char *host) {
+    for (const struct data_place *place = data_places_of(e)->first; place; place = place->next)
+        if (strcmp(place->host, host) == 0)
+            return place->runs;
+    return NULL;
+}
+
+void data_place_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+    const char *host = row->host && *row->host ? row->host : executor_host(e->executor);
+    run->place = place_of(e, host);
+}
+
+static void data_place_loaded(struct engine *e) {
+    const char *host = executor_host(e->executor), *noted = place_of(e, host);
+    if (noted && strcmp(noted, e->runs_folder) == 0)
+        return;
+    note_put(e, NOTE, host, e->runs_folder);
+}
+
+static bool has_folder(const char *root, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", root, folder);
+    return access(strbuf_text(&path), F_OK) == 0;
+}
+
+static bool is_same(const char *one, const char *other) {
+    struct stat a, b;
+    return strcmp(one, other) == 0
+           || (stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev
+               && a.st_ino == b.st_ino);
+}
+
+/* It is in the folder that the daemon which has started it had. */
+static bool is_elsewhere(const struct live_run *run, const char *here) {
+    const char *there = run->place, *folder = run->view.folder;
+    if (!there || is_same(there, here))
+        return false;
+    if (run->executor == EXECUTOR_SLURM && !has_folder(here, folder))
+        return true;
+    /* With a copy of it here it matters whether it lives. */
+    return has_folder(there, folder)
+           && (!has_folder(here, folder) || rundir_is_locked(there, folder) > 0);
+}
+
+int data_place_check(const struct engine *e, struct error *err) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away && is_elsewhere(run, e->runs_folder))
+            return error_set(err, -EINVAL,
+                             "the run '%s' has not ended, and is in '%s', not in '%s': daemons of "
+                             "one host, and those that use Slurm, need one 'data.folder'",
+                             run->view.folder, run->place, e->runs_folder);
+    }
+    return 0;
+}
+
+/* One that has not ended, was started with this very folder, and is not in it; NULL: there is none. */
+static const char *data_place_missing(const struct engine *e) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away && run->place && is_same(run->place, e->runs_folder)
+            && !has_folder(e->runs_folder, run->view.folder))
+            return run->view.folder;
+    }
+    return NULL;
+}
+
+const struct engine_part data_place_part = {
+    .name = "data_place",
+    .state_size = sizeof(struct data_places),
+    .at = { [STEP_UNLOAD] = data_place_loading,
+            [STEP_LOADED] = data_place_loaded,
+            [STEP_FREE] = data_place_loading },
+    .load_note = data_place_load,
+};
+
+/* --- the folder itself ---------------------------------------------------------------------------- */
+
+#define MARK       ".sluice-data"
+#define LOCK_TRIED ".sluice-lock"
+#define MARK_MAX   256
+
+const char *engine_data(const struct engine *e) {
+    return e->data;
+}
+
+const char *engine_runs_folder(const struct engine *e) {
+    return e->runs_folder;
+}
+
+struct data_folder {
+    bool mark_is_due; /* the folder is new: it is marked as ours after the next commit */
+};
+
+static struct data_folder *data_folder_of(const struct engine *e) {
+    return e->part[PART_data_folder];
+}
+
+static int make(const char *path, struct error *err) {
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return error_set(
+        err, -errno,
+        "cannot make the folder '%s' of 'data.folder': %s; is its file system mounted?", path,
+        strerror(errno));
+}
+
+static int check_owner(const char *path, int dir, struct error *err) {
+    struct stat st;
+    if (fstat(dir, &st) < 0)
+        return error_set_errno(err, "look at", path);
+    if (st.st_uid != geteuid())
+        return error_set(err, -EPERM,
+                         "the folder '%s' of 'data.folder' belongs to somebody else; name one of "
+                         "yours",
+                         path);
+    if (st.st_mode & 077)
+        return error_set(err, -EPERM,
+                         "others may look into '%s' of 'data.folder', where prompts and logs are; "
+                         "run: chmod 700 '%s'",
+                         path, path);
+    return 0;
+}
+
+static int is_empty(const char *path, struct error *err) {
+    struct outside_list list;
+    int r = outside_list_open(&list, path, 2);
+    if (r < 0)
+        return error_set(err, r, "cannot read the folder '%s': %s", path, strerror(-r));
+    int empty = 1;
+    for (const char *name; empty && (name = outside_list_next(&list));)
+        empty = strcmp(name, LOCK_TRIED) == 0;
+    outside_list_close(&list);
+    return empty;
+}
+
+/* Which store it belongs to is asked when that is loaded: data_folder_start. */
+static int check_mark(const char *path, int dir, struct error *err) {
+    if (faccessat(dir, MARK, F_OK, 0) == 0)
+        return 0;
+    int r = is_empty(path, err);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        return error_set(
+            err, -ENOTEMPTY,
+            "'%s' of 'data.folder' holds something else; name an empty folder (if these "
+            "are runs of this store, run: touch '%s/" MARK "')",
+            path, path);
+    _cleanup_(fd_closep) int fd = outside_open(dir, MARK, O_WRONLY | O_CREAT, NULL, err);
+    if (fd < 0)
+        return error_prefix(err, "'%s' of 'data.folder'", path);
+    return fsync(fd) < 0 || fsync(dir) < 0 ? error_set_errno(err, "write a file into", path) : 0;
+}
+
+/* Whether a run lives is known by its lock. A second descriptor must be kept out. */
+static int check_locks(const char *path, int dir, struct error *err) {
+    _cleanup_(fd_closep) int first = outside_open(dir, LOCK_TRIED, O_RDWR | O_CREAT, NULL, err);
+    _cleanup_(fd_closep) int second =
+        first < 0 ? first : outside_open(dir, LOCK_TRIED, O_RDWR, NULL, err);
+    if (first < 0 || second < 0)
+        return error_prefix(err, "'%s' of 'data.folder'", path);
+    if (flock(first, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK /* another daemon does the same: it works */
+                   ? 0
+                   : error_set(err, -errno,
+                               "files in '%s' of 'data.folder' cannot be locked (%s); use a file "
+                               "system that can",
+                               path, strerror(errno));
+    if (flock(second, LOCK_EX | LOCK_NB) == 0)
+        return error_set(
+            err, -ENOLCK,
+            "locks in '%s' of 'data.folder' keep nobody out; use a file system whose do", path);
+    return 0;
+}
+
+/* The home, or what is above it, would be swept. */
+static int check_place(const char *path, const char *home, struct error *err) {
+    _cleanup_(freep) char *real = realpath(path, NULL), *real_home = realpath(home, NULL);
+    size_t length = real ? strlen(real) : 0;
+    if (real && real_home && strncmp(real, real_home, length) == 0
+        && (real_home[length] == '/' || real_home[length] == '\0' || length == 1))
+        return error_set(err, -EINVAL, "'%s' of 'data.folder' holds the home '%s'; name another",
+                         path, home);
+    return 0;
+}
+
+/* The home needs no mark, however it is written. */
+static bool is_named(const char *path, const char *home) {
+    return strcmp(path, home) != 0;
+}
+
+/* The owner may have put it, or one of the folders in it, elsewhere with a link. */
+static void trust(const char *path) {
+    static const char *const folders[] = { "", "/runs", "/tasks", "/done", "/bus", "/worktrees" };
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        strbuf_printf(&folder, "%s%s", path, folders[i]);
+        outside_trust(strbuf_text(&folder));
+    }
+}
+
+int data_folder_check(const struct config *config, const char *home, struct error *err) {
+    _cleanup_(freep) char *path = config_data_folder(config, home);
+    trust(home);
+    if (!is_named(path, home))
+        return 0;
+    int r = make(path, err);
+    if (r == 0)
+        r = check_place(path, home, err);
+    if (r < 0)
+        return r;
+    trust(path);
+    _cleanup_(fd_closep) int dir = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
+    if (dir < 0)
+        return dir;
+    r = check_owner(path, dir, err);
+    if (r == 0)
+        r = check_locks(path, dir, err);
+    return r == 0 ? check_mark(path, dir, err) : r;
+}
+
+/* --- whose it is ----------------------------------------------------------------------------- */
+
+int data_folder_start(struct engine *e, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
+    if (!is_named(e->data, e->home))
+        return 0;
+    strbuf_printf(&path, "%s/" MARK, e->data);
+    int r = outside_read(AT_FDCWD, strbuf_text(&path), 0, MARK_MAX, &mark, err);
+    if (r < 0)
+        return r;
+    const char *name = strbuf_text(&mark);
+    size_t length = strcspn(name, "\n");
+    if (length > 0 && !store_name_is(e, name, length))
+        return error_set(err, -EEXIST,
+                         "'%s' of 'data.folder' belongs to another store; name an empty folder "
+                         "(if it is this store's, empty the file '%s')",
+                         e->data, strbuf_text(&path));
+    const char *missing = length == 0 ? data_place_missing(e) : NULL;
+    if (missing)
+        return error_set(
+            err, -EINVAL,
+            "the run '%s' has not ended, and '%s' of 'data.folder' is new; is its file "
+            "system mounted? (if what was there is gone for good, run: echo %s >'%s')",
+            missing, e->data, store_name(e), strbuf_text(&path));
+    data_folder_of(e)->mark_is_due = length == 0;
+    return 0;
+}
+
+/* Not before: a mark whose name no row has would be another store's. */
+static void data_folder_stored(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
+    struct error err = { 0 };
+    if (!data_folder_of(e)->mark_is_due)
+        return;
+    data_folder_of(e)->mark_is_due = false;
+    strbuf_printf(&path, "%s/" MARK, e->data);
+    strbuf_printf(&mark, "%s\n", store_name(e));
+    if (outside_write(strbuf_text(&path), 0600, mark.text, mark.length, &err) < 0)
+        log_warning("the data folder has no mark yet; the next start tries again: %s", err.text);
+}
+
+const struct engine_part data_folder_part = {
+    .name = "data_folder",
+    .state_size = sizeof(struct data_folder),
+    .at = { [STEP_STORED] = data_folder_stored },
+};

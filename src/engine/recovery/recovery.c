@@ -1,0 +1,500 @@
+/* recovery.c: the daemon was away; what became of the runs?
+ *
+ * For every run of this host that the rows call live, its folder decides: somebody holds the lock → it goes on and
+ * is watched; its end is recorded → that is what happened; neither → lost. A live task without a run
+ * row cannot be (both are in one commit), but if it is, it is lost too: nothing stays live by mistake.
+ * Folders that no row knows are from after a backup that was restored. Those of a task that is not
+ * finished are its runs (claim.c). Of the others, what lives keeps its place as external until it ends,
+ * what is dead is removed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "base/number.h"
+#include "engine/alert.h"
+#include "engine/budget.h"
+#include "engine/data_folder.h"
+#include "engine/data_place.h"
+#include "engine/executors_internal.h"
+#include "engine/recover_internal.h"
+#include "os/clock.h"
+
+/* --- runs that the rows do not know --------------------------------------------------------------- */
+
+/* The backup does not know this run. Whose is it?
+ *
+ * After a restore, tasks are as they were and their run folders are not. An attempt that the rows do not
+ * have was started by a daemon that knew more than they do: were its task left in the queue, the same
+ * work would be done twice, perhaps beside itself. So the newest such attempt becomes the run of its
+ * task, as if its start had just been committed, and everything after that is the usual way: it is
+ * watched if it lives, its end is recorded if it has one, else it is lost. Attempts before it are put on
+ * record only. How often the task has failed is what the rows say. */
+
+static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
+    struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, task, id), attempt);
+    return strbuf_take(&folder);
+}
+
+/* It is adopted at once: the sweep spares what the executor watches. */
+static void claim_note(struct engine *e, task_id task, uint32_t attempt) {
+    _cleanup_(freep) char *folder = folder_of(e, task, attempt);
+    struct claim *claim = LIST_ADD(&recovery_of(e)->claims);
+    *claim = (struct claim){ .task = task, .attempt = attempt };
+    claim->executor = executors_of(e)->sweeping;
+    /* Rows that do not know a run do not have its key. */
+    (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else none */
+    struct run_key key = { .task = task, .attempt = attempt };
+    struct executor_known known = { .boot_id = claim->who.boot_id };
+    claim->what = executors_adopt(e, claim->executor, key, folder, &known);
+}
+
+/* The last one of a task is its run: who lives, else who came last. */
+static int by_task(const void *a, const void *b) {
+    const struct claim *x = a, *y = b;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    bool x_lives = x->what == ADOPTED_ALIVE, y_lives = y->what == ADOPTED_ALIVE;
+    if (x_lives != y_lives)
+        return x_lives ? 1 : -1;
+    return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+/* All are noted. */
+static void claims_settle(struct engine *e) {
+    if (recovery_of(e)->claims.count > 1)
+        qsort(recovery_of(e)->claims.items, recovery_of(e)->claims.count,
+              sizeof(*recovery_of(e)->claims.items), by_task);
+}
+
+static struct claim *find_last(const struct engine *e, task_id task) {
+    size_t low = 0, high = recovery_of(e)->claims.count; /* the first that is behind this task */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recovery_of(e)->claims.items[middle].task > task)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low > 0 && recovery_of(e)->claims.items[low - 1].task == task
+               ? &recovery_of(e)->claims.items[low - 1]
+               : NULL;
+}
+
+void claim_task(struct engine *e, struct task_spec *spec) {
+    struct claim *claim = find_last(e, spec->id);
+    if (!claim)
+        return;
+    claim->counts = claim->attempt > spec->attempt && !task_state_is_final(spec->state);
+    if (!claim->counts)
+        return;
+    claim->state_before = spec->state;
+    claim->attempt_before = spec->attempt;
+    spec->attempt = claim->attempt;
+    spec->state = TASK_STARTING;
+    spec->reason = REASON_FIRST_IN_ORDER;
+    spec->hold = HOLD_NONE;
+    spec->phase = PHASE_WORKING;
+    spec->stop = STOP_NONE;
+    spec->started_at = claim->who.at;
+    spec->not_before = spec->ready_since = spec->ready_clock = 0;
+    spec->run_agent = spec->run_limiter = 0; /* nobody knows: those of its task */
+    spec->run_unlimited = false;
+    spec->lender = 0;
+    spec->borrowed = 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+/* The rows do not know its token; its folder does, with the rest of its environment. */
+static void take_token(const struct engine *e, struct live_run *run) {
+    static const char name[] = "SLUICE_TOKEN=";
+    struct run_spec_read *spec = NULL;
+    if (run_read_spec(e, run, &spec, NULL) < 0)
+        return;
+    for (const char *const *env = spec->spec.env; env && *env; env++)
+        if (strncmp(*env, name, strlen(name)) == 0)
+            run_token_adopt(&run->token, *env + strlen(name));
+    run_spec_read_free(&spec);
+}
+
+/* With no more than its folder says. */
+static struct live_run *add_run(struct engine *e, const struct claim *claim) {
+    struct task_spec told;
+    struct live_run *run = run_add(e, claim->task, claim->attempt);
+    run->view.folder = folder_of(e, claim->task, claim->attempt);
+    run->view.ordered_at = claim->who.at ? claim->who.at : e->now;
+    run->executor = claim->executor;
+    run->boot_id = xstrdup(claim->who.boot_id);
+    take_token(e, run);
+    if (core_task_spec(e->core, claim->task, &told)) {
+        run->iteration = told.iteration;
+        run->agent =
+            told.run_agent ? xstrdup(symbol_name(core_symbols(e->core), told.run_agent)) : NULL;
+    }
+    return run;
+}
+
+/* It is over, since another has followed. */
+static void record_end(struct engine *e, struct live_run *run) {
+    struct run_end end = { 0 };
+    if (rundir_read_end(e->runs_folder, run->view.folder, run_proof_key(&run->proof), &end, NULL)
+        < 0)
+        end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
+    if (run->view.started_at == 0)
+        run->view.started_at = end.started_at;
+    finish_record_end(e, run, &end);
+    run_remove(e, run->task);
+}
+
+static void write_found(struct engine *e, const struct claim *claim) {
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_put_bool(&w, "alive", claim->what == ADOPTED_ALIVE);
+    json_write_object_end(&w);
+    engine_event(e, "run.found", claim->task, claim->attempt, strbuf_text(&data));
+    strbuf_finish(&data);
+    struct order order = { .kind = ORDER_CHANGE,
+                           .task = claim->task,
+                           .attempt = claim->attempt,
+                           .from = claim->state_before,
+                           .to = TASK_STARTING,
+                           .reason = REASON_FIRST_IN_ORDER };
+    turn_write_state(e, &order);
+}
+
+static void write_claim(struct engine *e, const struct claim *claim) {
+    struct live_run *run = run_find(e, claim->task);
+    if (run) /* the rows call an earlier one live */
+        record_end(e, run);
+    for (const struct claim *other = claim;
+         other-- > recovery_of(e)->claims.items && other->task == claim->task;)
+        if (other->what != ADOPTED_ALIVE && other->attempt > claim->attempt_before
+            && other->attempt < claim->attempt)
+            record_end(e, add_run(e, other));
+    run = add_run(e, claim);
+    launch_set_deadline(e, run);
+    write_found(e, claim);
+    rows_write_run(e, run);
+    rows_write_task(e, claim->task);
+}
+
+/* Their runs are live from now on, and this turn writes down what the rows lack. */
+static void claims_write(struct engine *e) {
+    for (size_t i = 0; i < recovery_of(e)->claims.count; i++)
+        if (recovery_of(e)->claims.items[i].counts)
+            write_claim(e, &recovery_of(e)->claims.items[i]);
+}
+
+/* --- the start ------------------------------------------------------------------------------------ */
+
+/* Live tasks must have a run. Draining ones have none any more. */
+static void add_missing_run(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    struct task_view view;
+    if (!core_task(e->core, task, &view) || view.phase == PHASE_DRAINING || run_find(e, task))
+        return;
+    struct live_run *run = run_add(e, task, view.attempt);
+    struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, task, id), view.attempt);
+    run->view.folder = strbuf_take(&folder);
+    run->view.ordered_at = e->now;
+    run->iteration = view.iteration;
+    run->boot_id = xstrdup("");
+    run->executor = engine_executor_kind(e, task);
+}
+
+/* The stop was ordered and may never have been sent: the daemon could die between the two. A second
+ * one does no harm. */
+static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
+    struct task_spec told;
+    bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
+    if (wished || budget_is_stopping(e, run))
+        (void)executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
+}
+
+static void count_adopted(struct engine *e, enum adopted what) {
+    switch (what) {
+    case ADOPTED_ALIVE:
+        e->report.adopted++;
+        break;
+    case ADOPTED_ENDED:
+        e->report.ended++;
+        break;
+    case ADOPTED_LOST:
+    case ADOPTED_MAX:
+        e->report.lost++;
+        break;
+    }
+}
+
+static void adopt_all(struct engine *e) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        struct live_run *run = run_live_at(e, i);
+        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+        if (run->is_away)
+            continue;
+        struct executor_known known = { .boot_id = run->boot_id,
+                                        .key = run_proof_key(&run->proof),
+                                        .shim = run->proof.shim };
+        enum adopted what = executors_adopt(e, run->executor, key, run->view.folder, &known);
+        count_adopted(e, what);
+        run->is_alive = what == ADOPTED_ALIVE;
+        if (run->is_alive)
+            stop_again(e, run, key);
+    }
+}
+
+/* --- runs that are not ours ------------------------------------------------------------------ */
+
+struct external_count {
+    uint32_t running, roots;
+};
+
+static void tell_external(struct engine *e, sym project, struct external_count count) {
+    struct fact fact = { .kind = FACT_EXTERNAL };
+    fact.external.project = project; /* 0: of none that is known */
+    fact.external.running = count.running;
+    fact.external.roots = count.roots;
+    (void)core_apply(e->core, &fact, NULL);
+}
+
+/* A run folder does not name the parent: what the rows do not know counts as a root. */
+static bool is_root(const struct engine *e, const struct external *external) {
+    struct task_view view;
+    return !external->task || !core_task(e->core, external->task, &view) || view.parent == 0;
+}
+
+/* They are counted by their ids, which outlive a core and its projects. */
+static void recover_tell_externals(struct engine *e) {
+    struct external_count *counts = xcalloc(project_count(e) + 1, sizeof(*counts));
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++) {
+        const struct project *project = project_of_id(e, recovery_of(e)->externals.items[i].id);
+        struct external_count *count =
+            &counts[project ? (size_t)(project - project_at(e, 0)) : project_count(e)];
+        count->running++;
+        count->roots += is_root(e, &recovery_of(e)->externals.items[i]);
+    }
+    for (size_t i = 0; i < project_count(e); i++) {
+        struct engine_project *view = &project_at(e, i)->view;
+        if (counts[i].running == view->external)
+            continue;
+        view->external = counts[i].running;
+        tell_external(e, view->symbol, counts[i]);
+    }
+    tell_external(e, 0, counts[project_count(e)]);
+    free(counts);
+}
+
+void recover_skip_attempts(const struct engine *e, struct task_spec *spec) {
+    uint32_t attempt = engine_external_attempt(e, spec->id);
+    if (task_state_is_final(spec->state) && attempt > spec->attempt)
+        spec->attempt = attempt;
+}
+
+const char *engine_external_at(const struct engine *e, size_t index) {
+    return index < recovery_of(e)->externals.count ? recovery_of(e)->externals.items[index].id
+                                                   : NULL;
+}
+
+uint32_t engine_external_attempt(const struct engine *e, task_id task) {
+    uint32_t attempt = 0;
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++)
+        if (recovery_of(e)->externals.items[i].task == task
+            && recovery_of(e)->externals.items[i].attempt > attempt)
+            attempt = recovery_of(e)->externals.items[i].attempt;
+    return attempt;
+}
+
+static void found_external(void *ctx, const char *task, uint32_t attempt,
+                           const struct run_started *who) {
+    struct engine *e = ctx;
+    (void)who;
+    e->report.external++;
+    *LIST_ADD(&recovery_of(e)->externals) = (struct external){
+        .id = xstrdup(task), .task = engine_task_of_id(e, task, NULL), .attempt = attempt
+    };
+}
+
+static void external_ended(void *ctx, const char *task, uint32_t attempt) {
+    struct engine *e = ctx;
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++) {
+        struct external *external = &recovery_of(e)->externals.items[i];
+        if (external->attempt != attempt || strcmp(external->id, task) != 0)
+            continue;
+        free(external->id);
+        *external = recovery_of(e)->externals.items[--recovery_of(e)->externals.count];
+        break;
+    }
+    recover_tell_externals(e);
+    e->start_pending = true; /* there is a place more */
+    turn_wake(e);
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+#define NUMBER_MAX ((int64_t)1 << 40) /* what is behind it was not made by a daemon */
+
+/* Two tasks never had the same number, whether the rows remember them or not. */
+static void note_number(struct engine *e, const char *task) {
+    const char *dash = strrchr(task, '-');
+    int64_t number = 0;
+    if (dash && number_parse_int(dash + 1, &number, NULL) == 0 && number < NUMBER_MAX
+        && number > (int64_t)recovery_of(e)->last_folder)
+        recovery_of(e)->last_folder = (task_id)number;
+}
+
+/* No number is given that a run folder has. */
+static void recover_raise_numbers(struct engine *e) {
+    if (recovery_of(e)->last_folder <= e->last_task)
+        return;
+    e->last_task = recovery_of(e)->last_folder;
+    store_take_numbers(e->turn.batch, e->last_task);
+}
+
+/* What of a run folder the rows know. A younger attempt is the run of its task, unless that is
+ * finished, or has one that lives: then it is not ours. */
+static bool is_known(void *ctx, const char *task, uint32_t attempt) {
+    struct engine *e = ctx;
+    struct task_view view;
+    note_number(e, task);
+    task_id id = engine_task_of_id(e, task, NULL);
+    if (id == 0 || !core_task(e->core, id, &view))
+        return false;
+    if (attempt <= view.attempt)
+        return true;
+    if (engine_executor_kind(e, id) != executors_of(e)->sweeping)
+        return true; /* the executor that has it asks, too */
+    const struct live_run *run = run_find(e, id);
+    if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
+        return false;
+    claim_note(e, id, attempt);
+    return true;
+}
+
+/* The core is built again, with what was found. */
+static int load_claimed(struct engine *e, struct error *err) {
+    claims_settle(e);
+    store_batch_clear(e->turn.batch); /* all that is in it comes from loading */
+    int r = load_core(e, err);
+    for (size_t i = 0; r == 0 && i < recovery_of(e)->claims.count; i++) {
+        const struct claim *claim = &recovery_of(e)->claims.items[i];
+        if (!claim->counts)
+            continue;
+        e->report.found++;
+        count_adopted(e, claim->what);
+    }
+    return r;
+}
+
+static bool some_external_is_known(const struct engine *e) {
+    for (size_t i = 0; i < recovery_of(e)->externals.count; i++)
+        if (recovery_of(e)->externals.items[i].task)
+            return true;
+    return false;
+}
+
+static int look_at_folders(struct engine *e, struct error *err) {
+    struct executor_sweep sweep = {
+        .known = is_known,
+        .external = found_external,
+        .external_ended = external_ended,
+        .ctx = e,
+    };
+    int r = executors_sweep(e, &sweep, err);
+    e->report.swept = sweep.removed;
+    if (r == 0 && (recovery_of(e)->claims.count > 0 || some_external_is_known(e)))
+        r = load_claimed(e, err);
+    recover_raise_numbers(e);
+    recover_tell_externals(e);
+    return r;
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+void recover_write_report(struct engine *e) {
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } members[] = {
+        { "tasks", e->report.tasks },     { "unfinished", e->report.unfinished },
+        { "adopted", e->report.adopted }, { "ended", e->report.ended },
+        { "lost", e->report.lost },       { "external", e->report.external },
+        { "found", e->report.found },     { "swept", e->report.swept },
+        { "away", e->report.away },       { "killed", e->report.killed },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put_int(&w, members[i].name, (int64_t)members[i].value);
+    json_write_object_end(&w);
+    engine_event(e, "daemon.started", 0, 0, strbuf_text(&data));
+    strbuf_finish(&data);
+}
+
+static int make_marker_folder(const struct engine *e, struct error *err) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/done", e->data);
+    int r = mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST
+                ? 0
+                : error_set(err, -errno, "%s: %s", strbuf_text(&path), strerror(errno));
+    strbuf_finish(&path);
+    return r;
+}
+
+int engine_start(struct engine *e, struct engine_report *ret_report, struct error *err) {
+    time_ms began = loop_now_steady(e->loop);
+    int r = make_marker_folder(e, err);
+    if (r == 0)
+        r = load_core(e, err);
+    if (r == 0)
+        r = data_folder_start(e, err);
+    if (r == 0)
+        r = data_place_check(e, err);
+    if (r == 0)
+        r = executors_start(e, err);
+    if (r < 0)
+        return r;
+    adopt_all(e);
+    r = look_at_folders(e, err);
+    if (r < 0)
+        return r;
+    parts_step(e, STEP_START);
+    e->report.took = clock_read_steady() - began;
+    recover_write_report(e);
+    e->started = true;
+    e->start_pending = true;
+    turn_wake(e);
+    *ret_report = e->report;
+    return 0;
+}
+
+static void recovery_loaded(struct engine *e) {
+    recover_tell_externals(e);
+    recover_raise_numbers(e);
+    claims_write(e);
+    core_each_run(e->core, add_missing_run, e);
+}
+
+static void recovery_free(struct engine *e) {
+    struct recovery *r = recovery_of(e);
+    for (size_t i = 0; i < r->externals.count; i++)
+        free(r->externals.items[i].id);
+    free(r->externals.items);
+    free(r->claims.items);
+}
+
+const struct engine_part recovery_part = {
+    .name = "recovery",
+    .state_size = sizeof(struct recovery),
+    .at = { [STEP_LOADED] = recovery_loaded, [STEP_FREE] = recovery_free },
+};

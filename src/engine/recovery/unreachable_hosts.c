@@ -1,0 +1,370 @@
+/* unreachable_hosts.c: a run lives, or not, on a host that cannot be asked. What now?
+ *
+ * Nothing, is the answer: what cannot be seen may still be working, and the same work twice at once is
+ * worse than work that waits. So its row stays as it is, and a person decides.
+ *
+ * Of each such host there is one note, `host:NAME`, until its own daemon is the active one again: since when it is
+ * away, who has forgotten it, and which runs. Those are looked for when it is back: whoever forgot them may
+ * have been wrong, and their tasks may run a second time by then. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/alert_internal.h"
+#include "engine/away_internal.h"
+#include "engine/note.h"
+#include "engine/session.h"
+#include "os/log.h"
+
+#define NOTE          "host:"
+#define RESOURCES_MAX 16
+
+struct away_host {
+    char *name;
+    time_ms since, forgotten_at;
+    char *forgotten_by;
+    LIST(struct run_key) forgotten; /* they may still live there */
+};
+
+struct unreachable_hosts {
+    LIST(struct away_host) away;
+};
+
+static struct unreachable_hosts *hosts_of(const struct engine *e) {
+    return e->part[PART_unreachable_hosts];
+}
+
+static const char *ours(const struct engine *e) {
+    return executor_host(e->executor);
+}
+
+static struct away_host *find(const struct engine *e, const char *name) {
+    for (size_t i = 0; i < hosts_of(e)->away.count; i++)
+        if (strcmp(hosts_of(e)->away.items[i].name, name) == 0)
+            return &hosts_of(e)->away.items[i];
+    return NULL;
+}
+
+static void host_finish(struct away_host *host) {
+    free(host->name);
+    free(host->forgotten_by);
+    free(host->forgotten.items);
+}
+
+static void away_free(struct engine *e) {
+    for (size_t i = 0; i < hosts_of(e)->away.count; i++)
+        host_finish(&hosts_of(e)->away.items[i]);
+    free(hosts_of(e)->away.items);
+    memset(&hosts_of(e)->away, 0, sizeof(hosts_of(e)->away));
+}
+
+static uint32_t count_runs(const struct engine *e, const char *host) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        count += run->is_away && strcmp(run->host, host) == 0;
+    }
+    return count;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void write_note(struct engine *e, const struct away_host *host) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &text, false);
+    json_write_object_begin(&w);
+    json_put_int(&w, "since", host->since);
+    json_put_int(&w, "forgotten_at", host->forgotten_at);
+    json_put_string(&w, "by", host->forgotten_by);
+    json_put_array(&w, "runs");
+    for (size_t i = 0; i < host->forgotten.count; i++) {
+        json_write_int(&w, (int64_t)host->forgotten.items[i].task);
+        json_write_int(&w, host->forgotten.items[i].attempt);
+    }
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+    note_put(e, NOTE, host->name, strbuf_text(&text));
+    turn_wrote(e);
+}
+
+/* A note of the store; others are left alone. */
+static void away_load(struct engine *e, const struct note_row *row) {
+    const char *name = note_key(row, NOTE);
+    if (!name)
+        return;
+    json_t *note = json_loads(row->text, 0, NULL);
+    const json_t *runs = json_object_get(note, "runs");
+    const char *by = json_string_value(json_object_get(note, "by"));
+    struct away_host *host = LIST_ADD(&hosts_of(e)->away);
+    *host = (struct away_host){
+        .name = xstrdup(name),
+        .since = json_integer_value(json_object_get(note, "since")),
+        .forgotten_at = json_integer_value(json_object_get(note, "forgotten_at")),
+        .forgotten_by = by ? xstrdup(by) : NULL,
+    };
+    for (size_t i = 0; i + 1 < json_array_size(runs); i += 2)
+        *LIST_ADD(&host->forgotten) = (struct run_key){
+            .task = (task_id)json_integer_value(json_array_get(runs, i)),
+            .attempt = (uint32_t)json_integer_value(json_array_get(runs, i + 1)),
+        };
+    json_decref(note);
+}
+
+void away_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+    run->is_away = run->executor == EXECUTOR_LOCAL && row->host && *row->host
+                   && strcmp(row->host, ours(e)) != 0;
+    run->host = run->is_away ? xstrdup(row->host) : NULL;
+}
+
+static void drop_ours(struct engine *e) {
+    struct away_host *host = find(e, ours(e));
+    host_finish(host);
+    *host = hosts_of(e)->away.items[--hosts_of(e)->away.count];
+}
+
+/* All rows are there: hosts that are away for the first time are noted, ours is back. */
+static void away_loaded(struct engine *e) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away || find(e, run->host))
+            continue;
+        struct away_host *host = LIST_ADD(&hosts_of(e)->away);
+        *host = (struct away_host){ .name = xstrdup(run->host), .since = e->now };
+        write_note(e, host);
+    }
+    if (!find(e, ours(e)))
+        return;
+    note_put(e, NOTE, ours(e), NULL);
+    turn_wrote(e);
+    if (e->started)
+        drop_ours(e);
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+/* Told to nobody: its end is on record, and it has no run row that lives. */
+static bool kill_forgotten(struct engine *e, struct run_key key) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    struct task_view view;
+    if (!core_task(e->core, key.task, &view))
+        return false; /* the sweep has found it: nobody knows it */
+    rundir_name(&folder, engine_task_id(e, key.task, id), key.attempt);
+    struct executor_known known = { 0 };
+    if (rundir_is_locked(e->runs_folder, strbuf_text(&folder)) <= 0
+        || executor_adopt(e->executor, key, strbuf_text(&folder), &known) != ADOPTED_ALIVE)
+        return false;
+    (void)executor_stop(e->executor, key, STOP_AT_ONCE);
+    log_warning("run '%s' still lived, though this host was forgotten: it is killed",
+                strbuf_text(&folder));
+    return true;
+}
+
+/* What was forgotten while this host was away must not go on beside what took its place. */
+static void away_start(struct engine *e) {
+    struct away_host *host = find(e, ours(e));
+    if (!host)
+        return;
+    for (size_t i = 0; i < host->forgotten.count; i++)
+        e->report.killed += kill_forgotten(e, host->forgotten.items[i]);
+    drop_ours(e);
+}
+
+static void away_started(struct engine *e) {
+    away_start(e);
+    e->report.away = engine_away_count(e);
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+size_t engine_host_count(const struct engine *e) {
+    return 1 + hosts_of(e)->away.count;
+}
+
+static struct engine_host_state state_of(const struct engine *e, const struct away_host *host) {
+    return (struct engine_host_state){ .name = host->name,
+                                       .runs = count_runs(e, host->name),
+                                       .since = host->since,
+                                       .forgotten_at = host->forgotten_at,
+                                       .forgotten_by = host->forgotten_by };
+}
+
+struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
+    if (index > 0)
+        return state_of(e, &hosts_of(e)->away.items[index - 1]);
+    struct engine_host_state host = { .name = ours(e), .is_ours = true };
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        host.runs += run->executor == EXECUTOR_LOCAL && !run->is_away;
+    }
+    return host;
+}
+
+uint32_t engine_away_count(const struct engine *e) {
+    uint32_t count = 0;
+    for (size_t i = 0; hosts_of(e)->away.count > 0 && i < run_count(e); i++)
+        count += run_live_at(e, i)->is_away;
+    return count;
+}
+
+bool engine_away_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
+    const struct live_run *run = hosts_of(e)->away.count > 0 ? run_find(e, task) : NULL;
+    const struct away_host *host = run && run->is_away ? find(e, run->host) : NULL;
+    if (host)
+        *ret = state_of(e, host);
+    return host != NULL;
+}
+
+static bool needs_resource(const struct engine *e, task_id task, sym resource) {
+    sym resources[RESOURCES_MAX];
+    size_t count = core_task_resources(e->core, task, resources, RESOURCES_MAX);
+    for (size_t i = 0; i < count && i < RESOURCES_MAX; i++)
+        if (resources[i] == resource)
+            return true;
+    return false;
+}
+
+/* Does the run of this task hold a place of the key? As docs/rules.md §2 has it. */
+static bool holds(const struct engine *e, task_id task, const struct verdict *v) {
+    struct task_spec told;
+    if (!core_task_spec(e->core, task, &told))
+        return false;
+    switch (v->lease) {
+    case LEASE_RUNS:
+        return true;
+    case LEASE_ROOTS:
+        return told.parent == 0;
+    case LEASE_PROJECT:
+    case LEASE_WORKSPACES:
+        return told.project == v->key;
+    case LEASE_REVIEW:
+        return told.project == v->key && told.review;
+    case LEASE_KIND:
+        return told.kind == v->key;
+    case LEASE_AGENT:
+        return (told.run_agent ? told.run_agent : told.agent) == v->key;
+    case LEASE_LIMITER:
+        return !told.run_unlimited
+               && (told.run_limiter ? told.run_limiter : told.limiter) == v->key;
+    case LEASE_RESOURCE:
+        return needs_resource(e, task, v->key);
+    case LEASE_WORKSPACE:
+        return v->about == task;
+    case LEASE_SERIAL:
+        return !told.parallelizable && told.serial == v->key && told.project == v->key_project
+               && told.kind == v->key_kind;
+    case LEASE_AGENTS:
+        return told.run_agent != 0;
+    case LEASE_TASK:
+    case LEASE_KIND_MAX:
+        break;
+    }
+    return false;
+}
+
+uint32_t engine_away_holders(const struct engine *e, const struct verdict *v,
+                             const char **ret_host) {
+    uint32_t count = 0;
+    if (hosts_of(e)->away.count == 0 || v->open || v->gate != GATE_LEASE)
+        return 0;
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away || !holds(e, run->task, v))
+            continue;
+        *ret_host = run->host;
+        count++;
+    }
+    return count;
+}
+
+/* --- alerts ---------------------------------------------------------------------------------- */
+
+void away_see_alerts(struct engine *e) {
+    for (size_t i = 0; i < hosts_of(e)->away.count; i++) {
+        const char *name = hosts_of(e)->away.items[i].name;
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "host:%s", name);
+        if (count_runs(e, name) > 0)
+            (void)alert_raise(
+                e, strbuf_text(&key), 0, 0,
+                "host '%s' is unreachable, and its runs keep their places; make the "
+                "daemon of that host the active one, or, if it is gone for good, run: "
+                "sluice host forget %s",
+                name, name);
+    }
+}
+
+bool away_alert_is_over(const struct engine *e, const char *host) {
+    return count_runs(e, host) == 0;
+}
+
+/* --- forgetting ------------------------------------------------------------------------------ */
+
+static void write_event(struct engine *e, const struct away_host *host, uint32_t runs) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_put_string(&w, "host", host->name);
+    json_put_int(&w, "runs", runs);
+    json_put_string(&w, "by", host->forgotten_by);
+    json_write_object_end(&w);
+    engine_event(e, "host.forgotten", 0, 0, strbuf_text(&data));
+}
+
+/* Its session may be in use there: the next attempt begins afresh. */
+static void lose(struct engine *e, struct live_run *run, struct away_host *host) {
+    struct run_end end = { .kind = RUN_END_LOST, .code = -1, .ended_at = e->now };
+    struct strbuf why = STRBUF_INIT;
+    strbuf_printf(&why, "host '%s' was forgotten", host->name);
+    if (host->forgotten_by)
+        strbuf_printf(&why, " by %s", host->forgotten_by);
+    snprintf(end.message, sizeof(end.message), "%.250s", strbuf_text(&why));
+    strbuf_finish(&why);
+    *LIST_ADD(&host->forgotten) =
+        (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    session_drop(e, run->task);
+    finish_end_now(e, run, &end);
+}
+
+int engine_forget_host(struct engine *e, const char *name, const char *by, uint32_t *ret_runs,
+                       struct error *err) {
+    struct away_host *host = find(e, name);
+    if (strcmp(name, ours(e)) == 0)
+        return error_set(
+            err, -EBUSY,
+            "host '%s' is this one, and its runs are seen; cancel what shall not go on", name);
+    if (!host)
+        return error_set(err, -ENOENT, "no run is on host '%s'; 'sluice host list' shows the hosts",
+                         name);
+    uint32_t runs = count_runs(e, name);
+    *ret_runs = runs;
+    if (runs == 0)
+        return 1;
+    char *copy = by ? xstrdup(by) : NULL;
+    free(host->forgotten_by);
+    host->forgotten_by = copy;
+    host->forgotten_at = e->now;
+    for (size_t i = run_count(e); i-- > 0;) { /* the last one takes the place of one that ends */
+        struct live_run *run = run_live_at(e, i);
+        if (run->is_away && strcmp(run->host, name) == 0)
+            lose(e, run, host);
+    }
+    write_note(e, host);
+    write_event(e, host, runs);
+    return 0;
+}
+
+const struct engine_part unreachable_hosts_part = {
+    .name = "unreachable_hosts",
+    .state_size = sizeof(struct unreachable_hosts),
+    .at = { [STEP_UNLOAD] = away_free,
+            [STEP_LOADED] = away_loaded,
+            [STEP_START] = away_started,
+            [STEP_FREE] = away_free },
+    .load_note = away_load,
+};

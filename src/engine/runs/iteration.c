@@ -1,0 +1,317 @@
+/* iteration.c: the folders of an iteration, and the prompt that it is told.
+ *
+ * Attempts have their run folders; what belongs to the work itself is kept by iteration, because a
+ * retry goes on with the same work and the next iteration begins it anew. Nothing here is fsynced but the
+ * feedback: a prompt is written again with each launch, and artifacts are the run's own. */
+#include "engine/iteration.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "core/failover.h"
+#include "engine/engine_internal.h"
+#include "engine/session.h"
+#include "os/files.h"
+#include "os/outside.h"
+#include "rundir/remove.h"
+#include "rundir/rundir.h"
+
+#define FEEDBACK_MAX (64u * 1024u)
+#define FORGET_MAX   10000u /* entries that are deleted here, where they cannot be moved */
+
+struct iterations {
+    uint32_t spares; /* bit N: tasks/.spare/N exists */
+};
+
+static struct iterations *iterations_of(const struct engine *e) {
+    return e->part[PART_iterations];
+}
+
+static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
+    strbuf_printf(out, "%s/tasks/%s", e->data, id);
+}
+
+void iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name,
+                    struct strbuf *out) {
+    task_folder(e, id, out);
+    strbuf_printf(out, "/iterations/%03" PRIu32, iteration);
+    if (name)
+        strbuf_printf(out, "/%s", name);
+}
+
+void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iteration,
+                             struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, task, id);
+    if (iteration > 0)
+        iteration_path(e, id, iteration, NULL, out);
+    else
+        strbuf_printf(out, "%s/tasks/%s/iterations", e->data, id);
+}
+
+/* --- folders that are used again ---------------------------------------------------------------- */
+
+/* Most commands leave nothing. The folders of such a one are as good as new: the next task gets them by
+ * one rename, instead of four that are made and four that are deleted for each. */
+#define SPARES 32u
+
+static void spare_path(const struct engine *e, unsigned number, struct strbuf *out) {
+    strbuf_printf(out, "%s/tasks/.spare/%u", e->data, number);
+}
+
+/* Looks for those that are kept */
+static void iterations_start(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    for (unsigned i = 0; i < SPARES; i++) {
+        strbuf_clear(&path);
+        spare_path(e, i, &path);
+        if (access(strbuf_text(&path), F_OK) == 0)
+            iterations_of(e)->spares |= 1u << i;
+    }
+}
+
+static bool take_spare(struct engine *e, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    if (iterations_of(e)->spares == 0)
+        return false;
+    unsigned number = (unsigned)__builtin_ctz(iterations_of(e)->spares);
+    spare_path(e, number, &from);
+    task_folder(e, id, &to);
+    if (renameat2(AT_FDCWD, strbuf_text(&from), AT_FDCWD, strbuf_text(&to), RENAME_NOREPLACE) < 0) {
+        if (errno == ENOENT)
+            iterations_of(e)->spares &= ~(1u << number);
+        return false;
+    }
+    iterations_of(e)->spares &= ~(1u << number);
+    return true;
+}
+
+/* Is this the only thing in the folder? NULL: is it empty? */
+static bool has_only(const char *path, const char *only) {
+    struct outside_list folder;
+    struct stat st;
+    bool there = outside_list_open(&folder, path, 2) == 0 && fstat(dirfd(folder.dir), &st) == 0
+                 && (st.st_mode & 07777) == 0700;
+    for (const char *name; there && (name = outside_list_next(&folder));)
+        there = only && strcmp(name, only) == 0;
+    outside_list_close(&folder);
+    return there;
+}
+
+/* The folders of a first iteration, and nothing else. */
+static bool is_untouched(const struct engine *e, const char *id) {
+    static const char *const only[] = { "iterations", "001", ITERATION_ARTIFACTS, NULL };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    task_folder(e, id, &path);
+    for (size_t i = 0; i < ARRAY_SIZE(only); i++) {
+        if (!has_only(strbuf_text(&path), only[i]))
+            return false;
+        if (only[i])
+            strbuf_printf(&path, "/%s", only[i]);
+    }
+    return true;
+}
+
+static bool keep_spare(struct engine *e, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    if (iterations_of(e)->spares == UINT32_MAX || !is_untouched(e, id))
+        return false;
+    unsigned number = (unsigned)__builtin_ctz(~iterations_of(e)->spares);
+    task_folder(e, id, &from);
+    spare_path(e, number, &to);
+    if (rename(strbuf_text(&from), strbuf_text(&to)) < 0) {
+        strbuf_clear(&to);
+        strbuf_printf(&to, "%s/tasks/.spare", e->data);
+        (void)mkdir(strbuf_text(&to), 0700); /* for the next one */
+        return false;
+    }
+    iterations_of(e)->spares |= 1u << number;
+    return true;
+}
+
+/* --- the folders of a task ---------------------------------------------------------------------- */
+
+int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (iteration == 1 && take_spare(e, id))
+        return 0;
+    iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
+    if (mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST)
+        return 0;
+    return folders_make(strbuf_text(&path), strlen(e->data), err);
+}
+
+bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t iteration) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    return access(strbuf_text(&path), F_OK) == 0;
+}
+
+/* --- the prompt ------------------------------------------------------------------------------ */
+
+static int add_feedback(const struct engine *e, const char *id, uint32_t iteration,
+                        struct strbuf *out, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!iteration_has_feedback(e, id, iteration)
+        || strcmp(config_text(e->config, "loop.feedback", NULL), "prompt") != 0)
+        return 0;
+    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    strbuf_puts(out, "\n\n");
+    return outside_read(AT_FDCWD, strbuf_text(&path), 0, FEEDBACK_MAX, out, err);
+}
+
+/* As it is, without a sync: the next launch would write the same. */
+static int write_plainly(const char *path, const struct strbuf *text, struct error *err) {
+    _cleanup_(fd_closep) int fd = outside_create(AT_FDCWD, path, err);
+    if (fd < 0)
+        return fd;
+    errno = ENOSPC; /* of a write that took only a part */
+    if (write(fd, strbuf_text(text), text->length) != (ssize_t)text->length)
+        return error_set_errno(err, "write", path);
+    return 0;
+}
+
+/* Without it no agent knows of the marker, and one that has finished is launched again. */
+static void add_done_line(const struct engine *e, const struct live_run *run, struct strbuf *out) {
+    struct task_spec told = { 0 };
+    const char *line = config_text(e->config, "loop.done_line", NULL);
+    if (core_task_spec(e->core, run->task, &told) && told.until == UNTIL_DONE && line && *line)
+        strbuf_printf(out, "\n\n%s\n", line);
+}
+
+/* Who takes over in the same folder must not take what is there for the state at the beginning. */
+static void add_predecessor(const struct engine *e, const struct live_run *run,
+                            struct strbuf *out) {
+    struct agent_state agents[FAILOVER_MAX + 1];
+    const char *other = session_predecessor(e, run);
+    if (other && core_task_agents(e->core, run->task, agents) > 1)
+        strbuf_printf(out,
+                      "Another agent (%s) has begun this task and was interrupted: look at what it "
+                      "has left in this folder, and go on from there.\n\n",
+                      other);
+}
+
+int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
+                     struct strbuf *out, struct error *err) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *prefix = config_text(e->config, "loop.prefix", NULL);
+    engine_task_id(e, run->task, id);
+    if (run->view.attempt > 1 && prefix && *prefix)
+        strbuf_printf(out, "%s\n\n", prefix);
+    add_predecessor(e, run, out);
+    strbuf_puts(out, prompt);
+    add_done_line(e, run, out);
+    int r = add_feedback(e, id, run->iteration, out, err);
+    if (r < 0)
+        return r;
+    iteration_path(e, id, run->iteration, ITERATION_PROMPT, &path);
+    return write_plainly(strbuf_text(&path), out, err);
+}
+
+void iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
+                          const char *spawn, struct strbuf *out) {
+    if (*spawn != '/') {
+        iteration_path(e, id, iteration, ITERATION_ARTIFACTS, out);
+        strbuf_putc(out, '/');
+    }
+    strbuf_puts(out, spawn);
+}
+
+void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    task_id child;
+    engine_task_id(e, task, id);
+    /* Children may watch the folder. */
+    if (iteration == 1 && core_task_children(e->core, task, &child, 1) == 0 && keep_spare(e, id))
+        return;
+    strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN, e->data, id);
+    (void)rmdir(strbuf_text(&path)); /* empty in most cases */
+    strbuf_clear(&path);
+    iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
+    for (int level = 0; level < 4 && rmdir(strbuf_text(&path)) == 0; level++)
+        *strrchr(path.text, '/') = '\0';
+}
+
+/* Into its run folder, which is thrown away whole. Most have none when they never ran. */
+void iteration_forget(const struct engine *e, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    task_folder(e, id, &from);
+    strbuf_printf(&to, "%s/%s", e->runs_folder, id);
+    if (access(strbuf_text(&from), F_OK) != 0
+        || (mkdir(strbuf_text(&to), 0700) < 0 && errno != EEXIST))
+        return;
+    strbuf_puts(&to, "/tasks");
+    if (rename(strbuf_text(&from), strbuf_text(&to)) < 0 && errno == EXDEV) {
+        unsigned budget = FORGET_MAX; /* the runs are on another file system */
+        (void)remove_tree_at(AT_FDCWD, strbuf_text(&from), &budget);
+    }
+}
+
+const struct engine_part iterations_part = {
+    .name = "iterations",
+    .state_size = sizeof(struct iterations),
+    .at = { [STEP_START] = iterations_start },
+};
+
+/* --- what is kept --------------------------------------------------------------------------------- */
+
+/* How many folders may a loop leave that goes on for weeks?
+ *
+ * The first run and the newest retention.iterations keep their folders, and so do the iterations. The others
+ * go when a run of the task ends, a few each time: usually there is one, more of them only when the setting
+ * was lowered. The newest attempt stays, so the numbers that a start reads from the folders are right. */
+
+#define EACH_END    16u
+#define ENTRIES_MAX 10000u /* deleted here, where they cannot be moved */
+
+static bool is_there(const struct engine *e, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", e->runs_folder, folder);
+    return access(strbuf_text(&path), F_OK) == 0;
+}
+
+static bool drop_run(struct engine *e, const char *id, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    rundir_name(&folder, id, attempt);
+    if (!is_there(e, strbuf_text(&folder)))
+        return false;
+    executor_forget_folder(e->executor, strbuf_text(&folder));
+    return true;
+}
+
+/* Among the run folders first: those are thrown away little by little, beside the loop. */
+static bool drop_iteration(struct engine *e, const char *id, uint32_t iteration) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT, name = STRBUF_INIT;
+    iteration_path(e, id, iteration, NULL, &from);
+    strbuf_printf(&name, "%s/iteration-%" PRIu32, id, iteration);
+    strbuf_printf(&to, "%s/%s", e->runs_folder, strbuf_text(&name));
+    if (rename(strbuf_text(&from), strbuf_text(&to)) == 0) {
+        executor_forget_folder(e->executor, strbuf_text(&name));
+        return true;
+    }
+    unsigned budget = ENTRIES_MAX;
+    return errno == EXDEV && remove_tree_at(AT_FDCWD, strbuf_text(&from), &budget) == 0;
+}
+
+void iterations_keep_newest(struct engine *e, const struct live_run *run) {
+    struct task_view t;
+    char id[ENGINE_ID_MAX];
+    int64_t keep = config_number(e->config, "retention.iterations", NULL);
+    if (keep == 0 || !core_task(e->core, run->task, &t) || task_state_is_final(t.state))
+        return;
+    engine_task_id(e, run->task, id);
+    int64_t last = (int64_t)run->view.attempt - keep;
+    for (int64_t n = last; n > 1 && last - n < EACH_END && drop_run(e, id, (uint32_t)n);)
+        n--;
+    last = (int64_t)run->iteration - keep;
+    for (int64_t n = last; n > 1 && last - n < EACH_END && drop_iteration(e, id, (uint32_t)n);)
+        n--;
+}

@@ -1,0 +1,233 @@
+/* live.c: what does a run do right now, as one line?
+ *
+ * The listener reads what agents print and knows their last line. Of other runs the end of the log is read on demand;
+ * nothing is kept and nothing follows the file. A command of the user's own may print the events of an agent, too: the
+ * text in one of the last of them is the line. The line is what the run has printed: front ends must make it
+ * harmless. */
+#include "engine/live.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine_internal.h"
+#include "engine/listen.h"
+#include "engine/redaction.h"
+#include "engine/shared_folder.h"
+#include "os/files.h"
+#include "os/outside.h"
+
+#define TAIL_MAX  16384
+#define SHOWN_MAX 500 /* bytes of the line */
+#define DEPTH_MAX 6
+
+bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) {
+    const struct live_run *run = run_find(e, task);
+    if (!run)
+        return false;
+    *ret = (struct engine_live){ .agent = run->agent,
+                                 .iteration = run->iteration,
+                                 .tokens_cached = run->tokens_cached,
+                                 .cost_micro_usd = run->cost_micro_usd };
+    return true;
+}
+
+/* The shim was told it; the configuration may be another by now. */
+const char *engine_run_adapter(const struct engine *e, task_id task, uint32_t attempt) {
+    static const char variable[] = "SLUICE_ADAPTER=";
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    const struct agent_adapter *adapter = NULL;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, task, id), attempt);
+    if (rundir_read_spec(e->runs_folder, strbuf_text(&folder), NULL, &read, NULL) < 0)
+        return NULL;
+    for (const char *const *pair = read->spec.env; !adapter && *pair; pair++)
+        if (strncmp(*pair, variable, strlen(variable)) == 0)
+            adapter = agent_adapter_find(*pair + strlen(variable));
+    return adapter ? agent_adapter_name(adapter) : NULL;
+}
+
+/* --- an event in JSON ------------------------------------------------------------------------ */
+
+static const char *text_in(const json_t *value, unsigned depth);
+
+/* What people would read, before what programs would. */
+static const char *text_of_object(const json_t *object, unsigned depth) {
+    static const char *const told[] = { "text", "command", "result", "content", "message" };
+    for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+        const char *text = text_in(json_object_get(object, told[i]), depth + 1);
+        if (text)
+            return text;
+    }
+    static const char *const around[] = { "item", "part", "data", "input" };
+    for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+        const json_t *inner = json_object_get(object, around[i]);
+        const char *text = json_is_object(inner) ? text_in(inner, depth + 1) : NULL;
+        if (text)
+            return text;
+    }
+    return json_object_get(object, "input")
+               ? json_string_value(json_object_get(object, "name")) /* a tool that is used */
+               : NULL;
+}
+
+static const char *text_in(const json_t *value, unsigned depth) {
+    if (depth > DEPTH_MAX)
+        return NULL;
+    if (json_is_string(value))
+        return json_string_length(value) > 0 ? json_string_value(value) : NULL;
+    if (json_is_object(value))
+        return text_of_object(value, depth);
+    for (size_t i = json_array_size(value); i-- > 0;) {
+        const json_t *item = json_array_get(value, i);
+        const char *text = json_is_object(item) ? text_in(item, depth + 1) : NULL;
+        if (text)
+            return text;
+    }
+    return NULL;
+}
+
+/* --- the last line --------------------------------------------------------------------------- */
+
+/* The last line of a text that says anything, and no more of it than people read. */
+static bool put_last(const char *text, size_t size, struct strbuf *out) {
+    while (size > 0 && (unsigned char)text[size - 1] <= ' ')
+        size--;
+    size_t begin = size;
+    while (begin > 0 && text[begin - 1] != '\n' && text[begin - 1] != '\r')
+        begin--;
+    while (begin < size && (unsigned char)text[begin] <= ' ')
+        begin++;
+    size -= begin;
+    for (size_t i = 0; i < size && i < SHOWN_MAX; i++)
+        strbuf_putc(out, text[begin + i] ? text[begin + i] : ' ');
+    return size > 0;
+}
+
+static bool put_event(const char *line, size_t size, struct strbuf *out) {
+    json_t *event = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *text = event ? text_in(event, 0) : NULL;
+    bool found = text && put_last(text, strlen(text), out);
+    json_decref(event);
+    return found;
+}
+
+/* Upwards through events that say nothing; any other line is told as it is. */
+static bool put_line(const char *tail, size_t size, struct strbuf *out) {
+    size_t end = size;
+    while (end > 0) {
+        size_t begin = end;
+        while (begin > 0 && tail[begin - 1] != '\n')
+            begin--;
+        bool is_event = begin < end && tail[begin] == '{';
+        if (is_event ? put_event(tail + begin, end - begin, out)
+                     : put_last(tail + begin, end - begin, out))
+            return true;
+        end = begin > 0 ? begin - 1 : 0;
+    }
+    return false;
+}
+
+static bool read_end(const struct engine *e, const char *path, struct strbuf *out) {
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, &size, NULL);
+    char space[REDACT_FILE_SPACE(TAIL_MAX)];
+    const char *tail;
+    if (fd < 0)
+        return false;
+    off_t from = size > TAIL_MAX ? size - TAIL_MAX : 0;
+    const struct redact_range range = { from, TAIL_MAX, .grows = true, .once = true };
+    ssize_t n = engine_read_log(e, fd, &range, space, &tail);
+    if (n <= 0)
+        return false;
+    size_t begin = 0; /* behind the line that was cut, if another follows */
+    const char *newline = from > 0 ? memchr(tail, '\n', (size_t)n - 1) : NULL;
+    if (newline)
+        begin = (size_t)(newline - tail) + 1;
+    return put_line(tail + begin, (size_t)n - begin, out);
+}
+
+bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) {
+    static const char *const names[] = { "/out.log", "/err.log" };
+    const struct live_run *run = run_find(e, task);
+    const char *said =
+        run ? listen_last_line(e, (struct run_key){ .task = task, .attempt = run->view.attempt })
+            : NULL;
+    if (said) {
+        strbuf_puts(out, said);
+        return true;
+    }
+    for (size_t i = 0; run && i < ARRAY_SIZE(names); i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        engine_run_folder(e, task, run->view.attempt, &path);
+        strbuf_puts(&path, names[i]);
+        if (read_end(e, strbuf_text(&path), out))
+            return true;
+    }
+    return false;
+}
+
+/* --- folders that two agents share ---------------------------------------------------------------- */
+
+/* Do agents work in the same folder at the same time?
+ *
+ * Each would find half-done changes of the other. A worktree, a pool, or a task that wants its folder alone
+ * (`workspace`) keeps them apart; then there is nothing to tell. */
+
+#define LOOKED_MAX 200u /* runs, of which each is compared with as many */
+
+const char *engine_task_folder(const struct engine *e, const char *project, const char *agent,
+                               const char *cwd) {
+    const char *const *paths;
+    const char *folder = cwd ? cwd : config_text(e->config, "projects.P.path", project);
+    if (!agent || !*folder
+        || strcmp(config_text(e->config, "projects.P.workspace_mode", project), "worktree") == 0
+        || config_words(e->config, "projects.P.workspace_paths", project, &paths) > 0)
+        return NULL;
+    return folder;
+}
+
+/* One that waits for its own children does not touch anything. */
+static bool works(const struct engine *e, const struct live_run *run) {
+    struct task_view view;
+    return run->agent && run->cwd && core_task(e->core, run->task, &view)
+           && view.phase != PHASE_WAITING;
+}
+
+task_id engine_agent_in_folder(const struct engine *e, const char *folder) {
+    for (size_t i = 0; i < run_count(e); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (works(e, run) && strcmp(run->cwd, folder) == 0)
+            return run->task;
+    }
+    return 0;
+}
+
+static const struct live_run *find_other(const struct engine *e, const struct live_run *run,
+                                         size_t from) {
+    for (size_t i = from; i < run_count(e) && i < from + LOOKED_MAX; i++) {
+        const struct live_run *other = run_live_at(e, i);
+        if (other->task != run->task && works(e, other) && strcmp(other->cwd, run->cwd) == 0)
+            return other;
+    }
+    return NULL;
+}
+
+bool engine_shared_folder(const struct engine *e, task_id task, struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    for (size_t i = 0; i < run_count(e) && (task || i < LOOKED_MAX); i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!works(e, run) || (task && run->task != task))
+            continue;
+        const struct live_run *other = find_other(e, run, task ? 0 : i + 1);
+        if (!other)
+            continue;
+        strbuf_printf(out, "the agents of '%s'", engine_task_id(e, run->task, id));
+        strbuf_printf(out, " and '%s' work in the same folder '%.200s': " SHARED_FOLDER_FIX,
+                      engine_task_id(e, other->task, id), run->cwd);
+        return true;
+    }
+    return false;
+}

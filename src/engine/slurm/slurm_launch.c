@@ -1,0 +1,126 @@
+/* slurm_launch.c: what must Slurm know of a run?
+ *
+ * Where, and how much of it: what the task says, else what its project, its agent or `tasks` says now. The partition alone was
+ * chosen when the task came. The time limit is a backstop: the shim ends a run at its time-out, tells why, and needs
+ * a while for that; so Slurm gets what all of it may take, and a minute. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "config/run_settings.h"
+#include "engine/executors_internal.h"
+#include "engine/store_name.h"
+
+#define MARGIN MINUTES(1)
+
+/* Of one run while its place is put together. */
+struct placing {
+    const struct config *config;
+    const json_t *said;
+    const char *project, *agent;
+    struct arena *arena;
+};
+
+static const char *place_value(const struct placing *p, const char *key) {
+    const json_t *value = json_object_get(p->said, key);
+    if (json_is_string(value))
+        return json_string_value(value);
+    if (!json_is_integer(value))
+        return config_place(p->config, key, p->project, p->agent);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%" PRId64, (int64_t)json_integer_value(value));
+    return arena_strdup(p->arena, strbuf_text(&text));
+}
+
+/* 0: one of its parts may take for ever. */
+static time_ms time_of(const struct run_spec *spec) {
+    if (spec->command.timeout == 0)
+        return 0;
+    time_ms all = time_add(spec->command.timeout, spec->grace);
+    if (spec->prepare.argv && spec->prepare.timeout == 0)
+        return 0;
+    if (spec->prepare.argv)
+        all = time_add(all, time_add(spec->prepare.timeout, spec->grace));
+    for (size_t i = 0; i < spec->check_count; i++) {
+        if (spec->checks[i].timeout == 0)
+            return 0;
+        all = time_add(all, time_add(spec->checks[i].timeout, spec->grace));
+    }
+    return time_add(all, MARGIN);
+}
+
+static const char *token_of(const struct engine *e, const struct live_run *run,
+                            struct arena *arena) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "sluice:%s:%" PRIu64 ":%" PRIu32, store_name(e), run->task,
+                  run->view.attempt);
+    return arena_strdup(arena, strbuf_text(&text));
+}
+
+void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
+                  struct arena *arena, struct run_spec *spec) {
+    char id[ENGINE_ID_MAX];
+    if (run->executor != EXECUTOR_SLURM)
+        return;
+    struct task_view view = { 0 };
+    (void)core_task(e->core, run->task, &view);
+    const struct project *project = project_of_symbol(e, view.project);
+    struct placing p = { e->config, json_object_get(task, "slurm"),
+                         project ? project->view.name : NULL, run->agent, arena };
+    const char *cpus = place_value(&p, "cpus");
+    spec->name = arena_strdup(arena, engine_task_id(e, run->task, id));
+    spec->token = token_of(e, run, arena);
+    spec->place = (struct run_place){
+        .partition = engine_partition(e, run->task),
+        .account = place_value(&p, "account"),
+        .qos = place_value(&p, "qos"),
+        .gres = place_value(&p, "gres"),
+        .constraint = place_value(&p, "constraint"),
+        .extra = place_value(&p, "options"),
+        .memory_bytes = spec->memory_max,
+        .time = time_of(spec),
+    };
+    if (cpus)
+        (void)number_parse_int(cpus, &spec->place.cpus, NULL); /* it was looked at when it came */
+}
+
+const char *launch_address(const struct engine *e, const struct live_run *run,
+                           struct arena *arena) {
+    const char *const *words = NULL;
+    size_t count = config_words(e->config, "slurm.address", NULL, &words);
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    if (run->executor != EXECUTOR_SLURM || count == 0)
+        return e->run_socket_path;
+    for (size_t i = 0; i < count; i++)
+        strbuf_printf(&all, "%s%s", i ? "," : "", words[i]);
+    return arena_strdup(arena, strbuf_text(&all));
+}
+
+/* Beside the owner's socket, which the addresses name, is that of the runs; in each home under the same name. */
+static void print_peer(const struct engine *e, const char *address, struct strbuf *out) {
+    const char *own = strrchr(e->run_socket_path, '/'), *end = strrchr(address, '/');
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (strncmp(address, "unix:/", 6) != 0 || !own)
+        return;
+    const char *begin = address + strlen("unix:");
+    strbuf_printf(&path, "%.*s%s", (int)(end - begin), begin, own);
+    if (strcmp(strbuf_text(&path), e->run_socket_path) != 0)
+        strbuf_printf(out, "%sunix:%s", out->length ? "," : "", strbuf_text(&path));
+}
+
+const char *launch_peers(const struct engine *e, const struct live_run *run, struct arena *arena) {
+    const char *const *words = NULL;
+    size_t count = config_words(e->config, "daemon.addresses", NULL, &words);
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    if (launch_address(e, run, arena) != e->run_socket_path)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        print_peer(e, words[i], &all);
+    return all.length > 0 ? arena_strdup(arena, strbuf_text(&all)) : NULL;
+}
+
+const char *launch_ca(const struct engine *e, const struct live_run *run) {
+    const char *file = config_text(e->config, "daemon.tls_ca", NULL);
+    return run->executor == EXECUTOR_SLURM && *file ? file : NULL;
+}

@@ -1,0 +1,376 @@
+/* slurm_look.c: see slurm_look.h.
+ *
+ * What only a node knows (whether it sees the folder of the runs, and the shim) cannot be looked at from here; what
+ * makes it likely can: the kind of file system, and whether its clock agrees with ours. */
+#include "engine/slurm_look.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "config/run_settings.h"
+#include "engine/executors_internal.h"
+#include "executor/aside.h"
+#include "executor/slurm.h"
+#include "os/clock.h"
+#include "os/files.h"
+
+#define PATIENCE     SECONDS(8)
+#define KEPT_FOR     SECONDS(10)
+#define FINDINGS_MAX 8
+#define SKEW_MAX     SECONDS(2)
+
+enum { PING, PARTITIONS, CONFIG, QUESTIONS };
+
+struct question {
+    struct slurm_look *look;
+    struct aside *aside;
+    char *answer; /* NULL: there is none */
+};
+
+struct waiter {
+    engine_slurm_looked looked;
+    void *ctx;
+};
+
+struct slurm_look {
+    struct engine *e;
+    struct question questions[QUESTIONS];
+    size_t open; /* of them */
+    struct slurm_finding items[FINDINGS_MAX];
+    size_t count;
+    time_ms looked_at; /* steady; 0: never */
+    LIST(struct waiter) waiters;
+};
+
+/* Does any task, project, agent or setting name Slurm? */
+static bool engine_uses_slurm(const struct engine *e) {
+    return executors_of(e)->slurm || config_uses_slurm(e->config);
+}
+
+/* --- what was found -------------------------------------------------------------------------- */
+
+static struct slurm_finding *find(struct slurm_look *l, const char *name, bool ok,
+                                  const char *fix) {
+    struct slurm_finding *f = &l->items[l->count++];
+    *f = (struct slurm_finding){ .name = name, .ok = ok, .fix = ok ? NULL : fix };
+    return f;
+}
+
+/* The first line of it, without its end. */
+static void say(struct slurm_finding *f, const char *text) {
+    (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void find_programs(struct slurm_look *l) {
+    static const char *const needed[] = { "sbatch", "squeue", "scancel" };
+    const struct executor_feature *features = NULL;
+    struct executor_slurm_options options = { 0 };
+    struct strbuf paths[EXECUTORS_PROGRAMS] = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf missing = STRBUF_INIT;
+    bool ok = true;
+    executors_programs(l->e, paths, &options);
+    size_t count = executor_slurm_probe(&options, &features);
+    for (size_t i = 0; i < count; i++) {
+        if (features[i].there)
+            continue;
+        strbuf_printf(&missing, "%s'%s'", missing.length ? ", " : "", features[i].name);
+        for (size_t k = 0; k < ARRAY_SIZE(needed); k++)
+            ok = ok && strcmp(features[i].name, needed[k]) != 0;
+    }
+    for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
+        strbuf_finish(&paths[i]);
+    struct slurm_finding *f =
+        find(l, "slurm", ok && missing.length == 0,
+             "install the commands of Slurm here, or set slurm.programs to their folder");
+    f->mild = ok;
+    (void)snprintf(f->text, sizeof(f->text), "%s%s",
+                   missing.length ? "not there: " : "its commands are there",
+                   strbuf_text(&missing));
+}
+
+static void find_controller(struct slurm_look *l) {
+    const char *answer = l->questions[PING].answer;
+    bool up = answer && strstr(answer, " is UP");
+    struct slurm_finding *f = find(l, "slurmctld", up,
+                                   "start slurmctld, or give the daemon the SLURM_CONF of the "
+                                   "cluster; until it answers runs wait, and "
+                                   "none is lost");
+    say(f, answer ? answer : "it does not answer");
+}
+
+/* "gpu*|up|…" begins with this name. */
+static bool has_partition(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *line = list; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        size_t here = strcspn(line, "|*\n");
+        if (here == length && strncmp(line, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first partition of the configuration that is none. */
+static const char *missing_partition(const struct config *config, const char *list) {
+    const char *name = config_place(config, "partition", NULL, NULL);
+    if (name && !has_partition(list, name))
+        return name;
+    for (size_t i = 0; i < config_project_count(config); i++) {
+        name = config_place(config, "partition", config_project_name(config, i), NULL);
+        if (name && !has_partition(list, name))
+            return name;
+    }
+    for (size_t i = 0; i < config_agent_count(config); i++) {
+        name = config_place(config, "partition", NULL, config_agent_name(config, i));
+        if (name && !has_partition(list, name))
+            return name;
+    }
+    return NULL;
+}
+
+static void find_partitions(struct slurm_look *l) {
+    const char *list = l->questions[PARTITIONS].answer;
+    const char *missing = list ? missing_partition(l->e->config, list) : NULL;
+    struct slurm_finding *f =
+        find(l, "partitions", list && !missing,
+             list ? "correct the 'partition=' in tasks.slurm, projects.P.slurm or agents.A.slurm"
+                  : NULL);
+    f->mild = !list; /* the controller is what is wrong */
+    if (!list) {
+        say(f, "not known: sinfo does not answer");
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+    for (const char *line = list; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        strbuf_puts(&names, names.length ? " " : "");
+        strbuf_add(&names, line, strcspn(line, "|\n"));
+    }
+    if (missing)
+        (void)snprintf(f->text, sizeof(f->text), "'%.60s' is none of: %.300s", missing,
+                       strbuf_text(&names));
+    else
+        (void)snprintf(f->text, sizeof(f->text), "%.390s", strbuf_text(&names));
+}
+
+static void find_accounting(struct slurm_look *l) {
+    static const char key[] = "AccountingStorageType";
+    const char *answer = l->questions[CONFIG].answer;
+    const char *at = answer ? strstr(answer, key) : NULL;
+    if (!at)
+        return; /* the controller is what is wrong */
+    at += strlen(key);
+    at += strspn(at, " =");
+    bool there = strncmp(at, "accounting_storage/none", strlen("accounting_storage/none")) != 0
+                 && strncmp(at, "(null)", strlen("(null)")) != 0;
+    struct slurm_finding *f = find(l, "accounting", there,
+                                   "nothing needs to be done; with slurmdbd sacct would tell of "
+                                   "jobs that the controller has forgotten");
+    f->mild = true;
+    (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* What the nodes of a cluster share, as far as the number of a file system tells. */
+static const char *shared_by(const char *path, bool *ret_shared) {
+    static const struct {
+        uint32_t magic;
+        const char *name;
+    } kinds[] = {
+        { 0x6969, "NFS" },        { 0x0bd00bd0, "Lustre" }, { 0x47504653, "GPFS" },
+        { 0x19830326, "BeeGFS" }, { 0x00c36400, "Ceph" },   { 0xff534d42, "CIFS" },
+        { 0xfe534d42, "SMB" },    { 0x01161970, "GFS2" },   { 0x7461636f, "OCFS2" },
+        { 0x01021997, "9P" },     { 0x5346414f, "AFS" },    { 0x65735546, "FUSE" },
+    };
+    struct statfs fs;
+    *ret_shared = false;
+    if (statfs(path, &fs) < 0)
+        return "not there";
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (kinds[i].magic == (uint32_t)fs.f_type) {
+            *ret_shared = true;
+            return kinds[i].name;
+        }
+    return "of this machine alone";
+}
+
+/* How far the clock that stamps files there is before ours; 0 when nobody can say. */
+static time_ms skew_of(const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    strbuf_printf(&path, "%s/.clock-XXXXXX", folder);
+    _cleanup_(fd_closep) int fd = mkstemp(path.text);
+    if (fd < 0)
+        return 0;
+    time_ms skew = 0, before = clock_read();
+    bool written = write(fd, "x", 1) == 1 && fsync(fd) == 0 && fstat(fd, &st) == 0;
+    if (written)
+        skew = (time_ms)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000 - before;
+    (void)unlink(strbuf_text(&path));
+    return skew;
+}
+
+static void find_folder(struct slurm_look *l) {
+    const char *folder = l->e->runs_folder;
+    bool shared = false;
+    const char *kind = shared_by(folder, &shared);
+    time_ms skew = skew_of(folder);
+    bool right = skew < SKEW_MAX && skew > -SKEW_MAX;
+    struct slurm_finding *f =
+        find(l, "slurm-runs", shared && right,
+             !shared ? "set data.folder to one that all nodes see under the same path; on one "
+                       "machine nothing is "
+                       "wrong"
+                     : "let this machine, the nodes and the file server keep the same time (NTP)");
+    f->mild = true;
+    (void)snprintf(f->text, sizeof(f->text), "'%.200s' is on a file system that is %s%s", folder,
+                   kind, right ? "" : "; its clock is not ours");
+    if (shared)
+        (void)snprintf(f->text, sizeof(f->text), "'%.200s' is shared by %s%s", folder, kind,
+                       right ? "" : "; its clock is not ours");
+    if (!right) {
+        size_t length = strlen(f->text);
+        (void)snprintf(f->text + length, sizeof(f->text) - length, " (%+" PRId64 " s)",
+                       skew / 1000);
+    }
+}
+
+static void find_shim(struct slurm_look *l) {
+    const char *set = config_text(l->e->config, "slurm.shim", NULL);
+    const char *path = *set ? set : l->e->shim_path;
+    bool shared = false, there = access(path, X_OK) == 0;
+    (void)shared_by(path, &shared);
+    /* One that was set may well be on the nodes alone. */
+    struct slurm_finding *f = find(l, "slurm-shim", there || *set,
+                                   "install sluice-shim beside sluiced, or set slurm.shim");
+    (void)snprintf(f->text, sizeof(f->text), "'%.200s' %s", path,
+                   !there   ? *set
+                                  ? "is not here; whether it is on the nodes is seen by the first run"
+                                  : "cannot be executed: nothing can run"
+                   : shared ? "is there, on a shared file system"
+                            : "is there; it must be on the nodes under the same path");
+}
+
+/* With a Unix socket alone, a run on another machine cannot report, post or add anything. */
+static void find_address(struct slurm_look *l) {
+    const struct config *config = l->e->config;
+    const char *const *words = NULL;
+    bool set = config_words(config, "slurm.address", NULL, &words) > 0;
+    bool open = *config_text(config, "http.listen", NULL) != '\0';
+    struct slurm_finding *f = find(
+        l, "slurm-address", set && open,
+        set ? "set http.listen, with http.tls_cert where nodes are other machines"
+            : "set http.listen and slurm.address, if runs there shall report, post or add tasks");
+    f->mild = !set;
+    (void)snprintf(f->text, sizeof(f->text), "%.300s",
+                   !set   ? "none: runs reach the daemon by its socket, so only on this machine"
+                   : open ? words[0]
+                          : "slurm.address is set, but nothing listens by TCP");
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static void find_all(struct slurm_look *l) {
+    l->count = 0;
+    find_programs(l);
+    find_controller(l);
+    find_partitions(l);
+    find_accounting(l);
+    find_folder(l);
+    find_shim(l);
+    find_address(l);
+    l->looked_at = loop_now_steady(l->e->loop);
+}
+
+static void tell_all(struct slurm_look *l) {
+    size_t count = l->waiters.count;
+    struct waiter *waiters = l->waiters.items;
+    memset(&l->waiters, 0, sizeof(l->waiters));
+    for (size_t i = 0; i < count; i++)
+        waiters[i].looked(waiters[i].ctx);
+    free(waiters);
+}
+
+static void answered(void *ctx, const struct aside_end *end) {
+    struct question *q = ctx;
+    struct slurm_look *l = q->look;
+    q->aside = NULL;
+    free(q->answer);
+    q->answer = end->output[0] && (end->code == 0 || q == &l->questions[PING])
+                    ? xstrdup(end->output)
+                    : NULL;
+    if (--l->open > 0)
+        return;
+    find_all(l);
+    tell_all(l);
+}
+
+static void ask(struct slurm_look *l) {
+    static const char *const words[QUESTIONS][4] = {
+        [PING] = { "scontrol", "ping" },
+        [PARTITIONS] = { "sinfo", "--noheader", "--format=%P|%a" },
+        [CONFIG] = { "scontrol", "show", "config" },
+    };
+    const char *env[EXECUTORS_ENV_MAX + 1];
+    executors_environment(l->e, env);
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        const char *program = executors_program(l->e, words[i][0], &path);
+        const char *argv[] = { program ? program : words[i][0], words[i][1], words[i][2], NULL };
+        struct aside_spec spec = { .argv = argv, .env = env, .timeout = PATIENCE };
+        struct question *q = &l->questions[i];
+        free(q->answer);
+        q->answer = NULL;
+        q->look = l;
+        struct error err = { 0 };
+        if (aside_start(l->e->loop, &spec, answered, q, &q->aside, &err) == 0)
+            l->open++;
+        else
+            q->aside = NULL;
+    }
+}
+
+bool engine_look_at_slurm(struct engine *e, engine_slurm_looked looked, void *ctx) {
+    struct slurm_look *l = executors_of(e)->look;
+    if (!engine_uses_slurm(e))
+        return true;
+    if (!l) {
+        l = executors_of(e)->look = xcalloc(1, sizeof(*l));
+        l->e = e;
+    }
+    if (l->looked_at && loop_now_steady(e->loop) - l->looked_at < KEPT_FOR)
+        return true;
+    if (l->open == 0)
+        ask(l);
+    if (l->open == 0) { /* not one command could be started */
+        find_all(l);
+        return true;
+    }
+    *LIST_ADD(&l->waiters) = (struct waiter){ looked, ctx };
+    return false;
+}
+
+const struct slurm_finding *engine_slurm_finding(const struct engine *e, size_t index) {
+    const struct slurm_look *l = engine_uses_slurm(e) ? executors_of(e)->look : NULL;
+    return l && index < l->count ? &l->items[index] : NULL;
+}
+
+void slurm_look_free(struct engine *e) {
+    struct slurm_look *l = executors_of(e)->look;
+    if (!l)
+        return;
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        aside_kill(l->questions[i].aside);
+        free(l->questions[i].answer);
+    }
+    tell_all(l); /* nobody is left who would read it, but their memory is */
+    free(l);
+    executors_of(e)->look = NULL;
+}

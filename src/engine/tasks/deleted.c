@@ -1,0 +1,113 @@
+/* deleted.c: a task is no more; what of it is still on disk?
+ *
+ * Its run folders, those of its iterations, its marker, its worktree, and what others keep for it
+ * (engine_set_forgotten). They go after the commit that has no row of it any more, so a commit that failed
+ * has cost nothing. That commit holds a note with the ids as well: a daemon that dies in between leaves
+ * it to the next one, which finishes the work. A later commit that is made anyway takes the note back.
+ *
+ * Folders are not swept by looking for those without a row: a backup that was restored by mistake would
+ * cost the work of all tasks that are younger, and what it replaced could not be put back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/gone_internal.h"
+#include "engine/iteration.h"
+#include "engine/note.h"
+#include "engine/workspace.h"
+
+#define NOTE "gone"
+
+struct deleted {
+    LIST(char *) ids; /* deleted in this turn; texts of the turn */
+    char *before;     /* ids of the previous daemon, whose folders may be left; owned */
+    bool is_noted, is_noting;
+    engine_forgotten forgotten;
+    void *forgotten_ctx;
+};
+
+static struct deleted *deleted_of(const struct engine *e) {
+    return e->part[PART_deleted];
+}
+
+void engine_set_forgotten(struct engine *e, engine_forgotten forgotten, void *ctx) {
+    deleted_of(e)->forgotten = forgotten;
+    deleted_of(e)->forgotten_ctx = ctx;
+}
+
+void gone_note(struct engine *e, const char *id) {
+    *LIST_ADD(&deleted_of(e)->ids) = turn_text(e, id);
+}
+
+static void forget(struct engine *e, const char *id) {
+    launch_remove_marker(e, id);
+    iteration_forget(e, id);
+    executor_forget(e->executor, id);
+    const struct project *project = project_of_id(e, id);
+    if (deleted_of(e)->forgotten && project)
+        deleted_of(e)->forgotten(deleted_of(e)->forgotten_ctx, project->view.name, id);
+}
+
+/* Puts their ids into the batch, or takes those out whose folders have gone since. */
+static void gone_write(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (deleted_of(e)->ids.count == 0
+        && (!deleted_of(e)->is_noted || store_batch_count(e->turn.batch) == 0))
+        return;
+    for (size_t i = 0; i < deleted_of(e)->ids.count; i++)
+        strbuf_printf(&text, "%s%s", i ? " " : "", deleted_of(e)->ids.items[i]);
+    note_put(e, NOTE, "", deleted_of(e)->ids.count > 0 ? strbuf_text(&text) : NULL);
+    deleted_of(e)->is_noting = true;
+}
+
+static void gone_stored(struct engine *e) {
+    if (deleted_of(e)->is_noting)
+        deleted_of(e)->is_noted = deleted_of(e)->ids.count > 0;
+    deleted_of(e)->is_noting = false;
+    for (size_t i = 0; i < deleted_of(e)->ids.count; i++) {
+        workspace_forget(e, deleted_of(e)->ids.items[i]);
+        forget(e, deleted_of(e)->ids.items[i]);
+    }
+    deleted_of(e)->ids.count = 0;
+}
+
+/* It is committed: the folders go. Or it was not. */
+static void gone_undone(struct engine *e) {
+    deleted_of(e)->is_noting = false;
+    deleted_of(e)->ids.count = 0;
+}
+
+/* A note of the store; those of others are left alone. */
+static void gone_load(struct engine *e, const struct note_row *row) {
+    if (e->started || strcmp(row->name, NOTE) != 0)
+        return;
+    free(deleted_of(e)->before);
+    deleted_of(e)->before = xstrdup(row->text);
+    deleted_of(e)->is_noted = true;
+}
+
+/* Worktrees apart: those of nobody were looked for already (workspaces_start). */
+static void gone_start(struct engine *e) {
+    char *rest = deleted_of(e)->before;
+    for (const char *id; rest && (id = strsep(&rest, " "));)
+        if (*id && engine_task_of_id(e, id, NULL) == 0)
+            forget(e, id);
+    free(TAKE_PTR(deleted_of(e)->before));
+}
+
+/* At the start, when the runs were looked at: those of the daemon before, if it came not so far. */
+static void gone_free(struct engine *e) {
+    free(deleted_of(e)->before);
+    free(deleted_of(e)->ids.items);
+}
+
+const struct engine_part deleted_part = {
+    .name = "deleted",
+    .state_size = sizeof(struct deleted),
+    .at = { [STEP_START] = gone_start,
+            [STEP_AFTER_DECIDE] = gone_write,
+            [STEP_CARRY_OUT] = gone_stored,
+            [STEP_UNDONE] = gone_undone,
+            [STEP_FREE] = gone_free },
+    .load_note = gone_load,
+};

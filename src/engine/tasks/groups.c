@@ -1,0 +1,256 @@
+/* groups.c: sets of tasks that are followed together. A group tracks, it never blocks.
+ *
+ * It goes with the last of its tasks: their retention is its own. One that was closed without any goes at a
+ * start, when it is as old as that. Its place is used again, because the core counts by places; its number in a name
+ * that was made here is not, or a name would mean another group from one day to the next. */
+#include "engine/groups.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/json_write.h"
+#include "base/number.h"
+#include "engine/engine_internal.h"
+#include "engine/note.h"
+
+struct groups {
+    LIST(struct group) all; /* by id - 1 */
+    struct id_map by_name;
+    LIST(uint32_t) free;  /* ids of those that are gone, */
+    size_t free_before;   /* of which so many were free before this turn */
+    uint64_t last_number; /* the highest one in a name that was generated */
+};
+
+static struct groups *groups_of(const struct engine *e) {
+    return e->part[PART_groups];
+}
+
+size_t engine_group_count(const struct engine *e) {
+    return groups_of(e)->all.count;
+}
+
+/* The core counts the members. */
+static const struct engine_group *with_counts(const struct engine *e, struct group *group) {
+    core_group(e->core, group->view.id, &group->view.open, &group->view.total);
+    group->view.failed = core_group_failed(e->core, group->view.id);
+    return &group->view;
+}
+
+const struct engine_group *engine_group_at(const struct engine *e, size_t index) {
+    return with_counts(e, &groups_of(e)->all.items[index]);
+}
+
+/* Every sling may make a group: they are found by a hash of the name. */
+static uint64_t hash_name(const char *name) {
+    return hash_bytes(name, strlen(name));
+}
+
+static bool has_name(const void *ctx, uint32_t handle, const void *key) {
+    const struct engine *e = ctx;
+    return strcmp(groups_of(e)->all.items[handle - 1].view.name, key) == 0;
+}
+
+static struct group *group_find(const struct engine *e, const char *name) {
+    uint32_t id =
+        groups_of(e)->by_name.same ? id_map_find(&groups_of(e)->by_name, hash_name(name), name) : 0;
+    return id ? &groups_of(e)->all.items[id - 1] : NULL;
+}
+
+const struct engine_group *engine_find_group(const struct engine *e, const char *name) {
+    struct group *group = group_find(e, name);
+    return group ? with_counts(e, group) : NULL;
+}
+
+static void write_row(struct engine *e, const struct group *group) {
+    struct group_row row = {
+        .id = group->view.id,
+        .name = group->view.name,
+        .owned = group->view.owned,
+        .closed = group->view.closed,
+        .created_at = group->view.created_at,
+        .closed_at = group->view.closed_at,
+    };
+    store_put_group(e->turn.batch, &row);
+    turn_wrote(e);
+}
+
+/* Ids are positions, and rows come in their order; a group that is gone leaves an empty place. */
+void group_from_row(struct engine *e, const struct group_row *row) {
+    while (groups_of(e)->all.count < row->id) {
+        struct group *group = LIST_ADD(&groups_of(e)->all);
+        *group = (struct group){ .view = { .id = (uint32_t)groups_of(e)->all.count,
+                                           .name = xstrdup("") } };
+    }
+    assert(row->id > 0 && groups_of(e)->all.items);
+    struct engine_group *view = &groups_of(e)->all.items[row->id - 1].view;
+    free((char *)view->name);
+    *view = (struct engine_group){
+        .id = row->id,
+        .name = xstrdup(row->name),
+        .owned = row->owned,
+        .closed = row->closed,
+        .created_at = row->created_at,
+        .closed_at = row->closed_at,
+    };
+    if (!groups_of(e)->by_name.same)
+        id_map_init(&groups_of(e)->by_name, has_name, e);
+    id_map_add(&groups_of(e)->by_name, hash_name(view->name), row->id);
+}
+
+/* --- places and numbers ----------------------------------------------------------------------- */
+
+#define NOTE "groups" /* the highest number that was part of a name */
+
+static void groups_begin(struct engine *e) {
+    groups_of(e)->free_before = groups_of(e)->free.count;
+}
+
+/* Not of one that went in this turn: the core may have orders about it still. */
+static uint32_t take_place(struct engine *e) {
+    if (groups_of(e)->free_before == 0)
+        return (uint32_t)groups_of(e)->all.count + 1;
+    uint32_t *place = &groups_of(e)->free.items[--groups_of(e)->free_before], id = *place;
+    *place = groups_of(e)->free.items[--groups_of(e)->free.count];
+    return id;
+}
+
+static const char *make_name(struct engine *e, char ret_name[32]) {
+    uint64_t number = groups_of(e)->last_number > groups_of(e)->all.count
+                          ? groups_of(e)->last_number
+                          : groups_of(e)->all.count;
+    do /* somebody may have called his own so */
+        snprintf(ret_name, 32, "group-%" PRIu64, ++number);
+    while (group_find(e, ret_name));
+    groups_of(e)->last_number = number;
+    note_put_number(e, NOTE, "", (int64_t)number);
+    return ret_name;
+}
+
+static void groups_load_note(struct engine *e, const struct note_row *row) {
+    int64_t number = 0;
+    const char *key = note_number(row, NOTE, &number);
+    if (key && !*key && number > 0)
+        groups_of(e)->last_number = (uint64_t)number;
+}
+
+static void drop(struct engine *e, uint32_t id) {
+    struct engine_group *view = &groups_of(e)->all.items[id - 1].view;
+    id_map_remove(&groups_of(e)->by_name, hash_name(view->name), view->name);
+    free((char *)view->name);
+    *view = (struct engine_group){ .id = id, .name = xstrdup("") };
+    *LIST_ADD(&groups_of(e)->free) = id;
+    store_delete_group(e->turn.batch, id);
+}
+
+void group_left(struct engine *e, uint32_t id) {
+    if (id == 0 || id > groups_of(e)->all.count || !*groups_of(e)->all.items[id - 1].view.name)
+        return;
+    const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
+    if (view->total == 0 && (view->closed || !view->owned))
+        drop(e, id);
+}
+
+/* After the tasks and the notes: those that were closed long ago and have no task go. */
+static void groups_loaded(struct engine *e) {
+    time_ms keep = config_number(e->config, "retention.days", NULL);
+    for (uint32_t id = (uint32_t)groups_of(e)->all.count; id > 0; id--) {
+        const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
+        if (!*view->name)
+            *LIST_ADD(&groups_of(e)->free) = id;
+        else if (view->closed && view->total == 0 && time_add(view->closed_at, keep) < e->now)
+            drop(e, id);
+    }
+}
+
+/* --- doing ------------------------------------------------------------------------------------ */
+
+int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *ret_id,
+                      struct error *err) {
+    char made[32];
+    if (!name)
+        name = make_name(e, made);
+    struct group *group = group_find(e, name);
+    if (group && group->view.owned && group->view.closed)
+        return error_set(err, -EBUSY, "group '%s' was closed by its owner: choose another name",
+                         name);
+    if (!group) {
+        struct group_row row = {
+            .id = take_place(e), .name = name, .owned = owned, .created_at = e->now
+        };
+        group_from_row(e, &row);
+        group = &groups_of(e)->all.items[row.id - 1];
+        write_row(e, group);
+    }
+    *ret_id = group->view.id;
+    return 0;
+}
+
+void engine_take_back_group(struct engine *e, uint32_t id) {
+    if (id > 0 && with_counts(e, &groups_of(e)->all.items[id - 1])->total == 0)
+        drop(e, id);
+}
+
+static void set_closed(struct engine *e, struct group *group, bool closed) {
+    group->view.closed = closed;
+    group->view.closed_at = closed ? e->now : 0;
+    write_row(e, group);
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_put_string(&w, "group", group->view.name);
+    (void)with_counts(e, group);
+    json_put_int(&w, "total", group->view.total);
+    json_put_int(&w, "open", group->view.open);
+    json_put_int(&w, "failed", group->view.failed);
+    json_write_object_end(&w);
+    engine_event(e, closed ? "group.closed" : "group.opened", 0, 0, strbuf_text(&data));
+    strbuf_finish(&data);
+}
+
+int engine_close_group(struct engine *e, const char *name, struct error *err) {
+    struct group *group = group_find(e, name);
+    if (!group)
+        return error_set(err, -ENOENT, "there is no group '%s'", name);
+    if (group->view.closed)
+        return 1;
+    set_closed(e, group, true);
+    return 0;
+}
+
+void groups_on_order(struct engine *e, const struct order *order) {
+    if (order->group == 0 || order->group > groups_of(e)->all.count)
+        return;
+    struct group *group = &groups_of(e)->all.items[order->group - 1];
+    bool close = order->to == TASK_DONE;
+    bool is_gone = !*group->view.name;
+    if (is_gone || group->view.owned || group->view.closed == close)
+        return;
+    set_closed(e, group, close);
+}
+
+static void groups_free(struct engine *e) {
+    struct groups *g = groups_of(e);
+    for (size_t i = 0; i < g->all.count; i++)
+        free((char *)g->all.items[i].view.name);
+    free(g->all.items);
+    free(g->free.items);
+    id_map_finish(&g->by_name);
+    *g = (struct groups){ .last_number = g->last_number };
+}
+
+const struct engine_part groups_part = {
+    .name = "groups",
+    .state_size = sizeof(struct groups),
+    .at = { [STEP_UNLOAD] = groups_free,
+            [STEP_LOADED] = groups_loaded,
+            [STEP_BEGIN] = groups_begin,
+            [STEP_FREE] = groups_free },
+    .load_note = groups_load_note,
+};

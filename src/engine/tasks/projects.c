@@ -1,0 +1,521 @@
+/* projects.c: which projects there are, and what their tasks are called.
+ *
+ * What a project is worth and how much it may run comes from the configuration. Its prefix is part of
+ * every id that was ever printed, so it is given once, kept in the store and never changed. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/alert_internal.h"
+#include "engine/engine_internal.h"
+#include "engine/note.h"
+#include "engine/outlook_internal.h"
+#include "engine/projects_internal.h"
+#include "os/log.h"
+
+/* --- pauses --------------------------------------------------------------------------------------- */
+
+/* Nothing new starts, of everything or of one project, until somebody says otherwise.
+ *
+ * Whoever asked for it and when is kept with it: the next person who wonders why nothing runs may be
+ * another one, hours later and after a restart. A pause that is there already keeps its first author. */
+
+bool engine_is_paused(const struct engine *e) {
+    return e->paused;
+}
+
+const struct engine_pause *engine_paused(const struct engine *e) {
+    return e->paused ? &e->pause : NULL;
+}
+
+void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
+    char *copy = by ? xstrdup(by) : NULL; /* `by` may be the one that goes */
+    free((char *)pause->by);
+    *pause = (struct engine_pause){ .by = copy, .at = at };
+}
+
+static struct pause pause_told(struct core *core, const struct engine_pause *pause) {
+    return (struct pause){
+        .cause = PAUSE_ASKED,
+        .by = pause->by ? symbol_intern(core_symbols(core), pause->by, strlen(pause->by)) : 0,
+        .at = pause->at,
+    };
+}
+
+int pause_load(struct engine *e, const struct pause_row *row, struct error *err) {
+    e->paused = row->paused;
+    pause_set(&e->pause, row->paused ? row->by : NULL, row->paused ? row->at : 0);
+    if (!row->paused)
+        return 0;
+    struct fact fact = { .kind = FACT_PAUSE, .pause = pause_told(e->core, &e->pause) };
+    int r = core_apply(e->core, &fact, err);
+    return r < 0 ? r : 0;
+}
+
+/* `project` NULL: of everything; `reason` NULL: none beside who asked. */
+static void pause_write_event(struct engine *e, const char *kind, const char *project,
+                              const char *by, const char *reason) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    if (project)
+        json_put_string(&w, "project", project);
+    json_put_string(&w, "by", by);
+    if (reason)
+        json_put_string(&w, "reason", reason);
+    json_write_object_end(&w);
+    engine_event(e, kind, 0, 0, strbuf_text(&data));
+}
+
+int engine_pause(struct engine *e, bool paused, const char *by, struct error *err) {
+    if (e->paused == paused)
+        return 1;
+    struct engine_pause pause = { .by = by, .at = e->now };
+    struct fact fact = { .kind = paused ? FACT_PAUSE : FACT_RESUME };
+    if (paused)
+        fact.pause = pause_told(e->core, &pause);
+    int r = engine_tell(e, &fact, err);
+    if (r < 0)
+        return r;
+    e->paused = paused;
+    pause_set(&e->pause, paused ? by : NULL, paused ? e->now : 0);
+    struct pause_row row = { .paused = paused, .by = e->pause.by, .at = e->pause.at };
+    store_put_pause(e->turn.batch, &row);
+    pause_write_event(e, paused ? "daemon.paused" : "daemon.resumed", NULL, by, NULL);
+    return 0;
+}
+
+int engine_pause_project(struct engine *e, const char *name, bool paused, const char *by,
+                         struct error *err) {
+    struct project *project = project_find(e, name);
+    if (!project)
+        return error_set(err, -ENOENT, "there is no project '%s'", name);
+    struct engine_project *view = &project->view;
+    if (!paused && view->standing == PROJECT_ORPHANED)
+        return error_set(err, -EBUSY,
+                         "projects.%s was removed from the configuration, and its caps with it: "
+                         "put the section back, or set its caps with 'sluice project set %s "
+                         "max_running=N' ('unlimited' for none)",
+                         name, name);
+    if (view->paused == paused)
+        return 1;
+    view->paused = paused;
+    pause_set(&view->pause, paused ? by : NULL, paused ? e->now : 0);
+    int r = project_tell(e, project, err);
+    if (r < 0)
+        return r;
+    struct project_row row = {
+        .name = view->name,
+        .prefix = view->prefix,
+        .paused = paused,
+        .paused_by = view->pause.by,
+        .paused_at = view->pause.at,
+        .created_at = view->created_at,
+    };
+    store_put_project(e->turn.batch, &row);
+    pause_write_event(e, paused ? "project.paused" : "project.resumed", view->name, by, NULL);
+    return 0;
+}
+
+/* --- sections that were removed ------------------------------------------------------------------- */
+
+/* Which projects have a section in the configuration, and what happens without it.
+ *
+ * A section holds the caps of a project. Removing it, by mistake or on purpose, must not start everything
+ * that the caps held back. So the store remembers which projects had a section: one that lost it is paused,
+ * in the same turn and after every start, until there is a section again or the project is deleted. Projects
+ * that never had one (`sluice project add NAME`) work with the defaults.
+ *
+ * The pause is derived from note and configuration each time the core is told, so no start can come between
+ * the new configuration and the pause. */
+
+#define NOTE_PREFIX "project:"
+
+static const char *const words[] = {
+    [PROJECT_CONFIGURED] = "configured",
+    [PROJECT_ORPHANED] = "orphaned",
+    [PROJECT_DELETED] = "deleted",
+};
+
+static bool project_is_stopped(const struct config *config, const struct engine_project *view,
+                               struct pause *ret) {
+    bool has_lost_it = view->standing != PROJECT_PLAIN && !config_has_project(config, view->name);
+    if (view->standing != PROJECT_DELETED && !has_lost_it)
+        return false;
+    *ret = (struct pause){
+        .cause = view->standing == PROJECT_DELETED ? PAUSE_DELETED : PAUSE_SECTION_REMOVED,
+        .at = view->standing_since,
+    };
+    return true;
+}
+
+/* The cause that keeps all tasks of a project from starting under this configuration. False: none. */
+static void project_set_standing(struct engine *e, struct project *project,
+                                 enum project_standing standing) {
+    bool is_dated = standing == PROJECT_ORPHANED || standing == PROJECT_DELETED;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    project->view.standing = standing;
+    project->view.standing_since = is_dated ? e->now : 0;
+    if (standing != PROJECT_PLAIN)
+        strbuf_printf(&text, "%s %" PRId64, words[standing], project->view.standing_since);
+    note_put(e, NOTE_PREFIX, project->view.name, text.length > 0 ? strbuf_text(&text) : NULL);
+    turn_wrote(e);
+}
+
+/* A note of the store, after the projects; notes of other owners are ignored. */
+static void project_standing_load(struct engine *e, const struct note_row *row) {
+    const char *name = note_key(row, NOTE_PREFIX);
+    if (!name)
+        return;
+    struct project *project = project_find(e, name);
+    for (size_t i = PROJECT_CONFIGURED; project && i < ARRAY_SIZE(words); i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(row->text, words[i], length) != 0 || row->text[length] != ' ')
+            continue;
+        project->view.standing = (enum project_standing)i;
+        project->view.standing_since = strtoll(row->text + length, NULL, 10);
+    }
+}
+
+static bool has_unfinished(const struct engine *e, const struct project *project) {
+    struct share_view share = { 0 };
+    (void)core_share(e->core, project->view.symbol, &share);
+    for (int state = TASK_DRAFT; state < TASK_STATE_MAX; state++)
+        if (share.by_state[state] > 0 && !task_state_is_final((enum task_state)state))
+            return true;
+    return false;
+}
+
+static int lose_section(struct engine *e, struct project *project, struct error *err) {
+    const char *name = project->view.name;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    project_set_standing(e, project, PROJECT_ORPHANED);
+    pause_write_event(e, "project.paused", name, NULL, "section_removed");
+    strbuf_printf(&key, "section:%s", name);
+    if (!has_unfinished(e, project))
+        log_info("projects.%s was removed from the configuration: project '%s' is paused", name,
+                 name);
+    else
+        alert_raise(
+            e, strbuf_text(&key), 0, 0,
+            "projects.%s was removed from the configuration, and its caps with it: project "
+            "'%s' is paused; put the section back, set its caps with 'sluice project set %s "
+            "max_running=N', or 'sluice project delete %s'",
+            name, name, name, name);
+    return project_tell(e, project, err);
+}
+
+static int regain_section(struct engine *e, struct project *project, struct error *err) {
+    bool was_orphaned = project->view.standing == PROJECT_ORPHANED;
+    project_set_standing(e, project, PROJECT_CONFIGURED);
+    if (!was_orphaned)
+        return 0;
+    log_info("project '%s' has a section in the configuration again: it goes on",
+             project->view.name);
+    pause_write_event(e, "project.resumed", project->view.name, NULL, NULL);
+    return project_tell(e, project, err);
+}
+
+int projects_settle(struct engine *e, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; i < project_count(e) && r == 0; i++) {
+        struct project *project = project_at(e, i);
+        enum project_standing standing = project->view.standing;
+        bool has_section = config_has_project(e->config, project->view.name);
+        if (has_section && standing != PROJECT_CONFIGURED && standing != PROJECT_DELETED)
+            r = regain_section(e, project, err);
+        else if (!has_section && standing == PROJECT_CONFIGURED)
+            r = lose_section(e, project, err);
+        else if (standing == PROJECT_ORPHANED || standing == PROJECT_DELETED)
+            r = project_tell(e, project, err); /* it was told before its note was read */
+    }
+    return r;
+}
+
+int engine_delete_project(struct engine *e, const char *name, const char *by, struct error *err) {
+    struct project *project = project_find(e, name);
+    if (!project || project->view.standing == PROJECT_DELETED)
+        return error_set(err, -ENOENT, "there is no project '%s'", name);
+    project_set_standing(e, project, PROJECT_DELETED);
+    pause_write_event(e, "project.deleted", name, by, NULL);
+    return project_tell(e, project, err);
+}
+
+/* --- projects ------------------------------------------------------------------------------------- */
+
+#define PREFIX_MAX     16
+#define PREFIX_USUAL   8
+#define DEFAULT_NAME   "default"
+#define DEFAULT_PREFIX "t"
+
+struct projects {
+    LIST(struct project) all;
+    uint32_t *of_symbol; /* index + 1 */
+    size_t of_symbol_capacity;
+};
+
+static struct projects *projects_of(const struct engine *e) {
+    return e->part[PART_projects];
+}
+
+size_t project_count(const struct engine *e) {
+    return projects_of(e)->all.count;
+}
+
+struct project *project_at(const struct engine *e, size_t index) {
+    return &projects_of(e)->all.items[index];
+}
+
+size_t engine_project_count(const struct engine *e) {
+    return project_count(e);
+}
+
+const struct engine_project *engine_project_at(const struct engine *e, size_t index) {
+    return &projects_of(e)->all.items[index].view;
+}
+
+struct project *project_find(struct engine *e, const char *name) {
+    for (size_t i = 0; i < projects_of(e)->all.count; i++)
+        if (strcmp(projects_of(e)->all.items[i].view.name, name) == 0)
+            return &projects_of(e)->all.items[i];
+    return NULL;
+}
+
+const struct engine_project *engine_find_project(const struct engine *e, const char *name) {
+    const struct project *project = project_find((struct engine *)e, name);
+    return project && project->view.standing != PROJECT_DELETED ? &project->view : NULL;
+}
+
+/* Ids are "<prefix>-<number>". */
+struct project *project_of_id(const struct engine *e, const char *task) {
+    const char *dash = strrchr(task, '-');
+    for (size_t i = 0; dash && i < projects_of(e)->all.count; i++) {
+        const char *prefix = engine_project_at(e, i)->prefix;
+        if (strlen(prefix) == (size_t)(dash - task) && strncmp(prefix, task, strlen(prefix)) == 0)
+            return &projects_of(e)->all.items[i];
+    }
+    return NULL;
+}
+
+struct project *project_of_symbol(const struct engine *e, sym symbol) {
+    if (symbol >= projects_of(e)->of_symbol_capacity || projects_of(e)->of_symbol[symbol] == 0)
+        return NULL;
+    return &projects_of(e)->all.items[projects_of(e)->of_symbol[symbol] - 1];
+}
+
+static void remember_symbol(struct engine *e, sym symbol, uint32_t index) {
+    size_t before = projects_of(e)->of_symbol_capacity;
+    projects_of(e)->of_symbol =
+        xgrow(projects_of(e)->of_symbol, &projects_of(e)->of_symbol_capacity, (size_t)symbol + 1,
+              sizeof(*projects_of(e)->of_symbol));
+    for (size_t i = before; i < projects_of(e)->of_symbol_capacity; i++)
+        projects_of(e)->of_symbol[i] = 0;
+    projects_of(e)->of_symbol[symbol] = index + 1;
+}
+
+void project_fact(const struct config *config, struct core *core, const struct project *project,
+                  struct fact *ret) {
+    config_project_spec(config, core, project->view.name, &ret->project);
+    if (project->view.paused) {
+        ret->project.paused = true;
+        ret->project.pause = pause_told(core, &project->view.pause);
+    }
+    if (project_is_stopped(config, &project->view, &ret->project.pause))
+        ret->project.paused = true;
+}
+
+/* The symbol is that of the present core, which may be another than the last time. */
+int project_tell(struct engine *e, struct project *project, struct error *err) {
+    struct engine_project *view = &project->view;
+    struct fact fact = { .kind = FACT_PROJECT };
+    project_fact(e->config, e->core, project, &fact);
+    view->symbol = fact.project.id;
+    const char *path = config_text(e->config, "projects.P.path", view->name);
+    free((char *)view->path);
+    view->path = *path ? xstrdup(path) : NULL;
+    remember_symbol(e, view->symbol, (uint32_t)(project - projects_of(e)->all.items));
+    int r = core_apply(e->core, &fact, err);
+    return r < 0 ? r : 0;
+}
+
+int projects_tell_all(struct engine *e, struct error *err) {
+    if (projects_of(e)->of_symbol)
+        memset(projects_of(e)->of_symbol, 0,
+               projects_of(e)->of_symbol_capacity * sizeof(*projects_of(e)->of_symbol));
+    int r = 0;
+    for (size_t i = 0; i < projects_of(e)->all.count && r == 0; i++)
+        r = project_tell(e, &projects_of(e)->all.items[i], err);
+    return r;
+}
+
+static struct project *project_push(struct engine *e, const struct project_row *row) {
+    struct project *project = LIST_ADD(&projects_of(e)->all);
+    *project = (struct project){
+        .view = {
+            .name = xstrdup(row->name),
+            .prefix = xstrdup(row->prefix),
+            .paused = row->paused,
+            .created_at = row->created_at,
+        },
+    };
+    return project;
+}
+
+int project_register(struct engine *e, const struct project_row *row, struct error *err) {
+    struct project *project = project_find(e, row->name);
+    if (!project)
+        project = project_push(e, row);
+    project->view.paused = row->paused;
+    pause_set(&project->view.pause, row->paused_by, row->paused_at);
+    return project_tell(e, project, err);
+}
+
+static const struct project *with_prefix(const struct engine *e, const char *prefix) {
+    for (size_t i = 0; i < projects_of(e)->all.count; i++)
+        if (strcmp(projects_of(e)->all.items[i].view.prefix, prefix) == 0)
+            return &projects_of(e)->all.items[i];
+    return NULL;
+}
+
+static bool prefix_is_valid(const char *prefix) {
+    size_t length = strlen(prefix);
+    if (length == 0 || length > PREFIX_MAX || !isalpha((unsigned char)prefix[0]))
+        return false;
+    for (const char *c = prefix; *c; c++)
+        if (*c == '-' ? !isalpha((unsigned char)c[1]) : !isalnum((unsigned char)*c))
+            return false;
+    return true;
+}
+
+/* Letters and digits of the name, with a number behind them if that is taken. */
+static void make_prefix(const struct engine *e, const char *name, char ret[PREFIX_MAX + 1]) {
+    size_t length = 0;
+    for (const char *c = name; *c && length < PREFIX_USUAL; c++)
+        if (isalpha((unsigned char)*c) || (length > 0 && isdigit((unsigned char)*c)))
+            ret[length++] = (char)tolower((unsigned char)*c);
+    if (length == 0)
+        ret[length++] = 'p';
+    ret[length] = '\0';
+    for (unsigned n = 2; with_prefix(e, ret); n++)
+        snprintf(ret + length, PREFIX_MAX + 1 - length, "%u", n);
+}
+
+static int check_prefix(const struct engine *e, const char *name, const char *prefix,
+                        struct error *err) {
+    if (!prefix_is_valid(prefix))
+        return error_set(err, -EINVAL,
+                         "prefix '%.40s' of project '%s': 1 to %d letters, digits and hyphens, "
+                         "with a letter first and after each hyphen",
+                         prefix, name, PREFIX_MAX);
+    const struct project *other = with_prefix(e, prefix);
+    if (other)
+        return error_set(err, -EEXIST, "prefix '%s' belongs to project '%s': choose another",
+                         prefix, other->view.name);
+    return 0;
+}
+
+/* It was deleted; the ids of its tasks keep their prefix. */
+static int bring_back(struct engine *e, struct project *project, const char *prefix,
+                      struct error *err) {
+    struct engine_project *view = &project->view;
+    if (prefix && strcmp(prefix, view->prefix) != 0)
+        return error_set(err, -EEXIST,
+                         "project '%s' was deleted and has the prefix '%s', which does not change",
+                         view->name, view->prefix);
+    pause_write_event(e, "project.restored", view->name, NULL, NULL);
+    project_set_standing(
+        e, project, config_has_project(e->config, view->name) ? PROJECT_CONFIGURED : PROJECT_PLAIN);
+    return project_tell(e, project, err);
+}
+
+int engine_add_project(struct engine *e, const char *name, const char *prefix, struct error *err) {
+    struct project *known = project_find(e, name);
+    if (known && known->view.standing == PROJECT_DELETED)
+        return bring_back(e, known, prefix, err);
+    if (known)
+        return error_set(err, -EEXIST, "project '%s' is there already", name);
+    const char *configured = config_text(e->config, "projects.P.prefix", name);
+    if (!prefix && *configured)
+        prefix = configured;
+    char made[PREFIX_MAX + 1];
+    if (!prefix && strcmp(name, DEFAULT_NAME) == 0 && !with_prefix(e, DEFAULT_PREFIX))
+        prefix = DEFAULT_PREFIX;
+    if (!prefix) {
+        make_prefix(e, name, made);
+        prefix = made;
+    }
+    int r = check_prefix(e, name, prefix, err);
+    if (r < 0)
+        return r;
+    struct project_row row = { .name = name, .prefix = prefix, .created_at = e->now };
+    r = project_register(e, &row, err);
+    if (r < 0)
+        return r;
+    store_put_project(e->turn.batch, &row);
+    turn_wrote(e);
+    return 0;
+}
+
+/* The i-th project of the configuration, if it is new; and the prefix it wants, or "". */
+static const char *new_project(const struct engine *e, size_t i, const char **ret_prefix) {
+    const char *name = config_project_name(e->config, i);
+    *ret_prefix = config_text(e->config, "projects.P.prefix", name);
+    return engine_find_project(e, name) ? NULL : name;
+}
+
+int projects_check(const struct engine *e, struct error *err) {
+    const char *prefix, *other;
+    for (size_t i = 0; i < config_project_count(e->config); i++) {
+        const char *name = new_project(e, i, &prefix);
+        if (!name || !*prefix || project_find((struct engine *)e, name))
+            continue; /* one that was deleted has its prefix */
+        int r = check_prefix(e, name, prefix, err);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < i; k++)
+            if (new_project(e, k, &other) && strcmp(prefix, other) == 0)
+                return error_set(err, -EEXIST, "projects '%s' and '%s' want the same prefix '%s'",
+                                 config_project_name(e->config, k), name, prefix);
+    }
+    return 0;
+}
+
+/* Those that want a certain prefix come first: the others take what is left. */
+int projects_from_config(struct engine *e, struct error *err) {
+    const char *prefix;
+    int r = 0;
+    for (int made = 0; made < 2; made++)
+        for (size_t i = 0; i < config_project_count(e->config) && r == 0; i++) {
+            const char *name = new_project(e, i, &prefix);
+            if (name && (*prefix == '\0') == made)
+                r = engine_add_project(e, name, NULL, err);
+        }
+    return r;
+}
+
+static void projects_free(struct engine *e) {
+    struct projects *p = projects_of(e);
+    for (size_t i = 0; i < p->all.count; i++) {
+        struct engine_project *view = &p->all.items[i].view;
+        free((char *)view->name);
+        free((char *)view->prefix);
+        free((char *)view->path);
+        pause_set(&view->pause, NULL, 0);
+    }
+    free(p->all.items);
+    free(p->of_symbol);
+    *p = (struct projects){ 0 };
+}
+
+const struct engine_part projects_part = {
+    .name = "projects",
+    .state_size = sizeof(struct projects),
+    .at = { [STEP_UNLOAD] = projects_free, [STEP_FREE] = projects_free },
+    .load_note = project_standing_load,
+};

@@ -1,0 +1,728 @@
+/* watch.c: inotify, the DONE markers, and the look once a minute.
+ *
+ * A marker that appears while its task waits ends the wait at once, whatever it waits for. While it runs
+ * nobody cares: the end of the run looks. Events are read once more at the beginning of each turn, so a
+ * marker that was there before a turn is known before that turn decides. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "engine/alert_internal.h"
+#include "engine/iteration.h"
+#include "engine/watch_internal.h"
+#include "os/inotify.h"
+#include "os/outside.h"
+
+/* --- artifacts ------------------------------------------------------------------------------------ */
+
+/* Who waits for which artifact, and where it would appear.
+ *
+ * The folder of the path is watched, or the nearest one above it that exists. What appears there under
+ * the missing name is looked at again from the top, so folders may come one by one, go and come back.
+ * Every placing looks once more after the watch is there: nothing can slip in between. */
+
+#define READ_EACH  256u
+#define ITERATION  "{iteration}"
+#define FOLDER_SET (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF)
+
+static struct wanted *wanted_at(const struct watch *w, uint32_t handle) {
+    return slab_at(&w->wanted, handle);
+}
+
+static struct spot *spot_at(const struct watch *w, uint32_t handle) {
+    return slab_at(&w->spots, handle);
+}
+
+static bool same_task(const void *ctx, uint32_t handle, const void *key) {
+    return wanted_at(ctx, handle)->task == *(const task_id *)key;
+}
+
+static bool same_wd(const void *ctx, uint32_t handle, const void *key) {
+    return spot_at(ctx, handle)->wd == *(const int *)key;
+}
+
+static bool same_parent(const void *ctx, uint32_t handle, const void *key) {
+    const struct watch *w = ctx;
+    return ((const struct brood *)slab_at(&w->broods, handle))->parent == *(const task_id *)key;
+}
+
+static void artifacts_init(struct watch *w) {
+    slab_init(&w->wanted, sizeof(struct wanted));
+    slab_init(&w->spots, sizeof(struct spot));
+    slab_init(&w->broods, sizeof(struct brood));
+    id_map_init(&w->by_task, same_task, w);
+    id_map_init(&w->by_wd, same_wd, w);
+    id_map_init(&w->by_parent, same_parent, w);
+}
+
+static uint32_t find_wanted(const struct watch *w, task_id task) {
+    return id_map_find(&w->by_task, hash_u64(task), &task);
+}
+
+/* --- paths ----------------------------------------------------------------------------------- */
+
+static void resolve(const struct engine *e, const char *artifact, task_id parent,
+                    struct strbuf *out) {
+    struct task_view view = { .iteration = 1 };
+    char id[ENGINE_ID_MAX];
+    if (*artifact == '/') {
+        strbuf_puts(out, artifact);
+        return;
+    }
+    (void)core_task(e->core, parent, &view);
+    strbuf_printf(out, "%s/tasks/%s/", e->data, engine_task_id(e, parent, id));
+    for (const char *at = artifact; *at;) {
+        if (strncmp(at, ITERATION, strlen(ITERATION)) == 0) {
+            strbuf_printf(out, "%03" PRIu32, view.iteration);
+            at += strlen(ITERATION);
+        } else {
+            strbuf_putc(out, *at++);
+        }
+    }
+}
+
+/* Below the folder of a task that is not done there is nothing that counts. */
+static bool is_due(const struct engine *e, task_id parent) {
+    struct task_view view;
+    return parent == 0 || !core_task(e->core, parent, &view) || view.state == TASK_DONE;
+}
+
+static bool exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+static task_id parent_of(const char *artifact, task_id parent) {
+    return *artifact == '/' ? 0 : parent;
+}
+
+bool artifact_is_there(const struct engine *e, const char *artifact, task_id parent) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!is_due(e, parent_of(artifact, parent)))
+        return false;
+    resolve(e, artifact, parent, &path);
+    return exists(strbuf_text(&path));
+}
+
+bool engine_artifact(const struct engine *e, task_id task, struct strbuf *out) {
+    uint32_t handle = find_wanted(watch_of(e), task);
+    if (!handle)
+        return false;
+    const struct wanted *x = wanted_at(watch_of(e), handle);
+    resolve(e, x->artifact, x->parent, out);
+    return true;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+static void push(struct watch *w, uint32_t *first, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    x->previous = 0;
+    x->next = *first;
+    if (*first)
+        wanted_at(w, *first)->previous = handle;
+    *first = handle;
+}
+
+static void cut(struct watch *w, uint32_t *first, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    if (x->previous)
+        wanted_at(w, x->previous)->next = x->next;
+    else
+        *first = x->next;
+    if (x->next)
+        wanted_at(w, x->next)->previous = x->previous;
+    x->next = x->previous = 0;
+}
+
+static void spot_drop(struct watch *w, uint32_t spot) {
+    struct spot *s = spot_at(w, spot);
+    id_map_remove(&w->by_wd, hash_u64((uint64_t)s->wd), &s->wd);
+    free(s->path);
+    slab_free(&w->spots, spot);
+}
+
+static void leave_spot(struct watch *w, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    uint32_t spot = x->spot;
+    cut(w, &spot_at(w, spot)->first, handle);
+    x->spot = 0;
+    if (spot_at(w, spot)->first)
+        return;
+    (void)inotify_rm_watch(w->fd, spot_at(w, spot)->wd);
+    spot_drop(w, spot);
+}
+
+static void leave_brood(struct watch *w, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    uint32_t brood = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
+    struct brood *b = slab_at(&w->broods, brood);
+    cut(w, &b->first, handle);
+    x->waits_for_parent = false;
+    if (b->first)
+        return;
+    id_map_remove(&w->by_parent, hash_u64(x->parent), &x->parent);
+    slab_free(&w->broods, brood);
+}
+
+static void leave(struct watch *w, uint32_t handle) {
+    const struct wanted *x = wanted_at(w, handle);
+    if (x->waits_for_parent)
+        leave_brood(w, handle);
+    else if (x->spot)
+        leave_spot(w, handle);
+}
+
+static void enter_brood(struct watch *w, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    uint32_t brood = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
+    if (!brood) {
+        brood = slab_alloc(&w->broods);
+        ((struct brood *)slab_at(&w->broods, brood))->parent = x->parent;
+        id_map_add(&w->by_parent, hash_u64(x->parent), brood);
+    }
+    push(w, &((struct brood *)slab_at(&w->broods, brood))->first, handle);
+    x->waits_for_parent = true;
+}
+
+/* --- placing --------------------------------------------------------------------------------- */
+
+static void note_found(struct watch *w, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    if (!x->seen)
+        *LIST_ADD(&w->found) = x->task;
+    x->seen = true;
+}
+
+/* The watch of a folder; 0: the kernel gives none. Two names of one folder: the second has none. */
+static uint32_t find_spot(struct watch *w, const char *folder) {
+    int wd = w->fd < 0 ? -1 : inotify_add_watch(w->fd, folder, FOLDER_SET | IN_ONLYDIR);
+    if (wd < 0)
+        return 0;
+    uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
+    if (spot)
+        return strcmp(spot_at(w, spot)->path, folder) == 0 ? spot : 0;
+    if (wd == w->done_wd)
+        return 0;
+    spot = slab_alloc(&w->spots);
+    *spot_at(w, spot) = (struct spot){ .wd = wd, .path = xstrdup(folder) };
+    id_map_add(&w->by_wd, hash_u64((uint64_t)wd), spot);
+    return spot;
+}
+
+/* Cuts the path off at the nearest folder that exists; what follows is the name that is missing. */
+static const char *nearest_folder(char *path) {
+    struct stat st;
+    for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+        char *name = slash + 1;
+        if (slash == path)
+            return name; /* the caller knows that "" is / */
+        *slash = '\0';
+        if (stat(path, &st) == 0)
+            return name;
+    }
+    return path;
+}
+
+static uint32_t hash_name(const char *name) {
+    return (uint32_t)hash_bytes(name, strcspn(name, "/"));
+}
+
+static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
+    struct wanted *x = wanted_at(w, handle);
+    for (int tries = 0; tries < 8; tries++) { /* somebody makes one folder after the other */
+        if (exists(path)) {
+            note_found(w, handle);
+            return;
+        }
+        _cleanup_(freep) char *folder = xstrdup(path);
+        const char *name = nearest_folder(folder);
+        bool is_root = name == folder + 1;
+        _cleanup_(freep) char *missing = xstrndup(name, strcspn(name, "/"));
+        if (is_root)
+            folder[1] = '\0';
+        uint32_t spot = find_spot(w, folder);
+        if (!spot)
+            break;
+        x->spot = spot;
+        x->name = hash_name(missing);
+        push(w, &spot_at(w, spot)->first, handle);
+        _cleanup_(strbuf_finish) struct strbuf next = STRBUF_INIT;
+        strbuf_printf(&next, "%s/%s", folder, missing);
+        if (!exists(strbuf_text(&next)))
+            return;
+        leave_spot(w, handle);
+    }
+    *LIST_ADD(&w->slow) = x->task;
+}
+
+static void place(struct engine *e, uint32_t handle) {
+    struct watch *w = watch_of(e);
+    const struct wanted *x = wanted_at(w, handle);
+    if (!is_due(e, x->parent)) {
+        enter_brood(w, handle);
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    resolve(e, x->artifact, x->parent, &path);
+    place_by_path(w, handle, strbuf_text(&path));
+}
+
+static void place_again(struct engine *e, uint32_t handle) {
+    leave(watch_of(e), handle);
+    if (!wanted_at(watch_of(e), handle)->seen)
+        place(e, handle);
+}
+
+void artifact_want(struct engine *e, task_id task, const char *artifact, task_id parent) {
+    struct watch *w = watch_of(e);
+    if (find_wanted(w, task))
+        return;
+    uint32_t handle = slab_alloc(&w->wanted);
+    *wanted_at(w, handle) = (struct wanted){ .task = task,
+                                             .parent = parent_of(artifact, parent),
+                                             .artifact = xstrdup(artifact),
+                                             .position = (uint32_t)w->all.count };
+    *LIST_ADD(&w->all) = handle;
+    id_map_add(&w->by_task, hash_u64(task), handle);
+    place(e, handle);
+}
+
+static void drop(struct watch *w, uint32_t handle) {
+    struct wanted *x = wanted_at(w, handle);
+    leave(w, handle);
+    id_map_remove(&w->by_task, hash_u64(x->task), &x->task);
+    uint32_t last = w->all.items[--w->all.count];
+    w->all.items[x->position] = last;
+    wanted_at(w, last)->position = x->position;
+    if (w->slow.count > 0 && w->slow.items[w->slow.count - 1] == x->task)
+        w->slow.count--; /* the usual case: nobody need look for it any more */
+    free(x->artifact);
+    slab_free(&w->wanted, handle);
+}
+
+void artifact_forget(struct engine *e, task_id task) {
+    uint32_t handle = find_wanted(watch_of(e), task);
+    if (handle)
+        drop(watch_of(e), handle);
+}
+
+/* A new core: nobody waits */
+static void artifacts_clear(struct engine *e) {
+    struct watch *w = watch_of(e);
+    while (w->all.count > 0)
+        drop(w, w->all.items[w->all.count - 1]);
+    w->found.count = w->slow.count = w->unread.count = w->read = 0;
+    w->asking = false;
+    w->generation++;
+}
+
+static void artifacts_finish(struct watch *w) {
+    while (w->all.count > 0)
+        drop(w, w->all.items[w->all.count - 1]);
+    slab_finish(&w->wanted);
+    slab_finish(&w->spots);
+    slab_finish(&w->broods);
+    id_map_finish(&w->by_task);
+    id_map_finish(&w->by_wd);
+    id_map_finish(&w->by_parent);
+    free(w->all.items);
+    free(w->found.items);
+    free(w->slow.items);
+    free(w->unread.items);
+}
+
+/* --- what happens ---------------------------------------------------------------------------- */
+
+/* A new file of one name only: who made it has it open, and will close it. Should that not be so, the
+ * slow look finds it. */
+static bool is_being_written(const struct engine *e, const struct wanted *x) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    resolve(e, x->artifact, x->parent, &path);
+    return lstat(strbuf_text(&path), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+}
+
+static void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinished) {
+    struct watch *w = watch_of(e);
+    uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd), hash = hash_name(name);
+    for (uint32_t h = spot ? spot_at(w, spot)->first : 0, next; h; h = next) {
+        const struct wanted *x = wanted_at(w, h);
+        next = x->next;
+        if (x->name != hash)
+            continue;
+        if (unfinished && is_being_written(e, x))
+            *LIST_ADD(&w->slow) = x->task;
+        else
+            place_again(e, h);
+    }
+}
+
+static void artifacts_folder_gone(struct engine *e, int wd, bool ignored) {
+    struct watch *w = watch_of(e);
+    uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
+    if (!spot)
+        return;
+    LIST(uint32_t) left = { 0 };
+    while (spot_at(w, spot)->first) {
+        uint32_t handle = spot_at(w, spot)->first;
+        cut(w, &spot_at(w, spot)->first, handle);
+        wanted_at(w, handle)->spot = 0;
+        *LIST_ADD(&left) = handle;
+    }
+    if (!ignored)
+        (void)inotify_rm_watch(w->fd, wd);
+    spot_drop(w, spot);
+    for (size_t i = 0; i < left.count; i++)
+        place_again(e, left.items[i]);
+    free(left.items);
+}
+
+static void artifacts_look_at_all(struct engine *e) {
+    for (size_t i = 0; i < watch_of(e)->all.count; i++)
+        place_again(e, watch_of(e)->all.items[i]);
+}
+
+static void artifacts_look_at_slow(struct engine *e) {
+    struct watch *w = watch_of(e);
+    size_t count = w->slow.count;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t handle = find_wanted(w, w->slow.items[i]);
+        if (handle)
+            place_again(e, handle); /* it may be put behind the others again */
+    }
+    memmove(w->slow.items, w->slow.items + count, (w->slow.count - count) * sizeof(task_id));
+    w->slow.count -= count;
+}
+
+/* `name` appeared in a folder. `unfinished`: it was made, and may be written to still. */
+static void artifacts_parent_done(struct engine *e, task_id parent) {
+    struct watch *w = watch_of(e);
+    uint32_t brood;
+    while ((brood = id_map_find(&w->by_parent, hash_u64(parent), &parent)))
+        place_again(e, ((struct brood *)slab_at(&w->broods, brood))->first);
+}
+
+/* --- from the store -------------------------------------------------------------------------- */
+
+struct artifact_question {
+    struct engine *e;
+    uint32_t generation;
+};
+
+static void take_spec(struct engine *e, const struct spec_row *row) {
+    struct task_spec told;
+    json_t *json = json_loadb(row->json, row->json_size, 0, NULL);
+    const char *artifact = json_string_value(json_object_get(json, "artifact"));
+    if (artifact && core_task_spec(e->core, row->id, &told) && told.artifact_missing)
+        artifact_want(e, row->id, artifact, told.parent);
+    json_decref(json);
+}
+
+static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct artifact_question *q = ctx;
+    struct engine *e = q->e;
+    if (err)
+        turn_break(e, err);
+    if (!err && q->generation == watch_of(e)->generation) {
+        watch_of(e)->asking = false;
+        for (size_t i = 0; i < answer->count; i++)
+            take_spec(e, &answer->specs[i]);
+        if (watch_has_work(e))
+            turn_wake(e);
+    }
+    free(q);
+}
+
+static void artifacts_read_some(struct engine *e) {
+    struct watch *w = watch_of(e);
+    size_t left = w->unread.count - w->read;
+    if (left == 0 || w->asking)
+        return;
+    struct artifact_question *q = xcalloc(1, sizeof(*q));
+    *q = (struct artifact_question){ .e = e, .generation = w->generation };
+    struct store_question question = { .kind = ASK_SPECS,
+                                       .tasks = w->unread.items + w->read,
+                                       .task_count = left < READ_EACH ? left : READ_EACH };
+    w->read += question.task_count;
+    w->asking = true;
+    store_ask(e->store, &question, specs_answered, q);
+}
+
+/* --- markers, and the kernel ---------------------------------------------------------------------- */
+
+#define LOOK_EVERY  MINUTES(1)
+#define MARKERS_MAX 1000000u /* a run can make as many as it likes */
+#define APPEARED    (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
+
+/* --- markers --------------------------------------------------------------------------------- */
+
+enum marker marker_look(const struct engine *e, task_id task) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    launch_marker_path(e, task, &path);
+    if (stat(strbuf_text(&path), &st) < 0) {
+        char id[ENGINE_ID_MAX];
+        engine_task_id(e, task, id);
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
+        if (lstat(strbuf_text(&path), &st) < 0)
+            return MARKER_NONE;
+    }
+    return S_ISREG(st.st_mode) ? MARKER_FILE : MARKER_NO_FILE;
+}
+
+int marker_complain(const struct engine *e, task_id task, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    launch_marker_path(e, task, &path);
+    return error_set(err, -EISDIR, "the DONE marker '%s' is not a file; remove it",
+                     strbuf_text(&path));
+}
+
+static bool is_held_by_marker(const struct engine *e, task_id task) {
+    struct task_view t;
+    return core_task(e->core, task, &t) && t.state == TASK_HELD && t.hold == HOLD_MARKER;
+}
+
+/* A person's hold and a verdict come first: what they let go on is looked at then. */
+static bool may_be_held(const struct task_view *t) {
+    if (t->state == TASK_HELD)
+        return t->hold == HOLD_BACKOFF || t->hold == HOLD_RESTART || t->hold == HOLD_BREAKER;
+    return t->state == TASK_WAITING || t->state == TASK_READY;
+}
+
+void marker_hold(struct engine *e, task_id task) {
+    struct task_view t;
+    if (!core_task(e->core, task, &t) || t.until != UNTIL_DONE || !may_be_held(&t)
+        || marker_look(e, task) != MARKER_NO_FILE)
+        return;
+    struct fact fact = { .kind = FACT_HOLD, .task = task, .marker = true };
+    if (engine_tell(e, &fact, NULL) != 0)
+        return;
+    char id[ENGINE_ID_MAX];
+    struct error why = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    (void)marker_complain(e, task, &why);
+    strbuf_printf(&key, "marker:%s", engine_task_id(e, task, id));
+    alert_raise(e, strbuf_text(&key), task, 0, "'%s' is held: %s, and it goes on", id, why.text);
+}
+
+bool marker_alert_is_over(const struct engine *e, const struct alert *alert) {
+    return !is_held_by_marker(e, alert->view.task);
+}
+
+void marker_see_fact(struct engine *e, const struct fact *fact) {
+    char id[ENGINE_ID_MAX];
+    /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
+     * of a task in these states nobody asks for it. */
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
+        launch_remove_marker(e, engine_task_id(e, fact->task, id));
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT
+        || fact->kind == FACT_RELEASE || fact->kind == FACT_SLING)
+        marker_hold(e, fact->task);
+}
+
+static bool waits_for_marker(const struct engine *e, task_id task) {
+    struct task_view t;
+    return core_task(e->core, task, &t) && t.until == UNTIL_DONE
+           && (t.state == TASK_WAITING || t.state == TASK_READY || t.state == TASK_HELD);
+}
+
+void watch_note_marker(struct engine *e, task_id task) {
+    marker_hold(e, task); /* at once: its next attempt may be due in this turn */
+    if (waits_for_marker(e, task) && marker_look(e, task) == MARKER_FILE)
+        *LIST_ADD(&watch_of(e)->marked) = task;
+}
+
+static void note_marker(struct engine *e, const char *name) {
+    task_id task = *name == '.' ? 0 : engine_task_of_id(e, name, NULL);
+    if (task && waits_for_marker(e, task))
+        *LIST_ADD(&watch_of(e)->marked) = task;
+}
+
+static void scan_markers(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    watch_of(e)->scan = false;
+    strbuf_printf(&path, "%s/done", e->data);
+    struct outside_list folder;
+    (void)outside_list_open(&folder, strbuf_text(&path), MARKERS_MAX);
+    for (const char *name; (name = outside_list_next(&folder));)
+        note_marker(e, name);
+    outside_list_close(&folder);
+}
+
+static void tell_marked(struct engine *e) {
+    struct watch *w = watch_of(e);
+    for (size_t i = 0; i < w->marked.count; i++) {
+        struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
+        enum marker marker = marker_look(e, fact.task);
+        if (marker == MARKER_NO_FILE)
+            marker_hold(e, fact.task);
+        else if (marker == MARKER_NONE && is_held_by_marker(e, fact.task))
+            fact.kind = FACT_RELEASE; /* it was removed */
+        if (marker == MARKER_FILE || fact.kind == FACT_RELEASE)
+            (void)engine_tell(e, &fact, NULL);
+    }
+    w->marked.count = 0;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+static void handle(void *ctx, const struct inotify_event *event) {
+    struct engine *e = ctx;
+    struct watch *w = watch_of(e);
+    const char *name = event->len > 0 ? event->name : "";
+    if (event->mask & IN_Q_OVERFLOW) { /* we have missed something: look at everything */
+        w->scan = true;
+        artifacts_look_at_all(e);
+    } else if (event->wd == w->done_wd) {
+        if (event->mask & (APPEARED | IN_DELETE | IN_MOVED_FROM))
+            note_marker(e, name);
+        if (event->mask & IN_IGNORED)
+            w->done_wd = -1;
+    } else if (event->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
+        artifacts_folder_gone(e, event->wd, (event->mask & IN_IGNORED) != 0);
+    } else if (event->mask & APPEARED) {
+        /* A file that is being written counts when it is closed. */
+        bool written = (event->mask & IN_CREATE) != 0 && !(event->mask & IN_ISDIR);
+        artifact_appeared(e, event->wd, name, written);
+    }
+}
+
+static void on_ready(void *ctx, int fd, unsigned events) {
+    struct engine *e = ctx;
+    (void)fd;
+    (void)events;
+    inotify_read(watch_of(e)->fd, handle, e);
+    if (watch_has_work(e))
+        turn_wake(e);
+}
+
+static void watch_done_folder(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/done", e->data);
+    if (watch_of(e)->fd >= 0 && watch_of(e)->done_wd < 0)
+        watch_of(e)->done_wd =
+            inotify_add_watch(watch_of(e)->fd, strbuf_text(&path),
+                              IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
+}
+
+static void watch_init(struct engine *e) {
+    struct watch *w = watch_of(e);
+    w->done_wd = -1;
+    w->look_at = TIME_NEVER;
+    artifacts_init(w);
+    w->fd = inotify_open(e->loop, on_ready, e, &w->ready);
+}
+
+static void watch_free(struct engine *e) {
+    struct watch *w = watch_of(e);
+    loop_unwatch(e->loop, w->ready);
+    artifacts_finish(w);
+    free(w->marked.items);
+    if (w->fd >= 0)
+        close(w->fd);
+}
+
+/* --- in the turn ----------------------------------------------------------------------------- */
+
+/* A new core is being told the rows: everything is to be looked at again. */
+static void watch_loading(struct engine *e) {
+    struct watch *w = watch_of(e);
+    artifacts_clear(e);
+    w->marked.count = 0;
+    w->scan = true;
+    w->look_at = TIME_NEVER;
+    watch_done_folder(e);
+}
+
+void watch_loaded_marker(struct engine *e, task_id task) {
+    *LIST_ADD(&watch_of(e)->marked) = task;
+}
+
+void watch_loaded_task(struct engine *e, task_id task) {
+    *LIST_ADD(&watch_of(e)->unread) = task;
+}
+
+bool watch_has_work(const struct engine *e) {
+    const struct watch *w = watch_of(e);
+    return w->scan || w->marked.count > 0 || w->found.count > 0
+           || (!w->asking && w->read < w->unread.count);
+}
+
+/* Who could be marked: more than those whom a marker ends, but nobody when nobody waits. */
+static bool somebody_waits(const struct engine *e) {
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    return counts.by_state[TASK_WAITING] + counts.by_state[TASK_READY] + counts.by_state[TASK_HELD]
+           > 0;
+}
+
+/* Asked after every turn, whatever that has brought. */
+static time_ms watch_next(const struct engine *e) {
+    struct watch *w = watch_of(e);
+    bool needed = w->slow.count > 0 || (w->done_wd < 0 && somebody_waits(e));
+    if (!needed)
+        w->look_at = TIME_NEVER;
+    else if (w->look_at == TIME_NEVER)
+        w->look_at = time_add(e->now, LOOK_EVERY);
+    return w->look_at;
+}
+
+static void look_again(struct engine *e) {
+    struct watch *w = watch_of(e);
+    if (w->look_at > e->now)
+        return;
+    w->look_at = TIME_NEVER;
+    watch_done_folder(e);
+    w->scan = true;
+    artifacts_look_at_slow(e);
+}
+
+static void tell_found(struct engine *e) {
+    struct watch *w = watch_of(e);
+    for (size_t i = 0; i < w->found.count; i++) {
+        struct fact fact = { .kind = FACT_ARTIFACT, .task = w->found.items[i] };
+        fact.artifact_present = true;
+        (void)engine_tell(e, &fact, NULL);
+        artifact_forget(e, fact.task);
+    }
+    w->found.count = 0;
+}
+
+/* Tells the core what was seen. Before the requests of a turn. */
+static void watch_tell(struct engine *e) {
+    inotify_read(watch_of(e)->fd, handle, e);
+    artifacts_read_some(e);
+    look_again(e);
+    if (watch_of(e)->scan)
+        scan_markers(e);
+    tell_marked(e);
+    tell_found(e);
+}
+
+void watch_state_changed(struct engine *e, const struct order *order) {
+    if (order->to == TASK_DONE)
+        artifacts_parent_done(e, order->task);
+    if (watch_has_work(e))
+        turn_wake(e);
+}
+
+const struct engine_part watch_part = {
+    .name = "watch",
+    .state_size = sizeof(struct watch),
+    .at = { [STEP_INIT] = watch_init,
+            [STEP_UNLOAD] = watch_loading,
+            [STEP_FACTS] = watch_tell,
+            [STEP_FREE] = watch_free },
+    .has_work = watch_has_work,
+    .next_wakeup = watch_next,
+};
