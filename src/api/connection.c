@@ -1,9 +1,9 @@
 /* connection.c: when does a connection read, write, wait and end?
  *
- * Whatever happens to a connection (bytes came, room came, a call was answered, a timer is due) ends in
- * the same function, the pump: it moves answers out, sends, and parses what has come, until nothing
- * more can be done, and only then decides what to wait for. So no state depends on the order in which
- * things happened, and a connection is freed in one place.
+ * Whatever happens to a connection (bytes came, room came, a call was answered, a timer is due)
+ * ends in the same function, the pump: it moves answers out, sends, and parses what has come, until
+ * nothing more can be done, and only then decides what to wait for. So no state depends on the
+ * order in which things happened, and a connection is freed in one place.
  *
  * A client that is gone is told apart from one that has only finished sending by the kernel's
  * hang-up: the second still gets its answers. */
@@ -403,8 +403,8 @@ void connection_new(struct listener *listener, int fd, const char *user) {
     }
     if (c->tcp)
         (void)tcp_peer(fd, &c->peer);
-    if (c->tcp && tcp_door_tls(c->tcp))
-        c->tls = tls_new(tcp_door_tls(c->tcp), fd);
+    if (c->tcp && c->tcp->tls)
+        c->tls = tls_new(c->tcp->tls, fd);
     c->timer = loop_timer_new(server->loop, connection_due, c);
     c->next = server->connections;
     if (c->next)

@@ -1,16 +1,218 @@
-/* http_parser.c: where does a request end?
+/* http_parser.c: where a request ends, and what its head says.
  *
- * The head is collected byte by byte until its empty line, and every byte that could make two
- * programs disagree about where a line ends (a bare CR or LF, NUL) is refused on the way; only then
- * is it taken apart, as a whole, by http_head.c. So the outcome cannot depend on how the bytes were
- * cut into pieces, and the part that knows HTTP never sees a half line. */
+ * The head is collected byte by byte up to its empty line. Every byte that could make two programs
+ * disagree about where a line ends (a bare CR or LF, NUL) is refused on the way; only then is the
+ * complete head parsed. So the result cannot depend on how the bytes were split, and the part that
+ * knows HTTP never sees half a line. */
 #include "api/http_parser.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
-#include "api/http_internal.h"
+#include "base/macros.h"
 #include "base/number.h"
+
+/* --- a complete head ------------------------------------------------------------------------- */
+
+/* Works in place: lines become strings. A header that decides about framing or trust may come only
+ * once: of two values one program would believe the first and another the second. */
+
+#define METHOD_MAX 16
+
+/* Headers with one value: a second one is refused. */
+static const char *const single_headers[] = {
+    "accept", "authorization",  "content-length",    "content-type",
+    "expect", "host",           "idempotency-key",   "last-event-id",
+    "origin", "sec-fetch-site", "transfer-encoding", "x-sluice-run",
+};
+
+const char *http_request_header(const struct http_request *request, const char *name) {
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strcmp(request->headers[i].name, name) == 0)
+            return request->headers[i].value;
+    return NULL;
+}
+
+bool http_value_has(const char *value, const char *word) {
+    size_t length = strlen(word);
+    while (*value) {
+        value += strspn(value, ", \t");
+        size_t size = strcspn(value, ",; \t");
+        if (size == length && strncasecmp(value, word, length) == 0)
+            return true;
+        value += strcspn(value, ",");
+    }
+    return false;
+}
+
+/* `problem` must be a string constant. */
+static void http_parser_break(struct http_parser *parser, int status, const char *problem) {
+    parser->step = HTTP_BROKEN;
+    parser->status = status;
+    parser->problem = problem;
+}
+
+static bool is_token_char(char c) {
+    return isalnum((unsigned char)c) || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+/* --- the request line ------------------------------------------------------------------------ */
+
+static bool is_target(const char *target) {
+    for (const char *c = target; *c; c++) {
+        if (*c <= ' ' || (unsigned char)*c >= 0x7f || *c == '#')
+            return false;
+        if (*c != '%')
+            continue;
+        if (!isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2])
+            || (c[1] == '0' && c[2] == '0'))
+            return false;
+    }
+    return true;
+}
+
+static void parse_request_line(struct http_parser *parser, char *line) {
+    struct http_request *request = &parser->request;
+    size_t length = 0;
+    while (isupper((unsigned char)line[length]) || line[length] == '-')
+        length++;
+    char *target = line + length;
+    char *version = strrchr(line, ' ');
+    if (length == 0 || length > METHOD_MAX || *target != ' ' || version == target) {
+        http_parser_break(parser, 400, "the first line is not METHOD PATH HTTP/1.1");
+        return;
+    }
+    *target++ = '\0';
+    *version++ = '\0';
+    request->method = line;
+    request->old = strcmp(version, "HTTP/1.0") == 0;
+    if (!request->old && strcmp(version, "HTTP/1.1") != 0)
+        http_parser_break(parser, strncmp(version, "HTTP/", 5) == 0 ? 505 : 400,
+                          "the version is not HTTP/1.1");
+    else {
+        bool star = strcmp(target, "*") == 0 && strcmp(request->method, "OPTIONS") == 0;
+        if (strlen(target) > HTTP_URL_MAX) {
+            http_parser_break(parser, 414, "the target is longer than 4 KiB");
+        } else if ((target[0] != '/' && !star) || !is_target(target)) {
+            http_parser_break(parser, 400, "the target is no path with percent-encoded characters");
+        } else {
+            char *mark = strchr(target, '?');
+            if (mark)
+                *mark++ = '\0';
+            request->path = target;
+            request->query = mark;
+        }
+    }
+}
+
+/* --- headers --------------------------------------------------------------------------------- */
+
+static bool is_second(const struct http_request *request, const char *name) {
+    bool single = false;
+    for (size_t i = 0; i < ARRAY_SIZE(single_headers) && !single; i++)
+        single = strcmp(single_headers[i], name) == 0;
+    return single && http_request_header(request, name);
+}
+
+static void parse_header(struct http_parser *parser, char *line) {
+    struct http_request *request = &parser->request;
+    char *colon = line;
+    for (; is_token_char(*colon); colon++)
+        *colon = (char)tolower((unsigned char)*colon);
+    if (colon == line || *colon != ':') {
+        http_parser_break(parser, 400, "a header line is not NAME: VALUE");
+        return;
+    }
+    *colon = '\0';
+    char *value = colon + 1 + strspn(colon + 1, " \t");
+    size_t length = strlen(value);
+    while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t'))
+        value[--length] = '\0';
+    if (is_second(request, line)) {
+        http_parser_break(parser, 400, "a header that may come once comes twice");
+        return;
+    }
+    request->headers[request->header_count++] = (struct http_header){ line, value };
+}
+
+/* --- what the headers mean for the bytes ------------------------------------------------------ */
+
+static void parse_length(struct http_parser *parser, const char *text) {
+    uint64_t length = 0;
+    if (!*text || text[strspn(text, "0123456789")]) {
+        http_parser_break(parser, 400, "Content-Length is not a number");
+        return;
+    }
+    for (; *text; text++)
+        if (__builtin_mul_overflow(length, 10, &length)
+            || __builtin_add_overflow(length, (uint64_t)(*text - '0'), &length)) {
+            http_parser_break(parser, 413, "the body is too large");
+            return;
+        }
+    parser->request.content_length = length;
+    parser->request.has_body = length > 0;
+}
+
+static void parse_framing(struct http_parser *parser) {
+    struct http_request *request = &parser->request;
+    const char *length = http_request_header(request, "content-length");
+    const char *coding = http_request_header(request, "transfer-encoding");
+    if (length && coding) {
+        http_parser_break(parser, 400, "Content-Length together with Transfer-Encoding");
+    } else if (coding && request->old) {
+        http_parser_break(parser, 400, "Transfer-Encoding in HTTP/1.0");
+    } else if (coding && strcasecmp(coding, "chunked") != 0) {
+        http_parser_break(parser, 501, "a Transfer-Encoding other than chunked");
+    } else if (coding) {
+        request->chunked = request->has_body = true;
+    } else if (length) {
+        parse_length(parser, length);
+    }
+}
+
+static void parse_meaning(struct http_parser *parser) {
+    struct http_request *request = &parser->request;
+    const char *expect = http_request_header(request, "expect");
+    if (!http_request_header(request, "host") && !request->old) {
+        http_parser_break(parser, 400, "no Host header");
+        return;
+    }
+    if (expect && strcasecmp(expect, "100-continue") != 0) {
+        http_parser_break(parser, 417, "an Expect header other than 100-continue");
+        return;
+    }
+    parse_framing(parser);
+    request->expects_continue = expect && request->has_body && !request->old;
+    request->keep_alive = !request->old;
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strcmp(request->headers[i].name, "connection") == 0
+            && http_value_has(request->headers[i].value, "close"))
+            request->keep_alive = false;
+}
+
+/* The head is complete in `parser->head`: fills the request, or breaks the parser. */
+static void http_head_parse(struct http_parser *parser) {
+    char *line = parser->head.text;
+    bool first = true;
+    while (parser->step == HTTP_HEAD && *line != '\r') {
+        char *end = strchr(line, '\r'); /* each line ends in CR LF: the feeding saw to it */
+        *end = '\0';
+        if (first)
+            parse_request_line(parser, line);
+        else
+            parse_header(parser, line);
+        first = false;
+        line = end + 2;
+    }
+    if (parser->step == HTTP_HEAD)
+        parse_meaning(parser);
+    if (parser->step == HTTP_HEAD)
+        parser->step = HTTP_GOT_HEAD;
+}
+
+/* --- bytes ----------------------------------------------------------------------------------- */
 
 /* The longest request line: method, target, version. */
 #define LINE_MAX_ (HTTP_URL_MAX + 64)
@@ -27,12 +229,6 @@ void http_parser_init(struct http_parser *parser) {
 void http_parser_finish(struct http_parser *parser) {
     strbuf_finish(&parser->head);
     strbuf_finish(&parser->request.body);
-}
-
-void http_parser_break(struct http_parser *parser, int status, const char *problem) {
-    parser->step = HTTP_BROKEN;
-    parser->status = status;
-    parser->problem = problem;
 }
 
 static void forget(struct strbuf *buf) {
@@ -115,14 +311,6 @@ void http_parser_take_body(struct http_parser *parser, size_t max) {
         parser->step = request->has_body ? HTTP_BODY : HTTP_COMPLETE;
 }
 
-/* Bytes of the body up to the end of `left`. */
-static size_t take_data(struct http_parser *parser, const char *bytes, size_t size) {
-    size_t part = size < parser->left ? size : (size_t)parser->left;
-    strbuf_add(&parser->request.body, bytes, part);
-    parser->left -= part;
-    return part;
-}
-
 static void take_size_byte(struct http_parser *parser, char c) {
     int digit = number_hex_digit(c);
     if (digit >= 0 && parser->chunk_digits < CHUNK_DIGITS_MAX) {
@@ -133,15 +321,6 @@ static void take_size_byte(struct http_parser *parser, char c) {
     } else {
         http_parser_break(parser, 400, "a chunk without a plain hexadecimal size");
     }
-}
-
-/* The size line is complete. */
-static void begin_chunk(struct http_parser *parser) {
-    parser->chunk_digits = 0;
-    if (parser->left > parser->body_max - parser->request.body.length)
-        http_parser_break(parser, 413, "the body is too large");
-    else
-        parser->chunk_step = parser->left > 0 ? CHUNK_DATA : CHUNK_END_CR;
 }
 
 static void take_chunk_byte(struct http_parser *parser, char c) {
@@ -156,7 +335,11 @@ static void take_chunk_byte(struct http_parser *parser, char c) {
     } else if (wants_cr) {
         parser->chunk_step = step + 1;
     } else if (step == CHUNK_SIZE_LF) {
-        begin_chunk(parser);
+        parser->chunk_digits = 0;
+        if (parser->left > parser->body_max - parser->request.body.length)
+            http_parser_break(parser, 413, "the body is too large");
+        else
+            parser->chunk_step = parser->left > 0 ? CHUNK_DATA : CHUNK_END_CR;
     } else if (step == CHUNK_LF) {
         parser->chunk_step = CHUNK_SIZE;
     } else {
@@ -169,7 +352,11 @@ static size_t take_body_bytes(struct http_parser *parser, const char *bytes, siz
         take_chunk_byte(parser, *bytes);
         return 1;
     }
-    size_t taken = take_data(parser, bytes, size);
+    /* Bytes of the body up to the end of `left`. */
+    size_t part = size < parser->left ? size : (size_t)parser->left;
+    strbuf_add(&parser->request.body, bytes, part);
+    parser->left -= part;
+    size_t taken = part;
     if (parser->left == 0 && parser->request.chunked)
         parser->chunk_step = CHUNK_CR;
     else if (parser->left == 0)

@@ -4,14 +4,16 @@
  * Steps: HTTP_HEAD ─► HTTP_GOT_HEAD ─take_body─► HTTP_BODY ─► HTTP_COMPLETE ─next─► HTTP_HEAD
  *        Feeding stops at GOT_HEAD, so that the caller can refuse before a body is read, and at
  *        COMPLETE; what was not taken belongs to the body or to the next request. BROKEN is for
- *        ever: answer with its status and close, because nobody knows where the next request begins.
- * Split: the result is the same wherever the bytes are cut.
- * Lives: what a request points at is valid until http_parser_next.
+ *        ever: answer with its status and close, because nobody knows where the next request
+ *        begins.
+ * Split: the result is the same wherever the bytes are cut. Lives: what a request points at is
+ * valid until http_parser_next.
  *
- * A strict subset. Refused, although some servers let it pass: a bare CR or LF, NUL and other control
- * characters, folded lines, a space before the colon, an empty line before the request, absolute
- * targets, Content-Length with Transfer-Encoding or twice, Host twice or not at all, a second header
- * of a kind that has one value, chunk extensions, trailers, transfer codings other than chunked. */
+ * A strict subset. Refused, although some servers let it pass: a bare CR or LF, NUL and other
+ * control characters, folded lines, a space before the colon, an empty line before the request,
+ * absolute targets, Content-Length with Transfer-Encoding or twice, Host twice or not at all, a
+ * second header of a kind that has one value, chunk extensions, trailers, transfer codings other
+ * than chunked. */
 #pragma once
 
 #include <stdbool.h>

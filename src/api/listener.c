@@ -1,9 +1,12 @@
-/* listener.c: see listener.h. The mode of a socket is not its only guard, because a folder may be opened by
- * mistake: the kernel says who is at the other end (server.c). */
-#include "api/listener.h"
-
+/* listener.c: the sockets that clients connect to: Unix sockets, and TCP with its names, TLS and
+ * failed tokens.
+ *
+ * The mode of a Unix socket is not its only protection, because a folder may be opened by mistake:
+ * the kernel identifies the peer (server.c). */
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,11 +14,133 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "api/tcp_door.h"
+#include "api/server_internal.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "os/socket_holder.h"
 
-#define BACKLOG 256
+/* --- TCP ------------------------------------------------------------------------------------- */
+
+/* Names are assembled once, when listening begins, with the port in them: requests are compared
+ * with complete strings. A host that the owner named may have the port or not, because a proxy in
+ * front of us has a port of its own; its pages then come by either scheme. */
+
+static void add_name(struct tcp_listener_names *names, const char *before, const char *name,
+                     const char *after) {
+    struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%s%s%s", before, name, after);
+    names->items = xgrow(names->items, &names->capacity, names->count + 2, sizeof(*names->items));
+    names->items[names->count++] = strbuf_take(&text);
+    names->items[names->count] = NULL;
+}
+
+static void free_names(struct tcp_listener_names *names) {
+    for (size_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    free(names->items);
+}
+
+/* One of our own. Where the port is what the scheme means anyway, browsers leave it out. */
+static void add_own(struct tcp_listener *guard, const char *name, unsigned port) {
+    const char *scheme = guard->tls ? "https://" : "http://";
+    char after[8];
+    (void)snprintf(after, sizeof(after), ":%u", port);
+    add_name(&guard->hosts, "", name, after);
+    add_name(&guard->origins, scheme, name, after);
+    if (port == (guard->tls ? 443u : 80u)) {
+        add_name(&guard->hosts, "", name, "");
+        add_name(&guard->origins, scheme, name, "");
+    }
+}
+
+static void add_given(struct tcp_listener *guard, const char *name, unsigned port) {
+    const char *colon = strrchr(name, ':');
+    bool has_port = colon && !strchr(colon, ']');
+    char after[8];
+    (void)snprintf(after, sizeof(after), ":%u", port);
+    for (int with_port = 0; with_port < (has_port ? 1 : 2); with_port++) {
+        add_name(&guard->hosts, "", name, with_port ? after : "");
+        add_name(&guard->origins, "http://", name, with_port ? after : "");
+        add_name(&guard->origins, "https://", name, with_port ? after : "");
+    }
+}
+
+/* `tls` is taken. */
+static struct tcp_listener *tcp_listener_new(const struct tcp_address *address,
+                                             const char *const *hosts, struct tls_server *tls) {
+    struct tcp_listener *guard = xcalloc(1, sizeof(*guard));
+    struct strbuf url = STRBUF_INIT;
+    char text[TCP_TEXT_MAX];
+    unsigned port = tcp_port(address);
+    guard->tls = tls;
+    add_own(guard, "localhost", port);
+    add_own(guard, "127.0.0.1", port);
+    add_own(guard, "[::1]", port);
+    /* 0.0.0.0 is no name of anything: browsers reach this machine by it. */
+    if (!tcp_is_loopback(address) && !tcp_is_any(address))
+        add_own(guard, tcp_print_host(address, text), port);
+    for (; hosts && *hosts; hosts++)
+        add_given(guard, *hosts, port);
+    guard->guard.hosts = (const char *const *)guard->hosts.items;
+    guard->guard.origins = (const char *const *)guard->origins.items;
+    guard->guard.entrance = "/";
+    strbuf_printf(&url, "%s://", tls ? "https" : "http");
+    if (tcp_is_any(address))
+        strbuf_printf(&url, "127.0.0.1:%u", port);
+    else
+        strbuf_puts(&url, tcp_print(address, text));
+    guard->url = strbuf_take(&url);
+    return guard;
+}
+
+static struct tcp_listener *tcp_listener_free(struct tcp_listener *guard) {
+    if (!guard)
+        return NULL;
+    free_names(&guard->hosts);
+    free_names(&guard->origins);
+    tls_server_free(guard->tls);
+    free(guard->url);
+    free(guard);
+    return NULL;
+}
+
+/* --- who guesses ----------------------------------------------------------------------------- */
+
+/* IPv6 by its network: whoever has one has all of its addresses. */
+static struct in6_addr key_of(const struct tcp_address *peer) {
+    struct in6_addr key = { 0 };
+    if (peer->any.sa_family == AF_INET6) {
+        memcpy(&key, &peer->v6.sin6_addr, 8);
+        return key;
+    }
+    memset(key.s6_addr + 10, 0xff, 2); /* as IPv6 writes addresses of IPv4 */
+    memcpy(key.s6_addr + 12, &peer->v4.sin_addr, 4);
+    return key;
+}
+
+bool tcp_listener_failed(struct tcp_listener *guard, const struct tcp_address *address,
+                         time_ms now) {
+    struct in6_addr key = key_of(address);
+    struct tcp_listener_peer *peer = guard->peers;
+    for (struct tcp_listener_peer *other = guard->peers; other < guard->peers + TCP_PEERS_MAX;
+         other++) {
+        if (other->failures && memcmp(&other->address, &key, sizeof(key)) == 0) {
+            peer = other;
+            break;
+        }
+        if (!other->failures || (peer->failures && other->since < peer->since))
+            peer = other;
+    }
+    bool known = peer->failures && memcmp(&peer->address, &key, sizeof(key)) == 0;
+    if (!known || now >= time_add(peer->since, TCP_FAILURES_WINDOW))
+        *peer = (struct tcp_listener_peer){ .address = key, .since = now };
+    peer->failures++;
+    return peer->failures > TCP_FAILURES_MAX;
+}
+
+/* --- sockets --------------------------------------------------------------------------------- */
+
+#define UNIX_BACKLOG 256
 
 static int check_folder(const char *path, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
@@ -59,7 +184,7 @@ static int bind_socket(const struct sockaddr_un *address, int *ret_fd, struct er
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
     /* The file gets the mode of the socket. The umask is not changed: it is that of all threads. */
     if (fchmod(fd, 0600) == 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0
-        && listen(fd, BACKLOG) == 0) {
+        && listen(fd, UNIX_BACKLOG) == 0) {
         *ret_fd = fd;
         return 0;
     }
@@ -110,18 +235,19 @@ int listener_open(struct listener *listener, const char *path, loop_ready ready,
     return 0;
 }
 
-int listener_take(struct listener *listener, int fd, struct tcp_door *door, loop_ready ready,
-                  struct error *err) {
+/* Takes the listening descriptor and the TCP part. */
+static int listener_take(struct listener *listener, int fd, struct tcp_listener *guard,
+                         loop_ready ready, struct error *err) {
     assert(listener->fd < 0);
     int r = loop_watch(listener->loop, fd, LOOP_READ, ready, listener, &listener->watch);
     if (r < 0) {
-        (void)error_set(err, r, "cannot watch '%s': %s", tcp_door_url(door), strerror(-r));
+        (void)error_set(err, r, "cannot watch '%s': %s", guard->url, strerror(-r));
         close(fd);
-        tcp_door_free(door);
+        tcp_listener_free(guard);
         return r;
     }
     listener->fd = fd;
-    listener->tcp = door;
+    listener->tcp = guard;
     listener->timer = loop_timer_new(listener->loop, accept_due, listener);
     return 0;
 }
@@ -149,7 +275,103 @@ void listener_finish(struct listener *listener) {
     listener_stop(listener);
     loop_timer_free(listener->loop, listener->timer);
     free(listener->path);
-    listener->tcp = tcp_door_free(listener->tcp);
+    listener->tcp = tcp_listener_free(listener->tcp);
     listener->timer = NULL;
     listener->path = NULL;
+}
+
+/* --- the TCP listener of a server ------------------------------------------------------------ */
+
+/* It is opened, replaced and closed while the daemon runs. Only loopback addresses work without
+ * TLS: everybody can read a token in clear text on a network. */
+
+#define TCP_BACKLOG 128
+
+static int make_tls(const struct server_tcp *tcp, const struct tcp_address *address,
+                    struct tls_server **ret_tls, struct error *err) {
+    char text[TCP_TEXT_MAX];
+    if (tcp->certificate && *tcp->certificate)
+        return tls_server_new(tcp->certificate, tcp->key ? tcp->key : "", ret_tls, err);
+    if (!tcp_is_loopback(address))
+        return error_set(err, -EPERM,
+                         "'%s' can be reached from other machines, and needs TLS: set "
+                         "'http.tls_cert' and 'http.tls_key', or listen on 127.0.0.1",
+                         tcp_print(address, text));
+    *ret_tls = NULL;
+    return 0;
+}
+
+int server_listen_tcp(struct server *server, const struct server_tcp *tcp, struct error *err) {
+    struct tcp_address address;
+    struct tls_server *tls = NULL;
+    int fd = -1;
+    int r = tcp_parse(tcp->address, &address, err);
+    if (r == 0)
+        r = make_tls(tcp, &address, &tls, err);
+    if (r < 0)
+        return r;
+    /* The same port again, with other names or another certificate: the old socket is in the
+     * way. */
+    r = tcp_listen(&address, TCP_BACKLOG, &fd, err);
+    if (r == -EADDRINUSE && server->web.fd >= 0) {
+        server_close_tcp(server);
+        r = tcp_listen(&address, TCP_BACKLOG, &fd, err);
+    }
+    if (r < 0) {
+        tls_server_free(tls);
+        return r;
+    }
+    server_close_tcp(server);
+    (void)tcp_local(fd, &address);
+    return listener_take(&server->web, fd, tcp_listener_new(&address, tcp->hosts, tls),
+                         server->accept_ready, err);
+}
+
+void server_close_tcp(struct server *server) {
+    for (struct connection *c = server->connections, *next; c; c = next) {
+        next = c->next;
+        if (c->tcp)
+            connection_free(c);
+    }
+    listener_finish(&server->web);
+}
+
+void server_access_ended(struct server *server, const char *id) {
+    for (struct connection *c = server->connections, *next; c; c = next) {
+        next = c->next;
+        if (c->tcp && strcmp(c->access.access.id, id) == 0)
+            connection_free(c);
+    }
+}
+
+const char *server_url(const struct server *server) {
+    return server->web.fd >= 0 ? server->web.tcp->url : NULL;
+}
+
+/* --- who is at the other end ------------------------------------------------------------------- */
+
+static bool is_of_run(void *ctx, pid_t pid) {
+    const struct server_options *options = ctx;
+    return options->identify && options->identify(options->ctx, pid) != SERVER_PEER_OWNER;
+}
+
+enum op_peer server_find_peer(const struct op_call *call) {
+    const struct exchange *exchange = call->ctx;
+    struct connection *c = exchange->connection;
+    struct tcp_end end;
+    struct tcp_address here;
+    if (tcp_peer_end(c->fd, &end) < 0)
+        return tcp_local(c->fd, &here) < 0 || tcp_same_host(&here, &c->peer) ? OP_PEER_UNKNOWN
+                                                                             : OP_PEER_ELSEWHERE;
+    switch (socket_holder(end.inode, end.user, is_of_run, &c->server->options)) {
+    case SOCKET_OF_OTHERS:
+        return OP_PEER_PROGRAM;
+    case SOCKET_BELONGS:
+        return OP_PEER_RUN;
+    case SOCKET_HIDDEN:
+        return OP_PEER_ELSEWHERE;
+    case SOCKET_LOST:
+        break;
+    }
+    return OP_PEER_UNKNOWN;
 }

@@ -1,8 +1,8 @@
 /* loopback.c: see loopback.h.
  *
- * Requests of one connection are answered one after the other, each before the next is read: an answer is
- * short, so it fits into the kernel's buffer of a client that reads. One that does not read is not worth a
- * buffer of ours. */
+ * Requests of one connection are answered one after the other, each before the next is read: an
+ * answer is short, so it fits into the kernel's buffer of a client that reads. One that does not
+ * read is not worth a buffer of ours. */
 #include "api/loopback.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/door.h"
+#include "api/guard.h"
 #include "api/http_parser.h"
 #include "api/response.h"
 #include "base/alloc.h"
@@ -99,8 +99,8 @@ static bool answer(struct client *c, int status, const char *word, const char *m
     return send_all(c, &out) && !c->closes;
 }
 
-/* The same whatever was wrong: nobody learns what there is. The connection ends, because its body is not
- * read. */
+/* The same whatever was wrong: nobody learns what there is. The connection ends, because its body
+ * is not read. */
 static bool refuse(struct client *c) {
     c->closes = true;
     return answer(c, 404, "not_found", "nothing is served here");
@@ -109,8 +109,8 @@ static bool refuse(struct client *c) {
 static bool is_welcome(const struct client *c) {
     const struct http_request *request = &c->parser.request;
     const char *const hosts[] = { c->loopback->address, NULL };
-    struct door door = { .hosts = hosts };
-    struct door_verdict verdict = door_check(&door, request);
+    struct guard guard = { .hosts = hosts };
+    struct guard_verdict verdict = guard_check(&guard, request);
     return (verdict.status == 0 || verdict.status == 415) && strcmp(request->method, "POST") == 0
            && !request->query
            && c->loopback->options.knows(c->loopback->options.ctx, request->path);
@@ -218,8 +218,8 @@ static void client_ready(void *ctx, int fd, unsigned events) {
 
 /* --- the listener ---------------------------------------------------------------------------- */
 
-/* Whoever has had nothing to do for the longest time goes; one in the middle of a request stays, unless all are:
- * then the deadline of requests makes room. */
+/* Whoever has had nothing to do for the longest time goes; one in the middle of a request stays,
+ * unless all are: then the deadline of requests makes room. */
 static bool make_room(struct loopback *lb) {
     struct client *idlest = NULL;
     if (lb->count < lb->options.connections_max)

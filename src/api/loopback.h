@@ -1,11 +1,13 @@
 /* loopback.h: takes JSON that programs of this machine POST by TCP, and does nothing else.
  *
- * Some clients know no Unix socket. Anybody on the machine can connect to a port, and so can any web page that
- * somebody looks at, so everything is refused alike, with 404 and before a body is read, unless its path is
- * one that the owner knows: a path has a secret in it. Only then are other mistakes told: 400, 413, 415, 429.
+ * Some clients know no Unix socket. Anybody on the machine can connect to a port, and so can any
+ * web page that somebody looks at, so everything is refused alike, with 404 and before a body is
+ * read, unless its path is one that the owner knows: a path has a secret in it. Only then are other
+ * mistakes told: 400, 413, 415, 429.
  *
  * Life:   loopback_new → the loop runs → loopback_free before the loop
- * Bounds: connections, the size of a body, and the time for a request; a client that does not read its answer is
+ * Bounds: connections, the size of a body, and the time for a request; a client that does not read
+ * its answer is
  *         dropped. Without connections there is no timer. */
 #pragma once
 
@@ -27,8 +29,8 @@ struct loopback_options {
     time_ms idle_timeout;     /* 120 s between requests */
     /* Is something taken at this path? Called before a body is read. */
     bool (*knows)(void *ctx, const char *path);
-    /* A whole body for such a path. 0: answered with 200 and {}; -ENOENT: 404 after all; -EAGAIN: 429; else
-     * 400 with the sentence. */
+    /* A whole body for such a path. 0: answered with 200 and {}; -ENOENT: 404 after all; -EAGAIN:
+     * 429; else 400 with the sentence. */
     int (*take)(void *ctx, const char *path, const char *body, size_t size, struct error *err);
     void *ctx;
 };

@@ -1,9 +1,10 @@
-/* mcp_exchange.c: POST /mcp: one message of the protocol, answered by the operations of this daemon.
+/* mcp_exchange.c: POST /mcp: one message of the protocol, answered by the operations of this
+ * daemon.
  *
- * The protocol is in mcp/, which knows nothing of HTTP but three headers. Here it gets what it asks for:
- * operations by name, the events of the engine, the time. An answer alone is one JSON object; as soon as a
- * notification comes before it, the answer is a stream of events. A client that goes away ends what it
- * waited for, because the exchange is freed with its connection. */
+ * The protocol is in mcp/, which knows nothing of HTTP but three headers. Here it gets what it asks
+ * for: operations by name, the events of the engine, the time. An answer alone is one JSON object;
+ * as soon as a notification comes before it, the answer is a stream of events. A client that goes
+ * away ends what it waited for, because the exchange is freed with its connection. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* page.c: the files of the dashboard, which anybody may have.
  *
- * No token: they are the same in every daemon, and the page has none yet when it is loaded. Everything that it shows comes
- * through the operations. What it may do is bound by its Content-Security-Policy: scripts and styles of our own alone, no
- * frame around it, and no address but ours to talk to, so that what an agent has written cannot act even if the page
- * showed it as it is. */
+ * No token: they are the same in every daemon, and the page has none yet when it is loaded.
+ * Everything that it shows comes through the operations. What it may do is bound by its
+ * Content-Security-Policy: scripts and styles of our own alone, no frame around it, and no address
+ * but ours to talk to, so that what an agent has written cannot act even if the page showed it as
+ * it is. */
 #include <string.h>
 
 #include "api/response.h"
@@ -69,22 +70,19 @@ static void answer_bytes(struct connection *c, const char *type, const char *byt
                                         .size = size });
 }
 
-static bool answer_from_folder(struct connection *c, const char *path) {
-    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
-    if (web_read(c->server->options.web_dir, path, &bytes, NULL) < 0)
-        return false;
-    answer_bytes(c, web_type(path), strbuf_text(&bytes), bytes.length);
-    return true;
-}
-
 bool page_answer(struct connection *c) {
     const struct http_request *request = &c->parser.request;
     const char *path = request->path;
     bool is_get = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
     if (!c->tcp || !is_get)
         return false;
-    if (c->server->options.web_dir)
-        return answer_from_folder(c, path);
+    if (c->server->options.web_dir) {
+        _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+        if (web_read(c->server->options.web_dir, path, &bytes, NULL) < 0)
+            return false;
+        answer_bytes(c, web_type(path), strbuf_text(&bytes), bytes.length);
+        return true;
+    }
     const struct web_file *file = web_find(path, accepts_gzip(request));
     if (file) {
         answer_file(c, file, path);

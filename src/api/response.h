@@ -1,7 +1,7 @@
 /* response.h: the bytes of an answer. Pure. Private to api/.
  *
- * Every answer says Cache-Control (no-store, unless it is a file that anybody may have) and X-Content-Type-Options:
- * nosniff, and either its length or that it comes in chunks. */
+ * Every answer says Cache-Control (no-store, unless it is a file that anybody may have) and
+ * X-Content-Type-Options: nosniff, and either its length or that it comes in chunks. */
 #pragma once
 
 #include <stdbool.h>

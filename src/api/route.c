@@ -1,8 +1,8 @@
 /* route.c: from a request to a call, and from its outcome to an answer.
  *
- * Nothing here knows an operation: method, path, parameters, rights and the kind of answer come from
- * the table. What can be refused without a body is refused at its head, so that a client cannot make
- * the daemon hold 16 MiB for a path that does not exist. */
+ * Nothing here knows an operation: method, path, parameters, rights and the kind of answer come
+ * from the table. What can be refused without a body is refused at its head, so that a client
+ * cannot make the daemon hold 16 MiB for a path that does not exist. */
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "api/mcp_door.h"
+#include "api/guard.h"
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
@@ -89,7 +89,7 @@ void exchange_delay(struct exchange *exchange, time_ms span) {
 /* Who shows wrong tokens again and again gets his answers late; nobody else does. */
 static void refuse_guess(struct exchange *exchange) {
     struct connection *c = exchange->connection;
-    if (tcp_door_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
+    if (tcp_listener_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
         exchange_delay(exchange, c->server->options.refusal_delay);
 }
 
@@ -211,7 +211,7 @@ static size_t body_max(const struct connection *c, const struct op *op) {
 }
 
 /* Refused before its body: one that comes nevertheless is not read. */
-static void refuse_head(struct connection *c, const struct door_verdict *verdict,
+static void refuse_head(struct connection *c, const struct guard_verdict *verdict,
                         const char *allow) {
     if (c->parser.request.has_body)
         c->closing = c->broken = true;
@@ -221,27 +221,19 @@ static void refuse_head(struct connection *c, const struct door_verdict *verdict
 }
 
 /* A door for each: the owner's takes no token, that of the runs nothing without. */
-static struct door_verdict check_token(const struct connection *c,
-                                       const struct http_request *request) {
+static struct guard_verdict check_token(const struct connection *c,
+                                        const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
     if (!c->of_run && header)
-        return (struct door_verdict){ 403, "refused", OWNERS_DOOR };
+        return (struct guard_verdict){ 403, "refused", OWNER_SOCKET_REFUSAL };
     if (c->of_run
         && (!header || strncasecmp(header, BEARER, strlen(BEARER)) != 0
             || strlen(header) - strlen(BEARER) >= sizeof(((struct op_run *)NULL)->token)
             || header[strlen(BEARER)] == '\0'))
-        return (struct door_verdict){ 403, "refused",
-                                      "this socket is for runs: the header Authorization: Bearer "
-                                      "with a SLUICE_TOKEN is missing" };
-    return (struct door_verdict){ 0 };
-}
-
-/* It is refused: nothing is left of what it asked for. */
-static void forget_route(struct connection *c) {
-    json_decref(c->params);
-    c->params = NULL;
-    c->op = NULL;
-    c->mcp = false;
+        return (struct guard_verdict){ 403, "refused",
+                                       "this socket is for runs: the header Authorization: Bearer "
+                                       "with a SLUICE_TOKEN is missing" };
+    return (struct guard_verdict){ 0 };
 }
 
 /* Who asks for a token with a code: never another user of this machine. */
@@ -250,9 +242,9 @@ static bool is_owners_program(const struct connection *c) {
     return tcp_peer_end(c->fd, &end) < 0 || end.user == geteuid() || end.user == 0;
 }
 
-/* A run on another machine, put there by Slurm or left there when another host took over, has no other
- * door. Its token is good for what it is at the door of the runs; that of a run on this machine stays
- * none here. */
+/* A run on another machine, put there by Slurm or left there when another host took over, has no
+ * other door. Its token is good for what it is at the door of the runs; that of a run on this
+ * machine stays none here. */
 static bool take_run(struct connection *c, const char *token) {
     if (!engine_run_is_elsewhere(c->server->engine, token))
         return false;
@@ -261,7 +253,7 @@ static bool take_run(struct connection *c, const char *token) {
 }
 
 /* By TCP: whose token is it? What needs none is asked by nobody. */
-static struct door_verdict check_access(struct connection *c, const struct http_request *request) {
+static struct guard_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
     const struct engine_access *found = NULL;
     struct engine *engine = c->server->engine;
@@ -272,14 +264,14 @@ static struct door_verdict check_access(struct connection *c, const struct http_
     if (token)
         found = engine_find_access(engine, token);
     if (!found && token && take_run(c, token))
-        return (struct door_verdict){ 0 };
+        return (struct guard_verdict){ 0 };
     if (!found && !header && c->op && c->op->open && c->op->writes && !is_owners_program(c))
-        return (struct door_verdict){ 403, "refused",
-                                      "this link is for programs of the user that asked for it" };
+        return (struct guard_verdict){ 403, "refused",
+                                       "this link is for programs of the user that asked for it" };
     if (!found && !header && c->op && c->op->open)
-        return (struct door_verdict){ 0 };
+        return (struct guard_verdict){ 0 };
     if (!found)
-        return (struct door_verdict){
+        return (struct guard_verdict){
             401, "unauthorized",
             header ? "this token is none, or has ended: run 'sluice dash' again, or make one with "
                      "'sluice token add'"
@@ -293,7 +285,7 @@ static struct door_verdict check_access(struct connection *c, const struct http_
     if (left != TIME_NEVER)
         c->access_until = time_add(loop_now_steady(c->server->loop), left);
     engine_use_access(engine, found->id);
-    return (struct door_verdict){ 0 };
+    return (struct guard_verdict){ 0 };
 }
 
 static void take_body(struct connection *c, size_t max) {
@@ -302,11 +294,11 @@ static void take_body(struct connection *c, size_t max) {
 }
 
 /* Host, Origin and the like, before anybody asks what it wants. */
-static struct door_verdict check_door(const struct connection *c,
-                                      const struct http_request *request) {
-    const struct door *door = c->tcp ? tcp_door_door(c->tcp) : &c->server->door;
-    struct door_verdict verdict =
-        c->mcp ? mcp_door_check(door, request) : door_check(door, request);
+static struct guard_verdict check_guard(const struct connection *c,
+                                        const struct http_request *request) {
+    const struct guard *guard = c->tcp ? &c->tcp->guard : &c->server->guard;
+    struct guard_verdict verdict =
+        c->mcp ? guard_check_mcp(guard, request) : guard_check(guard, request);
     if (verdict.status == 0 && !c->tcp)
         verdict = check_token(c, request);
     return verdict;
@@ -320,7 +312,7 @@ void route_head(struct connection *c) {
     c->mcp = strcmp(request->path, MCP_PATH) == 0;
     if (!owner_socket_check(c))
         return;
-    struct door_verdict verdict = check_door(c, request);
+    struct guard_verdict verdict = check_guard(c, request);
     if (verdict.status == 0 && (standby_answer(c) || page_answer(c)))
         return;
     if (verdict.status == 0 && !c->mcp)
@@ -329,15 +321,18 @@ void route_head(struct connection *c) {
         verdict = check_access(c, request);
     if (verdict.status != 0) {
         const char *methods = c->mcp ? "POST" : "GET, HEAD, POST";
-        forget_route(c);
+        json_decref(c->params);
+        c->params = NULL;
+        c->op = NULL;
+        c->mcp = false;
         refuse_head(c, &verdict, verdict.status == 405 ? methods : NULL);
     } else if (c->mcp) {
         take_body(c, c->server->options.body_max);
     } else if (!c->op && allowed) {
-        verdict = (struct door_verdict){ 405, "bad_method", "this path takes another method" };
+        verdict = (struct guard_verdict){ 405, "bad_method", "this path takes another method" };
         refuse_head(c, &verdict, strcmp(allowed, "GET") == 0 ? "GET, HEAD" : allowed);
     } else if (!c->op) {
-        verdict = (struct door_verdict){ 404, "not_found", "there is nothing at this path" };
+        verdict = (struct guard_verdict){ 404, "not_found", "there is nothing at this path" };
         refuse_head(c, &verdict, NULL);
     } else {
         take_body(c, body_max(c, c->op));
@@ -404,13 +399,6 @@ static enum exchange_kind kind_of(const struct op *op, const struct http_request
     return EXCHANGE_PLAIN;
 }
 
-static void refuse_params(struct exchange *exchange, const struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
-    op_print_error(err, &body);
-    strbuf_putc(&body, '\n');
-    answer_json(exchange, op_error_status(err->code), &body, NULL);
-}
-
 static void submit(struct connection *c, struct exchange *exchange, json_t *params) {
     const struct http_request *request = &c->parser.request;
     const char *key = http_request_header(request, "idempotency-key");
@@ -467,7 +455,10 @@ void route_request(struct connection *c) {
         r = op_check(c->op, params, &err);
     if (r < 0) {
         json_decref(params);
-        refuse_params(exchange, &err);
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        op_print_error(&err, &body);
+        strbuf_putc(&body, '\n');
+        answer_json(exchange, op_error_status(err.code), &body, NULL);
         return;
     }
     exchange->kind = kind;

@@ -1,12 +1,14 @@
-/* server.c: who may come in, through which door, and how many?
+/* server.c: who may connect, to which listener, and how many.
  *
- * The mode of a socket is not its only guard, because a folder may be opened by mistake: the kernel says
- * who is at the other end. A process of a run is not let in at the owner's door: it has one of its own,
- * where its token decides. */
+ * The mode of a socket is not its only protection, because a folder may be opened by mistake: the
+ * kernel identifies the peer. A process of a run is refused at the owner's socket: runs have a
+ * socket of their own, where their token decides. */
 #include "api/server.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +17,164 @@
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "base/metric.h"
 #include "os/home.h"
+
+/* --- the peer of the owner's socket ---------------------------------------------------------- */
+
+/* A socket names the process that has connected by its pid. When that process has ended, the pid
+ * may be another process's, and another process may hold the connection. So it must still live
+ * after it was looked at. Linux 6.5 and later can tell. */
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+#define UNIDENTIFIED                                                                               \
+    "the process that has connected has ended or cannot be seen by the daemon, so it may belong "  \
+    "to a run: ask from a process that the daemon can see, or over TCP with a token"
+
+static bool has_ended(int fd) {
+    int pidfd = -1;
+    socklen_t size = sizeof(pidfd);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
+        return errno != ENOPROTOOPT && errno != EMFILE && errno != ENFILE;
+    struct pollfd end = { .fd = pidfd, .events = POLLIN };
+    bool ended = poll(&end, 1, 0) != 0;
+    close(pidfd);
+    return ended;
+}
+
+static enum server_peer identify(const struct server *server, int fd) {
+    const struct server_options *options = &server->options;
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (!options->identify)
+        return SERVER_PEER_OWNER;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return SERVER_PEER_UNKNOWN;
+    enum server_peer who = options->identify(options->ctx, peer.pid);
+    return who == SERVER_PEER_OWNER && has_ended(fd) ? SERVER_PEER_UNKNOWN : who;
+}
+
+const char *owner_socket_refusal(const struct server *server, int fd) {
+    switch (identify(server, fd)) {
+    case SERVER_PEER_OWNER:
+        return NULL;
+    case SERVER_PEER_RUN:
+        return OWNER_SOCKET_REFUSAL;
+    case SERVER_PEER_UNKNOWN:
+        break;
+    }
+    return UNIDENTIFIED;
+}
+
+static uint64_t identities(const struct server *server) {
+    const struct server_options *options = &server->options;
+    return options->identities ? options->identities(options->ctx) : 0;
+}
+
+void owner_socket_note(struct connection *c) {
+    c->identities = identities(c->server);
+}
+
+static bool is_of_owner_socket(const struct connection *c) {
+    return !c->tcp && !c->of_run;
+}
+
+bool owner_socket_check(struct connection *c) {
+    if (!is_of_owner_socket(c) || c->identities == identities(c->server))
+        return true;
+    const char *refusal = owner_socket_refusal(c->server, c->fd);
+    if (refusal) {
+        route_refuse(c, 403, "refused", refusal, true);
+        return false;
+    }
+    owner_socket_note(c);
+    return true;
+}
+
+void owner_socket_close(struct server *server) {
+    for (struct connection *c = server->connections, *next; c; c = next) {
+        next = c->next;
+        if (is_of_owner_socket(c))
+            connection_stop(c);
+    }
+}
+
+/* --- shares of streams ----------------------------------------------------------------------- */
+
+/* Connections are few, so they are counted when it matters. */
+
+#define PART_OF_TOKEN 8u
+#define PART_OF_OWNER 8u
+
+struct counts {
+    size_t all, others, runs, token, address;
+};
+
+static size_t part(size_t all, size_t of) {
+    return all / of > 0 ? all / of : 1;
+}
+
+static bool has_run_token(const struct connection *c) {
+    return c->of_run || (c->tcp && c->access.token.token[0]);
+}
+
+static bool same_address(const struct connection *a, const struct connection *b) {
+    char first[TCP_TEXT_MAX], second[TCP_TEXT_MAX];
+    return a->tcp && b->tcp
+           && strcmp(tcp_print_host(&a->peer, first), tcp_print_host(&b->peer, second)) == 0;
+}
+
+static struct counts count_streams(const struct connection *c, const struct stream_share *wanted) {
+    struct counts sum = { 0 };
+    for (const struct connection *o = c->server->connections; o; o = o->next) {
+        if (o->share.kind != wanted->kind)
+            continue;
+        bool others = o->share.token[0] != '\0';
+        sum.all++;
+        sum.others += others;
+        sum.runs += has_run_token(o);
+        sum.token += others && strcmp(o->share.token, wanted->token) == 0;
+        sum.address += same_address(o, c);
+    }
+    return sum;
+}
+
+static const char *check_share(const struct connection *c, const struct stream_share *wanted) {
+    size_t most = c->server->options.streams_max;
+    struct counts sum = count_streams(c, wanted);
+    if (sum.all >= most)
+        return "too many streams are open";
+    if (!wanted->token[0])
+        return NULL;
+    if (sum.token >= part(most, PART_OF_TOKEN))
+        return "this token has too many streams open: close one of them";
+    if (c->tcp && sum.address >= part(most, 2))
+        return "this address has too many streams open: close one of them";
+    if (sum.others + part(most, PART_OF_OWNER) >= most
+        || (has_run_token(c) && sum.runs >= most / 2))
+        return "too many streams are open: the others are for the owner";
+    return NULL;
+}
+
+const char *stream_share_take(struct connection *c, enum stream_kind kind,
+                              const struct op_run *run) {
+    struct stream_share wanted = { .kind = kind };
+    const char *id = run->token[0] ? run->token : c->tcp ? c->access.access.id : "";
+    (void)snprintf(wanted.token, sizeof(wanted.token), "%s", id);
+    const char *why = check_share(c, &wanted);
+    if (!why)
+        c->share = wanted;
+    return why;
+}
+
+void stream_share_give(struct connection *c) {
+    c->share = (struct stream_share){ .kind = STREAM_OF_NOTHING };
+}
+
+/* --- the server ------------------------------------------------------------------------------ */
 
 #define ACCEPTS_PER_ROUND 64
 
@@ -208,4 +367,29 @@ struct server *server_free(struct server *server) {
 
 void server_stats(const struct server *server, struct server_stats *ret) {
     *ret = server->stats;
+}
+
+/* --- metrics --------------------------------------------------------------------------------- */
+
+void server_print_metrics(const struct server *server, struct strbuf *out) {
+    const struct server_stats *s = &server->stats;
+    metric_gauge(out, "http_connections", (int64_t)s->connections, "Connections of clients.");
+    metric_gauge(out, "http_connections_limit", server->options.connections_max,
+                 "Most connections at once.");
+    metric_head(out, "http_streams", "gauge", "Streams that clients follow, by what they carry.");
+    metric_labeled(out, "http_streams", "of", "events", (int64_t)s->event_streams);
+    metric_labeled(out, "http_streams", "of", "log", (int64_t)s->log_streams);
+    metric_gauge(out, "http_body_bytes", (int64_t)server->body_bytes,
+                 "Bodies of requests that are being read.");
+    metric_counter(out, "http_connections_total", s->accepted, "Connections that were made.");
+    metric_counter(out, "http_connections_refused_total", s->refused,
+                   "Connections that were refused: too many, or not of the owner.");
+    metric_counter(out, "http_requests_total", s->requests, "Requests, refused ones too.");
+    metric_head(out, "http_errors_total", "counter", "Answers that were errors, by whose fault.");
+    metric_labeled(out, "http_errors_total", "of", "client", (int64_t)s->client_errors);
+    metric_labeled(out, "http_errors_total", "of", "server", (int64_t)s->server_errors);
+    metric_counter(out, "http_timeouts_total", s->timeouts,
+                   "Clients that took too long to send or to read.");
+    metric_counter(out, "http_streams_dropped_total", s->dropped_slow,
+                   "Streams of events that were ended because their reader was too slow.");
 }

@@ -1,17 +1,21 @@
-/* server.h: the daemon's front door: HTTP/1.1 on a Unix socket, and by TCP, answered by the operations table.
+/* server.h: the daemon's front door: HTTP/1.1 on a Unix socket, and by TCP, answered by the
+ * operations table.
  *
- * Life:     server_new → server_listen_unix, server_listen_tcp → the loop runs → server_stop_accepting → server_free
- *           Free it before the engine and before the loop.
- * Who:      the owner of the daemon and root; anybody else gets 403 and is gone. Runs have a door of
- *           their own (server_listen_runs), and rights of their own (op.h: reach). By TCP whoever has a
- *           token (tcp_door.h), with the rights of its scope.
- * A request is read, checked (door.h), routed (op_route), its parameters are checked (op_check), and it
- *           is queued for the engine's next turn. Answers go out in the order of the requests, after
- *           the commit. A client that goes away meanwhile is forgotten; what it asked for is done.
- * Streams:  events (text/event-stream) and logs (chunks). They need server_publish for every committed
- *           event, in order, and server_run_ended for every committed end of a run.
- * Bounds:   every size, count and time below has one; nothing a client does or fails to do makes the
- *           daemon wait or grow. Without connections there is no timer: an idle daemon sleeps. */
+ * Life:     server_new → server_listen_unix, server_listen_tcp → the loop runs →
+ *           server_stop_accepting → server_free Free it before the engine and before the loop.
+ * Who:      the owner of the daemon and root; anybody else gets 403 and is gone. Runs have a door
+ *           of their own (server_listen_runs), and rights of their own (op.h: reach). By TCP
+ *           whoever has a token (listener.h), with the rights of its scope.
+ * A request is read, checked (guard.h), routed (op_route), its parameters are checked (op_check),
+ * and it
+ *           is queued for the engine's next turn. Answers go out in the order of the requests,
+ *           after the commit. A client that goes away meanwhile is forgotten; what it asked for is
+ *           done.
+ * Streams:  events (text/event-stream) and logs (chunks). They need server_publish for every
+ *           committed event, in order, and server_run_ended for every committed end of a run.
+ * Bounds:   every size, count and time below has one; nothing a client does or fails to do makes
+ *           the daemon wait or grow. Without connections there is no timer: an idle daemon
+ *           sleeps. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +39,8 @@ enum server_peer {
     SERVER_PEER_UNKNOWN, /* it has ended, or cannot be seen from here */
 };
 
-/* What a daemon without an engine says: another one is at work, and it waits to take its place. By TCP
- * nobody can be known without a store, so only that much is told there. */
+/* What a daemon without an engine says: another one is at work, and it waits to take its place. By
+ * TCP nobody can be known without a store, so only that much is told there. */
 struct server_standby {
     const char *status;   /* JSON: the answer to /healthz and /v1/daemon */
     const char *sentence; /* the error that everything else is answered with */
@@ -65,17 +69,20 @@ struct server_options {
     /* A client asked the daemon to end, and its answer is on the way. Inside the loop; may call
      * server_stop_accepting, not server_free. NULL: nobody is told. */
     void (*stop_asked)(void *ctx);
-    /* Asked when a client connects to the owner's socket, and again at its next request when `identities` has another value
-     * by then. Only SERVER_PEER_OWNER is served there. NULL: everybody is the owner. */
+    /* Asked when a client connects to the owner's socket, and again at its next request when
+     * `identities` has another value by then. Only SERVER_PEER_OWNER is served there. NULL:
+     * everybody is the owner. */
     enum server_peer (*identify)(void *ctx, pid_t pid);
     uint64_t (*identities)(void *ctx); /* with `identify` */
-    /* What is told without an engine; borrowed until the next time. NULL: it never is without one. */
+    /* What is told without an engine; borrowed until the next time. NULL: it never is without
+     * one. */
     void (*standby)(void *ctx, struct server_standby *ret);
     void *ctx;
 };
 
-/* `options` may be NULL. So may `engine`: then it is a standby (docs/high-availability.md) until it gets one. Then the
- * connections at the owner's socket end: what they were let in for was a standby. */
+/* `options` may be NULL. So may `engine`: then it is a standby (docs/high-availability.md) until it
+ * gets one. Then the connections at the owner's socket end: what they were let in for was a
+ * standby. */
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options);
 void server_set_engine(struct server *server, struct engine *engine);
@@ -89,9 +96,10 @@ int server_listen_unix(struct server *server, const char *path, struct error *er
 /* The same for runs: only requests with the token of one are looked at. */
 int server_listen_runs(struct server *server, const char *path, struct error *err);
 
-/* By TCP, for clients with a token (engine/access.h) and for the dashboard. One address at a time: the one before, and its
- * connections, end when the new one is open. Refused with a sentence, and everything stays as it was: what is no address,
- * one that is not of this machine alone without TLS (-EPERM), and what the kernel or TLS refuses. */
+/* By TCP, for clients with a token (engine/access.h) and for the dashboard. One address at a time:
+ * the one before, and its connections, end when the new one is open. Refused with a sentence, and
+ * everything stays as it was: what is no address, one that is not of this machine alone without TLS
+ * (-EPERM), and what the kernel or TLS refuses. */
 struct server_tcp {
     const char *address;      /* "127.0.0.1:7878"; port 0: any that is free */
     const char *const *hosts; /* further names of it, ends with NULL; or NULL */

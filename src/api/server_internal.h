@@ -6,21 +6,16 @@
  * stream      ─► adds bytes to its connection as long as that has room
  *
  * Freeing goes downwards only: a connection that ends frees its exchanges, an exchange abandons its
- * call and frees its stream. Nothing below ends a connection by itself: it says so and the pump, which
- * is at the top of every way into a connection, does it. */
+ * call and frees its stream. Nothing below ends a connection by itself: it says so and the pump,
+ * which is at the top of every way into a connection, does it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/door.h"
-#include "api/http_parser.h"
 #include "api/listener.h"
-#include "api/owner_socket.h"
 #include "api/server.h"
-#include "api/stream_share.h"
-#include "api/tcp_door.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
 #include "os/loop.h"
@@ -32,12 +27,22 @@
 
 struct response;
 
+/* Endless streams of one kind are counted together; there are streams_max of them. One token, of a
+ * client or of a run, has an eighth at most, one address over TCP half, all runs together half. An
+ * eighth is left for the owner's socket. */
+enum stream_kind { STREAM_OF_NOTHING, STREAM_OF_EVENTS, STREAM_OF_MCP };
+
+struct stream_share {
+    enum stream_kind kind;
+    char token[ACCESS_TOKEN_SIZE]; /* whose it is, by an id or by a run's token; "": the owner's */
+};
+
 struct server {
     struct loop *loop;
     struct engine *engine; /* NULL: a standby */
     struct server_options options;
-    struct door door; /* of the Unix socket */
-    char *owner;      /* the user whose daemon this is */
+    struct guard guard; /* of the Unix socket */
+    char *owner;        /* the user whose daemon this is */
     struct listener owners, runs, web;
     size_t run_connections, tcp_connections;
     loop_ready accept_ready; /* of every listener */
@@ -66,6 +71,23 @@ struct server {
 /* server_tcp.c: for op_call.find_peer, whose ctx is an exchange; server_metrics.c. */
 enum op_peer server_find_peer(const struct op_call *call);
 void server_print_metrics(const struct server *server, struct strbuf *out);
+
+/* What a run is told here. */
+#define OWNER_SOCKET_REFUSAL                                                                       \
+    "this is the owner's socket: a run asks at SLUICE_SOCKET, with its SLUICE_TOKEN"
+
+/* Of a socket that is connected. NULL: it may; else the message that it is refused with. */
+const char *owner_socket_refusal(const struct server *server, int fd);
+/* It was just let in, here or elsewhere. */
+void owner_socket_note(struct connection *connection);
+/* At the head of a request. false: it was refused, and the connection ends. */
+bool owner_socket_check(struct connection *connection);
+/* Ends all connections of this socket. */
+void owner_socket_close(struct server *server);
+/* NULL: it has one now, until stream_share_give. Else why not, in one sentence. */
+const char *stream_share_take(struct connection *connection, enum stream_kind kind,
+                              const struct op_run *run);
+void stream_share_give(struct connection *connection); /* it has none: nothing happens */
 
 /* --- streams --------------------------------------------------------------------------------- */
 
@@ -156,11 +178,11 @@ enum connection_phase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_WR
 struct connection {
     struct connection *next, *previous;
     struct server *server;
-    const char *user;     /* at the other end */
-    bool of_run;          /* it came through the door of the runs */
-    uint64_t identities;  /* when the process was looked at: owner_socket.h */
-    struct tcp_door *tcp; /* by TCP; else NULL: then what follows is nothing */
-    struct tls *tls;      /* or NULL */
+    const char *user;         /* at the other end */
+    bool of_run;              /* it came through the door of the runs */
+    uint64_t identities;      /* when the process was looked at: owner_socket.h */
+    struct tcp_listener *tcp; /* by TCP; else NULL: then what follows is nothing */
+    struct tls *tls;          /* or NULL */
     struct tcp_address peer;
     struct exchange_caller access; /* of the request that is being read */
     time_ms access_until;          /* steady: when its token expires; TIME_NEVER */
@@ -202,7 +224,8 @@ struct connection {
 /* Takes the descriptor. `user` lives as long as the server; NULL: by TCP. */
 void connection_new(struct listener *listener, int fd, const char *user);
 void connection_free(struct connection *connection);
-/* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free it. */
+/* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free
+ * it. */
 void connection_pump(struct connection *connection);
 /* Pumps in the next round; safe from everywhere. */
 void connection_wake(struct connection *connection);
@@ -229,22 +252,3 @@ void mcp_publish(struct server *server, const struct event_row *event);
 /* stream_log.c */
 void log_begin(struct exchange *exchange, struct op_call *call);
 void log_stop(struct server *server);
-
-/* log_watch.c: who is told when a file grows. */
-struct log_stream {
-    struct stream stream;
-    struct exchange *exchange;
-    struct log_stream *next, *previous;
-    task_id task;
-    uint32_t attempt;
-    char *path;
-    int fd,
-        watch; /* -1: the file is not there yet; it is looked at from time to time, without inotify */
-    uint64_t offset, cut; /* of the next byte; bytes left out since the last ones that were sent */
-    bool after_hole;      /* NULs that come next are the rest of one */
-    bool follow, grows, broken;    /* until the run has ended; the run lives; the server stops */
-    struct transcript *transcript; /* of an agent's events; NULL: the bytes are sent */
-    unsigned quiet;                /* pieces since it said something */
-};
-void log_watch_add(struct server *server, struct log_stream *log);
-void log_watch_remove(struct server *server, struct log_stream *log);

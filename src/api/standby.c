@@ -1,8 +1,9 @@
 /* standby.c: what a daemon answers that waits for another one's store.
  *
- * That it is there, and where to ask instead. Everything about the queue, tokens included, is in the store: so by TCP
- * nobody can be told from anybody, and hears only that this is a standby. A path that does not exist is answered like
- * one that does: the client goes on to the active daemon, which says so. */
+ * That it is there, and where to ask instead. Everything about the queue, tokens included, is in
+ * the store: so by TCP nobody can be told from anybody, and hears only that this is a standby. A
+ * path that does not exist is answered like one that does: the client goes on to the active daemon,
+ * which says so. */
 #include <string.h>
 
 #include "api/response.h"

@@ -1,17 +1,18 @@
 /* stream_events.c: every event once, in order, from where the client stopped to now and on.
  *
  * A stream first asks the operation for one page of stored events after the other, as its client
- * takes them, and then gets the new ones as they are published. The seam: `position` is the event up to
- * which everything was sent (or is not for this client). A page that is not full holds all that was
- * published before it was asked for, so the position then moves there; if more was published
- * meanwhile, one more page is asked for. Only a stream that has everything is live, and only a live one
- * gets published events, those behind its position. So there is no gap, no duplicate, and no copy of
- * the past in memory.
+ * takes them, and then gets the new ones as they are published. The seam: `position` is the event
+ * up to which everything was sent (or is not for this client). A page that is not full holds all
+ * that was published before it was asked for, so the position then moves there; if more was
+ * published meanwhile, one more page is asked for. Only a stream that has everything is live, and
+ * only a live one gets published events, those behind its position. So there is no gap, no
+ * duplicate, and no copy of the past in memory.
  *
- * What happens alone is sent at once; what happens in a crowd is sent together: with many followers it is the number of
- * sendings that costs, not of events.
+ * What happens alone is sent at once; what happens in a crowd is sent together: with many followers
+ * it is the number of sendings that costs, not of events.
  *
- * A live client that does not read gets `overflow` and is dropped; it comes back with its position. */
+ * A live client that does not read gets `overflow` and is dropped; it comes back with its
+ * position. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -53,13 +54,6 @@ static void print_event(uint64_t seq, const char *kind, const char *data, struct
 static int add_piece(const char *bytes, size_t size, void *out) {
     strbuf_add(out, bytes, size);
     return 0;
-}
-
-static void print_item(const json_t *item, uint64_t seq, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    const char *kind = json_string_value(json_object_get(item, "kind"));
-    (void)json_dump_callback(item, add_piece, &data, JSON_COMPACT);
-    print_event(seq, kind ? kind : "message", strbuf_text(&data), out);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -156,7 +150,10 @@ static size_t send_page(struct event_stream *s, const char *answer) {
             if (seq <= s->position)
                 continue;
         }
-        print_item(item, seq, &s->text);
+        _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+        const char *kind = json_string_value(json_object_get(item, "kind"));
+        (void)json_dump_callback(item, add_piece, &data, JSON_COMPACT);
+        print_event(seq, kind ? kind : "message", strbuf_text(&data), &s->text);
         s->position = seq;
     }
     const json_t *looked =
@@ -307,14 +304,6 @@ static void flush_soon(struct server *server) {
 
 /* --- from the engine ------------------------------------------------------------------------- */
 
-static void drop_slow(struct event_stream *s) {
-    print_event(s->position, "overflow", "{}", &s->text);
-    s->dropped = true;
-    s->live = false;
-    s->exchange->hurry = true;
-    s->server->stats.dropped_slow++;
-}
-
 void server_publish(struct server *server, const struct event_row *event) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     bool any = false;
@@ -330,9 +319,13 @@ void server_publish(struct server *server, const struct event_row *event) {
                 op_print_event(server->engine, event, &data);
                 print_event(event->seq, event->kind, strbuf_text(&data), &text);
             }
-            if (s->text.length + connection_unsent(c) + text.length > server->options.queue_max)
-                drop_slow(s);
-            else
+            if (s->text.length + connection_unsent(c) + text.length > server->options.queue_max) {
+                print_event(s->position, "overflow", "{}", &s->text);
+                s->dropped = true;
+                s->live = false;
+                s->exchange->hurry = true;
+                s->server->stats.dropped_slow++;
+            } else
                 strbuf_add(&s->text, text.text, text.length);
             any = true;
         }

@@ -1,8 +1,8 @@
-/* stream_log.c: the bytes of a run's log, from an offset to its end, or on while the run lives.
+/* stream_log.c: the bytes of a run's log, from an offset to its end, or on while the run is live.
  *
  * Reads only as the client takes: a log of a gigabyte is never in memory, and a reader that stops
- * (`| less`) costs nothing. Too long logs have holes punched into their middle, so offsets stay true;
- * a hole, and the NULs that punching leaves in the blocks at its edges, become one line that says how
+ * (`| less`) costs nothing. Long logs have holes punched into their middle, so offsets stay true; a
+ * hole, and the NULs that punching leaves in the blocks at its edges, become one line that says how
  * much is missing. */
 #include <assert.h>
 #include <errno.h>
@@ -11,14 +11,136 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/transcript.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "engine/away.h"
+#include "engine/executors.h"
 #include "engine/redaction.h"
 #include "os/outside.h"
+
+struct log_stream {
+    struct stream stream;
+    struct exchange *exchange;
+    struct log_stream *next, *previous;
+    task_id task;
+    uint32_t attempt;
+    char *path;
+    int fd,
+        watch; /* -1: the file is not there yet; it is looked at from time to time, without inotify */
+    uint64_t offset, cut; /* of the next byte; bytes left out since the last ones that were sent */
+    bool after_hole;      /* NULs that come next are the rest of one */
+    bool follow, grows, broken;    /* until the run has ended; the run lives; the server stops */
+    struct transcript *transcript; /* of an agent's events; NULL: the bytes are sent */
+    unsigned quiet;                /* pieces since it said something */
+};
+
+/* --- who is woken when a log grows ----------------------------------------------------------- */
+
+/* One inotify descriptor, which exists only while a client follows. The kernel gives the same
+ * number to every watch on the same file, so a watch is removed with its last follower. A file that
+ * does not exist yet is waited for in its folder. Where inotify has no watch left (a limit of the
+ * user), and where another machine writes the file, it is polled once per second. */
+
+#define LOOK_EVERY SECONDS(1)
+
+static void wake(struct log_stream *log) {
+    connection_wake(log->exchange->connection);
+}
+
+static void inotify_ready(void *ctx, int fd, unsigned events) {
+    struct server *server = ctx;
+    _Alignas(struct inotify_event) char buffer[4096];
+    (void)events;
+    ssize_t n = read(fd, buffer, sizeof(buffer));
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *event = (const void *)(buffer + at);
+        at += (ssize_t)(sizeof(*event) + event->len);
+        /* Some were lost: any of them may have grown. */
+        bool all = event->mask & IN_Q_OVERFLOW;
+        for (struct log_stream *log = server->log_streams; log; log = log->next)
+            if (log->follow && (all || log->watch == event->wd))
+                wake(log);
+    }
+}
+
+static void look_due(void *ctx) {
+    struct server *server = ctx;
+    bool unwatched = false;
+    for (struct log_stream *log = server->log_streams; log; log = log->next)
+        if (log->follow && log->watch < 0) {
+            unwatched = true;
+            wake(log);
+        }
+    if (unwatched)
+        loop_timer_set(server->loop, server->look_timer,
+                       time_add(loop_now_steady(server->loop), LOOK_EVERY));
+}
+
+static int open_inotify(struct server *server) {
+    if (server->inotify >= 0)
+        return 0;
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    if (loop_watch(server->loop, fd, LOOP_READ, inotify_ready, server, &server->inotify_watch)
+        < 0) {
+        close(fd);
+        return -ENOSPC;
+    }
+    server->inotify = fd;
+    return 0;
+}
+
+static int watch_path(struct server *server, const struct log_stream *log) {
+    if (log->fd >= 0)
+        return inotify_add_watch(server->inotify, log->path, IN_MODIFY | IN_CLOSE_WRITE);
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    const char *slash = strrchr(log->path, '/');
+    assert(slash);
+    strbuf_add(&folder, log->path, (size_t)(slash - log->path));
+    return inotify_add_watch(server->inotify, strbuf_text(&folder),
+                             IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+}
+
+static void log_watch_add(struct server *server, struct log_stream *log) {
+    assert(log->watch < 0);
+    struct engine_host_state host;
+    bool is_elsewhere = engine_executor_kind(server->engine, log->task) != EXECUTOR_LOCAL
+                        || engine_away_run(server->engine, log->task, &host);
+    if (!is_elsewhere && open_inotify(server) == 0)
+        log->watch = watch_path(server, log);
+    if (log->watch >= 0)
+        return;
+    if (!server->look_timer)
+        server->look_timer = loop_timer_new(server->loop, look_due, server);
+    loop_timer_set(server->loop, server->look_timer,
+                   time_add(loop_now_steady(server->loop), LOOK_EVERY));
+}
+
+static void log_watch_remove(struct server *server, struct log_stream *log) {
+    int watch = log->watch;
+    log->watch = -1;
+    if (watch < 0)
+        return;
+    bool any = false, same = false;
+    for (const struct log_stream *other = server->log_streams; other; other = other->next) {
+        any |= other->watch >= 0;
+        same |= other->watch == watch;
+    }
+    if (!same)
+        (void)inotify_rm_watch(server->inotify, watch);
+    if (any)
+        return;
+    loop_unwatch(server->loop, server->inotify_watch);
+    server->inotify_watch = NULL;
+    close(server->inotify);
+    server->inotify = -1;
+}
 
 #define PIECE        ((size_t)32 * 1024)
 #define QUIET_PIECES 16 /* of events that say nothing, in one go */
@@ -78,12 +200,6 @@ static void end_transcript(struct log_stream *log) {
         exchange_send(log->exchange, strbuf_text(&text), text.length);
 }
 
-static void send_piece(struct log_stream *log, const char *bytes, size_t size) {
-    if (log->cut > 0)
-        send_cut(log);
-    send_bytes(log, bytes, size);
-}
-
 /* Reads one piece of the span. 0: it must grow first; <0: the file cannot be read. */
 static int read_piece(struct log_stream *log, const struct span *span) {
     struct server *server = log->exchange->connection->server;
@@ -103,8 +219,11 @@ static int read_piece(struct log_stream *log, const struct span *span) {
     while (span->hole_behind && log->offset == span->end && end > begin && buffer[end - 1] == '\0')
         end--;
     log->cut += begin;
-    if (end > begin)
-        send_piece(log, buffer + begin, end - begin);
+    if (end > begin) {
+        if (log->cut > 0)
+            send_cut(log);
+        send_bytes(log, (buffer + begin), (end - begin));
+    }
     log->cut += before - end;
     return 1;
 }
@@ -174,12 +293,6 @@ static void log_free(struct stream *stream) {
     free(log);
 }
 
-/* The end of a run is told once: who comes later must not wait for it. */
-static bool is_alive(const struct server *server, task_id task, uint32_t attempt) {
-    struct engine_run run;
-    return engine_live_run(server->engine, task, &run) && run.attempt == attempt;
-}
-
 static struct log_stream *log_new(struct exchange *exchange, struct op_call *call) {
     struct server *server = exchange->connection->server;
     struct log_stream *log = xcalloc(1, sizeof(*log));
@@ -190,7 +303,9 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
     log->path = xstrdup(call->log.path);
     log->fd = log->watch = -1;
     log->offset = call->log.offset;
-    log->grows = is_alive(server, log->task, log->attempt);
+    /* The end of a run is told once: who comes later must not wait for it. */
+    struct engine_run run;
+    log->grows = engine_live_run(server->engine, log->task, &run) && run.attempt == log->attempt;
     log->follow = call->log.follow && log->grows;
     log->broken = log->follow && server->stopping;
     log->next = server->log_streams;
@@ -218,7 +333,8 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     struct log_stream *log = log_new(exchange, call);
     struct error err = { 0 };
     int r = open_file(log, &err);
-    /* A run that is about to start has no file yet; one that has ended without any has an empty log. */
+    /* A run that is about to start has no file yet; one that has ended without any has an empty
+     * log. */
     if (r < 0 && r != -ENOENT) {
         log_free(&log->stream);
         exchange_fail(exchange, 500, "internal", err.text);

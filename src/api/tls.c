@@ -14,8 +14,8 @@
 #include "os/files.h"
 #include "os/outside.h"
 
-/* Of TLS 1.2 only what agrees on a new key for each connection: who records a connection and gets the key of the
- * certificate later, reads nothing. TLS 1.3 has nothing else. */
+/* Of TLS 1.2 only what agrees on a new key for each connection: who records a connection and gets
+ * the key of the certificate later, reads nothing. TLS 1.3 has nothing else. */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
 
 struct tls_server {

@@ -1,8 +1,8 @@
 /* tls.h: the bytes of a connection, encrypted. Private to api/. OpenSSL behind six functions.
  *
  * Life:  tls_server_new → tls_new for each connection → tls_free → tls_server_free
- * TLS 1.2 and 1.3, nothing older; no renegotiation, no compression, no session that is taken up again. Never waits:
- * reading carries the handshake on, too, as far as it goes. */
+ * TLS 1.2 and 1.3, nothing older; no renegotiation, no compression, no session that is taken up
+ * again. Never waits: reading carries the handshake on, too, as far as it goes. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,9 @@
 struct tls;
 struct tls_server;
 
-/* Files in PEM; the certificate's has those above it, too. `key` "": it is in the same file. Refused with a sentence: files
- * that cannot be read or do not belong together, and a key that others can read. */
+/* Files in PEM; the certificate's has those above it, too. `key` "": it is in the same file.
+ * Refused with a sentence: files that cannot be read or do not belong together, and a key that
+ * others can read. */
 int tls_server_new(const char *certificate, const char *key, struct tls_server **ret_server,
                    struct error *err);
 struct tls_server *tls_server_free(struct tls_server *server); /* accepts NULL, returns NULL */

@@ -211,6 +211,12 @@ void op_print_event(const struct engine *engine, const struct event_row *event, 
  * `folder`, which need not be there. Leaves nothing behind. */
 void op_print_kernel(const char *folder, struct strbuf *out);
 
+struct engine_spawn;
+/* For engine_set_spawner: adds the tasks of a spawn file as children of the task that wrote it;
+ * `ctx` is not used. */
+int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *spawn,
+                struct error *err);
+
 /* From now on every answer is compared with its shape, and a line is written to this file
  * (shape_report). */
 void op_check_answers(int fd);

@@ -37,29 +37,8 @@ static const struct task_action *action_of(const struct op_call *call) {
     return a;
 }
 
-static int refuse(struct op_call *call, task_id task, const struct task_view *t,
-                  const char *instead) {
-    char id[ENGINE_ID_MAX];
-    return op_fail(call, -EBUSY, "task '%s' is %s: %s", engine_task_id(call->engine, task, id),
-                   task_state_name(t->state), instead);
-}
-
-/* It was started by a daemon that knew more than the rows do; nobody can stop it from here. */
-static int refuse_beside(struct op_call *call, task_id task, uint32_t attempt) {
-    char id[ENGINE_ID_MAX];
-    engine_task_id(call->engine, task, id);
-    return op_fail(call, -EBUSY,
-                   "run '%s.%u' lives, from after the backup that was restored: wait for its end, "
-                   "then say it again",
-                   id, attempt);
-}
-
 static bool waits_for_verdict(const struct task_view *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
-}
-
-static bool is_held_so(const struct task_view *t, time_ms until) {
-    return t->state == TASK_HELD && t->hold == HOLD_PERSON && t->not_before == until;
 }
 
 static int look(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
@@ -67,20 +46,34 @@ static int look(struct op_call *call, const struct task_action *a, struct acting
     task_id task = s->tasks[i];
     (void)core_task(engine_core(call->engine), task, &t);
     uint32_t in = task_situation(t.state, t.hold);
-    s->already[i] =
-        (a->already & in) || (a->fact == FACT_HOLD && is_held_so(&t, op_number(call, "until", 0)));
+    s->already[i] = (a->already & in)
+                    || (a->fact == FACT_HOLD
+                        && (t.state == TASK_HELD && t.hold == HOLD_PERSON
+                            && t.not_before == op_number(call, "until", 0)));
     if (s->already[i])
         return 0;
-    if (!(a->from & in)) /* of a task that is held it depends on why */
-        return refuse(call, task, &t,
-                      t.state != TASK_HELD || !(a->from >> 16) ? a->otherwise
-                      : waits_for_verdict(&t) ? "it waits for a verdict: approve or reject it"
-                      : a->fact == FACT_RETRY
-                          ? "release it to go on"
-                          : "it does not wait for a verdict; release it to go on");
+    if (!(a->from & in)) /* of a task that is held it depends on why */ {
+        char id[ENGINE_ID_MAX];
+        return op_fail(call, -EBUSY, "task '%s' is %s: %s", engine_task_id(call->engine, task, id),
+                       task_state_name(t.state),
+                       (t.state != TASK_HELD || !(a->from >> 16) ? a->otherwise
+                        : waits_for_verdict(&t) ? "it waits for a verdict: approve or reject it"
+                        : a->fact == FACT_RETRY
+                            ? "release it to go on"
+                            : "it does not wait for a verdict; release it to go on"));
+    }
     uint32_t living = engine_external_attempt(call->engine, task);
-    if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY))
-        return refuse_beside(call, task, living);
+    if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY)) {
+        /* It was started by a daemon that knew more than the rows do; nobody can stop it from
+         * here. */
+        char id[ENGINE_ID_MAX];
+        engine_task_id(call->engine, task, id);
+        return op_fail(
+            call, -EBUSY,
+            "run '%s.%u' lives, from after the backup that was restored: wait for its end, "
+            "then say it again",
+            id, living);
+    }
     if (a->fact == FACT_RETRY && op_json(call, "allow"))
         return engine_check_allow(call->engine, task, &call->err);
     return 0;
@@ -100,13 +93,6 @@ static void tell_verdict(struct op_call *call, const struct task_action *a, task
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
-
-/* What is done again, or taken out of the queue, concerns the steps that do its work
- * (ops/sling_steps.h). Only a task that depends on others can have some. */
-static bool concerns_steps(const struct op_call *call, const struct task_action *a, task_id task) {
-    return (a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
-           && core_task_depends(engine_core(call->engine), task, NULL, 0) > 0;
-}
 
 static const json_t *steps_of(const struct acting *s, size_t i) {
     return s->contexts ? json_object_get(s->contexts[i], "steps") : NULL;
@@ -143,19 +129,12 @@ static int check_steps(struct op_call *call, const struct task_action *a, const 
                        size_t i) {
     const json_t *steps = steps_of(s, i);
     struct task_view t;
-    char id[ENGINE_ID_MAX];
     for (size_t k = 0; a->fact != FACT_CLEAR && k < json_array_size(steps); k++)
         if (!core_task(engine_core(call->engine), step_at(steps, k), &t))
             return op_fail(call, -ENOENT,
                            "a step of task '%s' was deleted: add the task again, and sling it",
-                           engine_task_id(call->engine, s->tasks[i], id));
+                           op_id(call, s->tasks[i]));
     return 0;
-}
-
-static void repeat_steps(struct op_call *call, const json_t *steps) {
-    for (size_t k = 0; k < json_array_size(steps); k++)
-        (void)engine_tell(call->engine,
-                          &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) }, NULL);
 }
 
 static bool is_step(const json_t *steps, task_id task) {
@@ -170,16 +149,12 @@ static bool is_step(const json_t *steps, task_id task) {
 static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     const json_t *steps = steps_of(s, i);
     const struct core *core = engine_core(call->engine);
-    size_t count = core_task_depends(core, s->tasks[i], NULL, 0), kept = 0;
-    task_id *on = arena_alloc(op_arena(call), (count + 1) * sizeof(*on));
-    (void)core_task_depends(core, s->tasks[i], on, count);
+    size_t count, kept = 0;
+    task_id *on = op_depends(call, s->tasks[i], 0, &count);
     for (size_t k = 0; k < count; k++)
         if (!is_step(steps, on[k]))
             on[kept++] = on[k];
-    struct fact fact = { .kind = FACT_DEPENDENCIES, .task = s->tasks[i] };
-    fact.dependencies.items = on;
-    fact.dependencies.count = kept;
-    (void)engine_tell(call->engine, &fact, NULL);
+    (void)op_set_depends(call, s->tasks[i], on, kept);
     for (size_t k = json_array_size(steps); k-- > 0;) {
         struct fact gone = { .kind = FACT_CLEAR, .task = step_at(steps, k) };
         struct task_view t;
@@ -216,8 +191,13 @@ static void tell(struct op_call *call, const struct task_action *a, struct actin
         allow(call, s, i);
     if (!s->already[i] && a->fact == FACT_CLEAR && json_array_size(steps_of(s, i)) > 0)
         remove_steps(call, s, i);
-    else if (!s->already[i] && json_array_size(steps_of(s, i)) > 0)
-        repeat_steps(call, steps_of(s, i));
+    else if (!s->already[i] && json_array_size(steps_of(s, i)) > 0) {
+        const json_t *steps = steps_of(s, i);
+        for (size_t k = 0; k < json_array_size(steps); k++)
+            (void)engine_tell(call->engine,
+                              &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) },
+                              NULL);
+    }
     if (a->fact == FACT_CANCEL)
         engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));
     if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT))
@@ -252,14 +232,13 @@ static int act(struct op_call *call) {
  * this is asked again. */
 static int merge_next(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
-    char id[ENGINE_ID_MAX];
     if (s->waits) {
         const struct merge_answer *m = op_merged(call);
         if (m->result == MERGE_CONFLICT || m->result == MERGE_FAILED) {
             call->index = (int64_t)s->merging;
             return op_fail(call, -EBUSY,
                            "task '%s' is not approved, because it cannot be merged: %s",
-                           engine_task_id(call->engine, s->tasks[s->merging], id), m->message);
+                           op_id(call, s->tasks[s->merging]), m->message);
         }
         s->waits = false;
         s->merging++;
@@ -316,7 +295,8 @@ static int run(struct op_call *call) {
     task_id *asked = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*asked));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (concerns_steps(call, a, s->tasks[i])
+        if (((a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
+             && core_task_depends(engine_core(call->engine), s->tasks[i], NULL, 0) > 0)
             || (a->fact == FACT_RETRY && op_json(call, "allow")))
             asked[count++] = s->tasks[i];
     if (count == 0 || count > STORE_ANSWER_MAX)
@@ -373,13 +353,9 @@ static const struct op_param verdict_params[] = {
         .text = (text_),                                                                           \
         .params = (params_),                                                                       \
         .answers = &shape_changed,                                                                 \
-        .right = OP_SUBMIT,                                                                        \
-        .reach = (reach_),                                                                         \
-        .writes = true,                                                                            \
-        .run = run,                                                                                \
+        OP_WRITES(SUBMIT, reach_, run),                                                            \
     }
-#define ACTION(verb, params_, summary_, text_)                                                     \
-    ACTION_OF(verb, params_, summary_, text_, OP_REACH_NONE)
+#define ACTION(verb, params_, summary_, text_) ACTION_OF(verb, params_, summary_, text_, NONE)
 
 ACTION(again, tasks_only, "do finished tasks once more",
        "A new iteration: what came from the last one is invalidated.");
@@ -395,7 +371,7 @@ ACTION_OF(cancel, cancel_params, "cancel tasks",
           "comes first wins. What its runs have added below it (`parent_gate: none`) is canceled "
           "with it. One whose run is on a host that is unreachable (`host.list`) has a `note` that "
           "says when it will be stopped.",
-          OP_REACH_BELOW);
+          BELOW);
 ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.");
 ACTION(close, verdict_params, "close what is finished from outside", APPROVED);
 ACTION(delete, tasks_only, "delete drafts and finished tasks",

@@ -75,8 +75,7 @@ const struct op op_agent_list = {
             "configuration.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&agent_shape)),
-    .right = OP_READ,
-    .run = run_agent_list,
+    OP_READS(READ, NONE, run_agent_list),
 };
 
 /* Applies the fact, unless the agent or account is open already. */
@@ -106,13 +105,10 @@ const struct op op_agent_clear = {
        "open an agent that was closed after launch failures"),
     .text = "Its tasks may start at once, and its launch failures count from 0. For an account "
             "that is closed (login, bill, limit), see `limiter.clear`.",
-    .params = PARAMS(
-        PARAM(TEXT, PATH, "name", .text = "the agent", .required = true, .min = 1, .max = 128)),
+    .params = PARAMS(OP_PARAM_NAME("the agent")),
     .answers = ANSWERS({ "name", T_TEXT, "the agent", "claude" },
                        { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_agent_clear,
+    OP_WRITES(ADMIN, NONE, run_agent_clear),
 };
 
 /* --- provider accounts ----------------------------------------------------------------------- */
@@ -140,17 +136,13 @@ const struct op op_limiter_list = {
     OP("limiter.list", "GET", "/v1/limiters", "list the provider accounts and their state"),
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_limiter)),
-    .right = OP_READ,
-    .run = run_limiter_list,
+    OP_READS(READ, NONE, run_limiter_list),
 };
 
 const struct op op_limiter_clear = {
     OP("limiter.clear", "POST", "/v1/limiters/{name}/clear", "open a provider account again"),
-    .params = PARAMS(
-        PARAM(TEXT, PATH, "name", .text = "the account", .required = true, .min = 1, .max = 128)),
+    .params = PARAMS(OP_PARAM_NAME("the account")),
     .answers = ANSWERS({ "name", T_TEXT, "the account", "anthropic" },
                        { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_limiter_clear,
+    OP_WRITES(ADMIN, NONE, run_limiter_clear),
 };

@@ -1,21 +1,165 @@
 /* op_call.c: one call, from the front end to its answer.
  *
- * What writes runs inside the turn, before it decides; what only looks runs after the turn's
- * commit, so that nobody is shown what may never have happened. A question to the store may be
- * answered at once or after the turn: the call is then parked, and goes on in a turn of its own.
- * Whoever the call belongs to hears of it once, or never when he abandoned it. */
+ * An operation that writes runs inside the turn, before it decides; one that only reads runs after
+ * the turn's commit, so nothing is shown that may be undone. The store may answer a question at
+ * once or after the turn: the call is parked then, and continues in a later turn. The owner of the
+ * call is notified once, or never if it abandoned the call. */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "engine/failing.h"
 #include "engine/merges.h"
 #include "engine/redaction.h"
-#include "ops/access.h"
-#include "ops/call_internal.h"
-#include "ops/capability.h"
+#include "ops/op_internal.h"
+#include "ops/print.h"
+#include "ops/rights.h"
+
+/* --- errors ---------------------------------------------------------------------------------- */
+
+/* The errno of a refusal is chosen where it happens; this table maps it to HTTP. A code that is not
+ * here is a bug of ours: 500. */
+
+/* By status. Those without a text are the same to a client as one that has it. */
+/* clang-format off */
+static const struct {
+    int code, status;
+    const char *word, *text;
+} errors[] = {
+    { EINVAL, 400, "bad_request", "a parameter is wrong" },
+    { ERANGE, 400, "bad_request", NULL },
+    { E2BIG, 400, "bad_request", NULL },
+    { ELOOP, 400, "cycle", "tasks would wait for each other" },
+    { EKEYREJECTED, 401, "unauthorized", "over TCP: no token, or one that has ended" },
+    { EPERM, 403, "refused", "a guard says no; `force` overrides it where there is one" },
+    { EACCES, 403, "refused", NULL },
+    { ENOENT, 404, "not_found", "there is no such thing" },
+    { EEXIST, 409, "exists", "the name is taken" },
+    { EBUSY, 409, "conflict", "not in this state, or the key was used for something else" },
+    { ENOTUNIQ, 409, "ambiguous", "a word is the id of one task and the external id of another: the message names both" },
+    { EFBIG, 413, "too_large", "more than is taken" },
+    { EAGAIN, 429, "deferred", "the queue is full; nothing was stored" },
+    { ENOTSUP, 501, "not_supported", "not here" },
+    { EIO, 503, "outcome_unknown", "it may have happened or not: ask again with the same key" },
+    { ESHUTDOWN, 503, "stopping", "the daemon is ending" },
+    { 0, 503, "standby", "another daemon is active; at the Unix socket `active` lists its addresses" },
+    { ENOSPC, 507, "disk_full", "no room; nothing was stored" },
+};
+/* clang-format on */
+
+void op_print_errors(struct strbuf *out) {
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (errors[i].text)
+            strbuf_printf(out, "| %d | `%s` | %s |\n", errors[i].status, errors[i].word,
+                          errors[i].text);
+}
+
+static size_t error_row(int code) {
+    size_t i = 0;
+    while (i < ARRAY_SIZE(errors) && (errors[i].code == 0 || errors[i].code != -code))
+        i++;
+    return i;
+}
+
+int op_error_status(int code) {
+    size_t row = error_row(code);
+    return row < ARRAY_SIZE(errors) ? errors[row].status : 500;
+}
+
+const char *op_error_word(int code) {
+    size_t row = error_row(code);
+    return row < ARRAY_SIZE(errors) ? errors[row].word : "internal";
+}
+
+void op_print_error(const struct error *err, struct strbuf *out) {
+    struct json_writer w;
+    json_write_init(&w, out, false);
+    json_write_object_begin(&w);
+    print_object(&w, "error");
+    print_text(&w, "code", op_error_word(err->code));
+    print_text(&w, "message", err->text);
+    json_write_object_end(&w);
+    json_write_object_end(&w);
+}
+
+int op_fail(struct op_call *call, int code, const char *format, ...) {
+    char text[ERROR_TEXT_MAX]; /* what is printed may be the sentence that was there */
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return error_set(&call->err, code, "%s", text);
+}
+
+struct op_quoted op_quote(const char *text) {
+    struct op_quoted quoted = { "" };
+    size_t left = strlen(text), at = 0;
+    const size_t most = sizeof(quoted.text) - sizeof("...");
+    while (left > 0) {
+        size_t size = utf8_length(text, left);
+        bool plain = size > 0 && !utf8_is_control(text, size);
+        if (at + (plain ? size : 1) > most) {
+            memcpy(quoted.text + at, "...", sizeof("..."));
+            break;
+        }
+        if (plain)
+            memcpy(quoted.text + at, text, size);
+        else
+            quoted.text[at] = '?';
+        at += plain ? size : 1;
+        size = size ? size : 1;
+        text += size;
+        left -= size;
+    }
+    return quoted;
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+enum call_stage {
+    CALL_NOWHERE, /* not submitted, or already answered */
+    CALL_QUEUED,  /* the engine has its request */
+    CALL_PARKED,  /* between two turns: waits for the store, or for the call it follows */
+};
+
+struct op_private {
+    struct engine_request request; /* first: the engine hands it back */
+    struct op_call *call;
+    enum call_stage place;
+    op_step step; /* what comes next, inside a turn */
+    bool asking;  /* the store has a question of ours */
+    bool rests;   /* it goes on in the next turn */
+    bool over;    /* it has its result; what is left is to answer */
+    bool filled;  /* the answer is there, for when the commit is */
+    bool abandoned;
+    struct store_question question;
+    op_taken take;
+    void *state;
+    void (*state_finish)(void *state);
+    struct arena arena;
+    struct strbuf more;          /* members beside "error" */
+    struct merge_answer *merged; /* op_wait_merge; in the arena */
+    struct engine_await *await;  /* op_wait_tasks: what it waits for; NULL: nothing */
+    /* --- op_keys.c */
+    uint64_t digest;                /* of what was asked, key or not */
+    bool leads;                     /* in the list of keys in flight */
+    struct op_call *next_in_flight; /* of those that lead */
+    struct op_call *first_follower; /* calls with the same key, which get the same answer */
+    struct op_call *next_follower;
+    struct op_call *followed; /* the one this call follows */
+    struct key_row known;     /* what the store has; its texts are in the arena */
+};
+
+static int keys_begin(struct op_call *call);
+static void keys_remember(struct op_call *call);
+static void keys_end(struct op_call *call);
 
 static int turn_runs(struct engine *engine, struct engine_request *request);
 static void turn_decided(struct engine *engine, struct engine_request *request);
@@ -158,11 +302,14 @@ static void answer(struct op_call *call) {
         call->answered(call, call->ctx);
 }
 
-void call_settle(struct op_call *call) {
-    struct op_private *p = call->own;
-    p->over = true;
-    if (p->place == CALL_PARKED)
-        answer(call);
+int op_authorized(struct op_call *call, const char *owner) {
+    if (call->key) {
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "%s/%s", owner, call->key);
+        call->key = arena_strdup(op_arena(call), strbuf_text(&key));
+    }
+    call->own->step = call->key ? keys_begin : call->op->run;
+    return CALL_GO_ON;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -385,5 +532,186 @@ void op_abandon(struct op_call *call) {
         tasks_are_settled(call);
     } else if (p->place == CALL_NOWHERE) {
         op_call_free(call);
+    }
+}
+
+/* --- idempotency keys ------------------------------------------------------------------------ */
+
+/* A client that lost its answer sends the same key again. The answer is written in the same commit
+ * as its effect, so the two cannot differ, and another daemon process finds it. Between a call and
+ * its commit the key is in flight: a second call with it waits for the first one and gets the same
+ * answer.
+ *
+ * A digest of the request is stored with the answer: the same key with other parameters is refused.
+ * Only successes are stored: a refusal has changed nothing and may be retried. */
+
+#define KEY_MIN 8
+#define KEY_MAX 128
+
+/* The calls whose key is in flight, of all engines, by what their key hashes to. There are no more
+ * than clients that wait. */
+#define BUCKETS 256u
+static struct op_call *in_flight[BUCKETS];
+
+bool op_key_is_valid(const char *key) {
+    size_t size = strlen(key);
+    for (const char *at = key; *at; at++)
+        if (*at <= 0x20 || *at >= 0x7f)
+            return false;
+    return size >= KEY_MIN && size <= KEY_MAX;
+}
+
+/* --- what was asked -------------------------------------------------------------------------- */
+
+static uint64_t digest_text(const char *text, size_t size) {
+    return hash_bytes(text, size);
+}
+
+/* The members of an object in any order give the same digest. */
+static uint64_t digest_json(const json_t *json) {
+    uint64_t sum = (uint64_t)json_typeof(json);
+    switch (json_typeof(json)) {
+    case JSON_OBJECT: {
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)json, key, value) {
+            if (strcmp(key, OP_BODY) != 0)
+                sum += hash_mix(digest_text(key, strlen(key)), digest_json(value));
+        }
+        return hash_u64(sum);
+    }
+    case JSON_ARRAY:
+        for (size_t i = 0; i < json_array_size(json); i++)
+            sum = hash_mix(sum, digest_json(json_array_get(json, i)));
+        return hash_u64(sum);
+    case JSON_STRING:
+        return hash_mix(sum, digest_text(json_string_value(json), json_string_length(json)));
+    case JSON_INTEGER:
+        return hash_mix(sum, (uint64_t)json_integer_value(json));
+    case JSON_REAL: {
+        double value = json_real_value(json);
+        return hash_mix(sum, digest_text((const char *)&value, sizeof(value)));
+    }
+    case JSON_TRUE:
+    case JSON_FALSE:
+    case JSON_NULL:
+        break;
+    }
+    return hash_u64(sum);
+}
+
+static int refuse_other(struct op_call *call) {
+    return op_fail(call, -EBUSY,
+                   "the idempotency key '%s' was used for another request; use a new one",
+                   op_quote(call->key).text);
+}
+
+/* --- in the store ---------------------------------------------------------------------------- */
+
+/* The first line of what is stored: a version, the operation, the digest. */
+static void print_head(const struct op_call *call, struct strbuf *out) {
+    strbuf_printf(out, "1 %s %016" PRIx64 "\n", call->op->name, call->own->digest);
+}
+
+/* `run` succeeded, inside its turn: what the key is answered with is written with it. */
+static void keys_remember(struct op_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const struct strbuf *what = call->op->replay ? &call->memo : &call->answer;
+    print_head(call, &text);
+    strbuf_add(&text, strbuf_text(what), what->length);
+    engine_remember(call->engine, call->key, call->status ? call->status : 200, strbuf_text(&text));
+}
+
+static void take_known(struct op_call *call, const struct store_answer *answer) {
+    struct op_private *p = call->own;
+    if (!answer->key || !answer->key->answer)
+        return;
+    p->known.status = answer->key->status;
+    p->known.answer = arena_strdup(&p->arena, answer->key->answer);
+}
+
+static int key_is_known(struct op_call *call) {
+    struct op_private *p = call->own;
+    if (!p->known.answer) {
+        p->step = call->op->run;
+        return call->op->run(call);
+    }
+    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
+    print_head(call, &head);
+    if (strncmp(p->known.answer, strbuf_text(&head), head.length) != 0)
+        return refuse_other(call);
+    const char *text = p->known.answer + head.length;
+    call->replayed = true;
+    call->status = call->own->known.status;
+    if (call->op->replay)
+        return call->op->replay(call, text);
+    strbuf_puts(&call->answer, text);
+    return 0;
+}
+
+/* --- in flight ------------------------------------------------------------------------------- */
+
+static struct op_call **bucket_of(const struct op_call *call) {
+    return &in_flight[hash_bytes(call->key, strlen(call->key)) % BUCKETS];
+}
+
+static struct op_call *find_leader(const struct op_call *call) {
+    struct op_call *at = *bucket_of(call);
+    while (at && (at->engine != call->engine || strcmp(at->key, call->key) != 0))
+        at = at->own->next_in_flight;
+    return at;
+}
+
+/* The answer comes when the leader has its own (keys_end). */
+static int keys_follow(struct op_call *call, struct op_call *leader) {
+    struct op_private *p = call->own;
+    if (p->digest != leader->own->digest)
+        return refuse_other(call);
+    p->followed = leader;
+    p->next_follower = leader->own->first_follower;
+    leader->own->first_follower = call;
+    return CALL_GO_ON;
+}
+
+/* First step of a writing call that has a key. */
+static int keys_begin(struct op_call *call) {
+    struct op_private *p = call->own;
+    p->digest =
+        hash_mix(digest_text(call->op->name, strlen(call->op->name)), digest_json(call->params));
+    struct op_call *leader = find_leader(call);
+    if (leader)
+        return keys_follow(call, leader);
+    p->leads = true;
+    p->next_in_flight = *bucket_of(call);
+    *bucket_of(call) = call;
+    struct store_question question = { .kind = ASK_KEY, .key = call->key };
+    return op_ask(call, &question, take_known, key_is_known);
+}
+
+/* The call is about to be answered, or its client has gone: its followers get the same. */
+static void keys_end(struct op_call *call) {
+    struct op_private *p = call->own;
+    if (!p->leads)
+        return;
+    struct op_call **at = bucket_of(call);
+    while (*at != call)
+        at = &(*at)->own->next_in_flight;
+    *at = call->own->next_in_flight;
+    call->own->leads = false;
+    struct op_call *follower = p->first_follower;
+    while (follower) {
+        struct op_call *next = follower->own->next_follower;
+        follower->own->followed = NULL;
+        follower->replayed = call->err.code == 0;
+        follower->err = call->err;
+        follower->index = call->index;
+        follower->status = call->status;
+        strbuf_clear(&follower->answer);
+        if (call->err.code == 0)
+            strbuf_add(&follower->answer, strbuf_text(&call->answer), call->answer.length);
+        follower->own->over = true;
+        if (follower->own->place == CALL_PARKED)
+            answer(follower);
+        follower = next;
     }
 }

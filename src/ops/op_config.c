@@ -12,8 +12,8 @@
 #include "config/config_edit.h"
 #include "config/config_show.h"
 #include "config/settings.h"
-#include "ops/access.h"
 #include "ops/print.h"
+#include "ops/rights.h"
 #include "os/files.h"
 
 /* --- changes --------------------------------------------------------------------------------- */
@@ -149,13 +149,6 @@ static int run_list(struct op_call *call) {
     return 0;
 }
 
-static void copy_member(struct json_writer *w, const json_t *from, const char *name) {
-    char *printed = json_dumps(json_object_get(from, name),
-                               JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    print_json(w, name, printed);
-    free(printed);
-}
-
 static int run_get(struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const char *key = op_text(call, "key");
@@ -168,8 +161,12 @@ static int run_get(struct op_call *call) {
     static const char *const members[] = {
         "key", "value", "origin", "text", "expected", "default"
     };
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        copy_member(&w, shown, members[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        char *printed = json_dumps(json_object_get(shown, members[i]),
+                                   JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        print_json(&w, members[i], printed);
+        free(printed);
+    }
     json_write_object_end(&w);
     json_decref(shown);
     return 0;
@@ -236,8 +233,7 @@ const struct op op_config_list = {
                        { "file", T_TEXT | T_NULL, "the configuration file",
                          "/home/me/.config/sluice/sluice.yaml" },
                        { "items", T_OBJECT | T_LIST, "the settings", &setting_shape }),
-    .right = OP_READ,
-    .run = run_list,
+    OP_READS(READ, NONE, run_list),
 };
 
 const struct op op_config_get = {
@@ -252,8 +248,7 @@ const struct op op_config_get = {
                        { "expected", T_TEXT | T_NULL, "what it may be",
                          "a whole number from 0 to 1000000000 or unlimited" },
                        { "default", T_JSON | T_NULL, "its default" }),
-    .right = OP_READ,
-    .run = run_get,
+    OP_READS(READ, NONE, run_get),
 };
 
 const struct op op_config_set = {
@@ -265,10 +260,8 @@ const struct op op_config_set = {
         PARAM(LIST, BODY, "unset", .text = "settings that get their default again", .max = 1000)),
     .answers = ANSWERS(
         { "changed", T_TEXT | T_LIST, "the settings that have another value now", "limits.runs" }),
-    .right = OP_ADMIN,
-    .writes = true,
+    OP_WRITES(ADMIN, NONE, run_set),
     .counts = true,
-    .run = run_set,
 };
 
 const struct op op_config_reload = {
@@ -276,8 +269,6 @@ const struct op op_config_reload = {
     .answers =
         ANSWERS({ "file", T_TEXT, "the file that was read", "/home/me/.config/sluice/sluice.yaml" },
                 { "preset", T_TEXT, "the preset in force", "sluice" }),
-    .right = OP_ADMIN,
-    .writes = true,
+    OP_WRITES(ADMIN, NONE, run_reload),
     .counts = true,
-    .run = run_reload,
 };

@@ -58,10 +58,8 @@ const struct op op_daemon_health = {
     OP("daemon.health", "GET", "/healthz", "say whether the daemon works"),
     .text = "Status 503 when it does not. Over TCP without a token only `ok` is told.",
     .answers = &health_shape,
-    .right = OP_READ,
+    OP_READS(READ, ALL, run_health),
     .open = true,
-    .reach = OP_REACH_ALL,
-    .run = run_health,
 };
 
 /* --- pause and resume ------------------------------------------------------------------------ */
@@ -101,18 +99,14 @@ const struct op op_daemon_pause = {
     .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY,
                        { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
                        { "paused_at", T_TIME | T_NULL, "when" }),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_pause,
+    OP_WRITES(ADMIN, NONE, run_pause),
 };
 
 const struct op op_daemon_resume = {
     OP("daemon.resume", "POST", "/v1/resume", "start again what may start"),
     .params = pause_params,
     .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_pause,
+    OP_WRITES(ADMIN, NONE, run_pause),
 };
 
 /* --- tick ------------------------------------------------------------------------------------ */
@@ -138,9 +132,7 @@ static void print_start(struct json_writer *w, const struct engine *engine, task
     struct task_view t;
     if (!core_task(engine_core(engine), task, &t))
         return;
-    json_write_object_begin(w);
-    START(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(START)
 }
 
 static void begin_starts(struct op_call *call, struct ticking *t) {
@@ -210,9 +202,7 @@ const struct op op_daemon_tick = {
     .text = "A tick in which nothing can start has no effect.",
     .params = PARAMS(PARAM(BOOLEAN, BODY, "dry_run", .text = "only say what would start")),
     .answers = ANSWERS({ "start", T_OBJECT | T_LIST, "what starts in this tick", &start_shape }),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_tick,
+    OP_WRITES(ADMIN, NONE, run_tick),
     .finish = finish_tick,
 };
 
@@ -228,8 +218,7 @@ const struct op op_daemon_stop = {
     OP("daemon.stop", "POST", "/v1/shutdown", "end the daemon"),
     .text = "Runs go on without it, and are found again by the next one.",
     .answers = ANSWERS({ "ok", T_BOOL, "it ends" }),
-    .right = OP_ADMIN,
-    .run = run_stop,
+    OP_READS(ADMIN, NONE, run_stop),
 };
 
 /* --- which daemon answers -------------------------------------------------------------------- */
@@ -274,8 +263,7 @@ const struct op op_daemon_show = {
             "else it answers with 503, the code `standby` and the addresses of the active one as "
             "`active`. See [high-availability.md](high-availability.md).",
     .answers = &daemon_shape,
-    .right = OP_READ,
-    .run = run_show,
+    OP_READS(READ, NONE, run_show),
 };
 
 /* --- backup ---------------------------------------------------------------------------------- */
@@ -320,9 +308,8 @@ const struct op op_daemon_backup = {
                      .required = true, .min = 1, .max = 4096)),
     .answers = ANSWERS({ "path", T_TEXT, "the copy", "/backup/sluice.db" },
                        { "bytes", T_INT, "its size" }, { "took_ms", T_SPAN, "how long it took" }),
-    .right = OP_ADMIN,
+    OP_READS(ADMIN, NONE, run_backup),
     .local = true, /* it writes a file, where the client says */
-    .run = run_backup,
 };
 
 /* --- notifications --------------------------------------------------------------------------- */
@@ -353,6 +340,5 @@ const struct op op_notify_test = {
     .text = "Answered when all of them have ended; that may take as long as their time-outs. One "
             "at a time: another one meanwhile is refused.",
     .answers = ANSWERS({ "ways", T_OBJECT | T_LIST, "those that are configured", &way_shape }),
-    .right = OP_ADMIN,
-    .run = run_notify_test,
+    OP_READS(ADMIN, NONE, run_notify_test),
 };

@@ -1,6 +1,7 @@
 /* op_daemon_doctor.c: what is wrong with this machine, and what a person can do about it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,12 +24,18 @@
 struct check {
     const char *name;
     bool ok;
-    bool
-        mild; /* when it is not: to be known, while what stops work, loses it or shows it to others must
-                  be put right */
+    bool mild; /* when it is not: worth knowing, but nothing stops, is lost or is shown to others */
     char text[400];
     const char *fix; /* NULL: nothing to do */
 };
+
+static void say(struct check *c, const char *format, ...) _printf_(2, 3);
+static void say(struct check *c, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(c->text, sizeof(c->text), format, args);
+    va_end(args);
+}
 
 typedef void (*check_function)(struct op_call *call, struct check *c);
 
@@ -38,9 +45,8 @@ static void check_disk(struct op_call *call, struct check *c) {
     int64_t floor_mb = config_number(engine_config(call->engine), "store.min_free_mb", NULL);
     c->name = "disk";
     c->ok = host.disk_free_mb < 0 || host.disk_free_mb >= floor_mb;
-    (void)snprintf(c->text, sizeof(c->text),
-                   "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are taken",
-                   host.disk_free_mb, floor_mb);
+    say(c, "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are taken", host.disk_free_mb,
+        floor_mb);
     c->fix = c->ok ? NULL : "make room, or lower store.min_free_mb";
 }
 
@@ -51,12 +57,11 @@ static void check_store(struct op_call *call, struct check *c) {
     c->name = "store";
     c->ok = !store.broken && !memory;
     c->mild = memory; /* somebody has chosen that */
-    (void)snprintf(c->text, sizeof(c->text),
-                   "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend,
-                   store.place, store.commits, (double)store.slowest_commit_us / 1000.0,
-                   store.broken ? "; it answered that a commit may be lost"
-                   : memory     ? "; everything is forgotten when the daemon ends"
-                                : "");
+    say(c, "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend, store.place,
+        store.commits, (double)store.slowest_commit_us / 1000.0,
+        store.broken ? "; it answered that a commit may be lost"
+        : memory     ? "; everything is forgotten when the daemon ends"
+                     : "");
     c->fix = store.broken ? "end the daemon and start it again"
              : memory     ? "set store.url to a file"
                           : NULL;
@@ -74,13 +79,12 @@ static void check_fsync(struct op_call *call, struct check *c) {
     c->ok = !suspect && !slow;
     c->mild = true;
     if (!known)
-        (void)snprintf(c->text, sizeof(c->text), "nothing was committed to a disk yet");
+        say(c, "nothing was committed to a disk yet");
     else
-        (void)snprintf(c->text, sizeof(c->text), "the last commit took %.2f ms%s",
-                       (double)store.last_commit_us / 1000.0,
-                       suspect ? ": too fast for a disk that really writes"
-                       : slow  ? ": every submit waits for it"
-                               : "");
+        say(c, "the last commit took %.2f ms%s", (double)store.last_commit_us / 1000.0,
+            suspect ? ": too fast for a disk that really writes"
+            : slow  ? ": every submit waits for it"
+                    : "");
     c->fix = suspect ? "switch the disk's volatile cache off, or accept losses when the power fails"
              : slow  ? "put the home on a faster disk"
                      : NULL;
@@ -90,10 +94,9 @@ static void check_mode(const char *path, const char *what, struct check *c) {
     struct stat st;
     c->ok = stat(path, &st) == 0 && (st.st_mode & 077) == 0;
     if (stat(path, &st) != 0)
-        (void)snprintf(c->text, sizeof(c->text), "%s '%s' is not there", what, path);
+        say(c, "%s '%s' is not there", what, path);
     else
-        (void)snprintf(c->text, sizeof(c->text), "%s '%s' has mode %03o", what, path,
-                       (unsigned)(st.st_mode & 0777));
+        say(c, "%s '%s' has mode %03o", what, path, (unsigned)(st.st_mode & 0777));
 }
 
 static void check_socket(struct op_call *call, struct check *c) {
@@ -111,9 +114,7 @@ static void check_doors(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "others may act as a run: chmod 600 the socket, and its folder 700";
     if (c->ok && access("/proc/self/stat", R_OK) < 0) {
         c->ok = false;
-        (void)snprintf(
-            c->text, sizeof(c->text),
-            "/proc is not there: a run that goes to the owner's socket is not recognised");
+        say(c, "/proc is not there: a run that goes to the owner's socket is not recognised");
         c->fix = "mount /proc";
     }
 }
@@ -136,10 +137,10 @@ static void check_run_folders(struct op_call *call, struct check *c) {
         return;
     c->ok = false;
     c->mild = true;
-    (void)snprintf(c->text, sizeof(c->text),
-                   "'%s' is on %s: a lock that other hosts do not see makes them take a living run "
-                   "for a dead one of the same host name",
-                   path, shared);
+    say(c,
+        "'%s' is on %s: a lock that other hosts do not see makes them take a living run "
+        "for a dead one of the same host name",
+        path, shared);
     c->fix = "mount it so that locks are the server's (nfs: without nolock and local_lock), and "
              "give every host a daemon.host of its own";
 }
@@ -148,8 +149,7 @@ static void check_shim(struct op_call *call, struct check *c) {
     const char *path = engine_shim_path(call->engine);
     c->name = "shim";
     c->ok = access(path, X_OK) == 0;
-    (void)snprintf(c->text, sizeof(c->text), "'%s' %s", path,
-                   c->ok ? "is there" : "cannot be executed: nothing can run");
+    say(c, "'%s' %s", path, c->ok ? "is there" : "cannot be executed: nothing can run");
     c->fix = c->ok ? NULL : "install sluice-shim beside sluiced";
 }
 
@@ -160,8 +160,7 @@ static void check_files(struct op_call *call, struct check *c) {
     c->name = "files";
     c->ok = limit.rlim_cur >= FILES_WANTED;
     c->mild = true;
-    (void)snprintf(c->text, sizeof(c->text), "%llu open files are allowed",
-                   (unsigned long long)limit.rlim_cur);
+    say(c, "%llu open files are allowed", (unsigned long long)limit.rlim_cur);
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
 }
 
@@ -174,8 +173,7 @@ static void check_sandbox(struct op_call *call, struct check *c) {
     c->ok = s.why == NULL || strcmp(usual, "none") == 0;
     c->mild = true;
     if (!c->ok) {
-        (void)snprintf(c->text, sizeof(c->text),
-                       "auto is none, so agents run without a sandbox: %s", s.why);
+        say(c, "auto is none, so agents run without a sandbox: %s", s.why);
         c->fix = s.is_missing ? "install bubblewrap, then restart the daemon; or set tasks.sandbox "
                                 "to none if that is what you want"
                               : "let your user create namespaces (docs/sandbox.md), then restart "
@@ -183,12 +181,10 @@ static void check_sandbox(struct op_call *call, struct check *c) {
         return;
     }
     if (s.why) {
-        (void)snprintf(c->text, sizeof(c->text),
-                       "tasks.sandbox is none: agents run without a sandbox");
+        say(c, "tasks.sandbox is none: agents run without a sandbox");
         return;
     }
-    (void)snprintf(
-        c->text, sizeof(c->text), "auto is %s%s", s.automatic,
+    say(c, "auto is %s%s", s.automatic,
         s.is_scoped
             ? ""
             : "; this kernel (before 6.12) lets runs with the network connect to abstract sockets");
@@ -201,8 +197,7 @@ static void check_isolation(struct op_call *call, struct check *c) {
     c->name = "isolation";
     c->ok = !root;
     c->mild = true;
-    (void)snprintf(
-        c->text, sizeof(c->text),
+    say(c,
         "runs have the daemon's user (uid %u)%s: without a sandbox one can read the environment of "
         "other runs in /proc, tokens included, and the database; the owner's socket refuses its "
         "processes, but not a program of the same user that it gets to ask for it",
@@ -222,16 +217,15 @@ static void check_worktrees(struct op_call *call, struct check *c) {
     c->mild = true;
     size_t kept = engine_kept_worktrees(call->engine);
     if (count == 0 && kept == 0)
-        (void)snprintf(c->text, sizeof(c->text), "none is left of tasks that are gone");
+        say(c, "none is left of tasks that are gone");
     else if (count == 0)
-        (void)snprintf(c->text, sizeof(c->text),
-                       "%zu of finished tasks %s kept: their work is not merged, or "
-                       "retention.merged_days keeps them; 'sluice merge ID' merges it",
-                       kept, kept == 1 ? "is" : "are");
+        say(c,
+            "%zu of finished tasks %s kept: their work is not merged, or "
+            "retention.merged_days keeps them; 'sluice merge ID' merges it",
+            kept, kept == 1 ? "is" : "are");
     else
-        (void)snprintf(c->text, sizeof(c->text), "%zu belong%s to no task and %s kept: '%s' (%s)%s",
-                       count, count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,
-                       count > 1 ? ", …" : "");
+        say(c, "%zu belong%s to no task and %s kept: '%s' (%s)%s", count, count == 1 ? "s" : "",
+            count == 1 ? "is" : "are", path, why, count > 1 ? ", …" : "");
     c->fix = c->ok ? NULL
                    : "take what you need from it, then 'git worktree remove --force' it and remove "
                      "the .json beside it; it is gone here after the next start";
@@ -243,11 +237,9 @@ static void check_cgroups(struct op_call *call, struct check *c) {
     c->name = "cgroups";
     c->ok = true;
     if (removed == 0 && kept == 0)
-        (void)snprintf(c->text, sizeof(c->text), "none is left of daemons that are gone");
+        say(c, "none is left of daemons that are gone");
     else
-        (void)snprintf(c->text, sizeof(c->text),
-                       "of daemons that are gone: %zu removed, %zu with runs that live", removed,
-                       kept);
+        say(c, "of daemons that are gone: %zu removed, %zu with runs that live", removed, kept);
 }
 
 static void check_settings(struct op_call *call, struct check *c) {
@@ -256,8 +248,7 @@ static void check_settings(struct op_call *call, struct check *c) {
     bool tick = config_tick_is_idle(engine_config(call->engine));
     c->ok = !wait && !tick;
     c->mild = true;
-    (void)snprintf(
-        c->text, sizeof(c->text), "%s",
+    say(c, "%s",
         wait   ? "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'"
         : tick ? "'pace.tick_s' does nothing: 'pace.batch' is unlimited, so a tick limits nothing"
                : "none of those that were set is without effect");
@@ -294,9 +285,9 @@ static void check_secrets(struct op_call *call, struct check *c) {
     c->name = "secrets";
     c->ok = good;
     if (good && count == 0)
-        (void)snprintf(c->text, sizeof(c->text), "no agent or project has an env_file");
+        say(c, "no agent or project has an env_file");
     else if (good)
-        (void)snprintf(c->text, sizeof(c->text), "%zu env_file, for their owner alone", count);
+        say(c, "%zu env_file, for their owner alone", count);
     c->fix = good ? NULL : "make the file, readable for you alone: chmod 600";
 }
 
@@ -348,18 +339,7 @@ static const struct shape check_shape = { "Check", "a check", .members = SHAPE_A
 /* clang-format on */
 
 static void print_check(struct json_writer *w, const struct check *c) {
-    json_write_object_begin(w);
-    CHECK(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
-static void print_slurm(struct json_writer *w, const struct engine *engine) {
-    const struct slurm_finding *f;
-    for (size_t i = 0; (f = engine_slurm_finding(engine, i)); i++) {
-        struct check c = { .name = f->name, .ok = f->ok, .mild = f->mild, .fix = f->fix };
-        memcpy(c.text, f->text, sizeof(c.text));
-        print_check(w, &c);
-    }
+    SHAPE_OBJECT(CHECK)
 }
 
 static int print_all(struct op_call *call) {
@@ -375,7 +355,12 @@ static int print_all(struct op_call *call) {
         checks[i](call, &c);
         print_check(&w, &c);
     }
-    print_slurm(&w, call->engine);
+    const struct slurm_finding *f;
+    for (size_t i = 0; (f = engine_slurm_finding(call->engine, i)); i++) {
+        struct check c = { .name = f->name, .ok = f->ok, .mild = f->mild, .fix = f->fix };
+        memcpy(c.text, f->text, sizeof(c.text));
+        print_check(&w, &c);
+    }
     json_write_array_end(&w);
     return op_end(&w);
 }
@@ -390,6 +375,5 @@ const struct op op_daemon_doctor = {
     .answers = ANSWERS(
         { "features", T_OBJECT | T_LIST, "what the kernel lets the daemon do", &feature_shape },
         { "checks", T_OBJECT | T_LIST, "what a person should look at", &check_shape }),
-    .right = OP_READ,
-    .run = run,
+    OP_READS(READ, NONE, run),
 };

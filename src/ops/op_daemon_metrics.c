@@ -31,14 +31,6 @@ static void print_limit(void *ctx, const char *key, amount used, amount cap) {
         metric_labeled(p->out, "limit_cap", "limit", key, cap);
 }
 
-static void metrics_print_limits(const struct engine *engine, struct strbuf *out) {
-    metric_head(out, "limit_used", "gauge", "Places taken of each limit.");
-    each_limit(engine, print_limit, &(struct limit_print){ out, false });
-    metric_head(out, "limit_cap", "gauge",
-                "Places that each limit has; those without end have none.");
-    each_limit(engine, print_limit, &(struct limit_print){ out, true });
-}
-
 /* --- budgets --------------------------------------------------------------------------------- */
 
 enum budget_part { BUDGET_USED, BUDGET_RESERVED, BUDGET_CAP };
@@ -133,50 +125,36 @@ static void print_tokens(const struct engine *engine, struct strbuf *out) {
     }
 }
 
+enum tally_number { TALLY_RUNS, TALLY_COST, TALLY_UNKNOWN_COST, TALLY_UNKNOWN_TOKENS };
+
 /* One counter of each project and agent. */
 static void print_sums(const struct engine *engine, struct strbuf *out, const char *name,
-                       const char *help, int64_t (*number)(const struct engine_tally *t)) {
+                       const char *help, enum tally_number which) {
     metric_head(out, name, "counter", help);
     for (size_t i = 0; i < engine_tally_count(engine); i++) {
         const struct engine_tally *t = engine_tally_at(engine, i);
         struct metric_label labels[] = { { "project", t->project }, { "agent", t->agent } };
-        metric_series(out, name, labels, ARRAY_SIZE(labels), number(t));
-    }
-}
-
-static int64_t runs_of(const struct engine_tally *t) {
-    return (int64_t)t->runs;
-}
-
-static int64_t unknown_cost_of(const struct engine_tally *t) {
-    return (int64_t)t->unknown_cost;
-}
-
-static int64_t unknown_tokens_of(const struct engine_tally *t) {
-    return (int64_t)t->unknown_tokens;
-}
-
-static void print_money(const struct engine *engine, struct strbuf *out) {
-    metric_head(out, "cost_usd_total", "counter", "Money that ended runs have reported.");
-    for (size_t i = 0; i < engine_tally_count(engine); i++) {
-        const struct engine_tally *t = engine_tally_at(engine, i);
-        struct metric_label labels[] = { { "project", t->project }, { "agent", t->agent } };
-        metric_series_micro(out, "cost_usd_total", labels, ARRAY_SIZE(labels), t->cost_micro_usd);
+        const int64_t numbers[] = { (int64_t)t->runs, t->cost_micro_usd, (int64_t)t->unknown_cost,
+                                    (int64_t)t->unknown_tokens };
+        if (which == TALLY_COST)
+            metric_series_micro(out, name, labels, ARRAY_SIZE(labels), numbers[which]);
+        else
+            metric_series(out, name, labels, ARRAY_SIZE(labels), numbers[which]);
     }
 }
 
 static void metrics_print_spent(const struct engine *engine, struct strbuf *out) {
-    print_sums(engine, out, "ended_runs_total", "Runs that have ended.", runs_of);
+    print_sums(engine, out, "ended_runs_total", "Runs that have ended.", TALLY_RUNS);
     metric_head(out, "run_outcomes_total", "counter", "Runs that have ended, by how.");
     for (int o = 0; o < OUTCOME_MAX; o++)
         metric_labeled(out, "run_outcomes_total", "outcome", outcome_name((enum outcome)o),
                        (int64_t)engine_ended_as(engine, (enum outcome)o));
     print_tokens(engine, out);
-    print_money(engine, out);
+    print_sums(engine, out, "cost_usd_total", "Money that ended runs have reported.", TALLY_COST);
     print_sums(engine, out, "unknown_cost_runs_total", "Ended runs that reported no money.",
-               unknown_cost_of);
+               TALLY_UNKNOWN_COST);
     print_sums(engine, out, "unknown_tokens_runs_total", "Ended runs that reported no tokens.",
-               unknown_tokens_of);
+               TALLY_UNKNOWN_TOKENS);
 }
 
 /* --- everything else ------------------------------------------------------------------------- */
@@ -298,55 +276,36 @@ static void print_host(struct op_call *call, struct strbuf *out) {
     }
 }
 
+/* Costs are sums of the window: they fall when it moves on. */
 static void print_projects(struct op_call *call, struct strbuf *out) {
-    size_t count = engine_project_count(call->engine);
-    count = count < PROJECTS_MAX ? count : PROJECTS_MAX;
     static const struct {
         const char *name, *help;
     } rows[] = {
         { "project_ready", "Tasks of a project that could start." },
         { "project_running", "Runs of a project." },
         { "project_tokens", "Tokens of a project in the window." },
-    };
-    for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
-        metric_head(out, rows[row].name, "gauge", rows[row].help);
-        for (size_t i = 0; i < count; i++) {
-            const struct engine_project *p = engine_project_at(call->engine, i);
-            if (p->standing == PROJECT_DELETED)
-                continue;
-            struct share_view share = { 0 };
-            (void)core_share(engine_core(call->engine), p->symbol, &share);
-            metric_labeled(out, rows[row].name, "project", p->name,
-                           row == 0   ? share.ready
-                           : row == 1 ? share.live
-                                      : window_tokens(call->engine, p));
-        }
-    }
-}
-
-/* Sums of the window, not since the beginning: they fall when it moves on. */
-static void print_costs(struct op_call *call, struct strbuf *out) {
-    static const struct {
-        const char *name, *help;
-    } rows[] = {
         { "project_cost_usd", "Dollars that ended runs of a project cost in the window." },
         { "project_unknown_cost_runs", "Ended runs of a project in the window that told no cost." },
     };
     size_t count = engine_project_count(call->engine);
-    count = count < PROJECTS_MAX ? count : PROJECTS_MAX;
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
         metric_head(out, rows[row].name, "gauge", rows[row].help);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && i < PROJECTS_MAX; i++) {
             const struct engine_project *p = engine_project_at(call->engine, i);
+            struct metric_label label = { "project", p->name };
+            struct share_view share = { 0 };
+            struct budgets_view v = { 0 };
             if (p->standing == PROJECT_DELETED)
                 continue;
-            struct budgets_view v = { 0 };
+            (void)core_share(engine_core(call->engine), p->symbol, &share);
             (void)core_budgets(engine_core(call->engine), p->symbol, &v);
-            if (row == 0)
-                metric_series_micro(out, rows[row].name,
-                                    &(struct metric_label){ "project", p->name }, 1, v.money.used);
+            const int64_t numbers[] = { share.ready, share.live,
+                                        row == 2 ? window_tokens(call->engine, p) : 0, v.money.used,
+                                        v.unpriced };
+            if (row == 3)
+                metric_series_micro(out, rows[row].name, &label, 1, numbers[row]);
             else
-                metric_labeled(out, rows[row].name, "project", p->name, v.unpriced);
+                metric_series(out, rows[row].name, &label, 1, numbers[row]);
         }
     }
 }
@@ -378,27 +337,28 @@ static void print_limiters(struct op_call *call, struct strbuf *out) {
     }
 }
 
-static void print_times(struct op_call *call, struct strbuf *out) {
-    struct engine_stats stats;
-    engine_stats(call->engine, &stats);
-    print_spans(out, "queue_latency_seconds", "From ready to the order to start.", &stats.queued);
-    print_spans(out, "run_duration_seconds", "From the first instruction of a run to its end.",
-                &stats.ran);
-    metric_gauge(out, "queued_runs", core_queue_depth(engine_core(call->engine), 0),
-                 "Tasks that wait for a place or for others.");
-    metric_gauge(out, "alerts", (int64_t)engine_alert_count(call->engine), "Alerts that are open.");
-}
-
 static int run(struct op_call *call) {
     print_engine(call, &call->answer);
     print_tasks_by_state(call, &call->answer);
-    print_times(call, &call->answer);
+    struct engine_stats stats;
+    engine_stats(call->engine, &stats);
+    print_spans(&call->answer, "queue_latency_seconds", "From ready to the order to start.",
+                &stats.queued);
+    print_spans(&call->answer, "run_duration_seconds",
+                "From the first instruction of a run to its end.", &stats.ran);
+    metric_gauge(&call->answer, "queued_runs", core_queue_depth(engine_core(call->engine), 0),
+                 "Tasks that wait for a place or for others.");
+    metric_gauge(&call->answer, "alerts", (int64_t)engine_alert_count(call->engine),
+                 "Alerts that are open.");
     metrics_print_gates(call->engine, &call->answer);
-    metrics_print_limits(call->engine, &call->answer);
+    metric_head(&call->answer, "limit_used", "gauge", "Places taken of each limit.");
+    each_limit(call->engine, print_limit, &(struct limit_print){ &call->answer, false });
+    metric_head(&call->answer, "limit_cap", "gauge",
+                "Places that each limit has; those without end have none.");
+    each_limit(call->engine, print_limit, &(struct limit_print){ &call->answer, true });
     metrics_print_budgets(call->engine, &call->answer);
     metrics_print_spent(call->engine, &call->answer);
     print_projects(call, &call->answer);
-    print_costs(call, &call->answer);
     print_limiters(call, &call->answer);
     print_store(call, &call->answer);
     print_host(call, &call->answer);
@@ -408,7 +368,6 @@ static int run(struct op_call *call) {
 const struct op op_daemon_metrics = {
     OP("daemon.metrics", "GET", "/metrics", "numbers for Prometheus"),
     .text = "Text, version 0.0.4. Names begin with `sluice_`; no label is an id.",
-    .right = OP_READ,
+    OP_READS(READ, NONE, run),
     .answer = OP_ANSWER_TEXT,
-    .run = run,
 };

@@ -115,8 +115,16 @@ static int compare_counts(const void *a, const void *b) {
     return strcmp(x->code, y->code);
 }
 
-/* Of the first example; it may be stopped by another one by now. */
-static void print_why(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
+static void print_gate(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
+    json_write_object_begin(w);
+    print_text(w, "gate", gate->code);
+    print_int(w, "count", gate->count);
+    print_list(w, "examples");
+    for (size_t i = 0; i < gate->example_count; i++) {
+        json_write_string(w, op_id(call, gate->examples[i]));
+    }
+    json_write_array_end(w);
+    /* Of the first example; it may be stopped by another one by now. */
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, why = STRBUF_INIT;
     struct verdict first;
     if (gate->example_count > 0
@@ -126,19 +134,6 @@ static void print_why(struct op_call *call, struct json_writer *w, const struct 
             print_verdict(call->engine, gate->examples[0], &first, &why);
     }
     print_text(w, "why", why.length > 0 ? strbuf_text(&why) : NULL);
-}
-
-static void print_gate(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
-    json_write_object_begin(w);
-    print_text(w, "gate", gate->code);
-    print_int(w, "count", gate->count);
-    print_list(w, "examples");
-    for (size_t i = 0; i < gate->example_count; i++) {
-        char id[ENGINE_ID_MAX];
-        json_write_string(w, engine_task_id(call->engine, gate->examples[i], id));
-    }
-    json_write_array_end(w);
-    print_why(call, w, gate);
     json_write_object_end(w);
 }
 
@@ -198,7 +193,7 @@ static void print_names(struct op_call *call, struct json_writer *w) {
     X(print_text, "key", T_TEXT, "what it is about", "disk", alert->key) \
     X(print_text, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, alert->since) \
-    X(print_text, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? engine_task_id(call->engine, alert->task, id) : NULL)
+    X(print_text, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? op_id(call, alert->task) : NULL)
 static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ALL(ALERT) };
 /* clang-format on */
 
@@ -209,10 +204,7 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
     print_list(w, "alerts");
     for (size_t i = 0; i < engine_alert_count(call->engine) && i < ALERTS_SHOWN; i++) {
         const struct engine_alert *alert = engine_alert_at(call->engine, i);
-        char id[ENGINE_ID_MAX];
-        json_write_object_begin(w);
-        ALERT(SHAPE_PRINT)
-        json_write_object_end(w);
+        SHAPE_OBJECT(ALERT)
     }
     json_write_array_end(w);
     print_external(w, call->engine);
@@ -239,25 +231,6 @@ static void print_host(struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
 }
 
-/* As lists show them, and what each has said last. */
-static void print_running(struct op_call *call, struct json_writer *w, const struct op_rows *rows) {
-    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    json_write_array_begin(w);
-    for (size_t i = 0; i < rows->count; i++) {
-        struct task_view view;
-        if (!core_task(engine_core(call->engine), rows->tasks[i], &view))
-            continue;
-        strbuf_clear(&line);
-        bool said = engine_last_line(call->engine, rows->tasks[i], &line);
-        json_write_object_begin(w);
-        (void)print_task_members(w, call->engine, rows->tasks[i], rows->titles[i],
-                                 rows->changed[i]);
-        print_text(w, "last_line", said ? strbuf_text(&line) : NULL);
-        json_write_object_end(w);
-    }
-    json_write_array_end(w);
-}
-
 /* clang-format off */
 #define LISTENER(X) \
     X(print_text, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_entry_url(call->engine)) \
@@ -265,26 +238,12 @@ static void print_running(struct op_call *call, struct json_writer *w, const str
 static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
 /* clang-format on */
 
-static void print_entry(const struct op_call *call, struct json_writer *w) {
-    print_object(w, "http");
-    LISTENER(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
 /* clang-format off */
 #define SANDBOX(X) \
     X(print_text, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
     X(print_text, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
 static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
 /* clang-format on */
-
-static void print_sandbox(const struct op_call *call, struct json_writer *w) {
-    struct engine_sandboxes sandboxes;
-    engine_sandboxes(call->engine, &sandboxes);
-    print_object(w, "sandbox");
-    SANDBOX(SHAPE_PRINT)
-    json_write_object_end(w);
-}
 
 /* clang-format off */
 static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
@@ -358,12 +317,32 @@ static int print(struct op_call *call) {
     queue_room_print_now(call, &w);
     print_waiting(call, &w);
     json_write_key(&w, "running");
-    print_running(call, &w, &s->running);
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < s->running.count; i++) {
+        struct task_view view;
+        if (!core_task(engine_core(call->engine), s->running.tasks[i], &view))
+            continue;
+        strbuf_clear(&line);
+        bool said = engine_last_line(call->engine, s->running.tasks[i], &line);
+        json_write_object_begin(&w);
+        (void)print_task_members(&w, call->engine, s->running.tasks[i], s->running.titles[i],
+                                 s->running.changed[i]);
+        print_text(&w, "last_line", said ? strbuf_text(&line) : NULL);
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
     print_alerts(call, &w);
     print_names(call, &w);
     print_host(call, &w);
-    print_entry(call, &w);
-    print_sandbox(call, &w);
+    print_object(&w, "http");
+    LISTENER(SHAPE_PRINT_TO)
+    json_write_object_end(&w);
+    struct engine_sandboxes sandboxes;
+    engine_sandboxes(call->engine, &sandboxes);
+    print_object(&w, "sandbox");
+    SANDBOX(SHAPE_PRINT_TO)
+    json_write_object_end(&w);
     return op_end(&w);
 }
 
@@ -392,6 +371,5 @@ static int run(struct op_call *call) {
 const struct op op_daemon_status = {
     OP("daemon.status", "GET", "/v1/status", "show everything at a glance"),
     .answers = &status_shape,
-    .right = OP_READ,
-    .run = run,
+    OP_READS(READ, NONE, run),
 };

@@ -129,13 +129,6 @@ void op_print_members(struct strbuf *out) {
 
 /* --- web/src/members.ts ---------------------------------------------------------------------- */
 
-static const char *input_of(const struct task_member *m) {
-    return m->kind == MEMBER_SWITCH  ? "switch"
-           : m->kind == MEMBER_WHOLE ? "number"
-           : m->kind == MEMBER_NAMES ? "names"
-                                     : "text";
-}
-
 void op_print_form(struct strbuf *out) {
     strbuf_puts(out, "// members.ts: the fields of the form that adds tasks. Made from the table "
                      "of members by `make docs`; do not edit.\n"
@@ -153,7 +146,11 @@ void op_print_form(struct strbuf *out) {
         json_write_object_begin(&w);
         print_text(&w, "name", m->name);
         print_text(&w, "label", m->form);
-        print_text(&w, "input", input_of(m));
+        print_text(&w, "input",
+                   m->kind == MEMBER_SWITCH  ? "switch"
+                   : m->kind == MEMBER_WHOLE ? "number"
+                   : m->kind == MEMBER_NAMES ? "names"
+                                             : "text");
         print_text(&w, "example", task_kinds[m->kind].example ? task_kinds[m->kind].example : "");
         print_text(&w, "help", strbuf_text(&text));
         json_write_object_end(&w);
@@ -163,15 +160,6 @@ void op_print_form(struct strbuf *out) {
 }
 
 /* --- docs/api.md ----------------------------------------------------------------------------- */
-
-static void md_range(const struct op_param *p, struct strbuf *out) {
-    if (p->choices) {
-        for (const char *const *c = p->choices; *c; c++)
-            strbuf_printf(out, "%s`%s`", c == p->choices ? ": " : ", ", *c);
-    } else if (p->type == OP_NUMBER && p->max != 0 && p->max < 1000000000) {
-        strbuf_printf(out, " %" PRId64 " to %" PRId64, p->min, p->max);
-    }
-}
 
 static void md_params(const struct op *op, struct strbuf *out) {
     static const char *const types[OP_TYPE_MAX] = {
@@ -185,7 +173,12 @@ static void md_params(const struct op *op, struct strbuf *out) {
     for (const struct op_param *p = op->params; p->name; p++) {
         strbuf_printf(out, "| `%s`%s | %s | %s", p->name, p->required ? " *" : "",
                       op_place_names[p->place], types[p->type]);
-        md_range(p, out);
+        if (p->choices) {
+            for (const char *const *c = p->choices; *c; c++)
+                strbuf_printf(out, "%s`%s`", c == p->choices ? ": " : ", ", *c);
+        } else if (p->type == OP_NUMBER && p->max != 0 && p->max < 1000000000) {
+            strbuf_printf(out, " %" PRId64 " to %" PRId64, p->min, p->max);
+        }
         if (p->spelled)
             strbuf_printf(out, ", or like `%s`", task_kinds[p->spelled].example);
         strbuf_printf(out, " | %s |\n", p->text);
@@ -252,14 +245,6 @@ static void md_shape(const struct shape *shape, void *ctx) {
     md_shape_members(shape, ctx);
 }
 
-static void md_shapes(struct strbuf *out) {
-    strbuf_puts(out, "\n## Answers\n\nA member with ? may be missing. A later version may add "
-                     "members: ignore those that you do not know. The values of words:\n\n");
-    words_each(md_words, out);
-    strbuf_putc(out, '\n');
-    shape_each(md_shape, out);
-}
-
 static void md_op(const struct op *op, struct strbuf *out) {
     strbuf_printf(out, "### %s\n\n`%s %s`: ", op->name, op->method, op->path);
     strbuf_printf(out, "%s · *%s*%s%s\n\n", op->summary,
@@ -279,7 +264,11 @@ void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
     op_print_errors(out);
     strbuf_puts(out, "\n");
-    md_shapes(out);
+    strbuf_puts(out, "\n## Answers\n\nA member with ? may be missing. A later version may add "
+                     "members: ignore those that you do not know. The values of words:\n\n");
+    words_each(md_words, out);
+    strbuf_putc(out, '\n');
+    shape_each(md_shape, out);
     strbuf_puts(out, "## Operations\n\nA parameter with * is required.\n\n");
     for (const struct op *const *op = op_table; *op; op++)
         md_op(*op, out);
@@ -363,14 +352,6 @@ static void openapi_parameters(struct json_writer *w, const struct op *op) {
     json_write_array_end(w);
 }
 
-static void openapi_required(struct json_writer *w, const struct op *op) {
-    print_list(w, "required");
-    for (const struct op_param *p = op->params; p && p->name; p++)
-        if (p->place == OP_IN_BODY && p->required)
-            json_write_string(w, p->name);
-    json_write_array_end(w);
-}
-
 /* Members that are named by the settings table, or none. */
 static void openapi_additional(struct json_writer *w, const struct op *op) {
     for (const struct op_param *p = op->params; p && p->name; p++)
@@ -392,7 +373,11 @@ static void openapi_body(struct json_writer *w, const struct op *op) {
     print_object(w, "schema");
     print_text(w, "type", "object");
     openapi_additional(w, op);
-    openapi_required(w, op);
+    print_list(w, "required");
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->place == OP_IN_BODY && p->required)
+            json_write_string(w, p->name);
+    json_write_array_end(w);
     print_object(w, "properties");
     for (const struct op_param *p = op->params; p && p->name; p++) {
         if (p->place != OP_IN_BODY || p->settings)
@@ -417,15 +402,6 @@ static void openapi_ref(struct json_writer *w, const char *kind, const char *nam
     _cleanup_(strbuf_finish) struct strbuf ref = STRBUF_INIT;
     strbuf_printf(&ref, "#/components/%s/%s", kind, name);
     print_text(w, "$ref", strbuf_text(&ref));
-}
-
-static void openapi_words(struct json_writer *w, const struct words *words) {
-    const char *word;
-    print_text(w, "type", "string");
-    print_list(w, "enum");
-    for (int i = 0; (word = words_at(words, i)); i++)
-        json_write_string(w, word);
-    json_write_array_end(w);
 }
 
 /* The schema of one value, without the braces. */
@@ -594,7 +570,12 @@ static void print_member_schema(struct json_writer *w, const struct task_member 
 
 static void openapi_named_words(const struct words *words, void *ctx) {
     print_object(ctx, words->name);
-    openapi_words(ctx, words);
+    const char *word;
+    print_text(ctx, "type", "string");
+    print_list(ctx, "enum");
+    for (int i = 0; (word = words_at(words, i)); i++)
+        json_write_string(ctx, word);
+    json_write_array_end(ctx);
     json_write_object_end(ctx);
 }
 
@@ -782,15 +763,6 @@ static void catalog_text(struct strbuf *out, const char *text) {
     strbuf_putc(out, '"');
 }
 
-static void catalog_schema(const struct op_param *p, struct strbuf *out) {
-    struct json_writer w;
-    json_write_init(&w, out, false);
-    json_write_object_begin(&w);
-    print_param_type(&w, p, "{\"type\":\"object\"}");
-    print_text(&w, "description", p->text);
-    json_write_object_end(&w);
-}
-
 static void catalog_param(struct strbuf *out, const char *name, const char *place,
                           const struct strbuf *schema, bool required) {
     strbuf_puts(out, "    { ");
@@ -804,7 +776,12 @@ static void catalog_params(struct strbuf *out, const struct op *op, size_t index
     strbuf_printf(out, "static const struct mcp_param params_%zu[] = {\n", index);
     for (const struct op_param *p = op->params; p && p->name; p++) {
         _cleanup_(strbuf_finish) struct strbuf schema = STRBUF_INIT;
-        catalog_schema(p, &schema);
+        struct json_writer w;
+        json_write_init(&w, &schema, false);
+        json_write_object_begin(&w);
+        print_param_type(&w, p, "{\"type\":\"object\"}");
+        print_text(&w, "description", p->text);
+        json_write_object_end(&w);
         catalog_param(out, p->name, op_place_names[p->place], &schema, p->required);
     }
     strbuf_puts(out, "    { NULL, NULL, NULL, false },\n};\n");

@@ -4,8 +4,8 @@
  * is the same with a filter. */
 #include <errno.h>
 
-#include "ops/capability.h"
 #include "ops/print.h"
+#include "ops/rights.h"
 
 struct reading {
     task_id task;
@@ -16,10 +16,6 @@ struct reading {
 
 static struct reading *reading_of(struct op_call *call) {
     return op_state(call, sizeof(struct reading), NULL);
-}
-
-static uint64_t next_of(const struct reading *s, const struct store_answer *answer, size_t count) {
-    return s->cursor && answer->count > count ? answer->events[count - 1].seq : 0;
 }
 
 static void take(struct op_call *call, const struct store_answer *answer) {
@@ -34,7 +30,7 @@ static void take(struct op_call *call, const struct store_answer *answer) {
             print_event(&w, call->engine, event);
     }
     json_write_array_end(&w);
-    op_print_next(&w, 'e', next_of(s, answer, count));
+    op_print_next(&w, 'e', s->cursor && answer->count > count ? answer->events[count - 1].seq : 0);
     if (call->run.token[0] && answer->count > 0) { /* for the stream: what was left out counts */
         print_int(&w, "looked", (int64_t)count);
         print_int(&w, "to", (int64_t)answer->events[s->back ? 0 : count - 1].seq);
@@ -89,9 +85,7 @@ const struct op op_task_events = {
     .answers = ANSWERS(SHAPE_PAGE(&shape_event),
                        { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
                        { "to", T_INT | T_MAYBE, "of a run: the last of those" }),
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
-    .run = run_of_task,
+    OP_READS(READ, SUBTREE, run_of_task),
 };
 
 const struct op op_event_list = {
@@ -111,8 +105,6 @@ const struct op op_event_list = {
                 { "last_seq", T_INT, "the newest" },
                 { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
                 { "to", T_INT | T_MAYBE, "of a run: the last of those" }),
-    .right = OP_READ,
-    .reach = OP_REACH_LIST,
+    OP_READS(READ, LIST, run_all),
     .answer = OP_ANSWER_EVENTS,
-    .run = run_all,
 };

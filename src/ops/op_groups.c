@@ -28,29 +28,24 @@ static int run_list(struct op_call *call) {
 static const struct shape group_task_shape = { "GroupTask", "a task of a group", .members = SHAPE_ALL(GROUP_TASK) };
 /* clang-format on */
 
-static void print_members(struct op_call *call, struct json_writer *w,
-                          const struct engine_group *g) {
-    const struct core *core = engine_core(call->engine);
-    task_id *members = arena_alloc(op_arena(call), TASKS_SHOWN * sizeof(*members));
-    size_t all = core_group_members(core, g->id, false, members, TASKS_SHOWN);
-    print_list(w, "tasks");
-    for (size_t i = 0; i < all && i < TASKS_SHOWN; i++) {
-        struct task_view view;
-        (void)core_task(core, members[i], &view);
-        json_write_object_begin(w);
-        GROUP_TASK(SHAPE_PRINT)
-        json_write_object_end(w);
-    }
-    json_write_array_end(w);
-}
-
 static int run_show(struct op_call *call) {
     const struct engine_group *group = op_group(call, op_text(call, "name"));
     if (!group)
         return call->err.code;
     struct json_writer w = op_begin(call);
     print_group(&w, group);
-    print_members(call, &w, group);
+    const struct core *core = engine_core(call->engine);
+    task_id *members = arena_alloc(op_arena(call), TASKS_SHOWN * sizeof(*members));
+    size_t all = core_group_members(core, group->id, false, members, TASKS_SHOWN);
+    print_list(&w, "tasks");
+    for (size_t i = 0; i < all && i < TASKS_SHOWN; i++) {
+        struct task_view view;
+        (void)core_task(core, members[i], &view);
+        json_write_object_begin(&w);
+        GROUP_TASK(SHAPE_PRINT_TO)
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
     return op_end(&w);
 }
 
@@ -97,13 +92,10 @@ const struct op op_group_list = {
     OP("group.list", "GET", "/v1/groups", "list the groups"),
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_group)),
-    .right = OP_READ,
-    .run = run_list,
+    OP_READS(READ, NONE, run_list),
 };
 
-static const struct op_param name_params[] = { PARAM(TEXT, PATH, "name", .text = "the group",
-                                                     .required = true, .min = 1, .max = 128),
-                                               { .name = NULL } };
+static const struct op_param name_params[] = { OP_PARAM_NAME("the group"), { .name = NULL } };
 
 const struct op op_group_show = {
     OP("group.show", "GET", "/v1/groups/{name}", "show a group and its tasks"),
@@ -114,8 +106,7 @@ const struct op op_group_show = {
                                .members = SHAPE_ROWS({ "tasks", T_OBJECT | T_LIST,
                                                        "up to 1,000 of its tasks, newest first",
                                                        &group_task_shape }) },
-    .right = OP_READ,
-    .run = run_show,
+    OP_READS(READ, NONE, run_show),
 };
 
 const struct op op_group_add = {
@@ -125,9 +116,7 @@ const struct op op_group_add = {
         PARAM(BOOLEAN, BODY, "owned",
               .text = "closed by hand only, not when all its tasks are final")),
     .answers = ANSWERS({ "name", T_TEXT, "its name", "night" }, SHAPE_ALREADY),
-    .right = OP_SUBMIT,
-    .writes = true,
-    .run = run_add,
+    OP_WRITES(SUBMIT, NONE, run_add),
 };
 
 const struct op op_group_close = {
@@ -136,7 +125,5 @@ const struct op op_group_close = {
     .params = name_params,
     .answers = ANSWERS({ "name", T_TEXT, "its name", "night" },
                        { "closed", T_BOOL, "it is closed" }, SHAPE_ALREADY),
-    .right = OP_SUBMIT,
-    .writes = true,
-    .run = run_close,
+    OP_WRITES(SUBMIT, NONE, run_close),
 };

@@ -19,9 +19,7 @@ static const struct shape host_shape = { "Host", "a host that has runs", .member
 
 static void print_at(struct json_writer *w, struct op_call *call, size_t index) {
     struct engine_host_state host = engine_host_at(call->engine, index);
-    json_write_object_begin(w);
-    HOST(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(HOST)
 }
 
 static int run_list(struct op_call *call) {
@@ -35,8 +33,7 @@ const struct op op_host_list = {
             "that was forgotten is shown until its own daemon is active again.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&host_shape)),
-    .right = OP_READ,
-    .run = run_list,
+    OP_READS(READ, NONE, run_list),
 };
 
 static int run_forget(struct op_call *call) {
@@ -64,7 +61,5 @@ const struct op op_host_forget = {
     .answers =
         ANSWERS({ "name", T_TEXT, "the host", "box1" }, { "runs", T_INT, "how many runs it had" },
                 { "already", T_BOOL, "it was said before, and there were none" }),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_forget,
+    OP_WRITES(ADMIN, NONE, run_forget),
 };

@@ -68,6 +68,10 @@ typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer
  * fails, and `take` and `then` are not called. */
 int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
            op_step then);
+/* The last step of rights.h: continues with the operation. Idempotency keys belong to `owner`: two
+ * tokens, two runs, or a run and its owner may choose the same key, and none gets the answer of
+ * another. */
+int op_authorized(struct op_call *call, const char *owner);
 /* What a step returns that waits for something. */
 #define CALL_GO_ON 1
 /* Goes on with `then` after op_wake. Called before that is started which will wake it; a step that
@@ -106,6 +110,11 @@ struct strbuf *op_more(struct op_call *call);
 /* What every operation begins with; a row of `params`, and such a list. */
 #define OP(name_, method_, path_, summary_)                                                        \
     .name = (name_), .method = (method_), .path = (path_), .summary = (summary_)
+/* Who may call it, how far the token of a run reaches, and its function; it only reads, or it
+ * writes. */
+#define OP_READS(right_, reach_, run_)                                                             \
+    .right = OP_##right_, .reach = OP_REACH_##reach_, .run = (run_)
+#define OP_WRITES(right_, reach_, run_) OP_READS(right_, reach_, run_), .writes = true
 #define PARAM(type_, place_, name_, ...)                                                           \
     { .name = (name_), .type = OP_##type_, .place = OP_IN_##place_, __VA_ARGS__ }
 #define PARAMS(...)                                                                                \
@@ -126,6 +135,8 @@ struct strbuf *op_more(struct op_call *call);
 #define OP_PARAM_TASKS                                                                             \
     PARAM(LIST, BODY, "tasks", .text = "task ids, or external ids", .required = true, .min = 1,    \
           .max = OP_LIST_MAX)
+#define OP_PARAM_NAME(text_)                                                                       \
+    PARAM(TEXT, PATH, "name", .text = (text_), .required = true, .min = 1, .max = 128)
 /* A name that narrows a list. */
 #define OP_PARAM_FILTER(name_, text_)                                                              \
     PARAM(TEXT, QUERY, name_, .text = (text_), .min = 1, .max = 160)
@@ -150,7 +161,13 @@ task_id op_task(struct op_call *call);
  * index. */
 int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_t *ret_count);
 
-/* What people call them, in the arena. */
+/* What a task depends on, with room for `more`; in the arena. */
+task_id *op_depends(struct op_call *call, task_id task, size_t more, size_t *ret_count);
+/* Replaces it. 1: nothing has changed; -ELOOP: they would wait for each other. */
+int op_set_depends(struct op_call *call, task_id task, const task_id *on, size_t count);
+
+/* "web-17": what people call a task, or tasks; in the arena. */
+const char *op_id(struct op_call *call, task_id task);
 const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t count);
 
 /* Names that there are, by position; NULL behind the last. */

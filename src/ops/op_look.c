@@ -9,8 +9,8 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "engine/external_ids.h"
-#include "ops/capability.h"
 #include "ops/op_internal.h"
+#include "ops/rights.h"
 
 #define EXTERNAL_SEEN_MAX 64 /* projects that have the same one, of a run's own tree */
 
@@ -75,12 +75,30 @@ int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_
     return 0;
 }
 
+task_id *op_depends(struct op_call *call, task_id task, size_t more, size_t *ret_count) {
+    const struct core *core = engine_core(call->engine);
+    size_t count = *ret_count = core_task_depends(core, task, NULL, 0);
+    task_id *on = arena_alloc(op_arena(call), (count + more + 1) * sizeof(*on));
+    (void)core_task_depends(core, task, on, count);
+    return on;
+}
+
+int op_set_depends(struct op_call *call, task_id task, const task_id *on, size_t count) {
+    struct fact fact = { .kind = FACT_DEPENDENCIES, .task = task };
+    fact.dependencies.items = on;
+    fact.dependencies.count = count;
+    return engine_tell(call->engine, &fact, &call->err);
+}
+
+const char *op_id(struct op_call *call, task_id task) {
+    char id[ENGINE_ID_MAX];
+    return arena_strdup(op_arena(call), engine_task_id(call->engine, task, id));
+}
+
 const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t count) {
     const char **ids = arena_alloc(op_arena(call), (count + 1) * sizeof(*ids));
-    for (size_t i = 0; i < count; i++) {
-        char id[ENGINE_ID_MAX];
-        ids[i] = arena_strdup(op_arena(call), engine_task_id(call->engine, tasks[i], id));
-    }
+    for (size_t i = 0; i < count; i++)
+        ids[i] = op_id(call, tasks[i]);
     return ids;
 }
 

@@ -179,8 +179,7 @@ static int run_post(struct op_call *call) {
     "It is in the file when this is answered. Takes no key: a message that is posted twice is "    \
     "there twice."
 
-#define PARAM_NAME                                                                                 \
-    PARAM(TEXT, PATH, "name", .text = "the project", .required = true, .min = 1, .max = 128)
+#define PARAM_NAME OP_PARAM_NAME("the project")
 #define PARAM_TYPE(place_, text_)                                                                  \
     PARAM(TEXT, place_, "type", .text = (text_), .min = 1, .max = BUS_TYPE_MAX)
 #define READ_PARAMS(of_)                                                                           \
@@ -202,9 +201,7 @@ const struct op op_project_messages = {
     .text = READ_TEXT,
     .params = READ_PARAMS(PARAM_NAME),
     .answers = &shape_message_page,
-    .right = OP_READ,
-    .reach = OP_REACH_PROJECT,
-    .run = run_read,
+    OP_READS(READ, PROJECT, run_read),
 };
 
 const struct op op_project_post = {
@@ -213,9 +210,7 @@ const struct op op_project_post = {
     .text = POST_TEXT,
     .params = POST_PARAMS(PARAM_NAME),
     .answers = &shape_posted,
-    .right = OP_SUBMIT,
-    .reach = OP_REACH_PROJECT,
-    .run = run_post,
+    OP_READS(SUBMIT, PROJECT, run_post),
 };
 
 const struct op op_task_messages = {
@@ -223,9 +218,7 @@ const struct op op_task_messages = {
     .text = READ_TEXT,
     .params = READ_PARAMS(OP_PARAM_ID),
     .answers = &shape_message_page,
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
-    .run = run_read,
+    OP_READS(READ, SUBTREE, run_read),
 };
 
 const struct op op_task_post = {
@@ -233,7 +226,5 @@ const struct op op_task_post = {
     .text = POST_TEXT,
     .params = POST_PARAMS(OP_PARAM_ID),
     .answers = &shape_posted,
-    .right = OP_SUBMIT,
-    .reach = OP_REACH_SUBTREE,
-    .run = run_post,
+    OP_READS(SUBMIT, SUBTREE, run_post),
 };

@@ -62,14 +62,6 @@ const struct op_param *op_find_param(const struct op *op, const char *name) {
     return NULL;
 }
 
-static void offer_settings(struct nearest *nearest, const char *prefix) {
-    for (size_t i = 0; i < settings_count; i++) {
-        const char *known = name_below(prefix, &settings[i]);
-        if (known)
-            nearest_offer(nearest, known);
-    }
-}
-
 const char *const op_place_names[OP_PLACE_MAX] = {
     [OP_IN_PATH] = "path",
     [OP_IN_QUERY] = "query",
@@ -83,9 +75,13 @@ static int refuse_unknown(const struct op *op, const char *name, struct error *e
                          op_place_names[elsewhere->place]);
     struct nearest nearest = nearest_to(name);
     for (const struct op_param *p = op->params; p && p->name; p++)
-        if (p->settings)
-            offer_settings(&nearest, p->settings);
-        else if (p->place != OP_IN_PATH)
+        if (p->settings) {
+            for (size_t i = 0; i < settings_count; i++) {
+                const char *known = name_below(p->settings, &settings[i]);
+                if (known)
+                    nearest_offer(&nearest, known);
+            }
+        } else if (p->place != OP_IN_PATH)
             nearest_offer(&nearest, p->name);
     if (nearest.best)
         return error_set(err, -EINVAL, "unknown parameter '%s'; did you mean '%s'?",
@@ -138,14 +134,6 @@ static int refuse_range(const struct op_param *p, const char *unit, struct error
                      p->name, p->min, most_of(p), unit);
 }
 
-static int refuse_choice(const struct op_param *p, const char *given, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
-    for (const char *const *c = p->choices; *c; c++)
-        strbuf_printf(&list, "%s%s", c == p->choices ? "" : c[1] ? ", " : " or ", *c);
-    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s", p->name,
-                     op_quote(given).text, strbuf_text(&list));
-}
-
 /* `what` names the text in the sentence: a parameter, or one entry of it. */
 static int check_text(const struct op_param *p, const char *what, const json_t *value, int64_t most,
                       struct error *err) {
@@ -168,7 +156,11 @@ static int check_choice(const struct op_param *p, const char *text, struct error
     for (const char *const *c = p->choices; *c; c++)
         if (strcmp(*c, text) == 0)
             return 0;
-    return refuse_choice(p, text, err);
+    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
+    for (const char *const *c = p->choices; *c; c++)
+        strbuf_printf(&list, "%s%s", c == p->choices ? "" : c[1] ? ", " : " or ", *c);
+    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s", p->name,
+                     op_quote(text).text, strbuf_text(&list));
 }
 
 static int check_number(const struct op_param *p, int64_t number, struct error *err) {

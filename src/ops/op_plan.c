@@ -57,9 +57,8 @@ const struct op op_plan_snapshot = {
     .params = PARAMS(
         PARAM(BOOLEAN, QUERY, "anonymous",
               .text = "names and ids are replaced by neutral ones; the decisions stay the same")),
-    .right = OP_ADMIN,
+    OP_READS(ADMIN, NONE, run_snapshot),
     .answer = OP_ANSWER_FILE,
-    .run = run_snapshot,
 };
 
 /* --- what-if --------------------------------------------------------------------------------- */
@@ -90,9 +89,7 @@ static void print_outlook(struct json_writer *w, const struct outlook *outlook) 
     OUTLOOK(SHAPE_PRINT)
     print_list(w, "projects");
     for (size_t i = 0; i < outlook->project_count; i++) {
-        json_write_object_begin(w);
-        OUTLOOK_PROJECT(SHAPE_PRINT)
-        json_write_object_end(w);
+        SHAPE_OBJECT(OUTLOOK_PROJECT)
     }
     json_write_array_end(w);
     print_list(w, "points");
@@ -149,6 +146,5 @@ const struct op op_plan_whatif = {
     .answers = ANSWERS({ "at", T_TIME, "when it was played" },
                        { "now", T_OBJECT, "with the settings in force", &outlook_shape },
                        { "then", T_OBJECT, "with those of `set`", &outlook_shape }),
-    .right = OP_READ,
-    .run = run_whatif,
+    OP_READS(READ, NONE, run_whatif),
 };

@@ -216,8 +216,7 @@ const struct op op_project_list = {
     OP("project.list", "GET", "/v1/projects", "list the projects"),
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_project)),
-    .right = OP_READ,
-    .run = run_list,
+    OP_READS(READ, NONE, run_list),
 };
 
 #define PARAM_NAME(place_)                                                                         \
@@ -232,8 +231,7 @@ const struct op op_project_show = {
     OP("project.show", "GET", "/v1/projects/{name}", "show a project"),
     .params = PARAMS(PARAM_NAME(PATH)),
     .answers = &shape_project,
-    .right = OP_READ,
-    .run = run_show,
+    OP_READS(READ, NONE, run_show),
 };
 
 const struct op op_project_add = {
@@ -245,9 +243,7 @@ const struct op op_project_add = {
               .min = 1, .max = 16),
         PARAM_SETTINGS),
     .answers = &shape_project,
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_add,
+    OP_WRITES(ADMIN, NONE, run_add),
 };
 
 const struct op op_project_set = {
@@ -255,9 +251,7 @@ const struct op op_project_set = {
     .text = "The same as changing `projects.NAME.*` of the configuration.",
     .params = PARAMS(PARAM_NAME(PATH), PARAM_SETTINGS),
     .answers = &shape_project,
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_set,
+    OP_WRITES(ADMIN, NONE, run_set),
 };
 
 const struct op op_project_delete = {
@@ -270,7 +264,5 @@ const struct op op_project_delete = {
                            .text = "cancel its unfinished tasks; without it they are a conflict")),
     .answers = ANSWERS({ "name", T_TEXT, "the project", "web" },
                        { "canceled", T_INT, "how many of its tasks were canceled" }),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_delete,
+    OP_WRITES(ADMIN, NONE, run_delete),
 };

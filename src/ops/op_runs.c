@@ -50,9 +50,7 @@ const struct op op_task_runs = {
     OP("task.runs", "GET", "/v1/tasks/{id}/runs", "list the runs of a task, newest first"),
     .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_run)),
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
-    .run = run_task_runs,
+    OP_READS(READ, SUBTREE, run_task_runs),
 };
 
 /* --- runs of all tasks ----------------------------------------------------------------------- */
@@ -256,16 +254,6 @@ static void print_listed_run(struct op_call *call, struct json_writer *w, size_t
     json_write_object_end(w);
 }
 
-static void print_next(struct json_writer *w, const struct listing *l) {
-    char text[80];
-    if (l->more_lives)
-        (void)snprintf(text, sizeof(text), "l%" PRIu64, l->tasks[l->count - 1]);
-    else
-        (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32, l->place.ended_at,
-                       l->place.task, l->place.attempt);
-    print_text(w, "next", l->over && !l->more_lives ? NULL : text);
-}
-
 static int print_listing(struct op_call *call) {
     const struct listing *l = listing_of(call);
     struct json_writer w = op_begin(call);
@@ -273,7 +261,13 @@ static int print_listing(struct op_call *call) {
     for (size_t i = 0; i < l->count; i++)
         print_listed_run(call, &w, i);
     json_write_array_end(&w);
-    print_next(&w, l);
+    char text[80];
+    if (l->more_lives)
+        (void)snprintf(text, sizeof(text), "l%" PRIu64, l->tasks[l->count - 1]);
+    else
+        (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32, l->place.ended_at,
+                       l->place.task, l->place.attempt);
+    print_text(&w, "next", l->over && !l->more_lives ? NULL : text);
     return op_end(&w);
 }
 
@@ -288,21 +282,17 @@ static void take_titles(struct op_call *call, const struct store_answer *answer)
     }
 }
 
-static int ask_titles(struct op_call *call) {
-    const struct listing *l = listing_of(call);
-    if (l->count == 0)
-        return print_listing(call);
-    struct store_question question = {
-        .kind = ASK_TITLES, .tasks = l->tasks, .task_count = l->count, .limit = l->count
-    };
-    return op_ask(call, &question, take_titles, print_listing);
-}
-
 static int ask_ended(struct op_call *call) {
     struct listing *l = listing_of(call);
     bool filtered = l->project || l->agent || l->outcome >= 0;
-    if (l->over || l->more_lives || l->count == l->limit || l->looked >= LOOKED_MAX)
-        return ask_titles(call);
+    if (l->over || l->more_lives || l->count == l->limit || l->looked >= LOOKED_MAX) {
+        if (l->count == 0)
+            return print_listing(call);
+        struct store_question question = {
+            .kind = ASK_TITLES, .tasks = l->tasks, .task_count = l->count, .limit = l->count
+        };
+        return op_ask(call, &question, take_titles, print_listing);
+    }
     l->asked = l->limit - l->count + 1;
     if (filtered || l->asked > STORE_ANSWER_MAX)
         l->asked = STORE_ANSWER_MAX;
@@ -353,8 +343,7 @@ const struct op op_run_list = {
         PARAM(TEXT, QUERY, "after", .text = "`next` of the answer before: goes on behind it",
               .min = 1, .max = 80)),
     .answers = ANSWERS(SHAPE_PAGE(&listed_run_shape)),
-    .right = OP_READ,
-    .run = run_list,
+    OP_READS(READ, NONE, run_list),
 };
 
 /* --- logs ------------------------------------------------------------------------------------ */
@@ -444,10 +433,8 @@ const struct op op_task_log = {
               .text =
                   "`raw` (the default): the bytes. `text`: what an agent says and does, for people",
               .choices = formats)),
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
+    OP_READS(READ, SUBTREE, run_log),
     .answer = OP_ANSWER_LOG,
-    .run = run_log,
 };
 
 /* --- reports --------------------------------------------------------------------------------- */
@@ -490,13 +477,12 @@ static int take_reporter(struct op_call *call, struct reporter *ret) {
 
 static int check_attempt(struct op_call *call, const struct reporter *r, uint32_t *ret_attempt) {
     struct engine_run live;
-    char id[ENGINE_ID_MAX];
     if (!engine_live_run(call->engine, r->task, &live))
         return op_fail(call, -EBUSY, "task '%s' does not run: nothing can be reported of it",
-                       engine_task_id(call->engine, r->task, id));
+                       op_id(call, r->task));
     if (r->attempt >= 0 && r->attempt != live.attempt)
         return op_fail(call, -EBUSY, "attempt %" PRId64 " of task '%s' is not the one that runs",
-                       r->attempt, engine_task_id(call->engine, r->task, id));
+                       r->attempt, op_id(call, r->task));
     *ret_attempt = live.attempt;
     return 0;
 }
@@ -580,10 +566,7 @@ const struct op op_run_report = {
               .max = 315360000)),
     .answers = ANSWERS({ "ok", T_BOOL, "it was taken" },
                        { "refused", T_TEXT | T_MAYBE, "why numbers were not booked" }),
-    .right = OP_RUN,
-    .reach = OP_REACH_SELF,
-    .writes = true,
-    .run = run_report,
+    OP_WRITES(RUN, SELF, run_report),
 };
 
 /* --- corrections ----------------------------------------------------------------------------- */
@@ -678,7 +661,5 @@ const struct op op_run_correct = {
                            .text = "cost in dollars", .max = 1000000000)),
     .answers = ANSWERS({ "id", T_ID, "the task" }, { "attempt", T_INT, "the run" },
                        { "budget", T_OBJECT, "what the task has used now", &shape_task_budget }),
-    .right = OP_ADMIN,
-    .writes = true,
-    .run = run_correct,
+    OP_WRITES(ADMIN, NONE, run_correct),
 };

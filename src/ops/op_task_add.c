@@ -13,9 +13,9 @@
 
 #include "engine/groups.h"
 #include "engine/shared_folder.h"
-#include "ops/batch.h"
-#include "ops/capability.h"
+#include "ops/children.h"
 #include "ops/queue_room.h"
+#include "ops/submission.h"
 
 /* Positions are told for small batches: each costs a look at the queue. */
 #define POSITIONS_MAX 100
@@ -42,7 +42,7 @@ static struct adding *adding_of(struct op_call *call) {
 /* The sentence says which of many it is about. */
 static int refuse(struct op_call *call, int code) {
     struct batch *batch = &adding_of(call)->batch;
-    const char *name = batch->entries ? batch->entries[batch->index].s.name : NULL;
+    const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
     call->index = (int64_t)batch->index;
     if (batch->count > 1 && name && code != -ELOOP)
         (void)error_prefix(&call->err, "task '%s'", op_quote(name).text);
@@ -53,7 +53,7 @@ static int refuse(struct op_call *call, int code) {
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-static enum added added_of(const struct op_call *call, const struct batch_entry *entry) {
+static enum added added_of(const struct op_call *call, const struct submission *entry) {
     if (entry->already)
         return ADDED_ALREADY;
     if (entry->deferred)
@@ -61,7 +61,7 @@ static enum added added_of(const struct op_call *call, const struct batch_entry 
     return op_flag(call, "dry_run") ? ADDED_DRY : ADDED;
 }
 
-static task_id stored_id(const struct op_call *call, const struct batch_entry *entry) {
+static task_id stored_id(const struct op_call *call, const struct submission *entry) {
     enum added added = added_of(call, entry);
     return added == ADDED || added == ADDED_ALREADY ? entry->id : 0;
 }
@@ -75,7 +75,7 @@ static void write_memo(struct op_call *call) {
     const struct adding *a = adding_of(call);
     strbuf_printf(&call->memo, "%" PRIu32, a->group);
     for (size_t i = 0, n; i < a->batch.count; i += n) {
-        const struct batch_entry *e = &a->batch.entries[i];
+        const struct submission *e = &a->batch.entries[i];
         enum added added = added_of(call, e);
         task_id id = stored_id(call, e);
         for (n = 1; i + n < a->batch.count; n++)
@@ -116,7 +116,7 @@ static int add(struct op_call *call) {
     }
     assert(batch->added == 0 || first == batch->first);
     if (call->run.token[0])
-        capability_added(call, batch);
+        children_added(call, batch);
     batch_give_budgets(batch);
     epic_adopt_children(call, batch);
     write_memo(call);
@@ -128,7 +128,7 @@ static int add(struct op_call *call) {
 static void note_shared_folder(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {
-        const struct submission *s = &batch->entries[i].s;
+        const struct submission *s = &batch->entries[i];
         const char *folder =
             batch->entries[i].already || s->workspace
                 ? NULL
@@ -136,22 +136,12 @@ static void note_shared_folder(struct op_call *call) {
         task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
         if (!other)
             continue;
-        char id[ENGINE_ID_MAX];
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         strbuf_printf(&text,
                       "the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
-                      engine_task_id(call->engine, other, id), folder);
+                      op_id(call, other), folder);
         adding_of(call)->room.note = arena_strdup(op_arena(call), strbuf_text(&text));
     }
-}
-
-/* Children of a run have the priority of their parent, which no one chose for them. */
-static void note_priority(struct op_call *call) {
-    struct batch *batch = &adding_of(call)->batch;
-    bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
-    for (size_t i = 0; i < batch->count && !compared && !batch->run; i++)
-        if (batch->entries[i].s.priority != SUBMISSION_NOT_GIVEN && !adding_of(call)->room.note)
-            adding_of(call)->room.note = SUBMISSION_PRIORITY_NOTE;
 }
 
 static int check_and_add(struct op_call *call) {
@@ -159,7 +149,7 @@ static int check_and_add(struct op_call *call) {
     batch->room = queue_room_left(call);
     int r = batch_check(batch, &call->err);
     if (r == 0 && call->run.token[0])
-        r = capability_admit(call, batch);
+        r = children_admit(call, batch);
     if (r < 0)
         return refuse(call, r);
     if (batch->added > 0 && engine_is_full(call->engine))
@@ -169,12 +159,16 @@ static int check_and_add(struct op_call *call) {
         r = queue_room_check(call, batch->queued, &adding_of(call)->room);
     adding_of(call)->room.deferred = batch->deferred;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note; i++)
-        if (batch->entries[i].s.base_branch && !batch->entries[i].already)
+        if (batch->entries[i].base_branch && !batch->entries[i].already)
             adding_of(call)->room.note =
                 submission_branch_note(engine_config(call->engine),
-                                       submission_project(&batch->entries[i].s), op_arena(call));
+                                       submission_project(&batch->entries[i]), op_arena(call));
     note_shared_folder(call);
-    note_priority(call);
+    /* Children of a run have the priority of their parent, which no one chose for them. */
+    bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
+    for (size_t i = 0; i < batch->count && !compared && !batch->run; i++)
+        if (batch->entries[i].priority != SUBMISSION_NOT_GIVEN && !adding_of(call)->room.note)
+            adding_of(call)->room.note = SUBMISSION_PRIORITY_NOTE;
     if (r == 0 && op_flag(call, "dry_run"))
         write_memo(call);
     else if (r == 0)
@@ -191,7 +185,7 @@ static int check_owner_members(struct op_call *call) {
         return 0;
     for (size_t i = 0; i < batch->count; i++) {
         batch->index = i;
-        json_object_foreach(batch->entries[i].s.json, name, value) {
+        json_object_foreach(batch->entries[i].json, name, value) {
             if (task_member_find(name)->flags & MEMBER_OWNER && !json_is_null(value))
                 return op_fail(call, -EACCES, "'%s' is for the owner: it needs the scope 'admin'",
                                name);
@@ -208,7 +202,7 @@ static int run(struct op_call *call) {
     a->batch.force = op_flag(call, "force");
     a->batch.draft = op_flag(call, "draft");
     a->batch.partial = op_flag(call, "partial");
-    int r = call->run.token[0] ? capability_complete(call) : 0;
+    int r = call->run.token[0] ? children_complete(call) : 0;
     if (r == 0 && call->run.token[0] && (a->batch.partial || op_flag(call, "dry_run")))
         r = op_fail(call, -EACCES, "'partial' and 'dry_run' are not for runs");
     if (r < 0)
@@ -355,10 +349,7 @@ const struct op op_task_add = {
     .answers =
         ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &added_task_shape },
                 { "group", T_TEXT | T_NULL, "the group they belong to", "night" }, SHAPE_ROOM),
-    .right = OP_SUBMIT,
-    .reach = OP_REACH_CHILDREN,
-    .writes = true,
-    .run = run,
+    OP_WRITES(SUBMIT, CHILDREN, run),
     .fill = fill,
     .replay = replay,
 };

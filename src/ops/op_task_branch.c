@@ -19,22 +19,7 @@ static const struct shape diff_file_shape = { "DiffFile", "a file that differs",
 /* clang-format on */
 
 static void print_file(struct json_writer *w, const struct diff_file *file) {
-    json_write_object_begin(w);
-    DIFF_FILE(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
-/* Bytes of files: what JSON cannot carry, a NUL, becomes what stands for it. */
-static void print_patch(struct json_writer *w, const struct diff *diff) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    for (size_t at = 0; diff->patch && at < diff->patch_size; at++) {
-        size_t size = strnlen(diff->patch + at, diff->patch_size - at);
-        strbuf_add(&text, diff->patch + at, size);
-        at += size;
-        if (at < diff->patch_size)
-            strbuf_puts(&text, "\xef\xbf\xbd");
-    }
-    print_text(w, "patch", diff->patch ? strbuf_text(&text) : NULL);
+    SHAPE_OBJECT(DIFF_FILE)
 }
 
 static void print_diff(struct op_call *call, const struct diff *diff) {
@@ -52,7 +37,16 @@ static void print_diff(struct op_call *call, const struct diff *diff) {
     for (size_t i = 0; i < diff->file_count; i++)
         print_file(&w, &diff->files[i]);
     json_write_array_end(&w);
-    print_patch(&w, diff);
+    /* Bytes of files: what JSON cannot carry, a NUL, becomes what stands for it. */
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    for (size_t at = 0; diff->patch && at < diff->patch_size; at++) {
+        size_t size = strnlen(diff->patch + at, diff->patch_size - at);
+        strbuf_add(&text, diff->patch + at, size);
+        at += size;
+        if (at < diff->patch_size)
+            strbuf_puts(&text, "\xef\xbf\xbd");
+    }
+    print_text(&w, "patch", diff->patch ? strbuf_text(&text) : NULL);
     print_bool(&w, "truncated", diff->truncated);
     json_write_object_end(&w);
 }
@@ -100,9 +94,7 @@ const struct op op_task_diff = {
         { "patch", T_TEXT | T_NULL, "a unified diff, at most 1 MiB",
           "diff --git a/src/old.c b/src/new.c" },
         { "truncated", T_BOOL, "there is more" }),
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
-    .run = run_diff,
+    OP_READS(READ, SUBTREE, run_diff),
 };
 
 /* --- merge ----------------------------------------------------------------------------------- */
@@ -200,8 +192,5 @@ const struct op op_task_merge = {
               .text = "do not run the checks of the task again after a rebase")),
     .answers =
         ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &merged_task_shape }),
-    .right = OP_SUBMIT,
-    .reach = OP_REACH_NONE,
-    .writes = true,
-    .run = run_merge,
+    OP_WRITES(SUBMIT, NONE, run_merge),
 };

@@ -49,12 +49,6 @@ static int take_limits(struct op_call *call, struct engine_limits *ret) {
     return r == 0 ? take_amount(call, "run_usd", &ret->run.usd) : r;
 }
 
-static bool says_anything(const struct engine_limits *l) {
-    return l->task.tokens != ALLOWANCE_NONE || l->task.usd != ALLOWANCE_NONE
-           || l->run.tokens != ALLOWANCE_NONE || l->run.usd != ALLOWANCE_NONE
-           || l->on_budget != ON_BUDGET_AS_CONFIGURED;
-}
-
 static int run_budget(struct op_call *call) {
     struct engine_limits limits;
     task_id task = op_task(call);
@@ -64,7 +58,9 @@ static int run_budget(struct op_call *call) {
     int r = take_limits(call, &limits);
     if (r < 0)
         return r;
-    if (!says_anything(&limits))
+    if (!(limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
+          || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
+          || limits.on_budget != ON_BUDGET_AS_CONFIGURED))
         return op_fail(
             call, -EINVAL,
             "give at least one of 'tokens', 'usd', 'run_tokens', 'run_usd', 'on_budget'");
@@ -100,10 +96,7 @@ const struct op op_task_budget = {
     .answers = ANSWERS({ "id", T_ID, "the task" }, { "state", T_WORD, "its state", &words_state },
                        { "hold", T_WORD | T_NULL, "why it is held", &words_hold },
                        { "budget", T_OBJECT, "its budget now", &shape_task_budget }),
-    .right = OP_SUBMIT,
-    .reach = OP_REACH_NONE,
-    .writes = true,
-    .run = run_budget,
+    OP_WRITES(SUBMIT, NONE, run_budget),
 };
 
 /* --- priority -------------------------------------------------------------------------------- */
@@ -113,12 +106,6 @@ const struct op op_task_budget = {
 
 #define PRIORITY_MAX 1000000
 #define LOOKED_MAX   20000u
-
-static int64_t clamp(int64_t priority) {
-    return priority < -PRIORITY_MAX  ? -PRIORITY_MAX
-           : priority > PRIORITY_MAX ? PRIORITY_MAX
-                                     : priority;
-}
 
 /* The lowest and the highest of those that wait; every class has one among those that are looked
  * at. */
@@ -146,7 +133,9 @@ static int take_priority(struct op_call *call, int32_t *ret) {
         range(call, &low, &high);
         wanted = strcmp(to, "front") == 0 ? low - 1 : high + 1;
     }
-    *ret = (int32_t)clamp(wanted);
+    *ret = (int32_t)(wanted < -PRIORITY_MAX  ? -PRIORITY_MAX
+                     : wanted > PRIORITY_MAX ? PRIORITY_MAX
+                                             : wanted);
     return 0;
 }
 
@@ -162,14 +151,13 @@ static int run_priority(struct op_call *call) {
     bool *already = arena_alloc(op_arena(call), count + 1);
     for (size_t i = 0; i < count; i++) {
         struct task_view t;
-        char id[ENGINE_ID_MAX];
         (void)core_task(engine_core(call->engine), tasks[i], &t);
         already[i] = t.priority == priority;
         if (!task_state_is_final(t.state))
             continue;
         call->index = (int64_t)i;
         return op_fail(call, -EBUSY, "task '%s' is %s: its priority no longer matters",
-                       engine_task_id(call->engine, tasks[i], id), task_state_name(t.state));
+                       op_id(call, tasks[i]), task_state_name(t.state));
     }
     for (size_t i = 0; i < count; i++) {
         struct fact fact = { .kind = FACT_PRIORITY, .task = tasks[i], .priority = priority };
@@ -194,9 +182,7 @@ const struct op op_task_priority = {
               .max = PRIORITY_MAX),
         PARAM(TEXT, BODY, "to", .text = "before, or behind, all that wait", .choices = ends)),
     .answers = &shape_changed,
-    .right = OP_SUBMIT,
-    .writes = true,
-    .run = run_priority,
+    OP_WRITES(SUBMIT, NONE, run_priority),
 };
 
 /* --- dependencies ---------------------------------------------------------------------------- */
@@ -266,27 +252,16 @@ static bool print_cycle(struct op_call *call, task_id task, const task_id *on, s
         cycle = xgrow(cycle, &capacity, length + 1, sizeof(*cycle));
         cycle[length++] = p;
     }
-    char id[ENGINE_ID_MAX];
-    strbuf_printf(out, "%s -> ", engine_task_id(call->engine, task, id));
+    strbuf_printf(out, "%s -> ", op_id(call, task));
     for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++)
-        strbuf_printf(out, "%s -> ",
-                      engine_task_id(call->engine, w.tasks[cycle[length - 1 - i] - 1], id));
+        strbuf_printf(out, "%s -> ", op_id(call, w.tasks[cycle[length - 1 - i] - 1]));
     if (length > CYCLE_SHOWN)
         strbuf_printf(out, "… (%zu tasks) -> ", length + 1);
-    strbuf_puts(out, engine_task_id(call->engine, task, id));
+    strbuf_puts(out, op_id(call, task));
     return true;
 }
 
-static int refuse_cycle(struct op_call *call, int code, task_id task, const task_id *on,
-                        size_t count) {
-    _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
-    if (code == -ELOOP && print_cycle(call, task, on, count, &cycle))
-        return op_fail(call, code, "dependency cycle detected: %s", strbuf_text(&cycle));
-    return code;
-}
-
 static int run_depends(struct op_call *call) {
-    char id[ENGINE_ID_MAX];
     task_id *on = NULL;
     size_t count = 0;
     task_id task = op_named_task(call, op_text(call, "task"));
@@ -299,13 +274,14 @@ static int run_depends(struct op_call *call) {
     (void)core_task(engine_core(call->engine), task, &t);
     if (task_state_is_live(t.state) || task_state_is_final(t.state))
         return op_fail(call, -EBUSY, "task '%s' is %s: what it depends on no longer matters",
-                       engine_task_id(call->engine, task, id), task_state_name(t.state));
-    struct fact fact = { .kind = FACT_DEPENDENCIES, .task = task };
-    fact.dependencies.items = on;
-    fact.dependencies.count = count;
-    r = engine_tell(call->engine, &fact, &call->err);
-    if (r < 0)
-        return refuse_cycle(call, r, task, on, count);
+                       op_id(call, task), task_state_name(t.state));
+    r = op_set_depends(call, task, on, count);
+    if (r < 0) {
+        _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
+        if (r == -ELOOP && print_cycle(call, task, on, count, &cycle))
+            return op_fail(call, r, "dependency cycle detected: %s", strbuf_text(&cycle));
+        return r;
+    }
     bool already = r == 1;
     print_states(call, op_ids(call, &task, 1), &task, 1, &already, NULL);
     return 0;
@@ -319,7 +295,5 @@ const struct op op_task_depends = {
                            .text = "ids of all tasks that must be done first; an empty list: none",
                            .required = true, .max = 256)),
     .answers = &shape_changed,
-    .right = OP_SUBMIT,
-    .writes = true,
-    .run = run_depends,
+    OP_WRITES(SUBMIT, NONE, run_depends),
 };

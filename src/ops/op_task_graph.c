@@ -55,11 +55,6 @@ static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return ((const struct graph *)ctx)->nodes[handle - 1].task == *(const task_id *)key;
 }
 
-static void graph_init(struct graph *graph, size_t max, size_t edge_max) {
-    *graph = (struct graph){ .max = max, .edge_max = edge_max };
-    id_map_init(&graph->map, same_task, graph);
-}
-
 static void graph_finish(struct graph *graph) {
     if (!graph->max)
         return;
@@ -496,18 +491,7 @@ static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
     if (!core_task(engine_core(call->engine), d->graph.nodes[edge->from].task, &t)
         || !core_task(engine_core(call->engine), d->graph.nodes[edge->to].task, &t))
         return; /* gone while the nodes were printed */
-    json_write_object_begin(w);
-    GRAPH_EDGE(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
-static void print_critical(struct op_call *call, struct json_writer *w) {
-    const struct drawing *d = drawing_of(call);
-    time_ms left = 0;
-    for (size_t i = 0; i < d->graph.count; i++)
-        left += d->graph.nodes[i].critical ? d->graph.nodes[i].left : 0;
-    print_int(w, "critical_ms", left);
-    print_bool(w, "truncated", d->graph.truncated);
+    SHAPE_OBJECT(GRAPH_EDGE)
 }
 
 static int print_edges(struct op_call *call) {
@@ -517,7 +501,11 @@ static int print_edges(struct op_call *call) {
     if (d->at < d->graph.edge_count)
         return op_rest(call, print_edges);
     json_write_array_end(&d->w);
-    print_critical(call, &d->w);
+    time_ms left = 0;
+    for (size_t i = 0; i < d->graph.count; i++)
+        left += d->graph.nodes[i].critical ? d->graph.nodes[i].left : 0;
+    print_int(&d->w, "critical_ms", left);
+    print_bool(&d->w, "truncated", d->graph.truncated);
     json_write_object_end(&d->w);
     return 0;
 }
@@ -567,7 +555,9 @@ static int take_names(struct op_call *call, struct drawing *d) {
 static int run(struct op_call *call) {
     struct drawing *d = drawing_of(call);
     size_t limit = (size_t)op_number(call, "limit", NODES_STANDARD);
-    graph_init(&d->graph, limit, EDGES_EACH * limit);
+    struct graph *graph = &d->graph;
+    *graph = (struct graph){ .max = limit, .edge_max = (EDGES_EACH * limit) };
+    id_map_init(&graph->map, same_task, graph);
     int r = take_names(call, d);
     if (r < 0)
         return r;
@@ -607,6 +597,5 @@ const struct op op_task_graph = {
         { "critical_ms", T_SPAN, "how long that chain is" },
         { "truncated", T_BOOL,
           "there are more tasks, or more than five edges for each node that was asked for" }),
-    .right = OP_READ,
-    .run = run,
+    OP_READS(READ, NONE, run),
 };

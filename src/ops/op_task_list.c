@@ -12,8 +12,8 @@
 #include "core/waiting.h"
 #include "engine/external_ids.h"
 #include "engine/outlook.h"
-#include "ops/capability.h"
 #include "ops/print.h"
+#include "ops/rights.h"
 
 #define LOOKED_MAX 20000u
 #define TITLES_MAX 10000u /* of which a text is looked for in one call */
@@ -48,14 +48,6 @@ struct listing {
 
 /* --- what is asked for ----------------------------------------------------------------------- */
 
-static int refuse_state(struct op_call *call, const char *word) {
-    struct nearest nearest = nearest_to(word);
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        nearest_offer(&nearest, task_state_name((enum task_state)s));
-    return op_fail(call, -EINVAL, "there is no state '%s'; did you mean '%s'?", op_quote(word).text,
-                   nearest.best ? nearest.best : "open");
-}
-
 static unsigned states_of(const char *word, size_t size) {
     if (size == strlen("open") && memcmp(word, "open", size) == 0)
         return OPEN_STATES;
@@ -75,8 +67,14 @@ static int take_states(struct op_call *call, struct listing *l) {
     while (text && *text) {
         size_t size = strcspn(text, ",");
         unsigned states = states_of(text, size);
-        if (states == 0)
-            return refuse_state(call, arena_strndup(op_arena(call), text, size));
+        if (states == 0) {
+            const char *word = arena_strndup(op_arena(call), text, size);
+            struct nearest nearest = nearest_to(word);
+            for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+                nearest_offer(&nearest, task_state_name((enum task_state)s));
+            return op_fail(call, -EINVAL, "there is no state '%s'; did you mean '%s'?",
+                           op_quote(word).text, nearest.best ? nearest.best : "open");
+        }
         l->states |= states;
         text += size + (text[size] == ',');
     }
@@ -192,11 +190,6 @@ static int compare_places(const void *a, const void *b) {
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Only the first of each class can be the first of all, if all of a class are wanted or none. */
-static bool wants_classes(const struct op_call *call, const struct listing *l) {
-    return l->states == 1u << TASK_READY && !l->group && !l->parent && !call->run.token[0];
-}
-
 static size_t without_doubles(struct place *places, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -230,7 +223,7 @@ static void walk_queue(struct op_call *call, struct listing *l) {
     struct place *all_places = arena_alloc(op_arena(call), 2 * SORTED_MAX * sizeof(*all_places));
     size_t looked = 0, forecast = take_forecast(call, l, all_places, &looked);
     struct place *places = all_places + forecast;
-    size_t all = wants_classes(call, l)
+    size_t all = (l->states == 1u << TASK_READY && !l->group && !l->parent && !call->run.token[0])
                      ? core_waiting_first(core, l->from + l->room + 1, waiting, SORTED_MAX)
                      : core_waiting(core, waiting, SORTED_MAX);
     size_t count = 0;
@@ -251,21 +244,17 @@ static void walk_queue(struct op_call *call, struct listing *l) {
         l->next = l->from + l->rows.count;
 }
 
-/* Few tasks have the same external id: all of them are one page. */
-static void take_external(struct op_call *call, struct listing *l) {
-    size_t count = engine_external_tasks(call->engine, l->external_id, NULL, 0);
-    task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
-    (void)engine_external_tasks(call->engine, l->external_id, tasks, count);
-    for (size_t i = 0; i < count && l->rows.count < l->room; i++)
-        take_if_fits(call, l, tasks[i]);
-}
-
 static void take_page(struct op_call *call, struct listing *l) {
     l->rows.count = 0;
     l->next = 0;
-    if (l->external_id)
-        take_external(call, l);
-    else if (l->kind_of_cursor == 'q')
+    if (l->external_id) {
+        /* Few tasks have the same external id: all of them are one page. */
+        size_t count = engine_external_tasks(call->engine, l->external_id, NULL, 0);
+        task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
+        (void)engine_external_tasks(call->engine, l->external_id, tasks, count);
+        for (size_t i = 0; i < count && l->rows.count < l->room; i++)
+            take_if_fits(call, l, tasks[i]);
+    } else if (l->kind_of_cursor == 'q')
         walk_queue(call, l);
     else if ((l->states & ~(unsigned)LIVE_STATES) == 0)
         walk_live(call, l);
@@ -415,7 +404,5 @@ const struct op op_task_list = {
         ANSWERS(SHAPE_PAGE(&shape_task),
                 { "external", T_TEXT | T_LIST | T_MAYBE,
                   "tasks of live runs that do not belong to this daemon; at most 50", "web-17" }),
-    .right = OP_READ,
-    .reach = OP_REACH_LIST,
-    .run = run,
+    OP_READS(READ, LIST, run),
 };

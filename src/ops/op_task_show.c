@@ -31,19 +31,6 @@ static struct showing *showing_of(struct op_call *call) {
     return op_state(call, sizeof(struct showing), showing_finish);
 }
 
-static void print_depends(struct op_call *call, struct json_writer *w, task_id task) {
-    const struct core *core = engine_core(call->engine);
-    size_t count = core_task_depends(core, task, NULL, 0);
-    task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
-    (void)core_task_depends(core, task, tasks, count);
-    print_list(w, "depends_on");
-    for (size_t i = 0; i < count; i++) {
-        char id[ENGINE_ID_MAX];
-        json_write_string(w, engine_task_id(call->engine, tasks[i], id));
-    }
-    json_write_array_end(w);
-}
-
 /* clang-format off */
 #define WORKSPACE(X) \
     X(print_text, "path", T_TEXT, "the folder", "/home/me/web", place.path) \
@@ -52,21 +39,6 @@ static void print_depends(struct op_call *call, struct json_writer *w, task_id t
     X(print_text, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge)
 static const struct shape workspace_shape = { "Workspace", "where a task works", .members = SHAPE_ALL(WORKSPACE) };
 /* clang-format on */
-
-static void print_workspace(struct json_writer *w, const struct engine *engine, task_id task) {
-    struct engine_workspace place;
-    engine_workspace(engine, task, &place);
-    json_write_key(w, "works_in");
-    if (place.path) {
-        json_write_object_begin(w);
-        WORKSPACE(SHAPE_PRINT)
-        json_write_object_end(w);
-    } else {
-        json_write_null(w);
-    }
-    engine_workspace_finish(&place);
-    print_bool(w, "has_diff", engine_has_diff(engine, task));
-}
 
 /* clang-format off */
 #define DELIVERY(X) \
@@ -89,9 +61,7 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
         json_write_null(w);
         return;
     }
-    json_write_object_begin(w);
-    DELIVERY(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(DELIVERY)
     delivery_finish(&d);
 }
 
@@ -152,7 +122,13 @@ static int print(struct op_call *call) {
     (void)print_task_members(&w, call->engine, s->task, s->title, s->changed_at);
     print_json(&w, "spec", s->json);
     print_json(&w, "context", s->context);
-    print_depends(call, &w, s->task);
+    size_t count;
+    const task_id *tasks = op_depends(call, s->task, 0, &count);
+    print_list(&w, "depends_on");
+    for (size_t i = 0; i < count; i++) {
+        json_write_string(&w, op_id(call, tasks[i]));
+    }
+    json_write_array_end(&w);
     print_object(&w, "counters");
     print_int(&w, "failures", t.failures);
     print_int(&w, "launch_failures", t.launch_failures);
@@ -161,7 +137,18 @@ static int print(struct op_call *call) {
     json_write_object_end(&w);
     print_text(&w, "executor", executor_kind_name(engine_executor_kind(call->engine, s->task)));
     print_text(&w, "partition", engine_partition(call->engine, s->task));
-    print_workspace(&w, call->engine, s->task);
+    struct engine_workspace place;
+    engine_workspace(call->engine, s->task, &place);
+    json_write_key(&w, "works_in");
+    if (place.path) {
+        json_write_object_begin(&w);
+        WORKSPACE(SHAPE_PRINT_TO)
+        json_write_object_end(&w);
+    } else {
+        json_write_null(&w);
+    }
+    engine_workspace_finish(&place);
+    print_bool(&w, "has_diff", engine_has_diff(call->engine, s->task));
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
@@ -261,7 +248,5 @@ const struct op op_task_show = {
     OP("task.show", "GET", "/v1/tasks/{id}", "show one task"),
     .params = PARAMS(OP_PARAM_ID),
     .answers = &task_full_shape,
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
-    .run = run,
+    OP_READS(READ, SUBTREE, run),
 };

@@ -1,12 +1,12 @@
 /* op_task_sling.c: drafts are scheduled; one by one, all of a group, or all below an epic.
  *
- * Everything that can be refused is refused before anything is told, so a batch is slung whole or
- * not at all. Slinging what is scheduled already changes nothing and says so. Guards: a task that
- * is at work or over, a task of another project than the one that was named, a task that another
- * group follows; `force` overrides them. Tasks of a project that only coordinates are left out with
- * a warning.
+ * Everything that can be refused is refused before anything is applied, so a batch is slung
+ * completely or not at all. Slinging a scheduled task changes nothing, and the answer says so.
+ * Refused unless `force`: a task that runs or is final, one of another project than the one that
+ * was named, one that another group follows. Tasks of a project that only coordinates are left out
+ * with a warning.
  *
- * What is said besides (agent, account, merge …) stands beside the submission, which never
+ * Parameters of the sling (agent, account, merge …) are stored beside the submission, which never
  * changes. */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,858 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/id_map.h"
+#include "core/admit.h"
 #include "engine/agents.h"
-#include "ops/batch.h"
-#include "ops/sling_internal.h"
+#include "ops/op_internal.h"
+#include "ops/queue_room.h"
+#include "ops/submission.h"
+
+/* --- the tasks of a sling -------------------------------------------------------------------- */
+
+struct sling_work {
+    task_id task;
+    const char *formula;
+    json_t *steps;       /* of the parameter */
+    uint32_t generation; /* of this sling; the caller sets it before work_check */
+    struct batch batch;
+    task_id *before; /* what the task depended on */
+    size_t before_count;
+    bool told; /* its dependencies have changed */
+};
+
+struct sling_works {
+    struct sling_work *items;
+    size_t count;
+};
+
+/* Drafts, on which their tasks depend from then on. */
+
+struct sling_item {
+    task_id task;
+    uint32_t group;
+    bool already;
+    bool epic;                     /* there are drafts below it, and it was named for them */
+    bool container;                /* an epic: it waits for its children and runs nothing */
+    bool step;                     /* does the work of the task that was named */
+    uint32_t generation;           /* of the formula it was slung on last; 0: none */
+    const struct sling_work *work; /* its formula; or NULL */
+    const char *agent, *limiter;   /* as they were submitted; or NULL */
+    bool prompted;                 /* it has a prompt: its agent needs a command */
+    bool hold;                     /* it was submitted so, and so it is slung */
+    bool moves;                    /* to the project that was named */
+    const char *moved_from;        /* the id it had; NULL: it has not moved */
+    json_t *spec;                  /* of one that moves: what was submitted; or NULL */
+    bool cleared;                  /* who took it out of the queue has let it go before */
+    time_ms not_before;
+    uint32_t unit;       /* which word named it: a group, or a task with the drafts below it */
+    const char *skipped; /* why it is not slung; sling_deferred: the queue has no room */
+};
+
+/* Drafts that go to another project, and what they are there. */
+struct sling_move {
+    struct {
+        task_id from, to;
+    } * items;
+    size_t count;
+    json_t *read, *kept; /* the submissions: as they are read, and as they are stored */
+    struct batch batch;
+};
+
+struct slinging {
+    struct sling_item *items;
+    size_t count, capacity;
+    struct id_map seen;
+    bool has_map;
+    struct queue_room room;
+    uint32_t group; /* 0: none */
+    size_t fresh;   /* will be slung */
+    size_t asked;   /* items that the store was asked about */
+    struct sling_works works;
+    struct sling_move move;
+};
+
+/* --- which tasks ----------------------------------------------------------------------------- */
+
+static bool same_sling_item(const void *ctx, uint32_t handle, const void *key) {
+    return ((const struct slinging *)ctx)->items[handle - 1].task == *(const task_id *)key;
+}
+
+/* --- which tasks ----------------------------------------------------------------------------- */
+
+static struct sling_item *sling_push(struct slinging *s, task_id task) {
+    uint32_t known = id_map_find(&s->seen, hash_u64(task), &task);
+    if (known)
+        return &s->items[known - 1];
+    if (s->count == OP_LIST_MAX)
+        return NULL;
+    s->items = xgrow(s->items, &s->capacity, s->count + 1, sizeof(*s->items));
+    s->items[s->count++] = (struct sling_item){ .task = task };
+    id_map_add(&s->seen, hash_u64(task), (uint32_t)s->count);
+    return &s->items[s->count - 1];
+}
+
+static struct sling_item *sling_item_of(const struct slinging *s, task_id task) {
+    uint32_t handle = id_map_find(&s->seen, hash_u64(task), &task);
+    return handle ? &s->items[handle - 1] : NULL;
+}
+
+static int sling_too_many(struct op_call *call) {
+    return op_fail(call, -E2BIG, "more than %d tasks at once; sling them in parts", OP_LIST_MAX);
+}
+
+static bool is_draft(const struct op_call *call, task_id task) {
+    struct task_view t;
+    return core_task(engine_core(call->engine), task, &t) && t.state == TASK_DRAFT;
+}
+
+static int compare_tasks(const void *a, const void *b) {
+    const task_id *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* All its drafts, oldest first. */
+static int push_group(struct op_call *call, struct slinging *s, const struct engine_group *group) {
+    const struct core *core = engine_core(call->engine);
+    size_t count = core_group_members(core, group->id, true, NULL, 0);
+    if (count > OP_LIST_MAX)
+        return op_fail(call, -E2BIG,
+                       "group '%s' has %zu drafts, and %d tasks can be slung at once; 'sluice "
+                       "sling --all --group' slings them in parts",
+                       op_quote(group->name).text, count, OP_LIST_MAX);
+    task_id *drafts = arena_alloc(op_arena(call), (count + 1) * sizeof(*drafts));
+    (void)core_group_members(core, group->id, true, drafts, count);
+    qsort(drafts, count, sizeof(*drafts), compare_tasks);
+    for (size_t i = 0; i < count; i++)
+        if (!sling_push(s, drafts[i]))
+            return sling_too_many(call);
+    return 0;
+}
+
+/* All drafts below it, level by level. */
+static int push_below(struct op_call *call, struct slinging *s, task_id top) {
+    const struct core *core = engine_core(call->engine);
+    task_id first;
+    if (core_task_children(core, top, &first, 1) == 0)
+        return 0;
+    _cleanup_(freep) task_id *walk = xcalloc(OP_LIST_MAX + 1, sizeof(*walk));
+    size_t count = core_task_children(core, top, walk, OP_LIST_MAX + 1);
+    bool drafts = false;
+    for (size_t i = 0; i < count; i++) {
+        if (count > OP_LIST_MAX)
+            return sling_too_many(call);
+        if (is_draft(call, walk[i])) {
+            drafts = true;
+            if (!sling_push(s, walk[i]))
+                return sling_too_many(call);
+        }
+        count += core_task_children(core, walk[i], walk + count, OP_LIST_MAX + 1 - count);
+    }
+    struct sling_item *epic = drafts ? sling_push(s, top) : NULL;
+    if (epic)
+        epic->epic = true;
+    return 0;
+}
+
+static int push_named(struct op_call *call, struct slinging *s, const char *name) {
+    task_id task = op_named_task(call, name);
+    const struct engine_group *group = task ? NULL : engine_find_group(call->engine, name);
+    if (group)
+        return push_group(call, s, group);
+    if (!task && engine_find_project(call->engine, name))
+        return op_fail(call, -ENOENT,
+                       "'%s' is a project, and no task or group: 'sluice sling --all --project' "
+                       "slings its drafts",
+                       op_quote(name).text);
+    if (!task && call->err.code == -EINVAL) /* it does not even look like an id */
+        return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
+    if (!task)
+        return call->err.code;
+    return sling_push(s, task) ? push_below(call, s, task) : sling_too_many(call);
+}
+
+static int push_steps(struct op_call *call, struct slinging *s) {
+    const json_t *list = op_json(call, "steps");
+    size_t named = s->count;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        task_id task = op_named_task(call, name);
+        if (!task)
+            return call->err.code;
+        struct sling_item *step = sling_push(s, task);
+        if (!step)
+            return sling_too_many(call);
+        step->step = true;
+    }
+    if (list && (named != 1 || s->count < 2 || s->items[0].step))
+        return op_fail(call, -EINVAL, "'steps' are of one task, without children, and not itself");
+    return 0;
+}
+
+static int sling_collect(struct op_call *call, struct slinging *s) {
+    const json_t *list = op_json(call, "tasks");
+    id_map_init(&s->seen, same_sling_item, s);
+    s->has_map = true;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        size_t before = s->count;
+        int r = push_named(call, s, json_string_value(json_array_get(list, i)));
+        if (r < 0) {
+            call->index = (int64_t)i;
+            return r;
+        }
+        for (size_t k = before; k < s->count; k++)
+            s->items[k].unit = (uint32_t)i;
+    }
+    return push_steps(call, s);
+}
+
+/* --- room in the queue ----------------------------------------------------------------------- */
+
+const char sling_deferred[] = "the queue is full (queue.hard)";
+
+struct sling_graph {
+    uint32_t *starts, *targets;
+    size_t edges, capacity;
+    bool *waits, *deferred;
+};
+
+static void sling_graph_finish(struct sling_graph *g) {
+    free(g->starts);
+    free(g->targets);
+    free(g->waits);
+    free(g->deferred);
+}
+
+static bool is_fresh(const struct sling_item *item) {
+    return !item->already && !item->skipped;
+}
+
+static void add_edge(struct sling_graph *g, size_t target) {
+    g->targets = xgrow(g->targets, &g->capacity, g->edges + 1, sizeof(*g->targets));
+    g->targets[g->edges++] = (uint32_t)target;
+}
+
+static void add_edge_to(struct sling_graph *g, const struct slinging *s, task_id task) {
+    uint32_t handle = task ? id_map_find(&s->seen, hash_u64(task), &task) : 0;
+    if (handle)
+        add_edge(g, handle - 1);
+}
+
+/* The tasks of a unit need each other: a ring of edges. */
+static void add_cycle(struct sling_graph *g, const struct slinging *s, size_t at) {
+    uint32_t unit = s->items[at].unit;
+    size_t next = at + 1;
+    if (next == s->count || s->items[next].unit != unit)
+        for (next = at; next > 0 && s->items[next - 1].unit == unit;)
+            next--;
+    if (next != at)
+        add_edge(g, next);
+}
+
+static void sling_graph_fill(struct op_call *call, const struct slinging *s,
+                             struct sling_graph *g) {
+    const struct core *core = engine_core(call->engine);
+    g->starts = xcalloc(s->count + 1, sizeof(*g->starts));
+    g->waits = xcalloc(s->count + 1, sizeof(*g->waits));
+    g->deferred = xcalloc(s->count + 1, sizeof(*g->deferred));
+    for (size_t i = 0; i < s->count; i++) {
+        const struct sling_item *item = &s->items[i];
+        struct task_view view = { 0 };
+        g->starts[i] = (uint32_t)g->edges;
+        g->waits[i] = is_fresh(item);
+        add_cycle(g, s, i);
+        if (!is_fresh(item) || !core_task(core, item->task, &view))
+            continue;
+        add_edge_to(g, s, view.parent);
+        size_t count;
+        const task_id *needs = op_depends(call, item->task, 0, &count);
+        for (size_t k = 0; k < count; k++)
+            add_edge_to(g, s, needs[k]);
+    }
+    g->starts[s->count] = (uint32_t)g->edges;
+}
+
+static void defer_some(struct op_call *call, struct slinging *s) {
+    _cleanup_(sling_graph_finish) struct sling_graph g = { 0 };
+    sling_graph_fill(call, s, &g);
+    struct admit_request request = { .starts = g.starts,
+                                     .targets = g.targets,
+                                     .waits = g.waits,
+                                     .node_count = (uint32_t)s->count,
+                                     .room = queue_room_left(call) };
+    (void)admit_fill(&request, g.deferred);
+    for (size_t i = 0; i < s->count; i++) {
+        if (!g.deferred[i] || !is_fresh(&s->items[i]))
+            continue;
+        s->items[i].skipped = sling_deferred;
+        s->fresh--;
+    }
+}
+
+static size_t count_steps(const struct slinging *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->works.count; i++) {
+        const struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        count += item && is_fresh(item) ? json_array_size(s->works.items[i].steps) : 0;
+    }
+    return count;
+}
+
+static int sling_admit(struct op_call *call, struct slinging *s) {
+    size_t asked = s->fresh, steps = count_steps(s);
+    if (op_flag(call, "partial") && (amount)s->fresh > queue_room_left(call))
+        defer_some(call, s);
+    int r = queue_room_check(call, (s->fresh > 0 ? s->fresh : asked) + steps, &s->room);
+    for (size_t i = 0; r == 0 && i < s->count; i++)
+        s->room.deferred += s->items[i].skipped == sling_deferred;
+    if (r == 0 && op_text(call, "base_branch")) {
+        struct task_view view;
+        for (size_t i = 0; i < s->count && !s->room.note; i++)
+            if (is_fresh(&s->items[i])
+                && core_task(engine_core(call->engine), s->items[i].task, &view))
+                s->room.note =
+                    submission_branch_note(engine_config(call->engine),
+                                           op_name_of(call->engine, view.project), op_arena(call));
+    }
+    return r;
+}
+
+/* --- epics ----------------------------------------------------------------------------------- */
+
+/* An epic runs nothing: slinging it slings its children, and it is done when they are. It waits for
+ * them as for dependencies, also for those that are added while it waits, and its context says that
+ * others do its work. */
+
+static bool is_epic(const struct op_call *call, const struct task_view *t) {
+    return submission_is_epic(call->engine, op_name_of(call->engine, t->kind),
+                              op_name_of(call->engine, t->project));
+}
+
+/* The children an epic waits for: all but those that can never be done. */
+static size_t children_of(struct op_call *call, task_id task, task_id **ret, bool *ret_gated) {
+    const struct core *core = engine_core(call->engine);
+    task_id *children = arena_alloc(op_arena(call), OP_LIST_MAX * sizeof(*children));
+    size_t all = core_task_children(core, task, children, OP_LIST_MAX), count = 0;
+    for (size_t i = 0; i < all; i++) {
+        struct task_spec spec;
+        if (!core_task_spec(core, children[i], &spec)
+            || (task_state_is_final(spec.state) && spec.state != TASK_DONE))
+            continue;
+        *ret_gated = *ret_gated || spec.parent_gate == PARENT_DONE;
+        children[count++] = children[i];
+    }
+    *ret = children;
+    return count;
+}
+
+/* An epic with children is slung as what contains them. A child that waits for an epic that never
+ * runs is left out, with a warning: it would wait for ever. */
+static void sling_look_at_family(struct op_call *call, struct sling_item *item,
+                                 const struct task_view *t, const struct task_spec *spec) {
+    struct task_view parent;
+    task_id *children;
+    bool gated = false;
+    item->container = is_epic(call, t) && children_of(call, t->id, &children, &gated) > 0 && !gated;
+    if (spec->parent_gate == PARENT_DONE && t->parent
+        && core_task(engine_core(call->engine), t->parent, &parent) && is_epic(call, &parent)
+        && parent.state != TASK_DONE)
+        item->skipped = "it waits for its parent (parent_gate: done), which runs nothing";
+}
+
+/* The task waits for `others`, too. -ELOOP: one of them waits for it, through others. */
+static int wait_for(struct op_call *call, task_id task, const task_id *others, size_t count) {
+    size_t before, all;
+    task_id *on = op_depends(call, task, count, &before);
+    all = before;
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < before; k++)
+            known = known || on[k] == others[i];
+        if (!known)
+            on[all++] = others[i];
+    }
+    return all == before ? 0 : op_set_depends(call, task, on, all);
+}
+
+static int sling_wait_for_children(struct op_call *call, const struct sling_item *item) {
+    task_id *children;
+    bool gated = false;
+    size_t count = children_of(call, item->task, &children, &gated);
+    int r = wait_for(call, item->task, children, count);
+    if (r == -ELOOP)
+        return op_fail(call, r, "a child of epic '%s' waits for it", op_id(call, item->task));
+    return r < 0 ? r : 0;
+}
+
+/* --- children that are added ------------------------------------------------------------------- */
+
+/* A child that itself waits for the epic comes after it: the epic waits for the others. */
+static void adopt(struct op_call *call, task_id epic) {
+    struct task_view t;
+    task_id *children;
+    bool gated = false;
+    if (!core_task(engine_core(call->engine), epic, &t) || !is_epic(call, &t) || t.attempt > 0
+        || t.state == TASK_DRAFT || task_state_is_live(t.state) || task_state_is_final(t.state))
+        return;
+    size_t count = children_of(call, epic, &children, &gated), adopted = count;
+    struct error before = call->err;
+    if (gated || count == 0)
+        return;
+    if (wait_for(call, epic, children, count) < 0)
+        for (size_t i = adopted = 0; i < count; i++)
+            adopted += wait_for(call, epic, &children[i], 1) >= 0;
+    call->err = before;
+    if (adopted > 0)
+        engine_put_context(call->engine, epic, "{\"steps\":true}");
+}
+
+void epic_adopt_children(struct op_call *call, const struct batch *batch) {
+    _cleanup_(freep) task_id *parents = xcalloc(batch->count + 1, sizeof(*parents));
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch_adds(&batch->entries[i]) && batch->entries[i].parent_task)
+            parents[count++] = batch->entries[i].parent_task;
+    qsort(parents, count, sizeof(*parents), compare_tasks);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || parents[i] != parents[i - 1])
+            adopt(call, parents[i]);
+}
+
+/* --- into another project -------------------------------------------------------------------- */
+
+/* The project of a task never changes, so the draft is added again in the other project, with its
+ * age, priority, group, parent, dependencies and external id. Tasks that waited for the old one
+ * wait for the new one, and the old one is deleted, all in the turn of the sling. */
+
+#define MOVES_MAX 1000
+
+static void sling_move_finish(struct sling_move *move) {
+    batch_finish(&move->batch);
+    json_decref(move->read);
+    json_decref(move->kept);
+    free(move->items);
+    *move = (struct sling_move){ 0 };
+}
+
+/* Children that stay behind would belong to a task that is gone. */
+static int check_children(struct op_call *call, const struct slinging *s, task_id task) {
+    const struct core *core = engine_core(call->engine);
+    _cleanup_(freep) task_id *children = xcalloc(OP_LIST_MAX, sizeof(*children));
+    size_t count = core_task_children(core, task, children, OP_LIST_MAX);
+    char id[ENGINE_ID_MAX], child[ENGINE_ID_MAX];
+    for (size_t i = 0; i < count; i++) {
+        const struct sling_item *item = sling_item_of(s, children[i]);
+        if (!item || !item->moves)
+            return op_fail(
+                call, -EBUSY, "task '%s' cannot move to project '%s': '%s' is below it and stays",
+                engine_task_id(call->engine, task, id), op_quote(op_text(call, "project")).text,
+                engine_task_id(call->engine, children[i], child));
+    }
+    return 0;
+}
+
+/* A folder of the old project is none of the new one: it works in that one's folder. */
+static bool is_of_old_project(const struct op_call *call, const struct sling_item *item) {
+    const char *cwd = json_string_value(json_object_get(item->spec, "cwd"));
+    struct task_view t;
+    if (!cwd || !core_task(engine_core(call->engine), item->task, &t))
+        return false;
+    const struct engine_project *old =
+        engine_find_project(call->engine, op_name_of(call->engine, t.project));
+    size_t length = old && old->path ? strlen(old->path) : 0;
+    return length > 0 && strncmp(cwd, old->path, length) == 0
+           && (cwd[length] == '/' || cwd[length] == '\0');
+}
+
+/* What it depends on and belongs to is known as numbers; names of the batch it came with mean
+ * nothing any more. */
+static void read_again(struct op_call *call, struct sling_move *move,
+                       const struct sling_item *item) {
+    static const char *const links[] = { "name", "parent", "depends_on" };
+    json_t *kept = json_deep_copy(item->spec);
+    if (is_of_old_project(call, item))
+        json_object_del(kept, "cwd");
+    json_object_set_new(kept, "project", json_string(op_text(call, "project")));
+    json_t *read = json_deep_copy(kept);
+    for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+        json_object_del(read, links[i]);
+    json_array_append_new(move->kept, kept);
+    json_array_append_new(move->read, read);
+}
+
+/* The number that a task has after the move. */
+static task_id moved(const struct slinging *s, task_id task) {
+    const struct sling_move *move = &s->move;
+    for (size_t i = 0; i < move->count; i++)
+        if (move->items[i].from == task)
+            return move->items[i].to;
+    return task;
+}
+
+static void link_draft(struct op_call *call, struct slinging *s, size_t i) {
+    const struct core *core = engine_core(call->engine);
+    struct engine_draft *draft = &s->move.batch.drafts[i];
+    task_id from = s->move.items[i].from;
+    struct task_spec old;
+    (void)core_task_spec(core, from, &old);
+    task_id *on = op_depends(call, from, 0, &draft->depends_on_count);
+    for (size_t k = 0; k < draft->depends_on_count; k++)
+        on[k] = moved(s, on[k]);
+    draft->depends_on = on;
+    draft->told.parent = moved(s, old.parent);
+    draft->told.parent_gate = old.parent_gate;
+    draft->told.parent_iteration = old.parent_iteration;
+    draft->told.created_at = old.created_at;
+    draft->told.priority = old.priority;
+    draft->told.group = old.group;
+}
+
+static int refuse_move(struct op_call *call, const struct slinging *s, int code) {
+    const struct sling_move *move = &s->move;
+    (void)error_prefix(&call->err, "task '%s' in project '%s'",
+                       op_id(call, move->items[move->batch.index].from),
+                       op_quote(op_text(call, "project")).text);
+    return code;
+}
+
+static int check_move(struct op_call *call, struct slinging *s) {
+    struct sling_move *move = &s->move;
+    int r = batch_read(&move->batch, move->read, NULL, &call->err);
+    for (size_t i = 0; r == 0 && i < move->count; i++)
+        move->batch.entries[i].json = json_array_get(move->kept, i);
+    if (r == 0)
+        r = batch_check(&move->batch, &call->err);
+    if (r < 0)
+        return refuse_move(call, s, r);
+    for (size_t i = 0; i < move->count; i++) {
+        move->items[i].to = move->batch.entries[i].id;
+        if (move->batch.entries[i].already)
+            return op_fail(call, -EEXIST, "project '%s' has '%s' already: '%s'",
+                           op_quote(op_text(call, "project")).text,
+                           op_quote(move->batch.entries[i].external_id).text,
+                           op_id(call, move->batch.entries[i].id));
+    }
+    for (size_t i = 0; i < move->count; i++)
+        link_draft(call, s, i);
+    return 0;
+}
+
+static int sling_move_check(struct op_call *call, struct slinging *s) {
+    struct sling_move *move = &s->move;
+    int r = 0;
+    sling_move_finish(move);
+    move->items = xcalloc(s->count + 1, sizeof(*move->items));
+    move->read = json_array();
+    move->kept = json_array();
+    move->batch = (struct batch){
+        .engine = call->engine, .arena = op_arena(call), .draft = true, .force = true
+    };
+    for (size_t i = 0; r == 0 && i < s->count; i++) {
+        const struct sling_item *item = &s->items[i];
+        if (!item->moves || item->already || item->skipped)
+            continue;
+        move->items[move->count++].from = item->task;
+        read_again(call, move, item);
+        if (move->count > MOVES_MAX)
+            return op_fail(call, -E2BIG, "more than %d tasks move at once; sling them in parts",
+                           MOVES_MAX);
+        r = check_children(call, s, item->task);
+    }
+    return r == 0 && move->count > 0 ? check_move(call, s) : r;
+}
+
+/* From here on the items, and their formulas, are the new tasks. */
+static void rename_item(struct op_call *call, struct slinging *s, task_id from, task_id to) {
+    uint32_t handle = id_map_find(&s->seen, hash_u64(from), &from);
+    struct sling_item *item = &s->items[handle - 1];
+    id_map_remove(&s->seen, hash_u64(from), &from);
+    item->task = to;
+    item->moved_from = op_id(call, from);
+    id_map_add(&s->seen, hash_u64(to), handle);
+    for (size_t i = 0; i < s->works.count; i++)
+        if (s->works.items[i].task == from)
+            s->works.items[i].task = to;
+}
+
+static int sling_move_add(struct op_call *call, struct slinging *s) {
+    struct sling_move *move = &s->move;
+    task_id first = 0;
+    if (move->count == 0)
+        return 0;
+    int r = engine_add_tasks(call->engine, move->batch.drafts, move->count, &first, &call->err);
+    if (r < 0)
+        return r;
+    batch_give_budgets(&move->batch);
+    for (size_t i = 0; i < move->count; i++)
+        rename_item(call, s, move->items[i].from, move->items[i].to);
+    return 0;
+}
+
+static void delete (struct op_call *call, task_id task) {
+    (void)engine_tell(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
+}
+
+/* What waited for the old one waits for the new one. */
+static void rewire(struct op_call *call, const struct slinging *s, task_id from) {
+    const struct core *core = engine_core(call->engine);
+    size_t count = core_task_dependants(core, from, NULL, 0);
+    _cleanup_(freep) task_id *waiters = xcalloc(count + 1, sizeof(*waiters));
+    (void)core_task_dependants(core, from, waiters, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t needs;
+        task_id *on = op_depends(call, waiters[i], 0, &needs);
+        for (size_t k = 0; k < needs; k++)
+            on[k] = moved(s, on[k]);
+        (void)op_set_depends(call, waiters[i], on, needs);
+    }
+}
+
+static void sling_move_leave(struct op_call *call, struct slinging *s) {
+    const struct sling_move *move = &s->move;
+    for (size_t i = 0; i < move->count; i++)
+        (void)op_set_depends(call, move->items[i].from, NULL, 0);
+    for (size_t i = 0; i < move->count; i++)
+        rewire(call, s, move->items[i].from);
+    for (size_t i = move->count; i-- > 0;) /* what is below a task comes after it */
+        delete (call, move->items[i].from);
+}
+
+/* --- formulas -------------------------------------------------------------------------------- */
+
+#define GENERATION_MAX 100000u
+
+static int work_read(struct op_call *call, struct sling_works *works) {
+    const json_t *list = op_json(call, "work");
+    works->count = json_array_size(list);
+    works->items = xcalloc(works->count + 1, sizeof(*works->items));
+    for (size_t i = 0; i < works->count; i++) {
+        const json_t *entry = json_array_get(list, i);
+        struct sling_work *work = &works->items[i];
+        const char *name = json_string_value(json_object_get(entry, "task"));
+        work->formula = json_string_value(json_object_get(entry, "formula"));
+        work->steps = json_object_get(entry, "steps");
+        size_t steps = json_array_size(work->steps);
+        if (!name || !work->formula || !*work->formula || steps == 0 || steps > 256)
+            return op_fail(call, -EINVAL,
+                           "an entry of 'work' must have 'task', 'formula' and 1 to 256 'steps'");
+        work->task = op_named_task(call, name);
+        if (!work->task)
+            return call->err.code;
+        for (size_t k = 0; k < i; k++)
+            if (works->items[k].task == work->task)
+                return op_fail(call, -EINVAL, "task '%s' is twice in 'work'", op_quote(name).text);
+    }
+    return 0;
+}
+
+/* The steps belong to the project of their task, and are called after it. */
+static int complete_steps(struct op_call *call, struct sling_work *work) {
+    char id[ENGINE_ID_MAX];
+    struct task_view t = { 0 };
+    (void)core_task(engine_core(call->engine), work->task, &t);
+    engine_task_id(call->engine, work->task, id);
+    size_t i;
+    json_t *step;
+    bool changed;
+    struct task_reading reading = { .source.now = engine_now(call->engine) };
+    json_array_foreach(work->steps, i, step) {
+        if (!json_is_object(step))
+            return op_fail(call, -EINVAL, "a step must be an object");
+        int r = task_members_read(step, &reading, &changed, &call->err);
+        if (r < 0)
+            return r;
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        const char *own = json_string_value(json_object_get(step, "name"));
+        strbuf_printf(&name, "%s/%s", id, work->formula);
+        if (work->generation > 1)
+            strbuf_printf(&name, ".%u", work->generation);
+        if (own)
+            strbuf_printf(&name, "/%s", own);
+        else
+            strbuf_printf(&name, "/%zu", i + 1);
+        json_t *meta = json_object_get(step, "meta");
+        if (!meta)
+            json_object_set_new(step, "meta", meta = json_object());
+        json_object_set_new(meta, "on", json_string(id));
+        json_object_set_new(step, "external_id", json_string(strbuf_text(&name)));
+        json_object_set_new(step, "project", json_string(op_name_of(call->engine, t.project)));
+    }
+    return 0;
+}
+
+static int refuse_step(struct op_call *call, const struct sling_work *work, int code) {
+    const struct submission *entry =
+        work->batch.entries ? &work->batch.entries[work->batch.index] : NULL;
+    call->index = (int64_t)work->batch.index;
+    if (entry && entry->name)
+        (void)error_prefix(&call->err, "step '%s' of task '%s'", op_quote(entry->name).text,
+                           op_id(call, work->task));
+    else
+        (void)error_prefix(&call->err, "step %zu of task '%s'", work->batch.index + 1,
+                           op_id(call, work->task));
+    return code;
+}
+
+static int check_once(struct op_call *call, struct sling_work *work, size_t skip) {
+    batch_finish(&work->batch);
+    work->batch = (struct batch){
+        .engine = call->engine, .arena = op_arena(call), .draft = true, .skip = skip
+    };
+    int r = complete_steps(call, work);
+    if (r < 0)
+        return r;
+    r = batch_read(&work->batch, work->steps, NULL, &call->err);
+    const char *agent = op_text(call, "agent");
+    for (size_t i = 0; r == 0 && agent && i < work->batch.count; i++) {
+        work->batch.index = i;
+        if (work->batch.entries[i].prompt)
+            r = engine_check_agent(call->engine, agent, &call->err);
+    }
+    if (r == 0)
+        r = batch_check(&work->batch, &call->err);
+    return r < 0 ? refuse_step(call, work, r) : 0;
+}
+
+/* Names that are taken, by steps of before that have started, belong to an earlier generation. */
+static int check_one(struct op_call *call, struct sling_work *work, size_t skip) {
+    int r = check_once(call, work, skip);
+    while (r == 0 && work->batch.added < work->batch.count && work->generation < GENERATION_MAX) {
+        work->generation++;
+        r = check_once(call, work, skip);
+    }
+    return r;
+}
+
+static int work_check(struct op_call *call, struct sling_works *works) {
+    size_t skip = 0;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < works->count; i++) {
+        r = check_one(call, &works->items[i], skip);
+        skip += works->items[i].batch.added;
+    }
+    if (r == 0 && skip > 0 && engine_is_full(call->engine))
+        r = op_fail(call, -ENOSPC,
+                    "the disk is nearly full: no new tasks until there is room again");
+    return r;
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static int set_dependencies(struct op_call *call, task_id task, const task_id *on, size_t count) {
+    int r = op_set_depends(call, task, on, count);
+    if (r == -ELOOP)
+        return op_fail(call, r, "a step waits for the task that it is a step of");
+    return r < 0 ? r : 0;
+}
+
+static int add_one(struct op_call *call, struct sling_work *work) {
+    task_id first = 0;
+    task_id *on = work->before =
+        op_depends(call, work->task, work->batch.added, &work->before_count);
+    int r =
+        engine_add_tasks(call->engine, work->batch.drafts, work->batch.added, &first, &call->err);
+    if (r < 0)
+        return r;
+    work->told = true;
+    batch_give_budgets(&work->batch);
+    for (size_t i = 0; i < work->batch.added; i++)
+        on[work->before_count + i] = first + i;
+    return set_dependencies(call, work->task, on, work->before_count + work->batch.added);
+}
+
+/* Nothing of it has left this turn: the tasks wait for what they waited for, and the steps are
+ * gone. */
+static void remove_works(struct op_call *call, struct sling_works *works) {
+    struct error why = call->err;
+    for (size_t i = works->count; i-- > 0;) {
+        struct sling_work *work = &works->items[i];
+        if (!work->told)
+            continue;
+        (void)set_dependencies(call, work->task, work->before, work->before_count);
+        for (size_t k = work->batch.added; k-- > 0;)
+            (void)engine_tell(call->engine,
+                              &(struct fact){ .kind = FACT_DELETE, .task = work->batch.first + k },
+                              NULL);
+    }
+    call->err = why;
+}
+
+static int work_add(struct op_call *call, struct sling_works *works) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < works->count; i++)
+        r = add_one(call, &works->items[i]);
+    if (r < 0)
+        remove_works(call, works);
+    return r;
+}
+
+/* --- the tasks that are slung ------------------------------------------------------------------ */
+
+/* Which of the tasks that were named have a formula; those that are scheduled already need none. */
+static int sling_find_works(struct op_call *call, struct slinging *s) {
+    int r = work_read(call, &s->works);
+    for (size_t i = 0; r == 0 && i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        if (!item)
+            return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
+                           op_id(call, s->works.items[i].task));
+        item->work = &s->works.items[i];
+    }
+    if (r == 0 && s->works.count > 0 && op_json(call, "steps"))
+        r = op_fail(call, -EINVAL, "'work' does not go with 'steps'");
+    if (r == 0 && s->works.count > 0 && op_flag(call, "partial"))
+        r = op_fail(call, -EINVAL, "'work' does not go with 'partial': formulas are slung whole");
+    return r;
+}
+
+/* One that is scheduled already, or left out, gets no steps. */
+static void drop_idle_works(struct slinging *s) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        item->work = NULL;
+        if (item->already || item->skipped)
+            continue;
+        s->works.items[kept] = s->works.items[i];
+        s->works.items[kept].generation = item->generation + 1;
+        item->work = &s->works.items[kept++];
+    }
+    s->works.count = kept;
+}
+
+/* They were added as drafts, and are slung as such. */
+static int push_added(struct op_call *call, struct slinging *s) {
+    for (size_t i = 0; i < s->works.count; i++)
+        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
+            const struct submission *entry = &s->works.items[i].batch.entries[k];
+            struct sling_item *item = sling_push(s, entry->id);
+            if (!item)
+                return sling_too_many(call);
+            item->step = true;
+            item->agent = entry->agent;
+            item->limiter = entry->limiter;
+            item->prompted = entry->prompt != NULL;
+            item->hold = entry->hold == 1;
+            item->not_before = entry->not_before > 0 ? entry->not_before : 0;
+            s->fresh++;
+        }
+    return 0;
+}
+
+static int sling_check_works(struct op_call *call, struct slinging *s) {
+    if (s->works.count == 0)
+        return 0;
+    drop_idle_works(s);
+    return s->count + 256 * s->works.count > OP_LIST_MAX ? sling_too_many(call)
+                                                         : work_check(call, &s->works);
+}
+
+static int sling_add_works(struct op_call *call, struct slinging *s) {
+    int r = s->works.count > 0 ? work_add(call, &s->works) : 0;
+    return r < 0 || s->works.count == 0 ? r : push_added(call, s);
+}
+
+/* --- the call -------------------------------------------------------------------------------- */
 
 #define SPECS_EACH 500u /* in one question to the store */
 
@@ -26,7 +875,11 @@ static void slinging_finish(void *state) {
         json_decref(s->items[i].spec);
     freep(&s->items);
     sling_move_finish(&s->move);
-    work_finish(&s->works);
+    struct sling_works *works = &s->works;
+    for (size_t i = 0; i < works->count; i++)
+        batch_finish(&works->items[i].batch);
+    freep(&works->items);
+    *works = (struct sling_works){ 0 };
     if (s->has_map)
         id_map_finish(&s->seen);
 }
@@ -39,33 +892,30 @@ static struct slinging *slinging_of(struct op_call *call) {
 
 static int check_group(struct op_call *call, const struct sling_item *item) {
     const char *name = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
-    char id[ENGINE_ID_MAX];
     if (!name || !other || strcmp(name, other) == 0 || op_flag(call, "force"))
         return 0;
     return op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
-                   engine_task_id(call->engine, item->task, id), op_quote(other).text);
+                   op_id(call, item->task), op_quote(other).text);
 }
 
 /* Work is done by the steps: the task itself must not wait for a mark that nobody makes. */
 static int check_until(struct op_call *call, const struct sling_item *item,
                        const struct task_view *t) {
-    char id[ENGINE_ID_MAX];
     if ((!op_json(call, "steps") && !item->work) || t->until == UNTIL_EXIT
         || t->until == UNTIL_VALIDATE)
         return 0;
     return op_fail(
         call, -EINVAL,
         "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or 'validate'",
-        engine_task_id(call->engine, t->id, id), until_name(t->until));
+        op_id(call, t->id), until_name(t->until));
 }
 
 static int check_state(struct op_call *call, const struct sling_item *item,
                        const struct task_view *t) {
-    char id[ENGINE_ID_MAX];
     if (item->epic || (!task_state_is_live(t->state) && !task_state_is_final(t->state)))
         return 0;
     return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
-                   engine_task_id(call->engine, item->task, id), task_state_name(t->state));
+                   op_id(call, item->task), task_state_name(t->state));
 }
 
 /* What is said of merging must be possible, as if the task had said it. */
@@ -84,11 +934,9 @@ static int look(struct op_call *call, struct sling_item *item) {
     const char *named = op_text(call, "project");
     struct task_view t;
     struct task_spec spec;
-    char id[ENGINE_ID_MAX];
     if (!core_task(engine_core(call->engine), item->task, &t)
         || !core_task_spec(engine_core(call->engine), item->task, &spec))
-        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile",
-                       engine_task_id(call->engine, item->task, id));
+        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile", op_id(call, item->task));
     const char *project = op_name_of(call->engine, t.project);
     item->moves = named && t.state == TASK_DRAFT && strcmp(project, named) != 0;
     item->already =
@@ -99,8 +947,7 @@ static int look(struct op_call *call, struct sling_item *item) {
         if (named && strcmp(project, named) != 0)
             return op_fail(call, -EPERM,
                            "task '%s' is of project '%s', not of '%s'; force moves a draft there",
-                           engine_task_id(call->engine, item->task, id), project,
-                           op_quote(named).text);
+                           op_id(call, item->task), project, op_quote(named).text);
         int r = check_state(call, item, &t);
         if (r < 0)
             return r;
@@ -163,7 +1010,7 @@ static json_t *context_of(struct op_call *call) {
     return context;
 }
 
-static void tell_feed(struct op_call *call, const struct sling_item *item, uint32_t group,
+static void put_event(struct op_call *call, const struct sling_item *item, uint32_t group,
                       const json_t *context) {
     json_t *data =
         json_pack("{s:s*, s:s*, s:O*}", "group", op_group_name(call->engine, group), "by",
@@ -177,22 +1024,10 @@ static void tell_feed(struct op_call *call, const struct sling_item *item, uint3
 /* The steps do the work: it waits for all of them. The first thing told, because it may be
  * refused. */
 static int wait_for_steps(struct op_call *call, const struct slinging *s) {
-    task_id task = s->items[0].task;
-    const struct core *core = engine_core(call->engine);
-    size_t before = core_task_depends(core, task, NULL, 0), count = before;
-    task_id *needs = arena_alloc(op_arena(call), (before + s->count) * sizeof(*needs));
-    (void)core_task_depends(core, task, needs, before);
-    for (size_t i = 1; i < s->count; i++) {
-        bool known = false;
-        for (size_t k = 0; k < before; k++)
-            known = known || needs[k] == s->items[i].task;
-        if (!known)
-            needs[count++] = s->items[i].task;
-    }
-    struct fact fact = { .kind = FACT_DEPENDENCIES, .task = task };
-    fact.dependencies.items = needs;
-    fact.dependencies.count = count;
-    int r = engine_tell(call->engine, &fact, &call->err);
+    task_id *steps = arena_alloc(op_arena(call), s->count * sizeof(*steps));
+    for (size_t i = 1; i < s->count; i++)
+        steps[i - 1] = s->items[i].task;
+    int r = wait_for(call, s->items[0].task, steps, s->count - 1);
     if (r == -ELOOP)
         return op_fail(call, r, "a step waits for the task that it is a step of");
     return r < 0 ? r : 0;
@@ -256,7 +1091,7 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     char *text =
         json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     engine_put_context(call->engine, item->task, text); /* NULL: what an earlier sling said goes */
-    tell_feed(call, item, item->group, own);
+    put_event(call, item, item->group, own);
     freep(&text);
     json_decref(own);
 }
@@ -315,27 +1150,24 @@ static void print_item(struct op_call *call, struct json_writer *w, const struct
     json_write_object_end(w);
 }
 
-/* Steps that would be added have no ids yet. */
-static void print_planned(struct json_writer *w, const struct slinging *s) {
-    for (size_t i = 0; i < s->works.count; i++)
-        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
-            json_write_object_begin(w);
-            print_text(w, "id", s->works.items[i].batch.entries[k].s.external_id);
-            print_text(w, "state", task_state_name(TASK_DRAFT));
-            print_bool(w, "already", false);
-            print_text(w, "result", "slung");
-            print_text(w, "group", NULL);
-            json_write_object_end(w);
-        }
-}
-
 static void print_answer(struct op_call *call, const struct slinging *s) {
     struct json_writer w = op_begin(call);
     print_list(&w, "tasks");
     for (size_t i = 0; i < s->count; i++)
         print_item(call, &w, &s->items[i]);
-    if (op_flag(call, "dry_run"))
-        print_planned(&w, s);
+    if (op_flag(call, "dry_run")) {
+        /* Steps that would be added have no ids yet. */
+        for (size_t i = 0; i < s->works.count; i++)
+            for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
+                json_write_object_begin(&w);
+                print_text(&w, "id", s->works.items[i].batch.entries[k].external_id);
+                print_text(&w, "state", task_state_name(TASK_DRAFT));
+                print_bool(&w, "already", false);
+                print_text(&w, "result", "slung");
+                print_text(&w, "group", NULL);
+                json_write_object_end(&w);
+            }
+    }
     json_write_array_end(&w);
     print_text(&w, "group", op_group_name(call->engine, s->group));
     print_bool(&w, "dry_run", op_flag(call, "dry_run"));
@@ -380,7 +1212,6 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
 /* Names that were good when it was submitted may be gone from the configuration. */
 static int check_submitted(struct op_call *call, const struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
-    char id[ENGINE_ID_MAX];
     bool no_agent =
         item->agent && !op_text(call, "agent") && !config_has_agent(config, item->agent);
     bool no_limiter =
@@ -389,29 +1220,26 @@ static int check_submitted(struct op_call *call, const struct sling_item *item) 
         return 0;
     return op_fail(call, -ENOENT, "%s '%s' of task '%s' is not configured any more",
                    no_agent ? "agent" : "limiter",
-                   op_quote(no_agent ? item->agent : item->limiter).text,
-                   engine_task_id(call->engine, item->task, id));
+                   op_quote(no_agent ? item->agent : item->limiter).text, op_id(call, item->task));
 }
 
 static int check_agent(struct op_call *call, const struct sling_item *item) {
     const char *agent = op_text(call, "agent");
-    char id[ENGINE_ID_MAX];
     if (!agent || item->already || item->skipped || !item->prompted
         || engine_check_agent(call->engine, agent, NULL) == 0)
         return 0;
     return op_fail(call, -EINVAL,
                    "task '%s' is a prompt, and agent '%s' has no command to be told it",
-                   engine_task_id(call->engine, item->task, id), op_quote(agent).text);
+                   op_id(call, item->task), op_quote(agent).text);
 }
 
 /* They follow a prompt; steps get them where a task has some. */
 static int check_args(struct op_call *call, const struct sling_item *item) {
-    char id[ENGINE_ID_MAX];
     if (!op_text(call, "args") || item->already || item->skipped || item->prompted || item->work
         || item->container || op_json(call, "steps"))
         return 0;
     return op_fail(call, -EINVAL, "task '%s' is a command: 'args' is a text that follows a prompt",
-                   engine_task_id(call->engine, item->task, id));
+                   op_id(call, item->task));
 }
 
 /* Formulas are expanded for the tasks as they are after the move. */
@@ -424,13 +1252,18 @@ static int sling_all(struct op_call *call, struct slinging *s) {
         r = sling_add_works(call, s);
     if (r == 0) {
         r = sling(call, s);
-        if (r < 0)
-            sling_take_back_works(call, s);
+        if (r < 0) {
+            remove_works(call, &s->works);
+        }
     }
     if (r == 0)
         sling_move_leave(call, s);
-    else
-        sling_move_take_back(call, s);
+    else {
+        struct error why = call->err;
+        for (size_t i = s->move.count; i-- > 0;)
+            delete (call, s->move.items[i].to);
+        call->err = why;
+    }
     return r;
 }
 
@@ -529,7 +1362,5 @@ const struct op op_task_sling = {
         { "tasks", T_OBJECT | T_LIST, "those that were named, and their steps", &slung_task_shape },
         { "group", T_TEXT | T_NULL, "the group that was made or named", "group-3" },
         { "dry_run", T_BOOL, "nothing was changed" }, SHAPE_ROOM),
-    .right = OP_SUBMIT,
-    .writes = true,
-    .run = run,
+    OP_WRITES(SUBMIT, NONE, run),
 };

@@ -46,9 +46,7 @@ static void print_last_run(struct json_writer *w, const struct last_run *run) {
         json_write_null(w);
         return;
     }
-    json_write_object_begin(w);
-    LAST_RUN(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(LAST_RUN)
 }
 
 static bool put_why(const struct engine *engine, task_id task, struct strbuf *out) {
@@ -179,7 +177,5 @@ const struct op op_task_wait = {
         ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &waited_task_shape },
                 { "timed_out", T_BOOL, "the time was over first" },
                 { "waited_ms", T_SPAN, "how long it took" }),
-    .right = OP_READ,
-    .reach = OP_REACH_BELOW,
-    .run = run,
+    OP_READS(READ, BELOW, run),
 };

@@ -23,20 +23,17 @@ static struct asking *asking_of(struct op_call *call) {
     return op_state(call, sizeof(struct asking), NULL);
 }
 
-/* A cap that follows a partition was set by nobody. */
-static void put_size(struct op_call *call, const struct verdict *v, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf size = STRBUF_INIT;
-    if (engine_partition_size(call->engine, op_name_of(call->engine, v->key), &size))
-        strbuf_printf(out, "; %s", strbuf_text(&size));
-}
-
 /* A breaker says that something went wrong; who asks why wants to know what. */
 static void put_sentence(struct op_call *call, task_id task, const struct verdict *v,
                          struct strbuf *out) {
     const char *error = asking_of(call)->launch_error;
     print_verdict(call->engine, task, v, out);
-    if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE)
-        put_size(call, v, out);
+    if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE) {
+        /* A cap that follows a partition was set by nobody. */
+        _cleanup_(strbuf_finish) struct strbuf size = STRBUF_INIT;
+        if (engine_partition_size(call->engine, op_name_of(call->engine, v->key), &size))
+            strbuf_printf(out, "; %s", strbuf_text(&size));
+    }
     if (v->gate != GATE_BREAKER)
         return;
     if (error && !v->key)
@@ -113,12 +110,6 @@ static void put_quick_ends(struct op_call *call, const struct task_view *t, stru
                   count, (double)config_number(config, "runaway.quick_s", NULL) / 1000.0);
 }
 
-/* Its sentence has said already what went wrong. */
-static bool has_cause(const struct verdict *v) {
-    return v->gate == GATE_BREAKER || (v->gate == GATE_LIMITER && v->closed)
-           || (v->gate == GATE_HELD && v->hold == HOLD_DENIED);
-}
-
 static void print_summary(struct json_writer *w, struct op_call *call, const struct task_view *t) {
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, text = STRBUF_INIT;
     struct verdict first;
@@ -142,17 +133,13 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     if (engine_shared_folder(call->engine, t->id, &shared))
         strbuf_printf(&text, "; %s", strbuf_text(&shared));
-    if (asking_of(call)->cause && !(blocked && has_cause(&first)))
+    if (asking_of(call)->cause
+        && !(blocked
+             && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
+                 || (first.gate == GATE_HELD && first.hold == HOLD_DENIED))))
         strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
     print_text(w, "summary", strbuf_text(&text));
-}
-
-static const char *state_of(const struct agent_state *agent) {
-    return agent->closed    ? "closed"
-           : agent->limited ? "limited"
-           : agent->broken  ? "not launched"
-                            : "open";
 }
 
 static const struct words words_agent = {
@@ -163,7 +150,7 @@ static const struct words words_agent = {
 #define AGENT_CHOICE(X) \
     X(print_text, "name", T_TEXT, "its name", "claude", op_name_of(call->engine, agents[i].agent)) \
     X(print_text, "limiter", T_TEXT | T_NULL, "its account", "anthropic", op_name_of(call->engine, agents[i].limiter)) \
-    X(print_text, "state", T_WORD, "`closed`: until somebody clears its account", &words_agent, state_of(&agents[i])) \
+    X(print_text, "state", T_WORD, "`closed`: until somebody clears its account", &words_agent, agents[i].closed ? "closed" : agents[i].limited ? "limited" : agents[i].broken ? "not launched" : "open") \
     X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, known ? agents[i].opens_at : 0)
 static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ALL(AGENT_CHOICE) };
 /* clang-format on */
@@ -175,9 +162,7 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
     print_list(w, "agents");
     for (size_t i = 0; count > 1 && i < count; i++) {
         bool known = !agents[i].open && agents[i].opens_at != TIME_NEVER;
-        json_write_object_begin(w);
-        AGENT_CHOICE(SHAPE_PRINT)
-        json_write_object_end(w);
+        SHAPE_OBJECT(AGENT_CHOICE)
     }
     json_write_array_end(w);
 }
@@ -194,22 +179,6 @@ static time_ms gate_opens(const struct engine *engine, task_id task) {
     if (!core_blocked(engine_core(engine), task, &first))
         return engine_now(engine);
     return first.opens_at == TIME_NEVER ? 0 : first.opens_at;
-}
-
-static void put_forecast(const struct engine *engine, task_id task, amount position,
-                         struct strbuf *out) {
-    struct verdict first;
-    if (!core_blocked(engine_core(engine), task, &first))
-        strbuf_puts(out, "with the next decision");
-    else if (engine_forecast_start(engine, task) != TIME_NEVER)
-        strbuf_puts(out, "if runs take as long as usual");
-    else if (position > 1)
-        strbuf_printf(out, "after about %" PRId64 " other%s", position - 1,
-                      position == 2 ? "" : "s");
-    else if (first.opens_at != TIME_NEVER)
-        strbuf_puts(out, "when its gate opens");
-    else
-        strbuf_puts(out, "as soon as its gate opens");
 }
 
 /* clang-format off */
@@ -232,10 +201,19 @@ static void print_forecast(struct json_writer *w, const struct engine *engine, t
     if (start == TIME_NEVER)
         start = position > 1 ? 0 : gate_opens(engine, task);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    put_forecast(engine, task, position, &text);
-    json_write_object_begin(w);
-    FORECAST(SHAPE_PRINT)
-    json_write_object_end(w);
+    struct verdict first;
+    if (!core_blocked(engine_core(engine), task, &first))
+        strbuf_puts(&text, "with the next decision");
+    else if (engine_forecast_start(engine, task) != TIME_NEVER)
+        strbuf_puts(&text, "if runs take as long as usual");
+    else if (position > 1)
+        strbuf_printf(&text, "after about %" PRId64 " other%s", position - 1,
+                      position == 2 ? "" : "s");
+    else if (first.opens_at != TIME_NEVER)
+        strbuf_puts(&text, "when its gate opens");
+    else
+        strbuf_puts(&text, "as soon as its gate opens");
+    SHAPE_OBJECT(FORECAST)
 }
 
 static int print_why(struct op_call *call) {
@@ -331,7 +309,5 @@ const struct op op_task_why = {
           "how many of its runs in a row have ended in less than `runaway.quick_s`" },
         { "queue_position", T_INT | T_NULL, "how many start before it, and it" },
         { "forecast", T_OBJECT | T_NULL, "when it should start", &forecast_shape }),
-    .right = OP_READ,
-    .reach = OP_REACH_SUBTREE,
-    .run = run,
+    OP_READS(READ, SUBTREE, run),
 };

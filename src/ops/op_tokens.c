@@ -122,10 +122,8 @@ const struct op op_token_add = {
             .base = &token_shape,
             .members = SHAPE_ROWS({ "token", T_TEXT, "the token itself, shown here and never again",
                                     "sl_k3f9x2m7aq_…" }) },
-    .right = OP_ADMIN,
-    .writes = true,
+    OP_WRITES(ADMIN, NONE, run_add),
     .local = true,
-    .run = run_add,
     .gives_token = true,
     .finish = finish_add,
     .replay = replay_add,
@@ -137,9 +135,8 @@ const struct op op_token_list = {
             "Only at the owner's socket.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&token_shape)),
-    .right = OP_ADMIN,
+    OP_READS(ADMIN, NONE, run_list),
     .local = true,
-    .run = run_list,
 };
 
 const struct op op_token_revoke = {
@@ -150,10 +147,8 @@ const struct op op_token_revoke = {
                            .min = 1, .max = ACCESS_NAME_MAX)),
     .answers =
         ANSWERS({ "id", T_TEXT, "its id", "k3f9x2m7aq" }, { "name", T_TEXT, "its name", "phone" }),
-    .right = OP_ADMIN,
-    .writes = true,
+    OP_WRITES(ADMIN, NONE, run_revoke),
     .local = true,
-    .run = run_revoke,
 };
 
 /* --- dashboard links ------------------------------------------------------------------------- */
@@ -290,9 +285,8 @@ const struct op op_session_code = {
                 { "file", T_TEXT | T_NULL,
                   "the path of the requested file, which has mode 0600 and is removed when the "
                   "code is used or expires" }),
-    .right = OP_ADMIN,
+    OP_READS(ADMIN, NONE, run_code),
     .local = true,
-    .run = run_code,
 };
 
 const struct op op_session_open = {
@@ -305,10 +299,8 @@ const struct op op_session_open = {
     .answers = ANSWERS({ "token", T_TEXT, "for `Authorization: Bearer`", "sl_k3f9x2m7aq_…" },
                        { "scope", T_WORD, "what it may do", &words_scope },
                        { "expires_at", T_TIME, "until when it is good" }),
-    .right = OP_READ,
-    .writes = true,
+    OP_WRITES(READ, NONE, run_open),
     .open = true,
-    .run = run_open,
     .gives_token = true,
     .finish = finish_open,
     .replay = replay_open,

@@ -40,9 +40,7 @@ static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended 
 /* clang-format on */
 
 static void print_sum(struct json_writer *w, const struct spent_row *s, bool by_agent) {
-    json_write_object_begin(w);
-    USAGE_SUM(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(USAGE_SUM)
 }
 
 static void take(struct op_call *call, const struct store_answer *answer) {
@@ -57,27 +55,6 @@ static void take(struct op_call *call, const struct store_answer *answer) {
         print_sum(&w, &answer->spent[i], a->by_agent);
     json_write_array_end(&w);
     a->next = more ? a->skip + count : 0;
-}
-
-/* What each project ought to get of the tokens, by the weights of today. */
-static void print_targets(struct op_call *call, struct json_writer *w) {
-    struct share_sums sums;
-    sum_shares(call->engine, &sums);
-    print_list(w, "targets");
-    for (size_t i = 0; i < engine_project_count(call->engine); i++) {
-        const struct engine_project *p = engine_project_at(call->engine, i);
-        struct share_view share;
-        if (!core_share(engine_core(call->engine), p->symbol, &share) || !share.open)
-            continue;
-        json_write_object_begin(w);
-        print_text(w, "name", p->name);
-        json_write_key(w, "weight");
-        json_write_double(w, (double)share.weight_milli / 1000.0, 3);
-        json_write_key(w, "target");
-        json_write_double(w, target_share(&share, &sums), 4);
-        json_write_object_end(w);
-    }
-    json_write_array_end(w);
 }
 
 /* clang-format off */
@@ -104,8 +81,26 @@ static int print(struct op_call *call) {
     struct json_writer w = op_begin(call);
     USAGE(SHAPE_PRINT_TO)
     print_json(&w, "items", strbuf_text(&a->items));
-    if (!a->by_agent)
-        print_targets(call, &w);
+    if (!a->by_agent) {
+        /* What each project ought to get of the tokens, by the weights of today. */
+        struct share_sums sums;
+        sum_shares(call->engine, &sums);
+        print_list(&w, "targets");
+        for (size_t i = 0; i < engine_project_count(call->engine); i++) {
+            const struct engine_project *p = engine_project_at(call->engine, i);
+            struct share_view share;
+            if (!core_share(engine_core(call->engine), p->symbol, &share) || !share.open)
+                continue;
+            json_write_object_begin(&w);
+            print_text(&w, "name", p->name);
+            json_write_key(&w, "weight");
+            json_write_double(&w, (double)share.weight_milli / 1000.0, 3);
+            json_write_key(&w, "target");
+            json_write_double(&w, target_share(&share, &sums), 4);
+            json_write_object_end(&w);
+        }
+        json_write_array_end(&w);
+    }
     op_print_next(&w, 'u', a->next);
     return op_end(&w);
 }
@@ -159,6 +154,5 @@ const struct op op_usage_list = {
                      .text = "a time (ms): spans that began before; now when not given"),
                OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = &usage_shape,
-    .right = OP_READ,
-    .run = run,
+    OP_READS(READ, NONE, run),
 };

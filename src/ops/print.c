@@ -228,17 +228,6 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     print_text(w, "doing", text.length ? strbuf_text(&text) : NULL);
 }
 
-/* Another agent works for that of the task: which is closed until then, if anybody knows. */
-static void print_instead(struct json_writer *w, const struct engine *engine,
-                          const struct task_view *t) {
-    struct agent_state agents[FAILOVER_MAX + 1];
-    size_t count = core_task_agents(engine_core(engine), t->id, agents);
-    bool instead = count > 0 && agents[0].agent != t->agent;
-    bool known = instead && !agents[0].open && agents[0].opens_at != TIME_NEVER;
-    print_text(w, "instead_of", instead ? op_name_of(engine, agents[0].agent) : NULL);
-    print_time(w, "instead_until", known ? agents[0].opens_at : 0);
-}
-
 static void print_actions(struct json_writer *w, const struct task_view *t) {
     uint32_t in = task_situation(t->state, t->hold);
     print_list(w, "actions");
@@ -281,8 +270,16 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     bool said = engine_last_line(engine, t->id, &line);
     struct engine_host_state host = { 0 };
     (void)engine_away_run(engine, t->id, &host);
-    LIVE_RUN(SHAPE_PRINT)
-    print_instead(w, engine, t);
+    LIVE_RUN(SHAPE_PRINT) {
+        /* Another agent works for that of the task: which is closed until then, if anybody
+         * knows. */
+        struct agent_state agents[FAILOVER_MAX + 1];
+        size_t count = core_task_agents(engine_core(engine), t->id, agents);
+        bool instead = count > 0 && agents[0].agent != t->agent;
+        bool known = instead && !agents[0].open && agents[0].opens_at != TIME_NEVER;
+        print_text(w, "instead_of", instead ? op_name_of(engine, agents[0].agent) : NULL);
+        print_time(w, "instead_until", known ? agents[0].opens_at : 0);
+    }
     print_doing(w, engine, t);
     json_write_object_end(w);
 }
@@ -302,9 +299,7 @@ static void print_changes(struct json_writer *w, const struct delivery_changes *
         json_write_null(w);
         return;
     }
-    json_write_object_begin(w);
-    CHANGES(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(CHANGES)
 }
 
 /* clang-format off */
@@ -519,9 +514,7 @@ const struct shape shape_event = { "Event", "something that happened", .members 
 
 void print_event(struct json_writer *w, const struct engine *engine,
                  const struct event_row *event) {
-    json_write_object_begin(w);
-    EVENT(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(EVENT)
 }
 
 void op_print_event(const struct engine *engine, const struct event_row *event,
@@ -674,19 +667,6 @@ static void print_share(struct json_writer *w, const char *key, int64_t part, in
 static const struct shape pool_place = { "PoolPlace", "a folder of a project's pool", .members = SHAPE_ALL(POOL_PLACE) };
 /* clang-format on */
 
-static void print_pool(struct json_writer *w, const struct engine *engine, const char *project) {
-    const char *const *paths;
-    size_t count =
-        config_words(engine_config(engine), "projects.P.workspace_paths", project, &paths);
-    print_list(w, "workspaces");
-    for (size_t i = 0; i < count; i++) {
-        json_write_object_begin(w);
-        POOL_PLACE(SHAPE_PRINT)
-        json_write_object_end(w);
-    }
-    json_write_array_end(w);
-}
-
 /* clang-format off */
 #define PROJECT(X) \
     X(print_text, "name", T_TEXT, "its name", "web", p->name) \
@@ -734,7 +714,14 @@ void print_project(struct json_writer *w, const struct engine *engine,
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
         print_int(w, task_state_name((enum task_state)s), share.by_state[s]);
     json_write_object_end(w);
-    print_pool(w, engine, p->name);
+    const char *const *paths;
+    size_t count =
+        config_words(engine_config(engine), "projects.P.workspace_paths", p->name, &paths);
+    print_list(w, "workspaces");
+    for (size_t i = 0; i < count; i++) {
+        SHAPE_OBJECT(POOL_PLACE)
+    }
+    json_write_array_end(w);
     json_write_object_end(w);
 }
 
@@ -862,9 +849,7 @@ const struct shape shape_limit = { "Limit", "a limit that has a cap or is used",
 
 static void print_limit(void *ctx, const char *key, amount used, amount cap) {
     struct json_writer *w = ctx;
-    json_write_object_begin(w);
-    LIMIT(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(LIMIT)
 }
 
 void print_limits(struct json_writer *w, const struct engine *engine) {
@@ -889,9 +874,7 @@ const struct shape shape_budget = { "Budget", "a budget, and what is used of it"
 /* clang-format on */
 
 static void print_budget_of(struct json_writer *w, const char *key, const struct budgets_view *v) {
-    json_write_object_begin(w);
-    BUDGET(SHAPE_PRINT)
-    json_write_object_end(w);
+    SHAPE_OBJECT(BUDGET)
 }
 
 void print_budgets(struct json_writer *w, const struct engine *engine) {

@@ -55,21 +55,17 @@ static void print_delayed(struct op_call *call, const struct queue_room *a, stru
     strbuf_putc(text, ')');
 }
 
-static void print_deferred(const struct queue_room *a, struct strbuf *text) {
-    strbuf_printf(text, "%zu deferred: the queue takes %" PRId64 " (queue.hard)", a->deferred,
-                  a->hard);
-    if (a->before > 0)
-        strbuf_printf(text, ", and %" PRId64 " waited already", a->before);
-    strbuf_puts(text, "; repeat it later to continue");
-}
-
 void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (a->deferred > 0)
         print_int(w, "deferred", (int64_t)a->deferred);
-    if (a->deferred > 0)
-        print_deferred(a, &text);
-    else if (a->late)
+    if (a->deferred > 0) {
+        strbuf_printf(&text, "%zu deferred: the queue takes %" PRId64 " (queue.hard)", a->deferred,
+                      a->hard);
+        if (a->before > 0)
+            strbuf_printf(&text, ", and %" PRId64 " waited already", a->before);
+        strbuf_puts(&text, "; repeat it later to continue");
+    } else if (a->late)
         print_delayed(call, a, &text);
     print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : a->note);
     if (text.length == 0)

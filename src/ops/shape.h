@@ -76,6 +76,9 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
 #define SHAPE_ROW(print_, name_, type_, text_, of_, ...)      { name_, type_, text_, of_ },
 #define SHAPE_PRINT(print_, name_, type_, text_, of_, ...)    print_(w, name_, __VA_ARGS__);
 #define SHAPE_PRINT_TO(print_, name_, type_, text_, of_, ...) print_(&w, name_, __VA_ARGS__);
+#define SHAPE_OBJECT(list_)                                                                        \
+    json_write_object_begin(w);                                                                    \
+    list_(SHAPE_PRINT) json_write_object_end(w);
 #define SHAPE_ALL(list_)                                                                           \
     (const struct shape_member[]) {                                                                \
         list_(SHAPE_ROW) {                                                                         \

@@ -1,16 +1,102 @@
-/* submission.c: is this object a task?
- *
- * The table of members says what each may be; here is what one says of another, and what lists
- * show. */
+/* submission.c: tasks as clients write them: read, checked against what the daemon knows, turned
+ * into drafts. */
 #include "ops/submission.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/macros.h"
+#include "base/number.h"
 #include "base/utf8.h"
-#include "ops/child.h"
+#include "config/run_settings.h"
+#include "core/admit.h"
+#include "core/cycle.h"
+#include "engine/agents.h"
+#include "engine/allowance.h"
+#include "engine/executors.h"
+#include "engine/external_ids.h"
+#include "engine/shared_folder.h"
+#include "engine/worktrees.h"
+#include "ops/children.h"
+#include "ops/op_internal.h"
+#include "ops/rights.h"
+#include "workspace/git.h"
+
+/* --- Slurm ----------------------------------------------------------------------------------- */
+
+/* Whether a task runs in Slurm is decided when it is submitted, because its partition is a key with
+ * slots, and the keys that a task needs are part of it. A changed setting applies to tasks that are
+ * submitted after it. */
+
+/* One of its values as a text, which is what sbatch gets; numbers may be written as numbers. */
+static const char *slurm_text(const json_t *value, char buf[32]) {
+    if (!json_is_integer(value))
+        return json_string_value(value);
+    (void)snprintf(buf, 32, "%" PRId64, (int64_t)json_integer_value(value));
+    return buf;
+}
+
+static int submission_check_slurm(const json_t *value, struct error *err) {
+    const char *key;
+    json_t *one;
+    json_object_foreach((json_t *)value, key, one) {
+        char buf[32];
+        const char *text = slurm_text(one, buf);
+        if (json_is_null(one))
+            continue;
+        int r = place_check(key, text, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Whoever names what belongs to Slurm means to run there. */
+static int check_slurm_wish(const struct submission *s, bool in_slurm, struct error *err) {
+    if (!in_slurm && json_object_size(s->slurm) > 0)
+        return error_set(
+            err, -EINVAL,
+            "'slurm' is for tasks that run in Slurm, and this one runs on this machine; "
+            "say 'executor': slurm");
+    for (size_t i = 0; i < s->resource_names.count; i++)
+        if (strncmp(s->resource_names.items[i], SLURM_KEY, strlen(SLURM_KEY)) == 0)
+            return error_set(err, -EINVAL,
+                             "'resources': '%s' is of those that run in that partition; say "
+                             "'executor': slurm and 'slurm': {\"partition\": …}",
+                             op_quote(s->resource_names.items[i]).text);
+    if (in_slurm && s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
+        return error_set(err, -E2BIG, "'resources': a task that runs in Slurm may name %u",
+                         SUBMISSION_RESOURCES_MAX - 1);
+    return 0;
+}
+
+static int submission_place(const struct batch *batch, const struct submission *s,
+                            struct engine_draft *draft, struct error *err) {
+    const struct config *config = engine_config(batch->engine);
+    const char *executor =
+        s->executor ? s->executor : config_executor(config, draft->project, s->agent);
+    bool in_slurm = strcmp(executor, "slurm") == 0;
+    int r = check_slurm_wish(s, in_slurm, err);
+    if (r < 0 || !in_slurm)
+        return r;
+    const char *partition = json_string_value(json_object_get(s->slurm, "partition"));
+    if (!partition)
+        partition = config_place(config, "partition", draft->project, s->agent);
+    const char **keys =
+        arena_alloc(batch->arena, (draft->resource_count + 1) * sizeof(*draft->resources));
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    strbuf_printf(&key, SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
+    if (draft->resource_count > 0)
+        memcpy(keys, draft->resources, draft->resource_count * sizeof(*keys));
+    keys[draft->resource_count++] = arena_strdup(batch->arena, strbuf_text(&key));
+    draft->resources = keys;
+    return 0;
+}
 
 /* --- members --------------------------------------------------------------------------------- */
 
@@ -51,7 +137,7 @@ static struct submission_names names_of(const json_t *list, struct arena *arena)
 
 #define ITERATIONS "iterations/"
 
-uint32_t submission_artifact_iteration(const char *artifact) {
+static uint32_t submission_artifact_iteration(const char *artifact) {
     if (strncmp(artifact, ITERATIONS, strlen(ITERATIONS)) != 0)
         return 0;
     const char *digits = artifact + strlen(ITERATIONS);
@@ -60,8 +146,16 @@ uint32_t submission_artifact_iteration(const char *artifact) {
                                                              : 0;
 }
 
-/* Below the folder of the parent only what its iterations leave is meant. */
-static int check_artifact(const struct submission *s, struct error *err) {
+static int check_together(const struct submission *s, struct error *err) {
+    if (s->prompt && s->argv)
+        return error_set(err, -EINVAL, "a task has a 'prompt' or an 'argv', not both");
+    if (!s->prompt && !s->argv)
+        return error_set(err, -EINVAL, "a task needs an 'argv', or a 'prompt' for its agent");
+    if (s->prompt && s->stdin)
+        return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
+    if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
+        return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
+    /* Below the folder of the parent only what its iterations leave is meant. */
     const char *path = s->artifact;
     if (!path || *path == '/')
         return 0;
@@ -79,20 +173,8 @@ static int check_artifact(const struct submission *s, struct error *err) {
     return 0;
 }
 
-static int check_together(const struct submission *s, struct error *err) {
-    if (s->prompt && s->argv)
-        return error_set(err, -EINVAL, "a task has a 'prompt' or an 'argv', not both");
-    if (!s->prompt && !s->argv)
-        return error_set(err, -EINVAL, "a task needs an 'argv', or a 'prompt' for its agent");
-    if (s->prompt && s->stdin)
-        return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
-    if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
-        return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
-    return check_artifact(s, err);
-}
-
-int submission_read(json_t *json, time_ms now, struct arena *arena, struct submission *ret,
-                    struct error *err) {
+static int submission_read(json_t *json, time_ms now, struct arena *arena, struct submission *ret,
+                           struct error *err) {
     struct task_reading reading = { .source.now = now, .take = take, .ctx = ret };
     *ret = (struct submission){ .json = json };
     for (size_t i = 0; i < task_member_count; i++)
@@ -129,7 +211,7 @@ static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const cha
     return size;
 }
 
-const char *submission_title(const struct submission *s, struct arena *arena) {
+static const char *submission_title(const struct submission *s, struct arena *arena) {
     if (s->title && *s->title)
         return s->title;
     char made[TITLE_MADE + 1] = "";
@@ -151,4 +233,725 @@ const char *submission_title(const struct submission *s, struct arena *arena) {
     if (length > 0 && ((unsigned char)made[length - 1] & 0xC0) == 0xC0)
         length--;
     return arena_strndup(arena, made, length);
+}
+
+/* --- workspaces ------------------------------------------------------------------------------ */
+
+/* Checked on submission, because a wrong value would otherwise fail at launch, in the night. */
+
+static int check_pool(const struct config *config, const char *project, const char *wish,
+                      bool has_worktrees, struct error *err) {
+    const char *const *paths;
+    size_t count = config_words(config, "projects.P.workspace_paths", project, &paths);
+    if (has_worktrees)
+        return error_set(err, -EINVAL,
+                         "project '%s' makes a worktree for each task: 'workspace' is for a pool",
+                         project);
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(paths[i], wish) == 0)
+            return 0;
+        strbuf_printf(&known, "%s%s", i > 0 ? ", " : "", paths[i]);
+    }
+    return count == 0 ? 0
+                      : error_set(err, -EINVAL, "workspace '%s' is none of project '%s': %.300s",
+                                  op_quote(wish).text, project, strbuf_text(&known));
+}
+
+static bool makes_worktrees(const struct config *config, const char *project) {
+    return strcmp(config_text(config, "projects.P.workspace_mode", project), "worktree") == 0;
+}
+
+int submission_check_merge(const struct config *config, const struct submission_merge *wish,
+                           struct error *err) {
+    const char *const *words;
+    const char *merge = wish->merge, *project = wish->project;
+    if (merge && strcmp(merge, "none") != 0 && !makes_worktrees(config, project))
+        return error_set(err, -EINVAL,
+                         "merge '%s' needs a branch to merge: 'sluice config set "
+                         "projects.%s.workspace_mode=worktree' makes one for each task",
+                         merge, project);
+    if (merge && strcmp(merge, "mr") == 0
+        && config_words(config, "projects.P.mr_command", project, &words) == 0)
+        return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
+                         project);
+    if (wish->base_branch && !git_branch_is_valid(wish->base_branch))
+        return error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
+                         op_quote(wish->base_branch).text);
+    return 0;
+}
+
+static int submission_check_workspace(const struct batch *batch, const struct submission *s,
+                                      struct error *err) {
+    const struct config *config = engine_config(batch->engine);
+    struct submission_merge wish = {
+        .project = submission_project(s),
+        .merge = s->merge,
+        .base_branch = s->base_branch,
+    };
+    int r = s->workspace ? check_pool(config, wish.project, s->workspace,
+                                      makes_worktrees(config, wish.project), err)
+                         : 0;
+    if (r == 0)
+        r = engine_check_worktrees(batch->engine, wish.project, err);
+    return r < 0 ? r : submission_check_merge(config, &wish, err);
+}
+
+const char *submission_branch_note(const struct config *config, const char *project,
+                                   struct arena *arena) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (makes_worktrees(config, project))
+        return NULL;
+    strbuf_printf(
+        &text,
+        "'base_branch' has no effect: project '%s' has no worktrees (projects.%s.workspace_mode)",
+        op_quote(project).text, op_quote(project).text);
+    return arena_strdup(arena, strbuf_text(&text));
+}
+
+static bool same_name(const void *ctx, uint32_t handle, const void *key) {
+    const struct batch *batch = ctx;
+    return strcmp(batch->entries[handle - 1].name, key) == 0;
+}
+
+struct external_key {
+    const char *project, *id;
+};
+
+static bool same_external(const void *ctx, uint32_t handle, const void *key) {
+    const struct submission *s = &((const struct batch *)ctx)->entries[handle - 1];
+    const struct external_key *wanted = key;
+    return strcmp(s->external_id, wanted->id) == 0
+           && strcmp(submission_project(s), wanted->project) == 0;
+}
+
+static uint64_t hash_external(const struct external_key *key) {
+    return hash_mix(hash_bytes(key->id, strlen(key->id)),
+                    hash_bytes(key->project, strlen(key->project)));
+}
+
+static task_id batch_external(const struct batch *batch, const char *project,
+                              const char *external_id) {
+    struct external_key key = { project, external_id };
+    uint32_t index = id_map_find(&batch->externals, hash_external(&key), &key);
+    return index ? batch->entries[index - 1].id : 0;
+}
+
+bool batch_adds(const struct submission *s) {
+    return !s->already && !s->deferred;
+}
+
+const struct submission *batch_entry_of(const struct batch *batch, task_id task) {
+    if (task < batch->first || task - batch->first >= batch->added)
+        return NULL;
+    return &batch->entries[batch->by_number[task - batch->first]];
+}
+
+void batch_finish(struct batch *batch) {
+    id_map_finish(&batch->names);
+    id_map_finish(&batch->externals);
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+/* Every name must be known, because a task that waits for something misspelt waits forever. `force`
+ * overrides two checks: a task under a parent, or with the external id, of another project; and a
+ * dependency that does not exist yet. */
+
+const char *submission_project(const struct submission *s) {
+    return s->project ? s->project : DEFAULT_PROJECT;
+}
+
+bool submission_is_epic(const struct engine *engine, const char *kind, const char *project) {
+    return (kind && strcmp(kind, EPIC_KIND) == 0)
+           || (project && config_number(engine_config(engine), "projects.P.coordination", project));
+}
+
+/* Of this batch, or stored. */
+static bool parent_is_epic(const struct batch *batch, const struct submission *s) {
+    struct task_view t;
+    const struct submission *parent = batch_entry_of(batch, s->parent_task);
+    if (parent)
+        return submission_is_epic(batch->engine, parent->kind, submission_project(parent));
+    return s->parent_task && core_task(engine_core(batch->engine), s->parent_task, &t)
+           && submission_is_epic(batch->engine, op_name_of(batch->engine, t.kind),
+                                 op_name_of(batch->engine, t.project));
+}
+
+static enum parent_gate submission_parent_gate(const struct batch *batch,
+                                               const struct submission *s) {
+    if (!s->parent_gate && parent_is_epic(batch, s))
+        return PARENT_NONE;                 /* it runs nothing: it is done when its children are */
+    if (s->artifact && *s->artifact != '/') /* one of the parent's: it counts when that is done */
+        return PARENT_DONE;
+    if (!s->parent_gate)
+        return config_policy(engine_config(batch->engine))->parent_gate;
+    return strcmp(s->parent_gate, "none") == 0 ? PARENT_NONE : PARENT_DONE;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+/* One that is near is offered; else the command that would make it, %s for its name. */
+static int unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
+                   const char *maker, struct error *err) {
+    struct error found = { 0 };
+    int r = op_unknown(engine, what, name, at, &found);
+    const char *place = strstr(maker, "%s");
+    if (strstr(found.text, "; did you mean "))
+        return error_set(err, r, "%s", found.text);
+    return error_set(err, r, "%s; 'sluice %.*s%s%s' makes it", found.text, (int)(place - maker),
+                     maker, op_quote(name).text, place + 2);
+}
+
+static int check_project(struct batch *batch, struct submission *s, struct error *err) {
+    const char *name = submission_project(s);
+    const struct submission *before = batch->index > 0 ? s - 1 : NULL;
+    if (before && before->project_row && strcmp(before->project_row->name, name) == 0)
+        s->project_row = before->project_row; /* most batches are of one project */
+    else
+        s->project_row = engine_find_project(batch->engine, name);
+    if (s->project_row)
+        return 0;
+    if (strcmp(name, DEFAULT_PROJECT) != 0)
+        return unknown(batch->engine, "project", name, op_project_at, "project add %s", err);
+    batch->makes_default = true;
+    return 0;
+}
+
+static int check_names(const struct batch *batch, const struct submission *s, struct error *err) {
+    const struct engine *engine = batch->engine;
+    const struct config *config = engine_config(engine);
+    if (s->kind && !config_has_kind(config, s->kind))
+        return unknown(engine, "kind", s->kind, op_kind_at, "config set kinds.%s.base=100", err);
+    if (s->agent && !config_has_agent(config, s->agent))
+        return unknown(engine, "agent", s->agent, op_agent_at,
+                       "config set agents.%s.command=PROGRAM", err);
+    if (s->limiter && !config_has_limiter(config, s->limiter))
+        return unknown(engine, "limiter", s->limiter, op_limiter_at,
+                       "config set limiters.%s.max_running=4", err);
+    for (size_t i = 0; i < s->resource_names.count; i++)
+        if (!op_knows(engine, op_resource_at, s->resource_names.items[i]))
+            return unknown(engine, "resource", s->resource_names.items[i], op_resource_at,
+                           "config set limits.resource.%s=1", err);
+    if (!s->prompt)
+        return 0;
+    if (!s->agent)
+        return engine_check_roster(engine, s->prompt, err);
+    bool failover = !s->failover || strcmp(s->failover, "none") != 0;
+    int r = engine_check_agent(engine, s->agent, err);
+    return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
+}
+
+/* "gt-17" looks like a task of the project with the prefix gt; of gt and gt-web the longer one
+ * counts. */
+static const struct engine_project *project_of_prefix(const struct engine *engine, const char *id) {
+    const struct engine_project *found = NULL;
+    size_t longest = 0;
+    for (size_t i = 0; i < engine_project_count(engine); i++) {
+        const struct engine_project *p = engine_project_at(engine, i);
+        size_t size = strlen(p->prefix);
+        if (size <= longest || strncmp(p->prefix, id, size) != 0 || id[size] != '-')
+            continue;
+        found = p;
+        longest = size;
+    }
+    return found;
+}
+
+static int check_prefix(const struct batch *batch, const struct submission *s, struct error *err) {
+    const char *id = s->external_id;
+    if (!id || batch->force)
+        return 0;
+    const struct engine_project *other = project_of_prefix(batch->engine, id);
+    if (!other || other == s->project_row)
+        return 0;
+    return error_set(err, -EPERM,
+                     "external id '%s' has the prefix of project '%s', but the task is for '%s'; "
+                     "force overrides",
+                     op_quote(id).text, other->name, submission_project(s));
+}
+
+/* tasks.share_folder: its folder is a workspace then, which one run has at a time. A child could
+ * wait for its own parent. */
+static void want_folder(const struct batch *batch, struct submission *s) {
+    if (s->workspace || s->parent || batch->run
+        || config_number(engine_config(batch->engine), "tasks.share_folder", NULL))
+        return;
+    s->workspace = engine_task_folder(batch->engine, submission_project(s), s->agent, s->cwd);
+}
+
+static int submission_check(struct batch *batch, struct submission *s, struct error *err) {
+    int r = check_project(batch, s, err);
+    if (r == 0)
+        r = check_names(batch, s, err);
+    if (r == 0)
+        want_folder(batch, s);
+    if (r == 0)
+        r = submission_check_workspace(batch, s, err);
+    return r < 0 ? r : check_prefix(batch, s, err);
+}
+
+/* --- other tasks ----------------------------------------------------------------------------- */
+
+/* The number in an id that does not exist; 0: it is none. */
+static task_id number_in(const char *id) {
+    const char *dash = strrchr(id, '-');
+    int64_t number = 0;
+    const char *digits = dash ? dash + 1 : id;
+    bool plain = *digits != '\0' && strspn(digits, "0123456789") == strlen(digits);
+    return plain && number_parse_int(digits, &number, NULL) == 0 ? (task_id)number : 0;
+}
+
+/* What an s of the batch says of another task: its name in the batch, its external id there, or
+ * what people call a task. A run is told the same of a task that is not there and of one that it
+ * does not see: else it could find out what there is. */
+static int resolve(const struct batch *batch, const struct submission *s, const char *name,
+                   task_id *ret_task, struct error *err) {
+    uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
+    task_id beside =
+        index ? batch->entries[index - 1].id : batch_external(batch, submission_project(s), name);
+    *ret_task = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
+    if (batch->run && !beside && !capability_sees(batch->run, *ret_task))
+        return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
+                         op_quote(name).text, batch->run->caller);
+    return *ret_task ? 0 : err->code;
+}
+
+static int link_parent(const struct batch *batch, struct submission *s, struct error *err) {
+    const char *name = s->parent;
+    int r = resolve(batch, s, name, &s->parent_task, err);
+    if (r == -EACCES)
+        return error_prefix(err, "'parent'");
+    if (r < 0)
+        return error_prefix(err, "parent '%s'", op_quote(name).text);
+    if (s->parent_task == s->id)
+        return error_set(err, -ELOOP, "task '%s' is its own parent", op_quote(name).text);
+    struct task_view parent;
+    if (batch->force || !s->project_row
+        || !core_task(engine_core(batch->engine), s->parent_task, &parent)
+        || parent.project == s->project_row->symbol)
+        return 0;
+    return error_set(err, -EPERM, "parent '%s' is in another project than '%s'; force overrides",
+                     op_quote(name).text, s->project_row->name);
+}
+
+static int link_one(const struct batch *batch, const struct submission *s, const char *name,
+                    task_id *ret_task, struct error *err) {
+    int r = resolve(batch, s, name, ret_task, err);
+    if (r == 0)
+        return 0;
+    if (r == -EACCES)
+        return error_prefix(err, "'depends_on'");
+    *ret_task = batch->force && r == -ENOENT ? number_in(name) : 0;
+    if (*ret_task)
+        return 0;
+    if (r == -ENOTUNIQ)
+        return error_prefix(err, "'depends_on'");
+    return r == -ENOENT
+               ? error_set(err, -ENOENT,
+                           "it depends on '%s', which is no task; force lets it wait for one",
+                           op_quote(name).text)
+               : error_set(err, -EINVAL,
+                           "it depends on '%s', which is no id and no name of this batch",
+                           op_quote(name).text);
+}
+
+static int submission_link(const struct batch *batch, struct submission *s, struct error *err) {
+    int r = s->parent ? link_parent(batch, s, err) : 0;
+    if (r == 0 && s->dependencies.count > 0)
+        s->needs = arena_alloc(batch->arena, s->dependencies.count * sizeof(*s->needs));
+    for (size_t i = 0; r == 0 && i < s->dependencies.count; i++) {
+        task_id task = 0;
+        r = link_one(batch, s, s->dependencies.items[i], &task, err);
+        if (r == 0 && task == s->id)
+            r = error_set(err, -ELOOP, "task '%s' depends on itself",
+                          op_quote(s->dependencies.items[i]).text);
+        bool twice = false; /* by its name and by its id */
+        for (size_t k = 0; k < s->need_count; k++)
+            twice = twice || s->needs[k] == task;
+        if (r == 0 && !twice)
+            s->needs[s->need_count++] = task;
+    }
+    return r;
+}
+
+/* --- what the engine is told ----------------------------------------------------------------- */
+
+static int64_t given_or(int64_t value, int64_t standard) {
+    return value == SUBMISSION_NOT_GIVEN ? standard : value;
+}
+
+static enum until until_of(const struct batch *batch, const struct submission *s) {
+    if (!s->until)
+        return config_until(engine_config(batch->engine), s->kind ? s->kind : "");
+    enum until until = UNTIL_EXIT;
+    while (strcmp(until_name(until), s->until) != 0)
+        until++;
+    return until;
+}
+
+static void tell_ended(const char *state, struct task_spec *told) {
+    static const struct {
+        const char *name;
+        enum task_state state;
+        enum hold hold;
+        enum reason reason;
+    } states[] = {
+        { "done", TASK_DONE, HOLD_NONE, REASON_SUCCEEDED },
+        { "failed", TASK_FAILED, HOLD_NONE, REASON_RETRIES },
+        { "canceled", TASK_CANCELED, HOLD_NONE, REASON_CANCELED },
+        { "invalidated", TASK_INVALIDATED, HOLD_NONE, REASON_INVALIDATED },
+        { "review", TASK_HELD, HOLD_REVIEW, REASON_REVIEW },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strcmp(states[i].name, state) == 0) {
+            told->state = states[i].state;
+            told->hold = states[i].hold;
+            told->reason = states[i].reason;
+        }
+}
+
+/* As it was written, without the blanks between; in the arena. */
+static int copy_spec(const struct batch *batch, const struct submission *s, const char **ret_json,
+                     struct error *err) {
+    char text[SUBMISSION_SPEC_MAX];
+    size_t size = s->span.from ? json_span_copy(&s->span, text, sizeof(text))
+                               : json_dumpb(s->json, text, sizeof(text), JSON_COMPACT);
+    if (size > sizeof(text))
+        return error_set(err, -E2BIG, "the task has %zu bytes; the most are %zu", size,
+                         sizeof(text));
+    *ret_json = arena_strndup(batch->arena, text, size);
+    return 0;
+}
+
+static int submission_draft(const struct batch *batch, const struct submission *s,
+                            struct engine_draft *ret, struct error *err) {
+    const struct policy *policy = config_policy(engine_config(batch->engine));
+    time_ms now = engine_now(batch->engine);
+    *ret = (struct engine_draft){
+        .told = {
+            .priority = (int32_t)given_or(s->priority, 100),
+            .parent = s->parent_task,
+            .created_at = time_min(given_or(s->created_at, now), now),
+            .ready_since = now,
+            .iteration = (uint32_t)given_or(s->iteration, 1),
+            .until = until_of(batch, s),
+            .parent_gate = submission_parent_gate(batch, s),
+            .parallelizable = given_or(s->parallelizable, !policy->serial) != 0,
+            .review = s->review == 1,
+            .bound = s->argv || (s->failover && strcmp(s->failover, "none") == 0),
+            .retry_max = (int32_t)given_or(s->retries, -1),
+        },
+        .project = submission_project(s),
+        .kind = s->kind,
+        .agent = s->agent,
+        .limiter = s->limiter,
+        .workspace = s->workspace,
+        .serial = s->serial,
+        .resources = s->resource_names.items,
+        .resource_count = s->resource_names.count,
+        .depends_on = s->needs,
+        .depends_on_count = s->need_count,
+        .title = submission_title(s, batch->arena),
+        .external_id = s->external_id,
+        .artifact = s->artifact,
+    };
+    if (s->artifact && *s->artifact != '/')
+        ret->told.parent_iteration = submission_artifact_iteration(s->artifact);
+    bool later = s->not_before > engine_now(batch->engine);
+    ret->told.state = TASK_WAITING;
+    if (s->state) {
+        tell_ended(s->state, &ret->told);
+    } else if (batch->draft || s->draft == 1) {
+        ret->told.state = TASK_DRAFT;
+    } else if (s->hold == 1 || later) {
+        ret->told.state = TASK_HELD;
+        ret->told.hold = HOLD_PERSON;
+        ret->told.not_before = s->hold == 1 || !later ? 0 : s->not_before;
+    }
+    int r = submission_place(batch, s, ret, err);
+    return r < 0 ? r : copy_spec(batch, s, &ret->json, err);
+}
+
+/* --- room in the queue ----------------------------------------------------------------------- */
+
+/* A submission that depends on another one of its batch, by name or external id, is deferred with
+ * it: a task must not wait for one that was not stored. */
+
+/* A draft does not wait, nor does a task that is held or has ended elsewhere. */
+static bool submission_waits(const struct batch *batch, const struct submission *s) {
+    bool draft = batch->draft || s->draft == 1;
+    bool held = s->hold == 1 || s->state || s->not_before > engine_now(batch->engine);
+    return !draft && !held;
+}
+
+struct admit_graph {
+    const struct batch *batch;
+    struct id_map externals; /* external id → s, the first of each */
+    uint32_t *starts, *targets;
+    uint32_t edges;
+    bool *waits, *deferred;
+};
+
+static void admit_graph_finish(struct admit_graph *g) {
+    id_map_finish(&g->externals);
+    free(g->starts);
+    free(g->targets);
+    free(g->waits);
+    free(g->deferred);
+}
+
+static bool same_external_id(const void *ctx, uint32_t handle, const void *key) {
+    const struct admit_graph *g = ctx;
+    return strcmp(g->batch->entries[handle - 1].external_id, key) == 0;
+}
+
+static void add_admit_edge(struct admit_graph *g, const char *name) {
+    uint64_t hash = hash_bytes(name, strlen(name));
+    uint32_t s = id_map_find(&g->batch->names, hash, name);
+    if (!s)
+        s = id_map_find(&g->externals, hash, name);
+    if (s && !g->batch->entries[s - 1].already)
+        g->targets[g->edges++] = s - 1;
+}
+
+static void admit_graph_fill(struct admit_graph *g) {
+    const struct batch *batch = g->batch;
+    size_t edges = 0;
+    id_map_init(&g->externals, same_external_id, g);
+    for (size_t i = 0; i < batch->count; i++) {
+        const char *external = batch->entries[i].external_id;
+        uint64_t hash = external ? hash_bytes(external, strlen(external)) : 0;
+        if (external && !id_map_find(&g->externals, hash, external))
+            id_map_add(&g->externals, hash, (uint32_t)i + 1);
+        edges += batch->entries[i].dependencies.count + 1;
+    }
+    g->starts = xcalloc(batch->count + 1, sizeof(*g->starts));
+    g->targets = xcalloc(edges + 1, sizeof(*g->targets));
+    g->waits = xcalloc(batch->count + 1, sizeof(*g->waits));
+    g->deferred = xcalloc(batch->count + 1, sizeof(*g->deferred));
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *s = &batch->entries[i];
+        g->starts[i] = g->edges;
+        g->waits[i] = !s->already && submission_waits(batch, s);
+        for (size_t d = 0; !s->already && d < s->dependencies.count; d++)
+            add_admit_edge(g, s->dependencies.items[d]);
+        if (!s->already && s->parent)
+            add_admit_edge(g, s->parent);
+    }
+    g->starts[batch->count] = g->edges;
+}
+
+static void batch_admit(struct batch *batch, amount room) {
+    _cleanup_(admit_graph_finish) struct admit_graph g = { .batch = batch };
+    admit_graph_fill(&g);
+    struct admit_request request = { .starts = g.starts,
+                                     .targets = g.targets,
+                                     .waits = g.waits,
+                                     .node_count = (uint32_t)batch->count,
+                                     .room = room };
+    batch->deferred = admit_fill(&request, g.deferred);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->entries[i].deferred = g.deferred[i];
+}
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+/* A name of the batch takes precedence over an equal id: the author meant the task in the same
+ * file. A cycle through stored tasks cannot arise, because no stored task waits for one that does
+ * not exist yet; where that was forced, the core refuses the batch. */
+
+static int remember_name(struct batch *batch, const char *name, size_t index, struct error *err) {
+    uint64_t hash = hash_bytes(name, strlen(name));
+    uint32_t other = id_map_find(&batch->names, hash, name);
+    if (other)
+        return error_set(err, -EINVAL, "two tasks of this batch are called '%s': %u and %zu",
+                         op_quote(name).text, other - 1, index);
+    id_map_add(&batch->names, hash, (uint32_t)index + 1);
+    return 0;
+}
+
+int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err) {
+    time_ms now = engine_now(batch->engine);
+    const char *list = body ? json_span_member(body, "tasks") : NULL, *at = NULL;
+    batch->count = json_array_size(tasks);
+    batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
+    id_map_init(&batch->names, same_name, batch);
+    id_map_init(&batch->externals, same_external, batch);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct submission *s = &batch->entries[i];
+        batch->index = i;
+        int r = submission_read(json_array_get(tasks, i), now, batch->arena, s, err);
+        if (r == 0 && s->name)
+            r = remember_name(batch, s->name, i, err);
+        if (r < 0)
+            return r;
+        if (list)
+            (void)json_span_next(list, &at, &s->span);
+        if (s->changed)
+            s->span.from = NULL;
+    }
+    return 0;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+/* The task that has the external id of an s already, in this batch or stored. */
+static void find_external(const struct batch *batch, struct submission *s) {
+    const char *project = submission_project(s), *id = s->external_id;
+    if (id)
+        s->id = batch_external(batch, project, id);
+    if (id && !s->id)
+        s->id = engine_find_external(batch->engine, project, id);
+    s->already = s->id != 0;
+}
+
+static void give_number(struct batch *batch, struct submission *s) {
+    find_external(batch, s); /* again: an earlier s may have brought it */
+    if (s->already || s->deferred)
+        return;
+    batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
+    s->id = batch->first + batch->added++;
+    if (s->external_id) {
+        struct external_key key = { submission_project(s), s->external_id };
+        id_map_add(&batch->externals, hash_external(&key), (uint32_t)(s - batch->entries) + 1);
+    }
+    batch->queued += submission_waits(batch, s);
+}
+
+static int number_all(struct batch *batch, struct error *err) {
+    batch->first = engine_next_task(batch->engine) + batch->skip;
+    batch->by_number = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->by_number));
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->index = i;
+        int r = submission_check(batch, &batch->entries[i], err);
+        if (r < 0)
+            return r;
+        find_external(batch, &batch->entries[i]);
+    }
+    if (batch->partial)
+        batch_admit(batch, batch->room);
+    for (size_t i = 0; i < batch->count; i++)
+        give_number(batch, &batch->entries[i]);
+    return 0;
+}
+
+/* --- rings ----------------------------------------------------------------------------------- */
+
+struct graph {
+    uint32_t *starts, *targets;
+    uint32_t nodes, edges;
+};
+
+static void graph_finish(struct graph *graph) {
+    free(graph->starts);
+    free(graph->targets);
+}
+
+static void add_edge(const struct batch *batch, struct graph *graph, task_id to) {
+    if (to >= batch->first && to - batch->first < batch->added)
+        graph->targets[graph->edges++] = (uint32_t)(to - batch->first);
+}
+
+/* Nodes are the tasks that are added, in the order of their numbers. */
+static void graph_fill(const struct batch *batch, struct graph *graph) {
+    size_t most = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        most += batch->entries[i].need_count + 1;
+    graph->starts = xcalloc(batch->added + 1, sizeof(*graph->starts));
+    graph->targets = xcalloc(most + 1, sizeof(*graph->targets));
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *s = &batch->entries[i];
+        if (!batch_adds(s))
+            continue;
+        graph->starts[graph->nodes++] = graph->edges;
+        for (size_t d = 0; d < s->need_count; d++)
+            add_edge(batch, graph, s->needs[d]);
+        if (submission_parent_gate(batch, s) == PARENT_DONE)
+            add_edge(batch, graph, s->parent_task);
+    }
+    graph->starts[graph->nodes] = graph->edges;
+}
+
+static void print_node(const struct batch *batch, uint32_t node, struct strbuf *out) {
+    const struct submission *s = batch_entry_of(batch, batch->first + node);
+    if (s->name)
+        strbuf_puts(out, op_quote(s->name).text);
+    else
+        strbuf_printf(out, "#%" PRIu64, s->id);
+}
+
+#define CYCLE_SHOWN 8 /* a longer one is shown by its beginning */
+
+static int check_cycles(struct batch *batch, struct error *err) {
+    _cleanup_(graph_finish) struct graph graph = { 0 };
+    _cleanup_(freep) uint32_t *path = NULL;
+    size_t length = 0;
+    graph_fill(batch, &graph);
+    if (graph.edges == 0 || !cycle_find(graph.starts, graph.targets, graph.nodes, &path, &length))
+        return 0;
+    _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
+    for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++) {
+        print_node(batch, path[i], &cycle);
+        strbuf_puts(&cycle, " -> ");
+    }
+    if (length > CYCLE_SHOWN)
+        strbuf_printf(&cycle, "… (%zu tasks) -> ", length);
+    print_node(batch, path[0], &cycle);
+    batch->index = batch->by_number[path[0]];
+    return error_set(err, -ELOOP, "dependency cycle detected: %s", strbuf_text(&cycle));
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static int make_drafts(struct batch *batch, struct error *err) {
+    size_t made = 0;
+    batch->drafts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*batch->drafts));
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->index = i;
+        if (!batch_adds(&batch->entries[i]))
+            continue;
+        int r = submission_draft(batch, &batch->entries[i], &batch->drafts[made++], err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int64_t given_amount(int64_t wish) {
+    return wish == SUBMISSION_NOT_GIVEN ? ALLOWANCE_NONE : wish;
+}
+
+static enum engine_on_budget on_budget_of(const struct submission *s) {
+    if (!s->on_budget)
+        return ON_BUDGET_AS_CONFIGURED;
+    return strcmp(s->on_budget, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
+}
+
+void batch_give_budgets(const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *s = &batch->entries[i];
+        struct engine_limits limits = {
+            .task = { given_amount(s->tokens), given_amount(s->usd) },
+            .run = { given_amount(s->run_tokens), given_amount(s->run_usd) },
+            .on_budget = on_budget_of(s),
+        };
+        bool any = limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
+                   || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
+                   || limits.on_budget != ON_BUDGET_AS_CONFIGURED;
+        if (batch_adds(s) && any)
+            engine_set_limits(batch->engine, s->id, &limits);
+    }
+}
+
+int batch_check(struct batch *batch, struct error *err) {
+    int r = number_all(batch, err);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        if (batch_adds(&batch->entries[i]))
+            r = submission_link(batch, &batch->entries[i], err);
+    }
+    if (r == 0)
+        r = check_cycles(batch, err);
+    return r < 0 ? r : make_drafts(batch, err);
 }

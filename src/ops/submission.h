@@ -9,7 +9,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/id_map.h"
+#include "base/json_span.h"
 #include "core/model.h"
+#include "engine/engine.h"
 #include "taskfile/task_member.h"
 
 #define SUBMISSION_SPEC_MAX      (64u * 1024u)
@@ -55,17 +58,75 @@ struct submission {
 #define MEMBER(name, kind, ...) FIELD_##kind name;
 #include "taskfile/task_members.inc"
     struct submission_names dependencies, resource_names; /* depends_on and resources */
+    /* In its batch: */
+    struct json_span span;                    /* as it was written; from NULL: print it */
+    const struct engine_project *project_row; /* NULL: "default", which does not exist yet */
+    task_id id;    /* of the existing task, or of the one that is added */
+    bool already;  /* nothing is added for it */
+    bool deferred; /* nothing is added for it: the queue has no room */
+    task_id parent_task;
+    task_id *needs; /* its dependencies */
+    size_t need_count;
 };
 
-/* An artifact below the folder of its parent: of which iteration; 0: of the present one. */
-uint32_t submission_artifact_iteration(const char *artifact);
+/* --- batches --------------------------------------------------------------------------------- */
 
-/* Values that were written in another form, or under another name, are replaced in the object. */
-int submission_read(json_t *json, time_ms now, struct arena *arena, struct submission *ret,
-                    struct error *err);
+struct op_call;
 
-/* submission_slurm.c: what Slurm is asked for; an object. */
-int submission_check_slurm(const json_t *value, struct error *err);
+struct batch {
+    struct engine *engine;
+    struct arena *arena; /* of whoever has the batch */
+    struct submission *entries;
+    size_t count;
+    size_t index;
+    size_t added;              /* how many are not there already */
+    size_t queued;             /* how many of those will wait: no drafts, none that is held */
+    size_t deferred;           /* how many the queue has no room for; 0 unless `partial` */
+    task_id first;             /* the number of the first that is added */
+    uint32_t *by_number;       /* `added` indexes of entries */
+    const struct op_call *run; /* of a run: it knows of no task but those that it sees; or NULL */
+    size_t skip;               /* numbers that other batches of this turn get first */
+    bool force, draft;
+    bool partial; /* add as many as `room` allows, and defer the others */
+    amount room;
+    bool makes_default; /* one is for the project "default", which is not there yet */
+    struct id_map names;
+    struct id_map externals;     /* of those that have a number, by project and external id */
+    struct engine_draft *drafts; /* `added` of them */
+};
 
-/* What lists show: the title, or the beginning of the prompt or of the command. */
-const char *submission_title(const struct submission *s, struct arena *arena);
+void batch_finish(struct batch *batch);
+
+/* Reads all of them. `tasks` and `body` (NULL: not kept) must live as long as the batch. */
+int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err);
+
+/* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
+int batch_check(struct batch *batch, struct error *err);
+/* Whether a task is added for it. */
+bool batch_adds(const struct submission *entry);
+/* The entry that this number is given to, or NULL. */
+const struct submission *batch_entry_of(const struct batch *batch, task_id task);
+/* After they were added: those with budgets of their own have them. */
+void batch_give_budgets(const struct batch *batch);
+
+#define DEFAULT_PROJECT "default"
+const char *submission_project(const struct submission *s);
+
+/* A task that runs nothing and is done when its children are: of the kind `epic`, or of a project
+ * that only coordinates. */
+#define EPIC_KIND "epic"
+bool submission_is_epic(const struct engine *engine, const char *kind, const char *project);
+/* op_task_sling.c: epics that are in the queue wait for the children that a batch has added to
+ * them. */
+void epic_adopt_children(struct op_call *call, const struct batch *batch);
+
+/* Can work of this project be brought in so? NULL: nothing was said. */
+struct submission_merge {
+    const char *project, *merge, *base_branch;
+};
+int submission_check_merge(const struct config *config, const struct submission_merge *wish,
+                           struct error *err);
+/* A branch to start from, where nothing starts from a branch: what to say of it, in the arena; or
+ * NULL. */
+const char *submission_branch_note(const struct config *config, const char *project,
+                                   struct arena *arena);

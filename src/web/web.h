@@ -1,8 +1,8 @@
 /* web.h: the files of the dashboard, as they were when the program was built.
  *
- * `npm run build` makes web/dist; scripts/embed-web turns it into a table of C arrays (meson.build here), each file as it
- * is and, where that is smaller, compressed. Without a dashboard the table is empty. What is in it is data of nobody: no
- * token is needed to read it. */
+ * `npm run build` makes web/dist; scripts/embed-web turns it into a table of C arrays (meson.build
+ * here), each file as it is and, where that is smaller, compressed. Without a dashboard the table
+ * is empty. What is in it is data of nobody: no token is needed to read it. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,6 +30,6 @@ bool web_is_immutable(const char *path);
 /* Content-Type by the end of its name. */
 const char *web_type(const char *path);
 
-/* The same from a folder, for those who work on the dashboard. -ENOENT: there is no such file; nothing outside of the folder
- * is ever read. */
+/* The same from a folder, for those who work on the dashboard. -ENOENT: there is no such file;
+ * nothing outside of the folder is ever read. */
 int web_read(const char *folder, const char *path, struct strbuf *out, struct error *err);

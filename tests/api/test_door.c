@@ -2,16 +2,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/door.h"
+#include "api/guard.h"
 #include "api/response.h"
 #include "base/macros.h"
 #include "harness/test.h"
 
 static const char *const names[] = { "localhost:7700", "127.0.0.1:7700", "[::1]:7700", NULL };
-static const struct door socket_door = { NULL };
-static const struct door tcp_door = { names };
+static const struct guard socket_guard = { NULL };
+static const struct guard tcp_listener = { names };
 
-static int status_at(const struct door *door, const char *method, const char *path,
+static int status_at(const struct guard *guard, const char *method, const char *path,
                      const char *lines) {
     char text[512];
     struct http_parser parser;
@@ -20,13 +20,13 @@ static int status_at(const struct door *door, const char *method, const char *pa
     http_parser_feed(&parser, text, strlen(text));
     if (parser.step != HTTP_GOT_HEAD)
         fail_msg("the test's request is none: %s", parser.problem);
-    int status = door_check(door, &parser.request).status;
+    int status = guard_check(guard, &parser.request).status;
     http_parser_finish(&parser);
     return status;
 }
 
-static int status_of(const struct door *door, const char *method, const char *lines) {
-    return status_at(door, method, "/v1/tasks", lines);
+static int status_of(const struct guard *guard, const char *method, const char *lines) {
+    return status_at(guard, method, "/v1/tasks", lines);
 }
 
 static const char *const methods[] = { "GET",   "HEAD",   "POST",    "PUT",   "PATCH",
@@ -55,13 +55,13 @@ TEST(hosts_are_compared_whole_on_every_method) {
         for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
             char lines[128];
             (void)snprintf(lines, sizeof(lines), "Host: %s\r\n", foreign[i]);
-            if (status_of(&tcp_door, methods[m], lines) != 403)
+            if (status_of(&tcp_listener, methods[m], lines) != 403)
                 fail_msg("Host '%s' was let in with %s", foreign[i], methods[m]);
         }
-    assert_int_equal(status_of(&tcp_door, "GET", "Host: LocalHost:7700\r\n"), 0);
-    assert_int_equal(status_of(&tcp_door, "GET", "Host: [::1]:7700\r\n"), 0);
-    assert_int_equal(status_of(&socket_door, "GET", "Host: anything.simple:80\r\n"), 0);
-    assert_int_equal(status_of(&socket_door, "GET", "Host:\r\n"), 0);
+    assert_int_equal(status_of(&tcp_listener, "GET", "Host: LocalHost:7700\r\n"), 0);
+    assert_int_equal(status_of(&tcp_listener, "GET", "Host: [::1]:7700\r\n"), 0);
+    assert_int_equal(status_of(&socket_guard, "GET", "Host: anything.simple:80\r\n"), 0);
+    assert_int_equal(status_of(&socket_guard, "GET", "Host:\r\n"), 0);
 }
 
 TEST(pages_of_other_sites_are_refused_on_every_method) {
@@ -74,11 +74,11 @@ TEST(pages_of_other_sites_are_refused_on_every_method) {
         for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
             char text[128];
             (void)snprintf(text, sizeof(text), "Host: localhost:7700\r\n%s", lines[i]);
-            if (status_of(&tcp_door, methods[m], text) != 403
-                || status_of(&socket_door, methods[m], text) != 403)
+            if (status_of(&tcp_listener, methods[m], text) != 403
+                || status_of(&socket_guard, methods[m], text) != 403)
                 fail_msg("'%s' was let in with %s", lines[i], methods[m]);
         }
-    assert_int_equal(status_of(&socket_door, "GET", "Host: a\r\nSec-Fetch-Site: none\r\n"), 0);
+    assert_int_equal(status_of(&socket_guard, "GET", "Host: a\r\nSec-Fetch-Site: none\r\n"), 0);
 }
 
 #define VISIT                                                                                      \
@@ -86,17 +86,17 @@ TEST(pages_of_other_sites_are_refused_on_every_method) {
     "Sec-Fetch-Dest: "
 
 TEST(a_person_may_come_to_the_entrance_from_another_page) {
-    static const struct door door = { .hosts = names, .entrance = "/" };
-    assert_int_equal(status_at(&door, "GET", "/", VISIT "document\r\n"), 0);
-    assert_int_equal(status_at(&tcp_door, "GET", "/", VISIT "document\r\n"), 403);
-    assert_int_equal(status_at(&socket_door, "GET", "/", VISIT "document\r\n"), 403);
-    assert_int_equal(status_at(&door, "GET", "/", VISIT "iframe\r\n"), 403);
-    assert_int_equal(status_at(&door, "POST", "/", VISIT "document\r\n"), 403);
-    assert_int_equal(status_at(&door, "GET", "/v1/tasks", VISIT "document\r\n"), 403);
-    assert_int_equal(status_at(&door, "GET", "/?code=x", VISIT "document\r\n"), 403);
-    assert_int_equal(status_at(&door, "GET", "/", VISIT "document\r\nOrigin: http://evil.com\r\n"),
+    static const struct guard guard = { .hosts = names, .entrance = "/" };
+    assert_int_equal(status_at(&guard, "GET", "/", VISIT "document\r\n"), 0);
+    assert_int_equal(status_at(&tcp_listener, "GET", "/", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&socket_guard, "GET", "/", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "GET", "/", VISIT "iframe\r\n"), 403);
+    assert_int_equal(status_at(&guard, "POST", "/", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "GET", "/v1/tasks", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "GET", "/?code=x", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "GET", "/", VISIT "document\r\nOrigin: http://evil.com\r\n"),
                      403);
-    assert_int_equal(status_at(&door, "GET", "/",
+    assert_int_equal(status_at(&guard, "GET", "/",
                                "Host: localhost:7700\r\nSec-Fetch-Site: cross-site\r\n"
                                "Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: document\r\n"),
                      403);
@@ -104,14 +104,14 @@ TEST(a_person_may_come_to_the_entrance_from_another_page) {
 
 TEST(only_three_methods_are_known) {
     for (size_t m = 0; m < ARRAY_SIZE(methods); m++)
-        assert_int_equal(status_of(&socket_door, methods[m], "Host: a\r\n"), m < 3 ? 0 : 405);
+        assert_int_equal(status_of(&socket_guard, methods[m], "Host: a\r\n"), m < 3 ? 0 : 405);
 }
 
 #define TYPED(type) "Host: a\r\nContent-Length: 2\r\nContent-Type: " type "\r\n"
 
 TEST(a_body_is_json_and_says_so) {
-    assert_int_equal(status_of(&socket_door, "POST", TYPED("application/json")), 0);
-    assert_int_equal(status_of(&socket_door, "POST", TYPED("Application/JSON ;charset=utf-8")), 0);
+    assert_int_equal(status_of(&socket_guard, "POST", TYPED("application/json")), 0);
+    assert_int_equal(status_of(&socket_guard, "POST", TYPED("Application/JSON ;charset=utf-8")), 0);
     static const char *const others[] = {
         TYPED("text/plain"),
         TYPED("application/x-www-form-urlencoded"),
@@ -124,9 +124,9 @@ TEST(a_body_is_json_and_says_so) {
         "Host: a\r\nTransfer-Encoding: chunked\r\n",
     };
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-        assert_int_equal(status_of(&socket_door, "POST", others[i]), 415);
-    assert_int_equal(status_of(&socket_door, "GET", TYPED("application/json")), 400);
-    assert_int_equal(status_of(&socket_door, "POST", "Host: a\r\nContent-Length: 0\r\n"), 0);
+        assert_int_equal(status_of(&socket_guard, "POST", others[i]), 415);
+    assert_int_equal(status_of(&socket_guard, "GET", TYPED("application/json")), 400);
+    assert_int_equal(status_of(&socket_guard, "POST", "Host: a\r\nContent-Length: 0\r\n"), 0);
 }
 
 TEST(an_answer_is_printed_byte_by_byte) {

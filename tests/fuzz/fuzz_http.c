@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/door.h"
+#include "api/guard.h"
 #include "api/http_parser.h"
 
 #define BODY_MAX 1000
@@ -47,8 +47,8 @@ static void check_request(const struct http_request *request) {
             assert(!isupper((unsigned char)*c));
     }
     static const char *const hosts[] = { "localhost:7700", "127.0.0.1:7700", NULL };
-    struct door_verdict open = door_check(&(struct door){ NULL }, request);
-    struct door_verdict strict = door_check(&(struct door){ hosts }, request);
+    struct guard_verdict open = guard_check(&(struct guard){ NULL }, request);
+    struct guard_verdict strict = guard_check(&(struct guard){ hosts }, request);
     assert(open.status == 0 || (open.word && open.message));
     assert(open.status == 0 || strict.status != 0); /* the list only takes away */
 }

@@ -8,10 +8,11 @@
 
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "engine/loops.h"
 #include "fake_executor.h"
 #include "fixture.h"
 #include "harness/test.h"
-#include "ops/spawn.h"
+#include "ops/op.h"
 #include "os/files.h"
 #include "taskfile/task_member.h"
 

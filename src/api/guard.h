@@ -1,0 +1,36 @@
+/* guard.h: may this request be looked at, before it is routed? Pure.
+ *
+ * Runs on every request of every method, before routing: a check in a handler is missing in the
+ * next handler. A browser cannot reach a Unix socket, but what it would send is refused there too,
+ * so the same rules hold for the TCP listener, which has a list of exact host names. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "api/http_parser.h"
+
+#define MCP_PATH "/mcp"
+
+struct guard {
+    /* Host values that are let in, compared whole, port included ("127.0.0.1:7700"); ends with
+     * NULL. NULL: any simple one (a Unix socket has no name). There is no wildcard. */
+    const char *const *hosts;
+    /* Pages that are let in, by their whole Origin ("http://127.0.0.1:7700"); ends with NULL. NULL:
+     * none is. */
+    const char *const *origins;
+    /* The one path that a browser may come to from another page, as the file of `sluice dash` leads
+     * there: a page that says nothing of the queue. NULL: none. */
+    const char *entrance;
+};
+
+struct guard_verdict {
+    int status;          /* 0: pass; 400, 403, 405 or 415 */
+    const char *word;    /* of the error object */
+    const char *message; /* a sentence */
+};
+
+struct guard_verdict guard_check(const struct guard *guard, const struct http_request *request);
+/* The same for MCP_PATH: stricter about Host, less strict about Origin. Clients that run in a
+ * browser on this machine send an Origin, which is allowed when it is this machine's. 403: Host or
+ * Origin of another machine; 405: not POST; 415: no JSON. */
+struct guard_verdict guard_check_mcp(const struct guard *guard, const struct http_request *request);

@@ -1,0 +1,853 @@
+/* children.c: tasks that a run adds, with its token or by a spawn file. See children.h. */
+#include "ops/children.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/macros.h"
+#include "base/money.h"
+#include "engine/agents.h"
+#include "engine/allowance.h"
+#include "engine/below.h"
+#include "engine/executors.h"
+#include "engine/groups.h"
+#include "engine/loops.h"
+#include "engine/redaction.h"
+#include "engine/run_token.h"
+#include "engine/sandboxes.h"
+#include "ops/op_internal.h"
+#include "ops/rights.h"
+#include "os/files.h"
+#include "os/outside.h"
+#include "taskfile/task_member.h"
+#include "taskfile/taskfile.h"
+
+/* --- members --------------------------------------------------------------------------------- */
+
+static bool allows_commands(const struct engine *engine) {
+    return config_number(engine_config(engine), "capability.commands", NULL) != 0;
+}
+
+/* Of a spawn file: CHILD_AGENT or CHILD_COMMAND. `spec`: the task that wrote it, as it was
+ * submitted. */
+static unsigned child_source_of(const struct engine *engine, const json_t *spec, bool in_sandbox) {
+    bool may = json_is_array(json_object_get(spec, "argv")) || allows_commands(engine);
+    return may && !in_sandbox ? CHILD_COMMAND : CHILD_AGENT;
+}
+
+/* `source`: one of CHILD_…; members have their own names (task_members_read). -EACCES names the
+ * member. */
+static int child_check_members(const struct engine *engine, unsigned source, const json_t *task,
+                               struct error *err) {
+    bool allowed = allows_commands(engine);
+    const char *member;
+    json_t *value;
+    json_object_foreach((json_t *)task, member, value) {
+        const struct task_member *m = task_member_find(member);
+        unsigned by = m ? m->child : 0;
+        if (json_is_null(value) || (by & source) || (allowed && (by & CHILD_IF_ALLOWED)))
+            continue;
+        return error_set(err, -EACCES, "'%s': %s", op_quote(member).text,
+                         m && m->why ? m->why : "a run may not set this of a child");
+    }
+    return 0;
+}
+
+/* Some agents need no configuration; for a run they exist when the owner has named them, or uses
+ * them. */
+static int child_check_agent(const struct engine *engine, const char *own, const json_t *task,
+                             struct error *err) {
+    const char *agent = json_string_value(json_object_get(task, "agent"));
+    if (!agent || op_knows(engine, op_agent_at, agent) || (own && strcmp(own, agent) == 0))
+        return 0;
+    return error_set(err, -EACCES, "'agent': '%s' is none of those that are configured",
+                     op_quote(agent).text);
+}
+
+static bool goes_up(const char *path) {
+    for (const char *at = path; (at = strstr(at, "..")); at += 2)
+        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+            return true;
+    return false;
+}
+
+/* Compares the texts; ".." is never inside. */
+static bool child_path_is_inside(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/')
+        length--;
+    return strncmp(folder, path, length) == 0 && (path[length] == '/' || path[length] == '\0')
+           && !goes_up(path);
+}
+
+/* A child may not take longer than its agent may (agents.A.timeout_s), nor longer than the run
+ * itself where the owner has given that run less than the configuration: a run must not avoid its
+ * own deadline by handing work to a child. */
+struct child_spans {
+    time_ms timeout, idle; /* of the parent; 0: nothing that counts for its children */
+};
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+/* None is longer than any. */
+static time_ms span_of(time_ms span) {
+    return span == 0 ? TIME_NEVER : span;
+}
+
+static time_ms configured_timeout(const struct engine *engine, const char *agent) {
+    const struct config *config = engine_config(engine);
+    return agent ? config_number(config, "agents.A.timeout_s", agent)
+                 : config_number(config, "tasks.timeout_s", NULL);
+}
+
+static time_ms configured_idle(const struct engine *engine) {
+    return config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
+}
+
+static struct child_spans child_spans_of(const struct engine *engine, task_id parent) {
+    struct child_spans own = { 0 };
+    struct task_spec told = { 0 };
+    if (!engine_run_spans_of(engine, parent, &own.timeout, &own.idle))
+        return own;
+    (void)core_task_spec(engine_core(engine), parent, &told);
+    const char *agent = op_name_of(engine, told.run_agent ? told.run_agent : told.agent);
+    if (span_of(own.timeout) >= configured_timeout(engine, agent))
+        own.timeout = 0;
+    if (span_of(own.idle) >= configured_idle(engine))
+        own.idle = 0;
+    return own;
+}
+
+static int bound(json_t *task, const char *member, time_ms of_agent, time_ms of_parent,
+                 struct error *err) {
+    const json_t *given = json_object_get(task, member);
+    time_ms most = time_min(of_agent, span_of(of_parent));
+    if (most == TIME_NEVER)
+        return 0;
+    if (!json_is_number(given)) {
+        if (most < of_agent)
+            json_object_set_new(task, member, json_real((double)most / 1000.0));
+        return 0;
+    }
+    if (json_number_value(given) * 1000.0 <= (double)most)
+        return 0;
+    return error_set(err, -EACCES, "'%s': a child may have %g s at most, as its %s has", member,
+                     (double)most / 1000.0, most < of_agent ? "parent" : "agent");
+}
+
+/* A child that asks for more is refused (-EACCES); one without a limit gets that of its parent, if
+ * that is less than the configured one. */
+static int child_spans_bound(const struct engine *engine, const struct child_spans *parent,
+                             json_t *task, struct error *err) {
+    const char *agent = json_string_value(json_object_get(task, "agent"));
+    int r = bound(task, "timeout_s", configured_timeout(engine, agent), parent->timeout, err);
+    return r < 0 ? r : bound(task, "idle_timeout_s", configured_idle(engine), parent->idle, err);
+}
+
+/* --- the sandbox ----------------------------------------------------------------------------- */
+
+/* {"sandbox", "root"}; NULL: the run of this task is in no sandbox. */
+static json_t *child_inside_of(struct engine *engine, task_id task) {
+    const char *root = NULL, *sandbox = engine_run_sandbox(engine, task, &root);
+    struct engine_sandboxes here;
+    if (!sandbox) { /* not known: as if it were the usual one */
+        engine_sandboxes(engine, &here);
+        sandbox = here.automatic;
+    }
+    if (strcmp(sandbox, "none") == 0)
+        return NULL;
+    json_t *inside = json_pack("{s:s}", "sandbox", sandbox);
+    if (root)
+        json_object_set_new(inside, "root", json_string(root));
+    return inside;
+}
+
+int child_check_inside(const json_t *value, struct error *err) {
+    static const char *const kinds[] = { "bubblewrap", "podman", "wrap" };
+    const char *kind = json_string_value(json_object_get(value, "sandbox")), *member;
+    const char *root = json_string_value(json_object_get(value, "root"));
+    json_t *one;
+    bool known = false;
+    for (size_t i = 0; kind && i < ARRAY_SIZE(kinds); i++)
+        known = known || strcmp(kinds[i], kind) == 0;
+    json_object_foreach((json_t *)(uintptr_t)value, member, one) known =
+        known && (strcmp(member, "sandbox") == 0 || strcmp(member, "root") == 0);
+    if (known && (!json_object_get(value, "root") || (root && *root == '/')))
+        return 0;
+    return error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
+}
+
+/* --- with the token of a run ----------------------------------------------------------------- */
+
+/* Everything that a run does not choose comes from its own task. */
+
+/* --- one child as it was written ------------------------------------------------------------- */
+
+/* What all children of one call get from the task of the run. */
+struct parent {
+    struct task_view view;
+    struct task_spec told;
+    const char *id, *project, *kind, *agent;
+    bool in_workspace;
+    struct strbuf folder; /* where it works, if in no workspace; "": that cannot be known */
+    struct child_spans spans;
+};
+
+static void parent_finish(struct parent *p) {
+    strbuf_finish(&p->folder);
+}
+
+static void parent_find(struct op_call *call, struct parent *ret) {
+    const struct core *core = engine_core(call->engine);
+    struct engine_workspace workspace = { 0 };
+    *ret = (struct parent){ .folder = STRBUF_INIT };
+    (void)core_task(core, call->run.task, &ret->view);
+    (void)core_task_spec(core, call->run.task, &ret->told);
+    ret->id = op_id(call, call->run.task);
+    ret->project = op_name_of(call->engine, ret->view.project);
+    ret->kind = op_name_of(call->engine, ret->view.kind);
+    /* Who stands in for its agent does so for this run alone. */
+    ret->agent = op_name_of(call->engine, ret->told.agent ? ret->told.agent : ret->told.run_agent);
+    ret->spans = child_spans_of(call->engine, call->run.task);
+    engine_workspace(call->engine, call->run.task, &workspace);
+    ret->in_workspace = workspace.path != NULL;
+    if (!ret->in_workspace)
+        (void)engine_run_folder_of(call->engine, call->run.task, &ret->folder);
+    engine_workspace_finish(&workspace);
+}
+
+/* null is the same as nothing. */
+static bool is_given(const json_t *task, const char *member) {
+    const json_t *value = json_object_get(task, member);
+    return value && !json_is_null(value);
+}
+
+static int complete_folder(struct op_call *call, const struct parent *p, json_t *task) {
+    const char *given_or_0 = json_string_value(json_object_get(task, "cwd"));
+    const char *own = strbuf_text(&p->folder);
+    if (!*own && !p->in_workspace)
+        return op_fail(call, -EACCES,
+                       "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
+                       "so it adds no children",
+                       call->caller);
+    if (given_or_0 && (!*own || !child_path_is_inside(own, given_or_0)))
+        return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
+                       op_quote(given_or_0).text, call->caller);
+    if (!given_or_0 && *own)
+        json_object_set_new(task, "cwd", json_string(own));
+    return 0;
+}
+
+static int complete_project(struct op_call *call, const struct parent *p, json_t *task) {
+    const char *given_or_0 = json_string_value(json_object_get(task, "project"));
+    if (given_or_0 && strcmp(given_or_0, p->project) != 0)
+        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children",
+                       p->id, p->project);
+    json_object_set_new(task, "project", json_string(p->project));
+    return 0;
+}
+
+/* Lower goes first. */
+static int complete_priority(struct op_call *call, const struct parent *p, json_t *task) {
+    const json_t *given_or_0 = json_object_get(task, "priority");
+    if (json_is_integer(given_or_0) && json_integer_value(given_or_0) < p->view.priority)
+        return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
+                       (int64_t)json_integer_value(given_or_0), p->id, p->view.priority);
+    if (!is_given(task, "priority"))
+        json_object_set_new(task, "priority", json_integer(p->view.priority));
+    return 0;
+}
+
+static int64_t base_of(struct op_call *call, const char *kind) {
+    const struct config *config = engine_config(call->engine);
+    return kind ? config_number(config, "kinds.K.base", kind)
+                : config_number(config, "score.base", NULL);
+}
+
+/* A kind has a score, which is a way to go first, too. */
+static int check_kind(struct op_call *call, const struct parent *p, const json_t *task) {
+    const char *kind = json_string_value(json_object_get(task, "kind"));
+    if (!kind || !config_has_kind(engine_config(call->engine), kind)
+        || base_of(call, kind) <= base_of(call, p->kind))
+        return 0;
+    return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", op_quote(kind).text, p->id);
+}
+
+static int check_until(struct op_call *call, const json_t *task) {
+    const char *until = json_string_value(json_object_get(task, "until"));
+    if (!until || strcmp(until, "exit") == 0 || strcmp(until, "done") == 0)
+        return 0;
+    return op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
+}
+
+static int complete_gate(struct op_call *call, json_t *task) {
+    const char *gate = json_string_value(json_object_get(task, "parent_gate"));
+    if (gate && strcmp(gate, "none") != 0)
+        return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
+    json_object_set_new(task, "parent_gate", json_string("none"));
+    return 0;
+}
+
+static int complete_child(struct op_call *call, const struct parent *p, json_t *task) {
+    struct task_reading reading = { .source.now = engine_now(call->engine) };
+    bool changed;
+    int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
+    if (r == 0) /* what follows compares numbers */
+        r = task_members_read(task, &reading, &changed, &call->err);
+    if (r == 0)
+        r = complete_project(call, p, task);
+    if (r == 0)
+        r = complete_priority(call, p, task);
+    if (r == 0)
+        r = complete_folder(call, p, task);
+    if (r == 0)
+        r = complete_gate(call, task);
+    if (r == 0)
+        r = check_kind(call, p, task);
+    if (r == 0)
+        r = child_check_agent(call->engine, p->agent, task, &call->err);
+    if (r == 0)
+        r = check_until(call, task);
+    if (r < 0)
+        return r;
+    if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM) {
+        /* What a run in Slurm hands on is done there, too: that is where its files are. */
+        const char *partition = engine_partition(call->engine, call->run.task);
+        json_object_set_new(task, "executor", json_string("slurm"));
+        if (partition)
+            json_object_set_new(task, "slurm", json_pack("{s:s}", "partition", partition));
+    }
+    json_t *inside = child_inside_of(call->engine, call->run.task);
+    if (inside)
+        json_object_set_new(task, "inside", inside);
+    if (!is_given(task, "parent"))
+        json_object_set_new(task, "parent", json_string(p->id));
+    bool any_worker = !p->told.agent && engine_has_roster(call->engine);
+    if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent && !any_worker)
+        json_object_set_new(task, "agent", json_string(p->agent));
+    return child_spans_bound(call->engine, &p->spans, task, &call->err);
+}
+
+int children_complete(struct op_call *call) {
+    json_t *tasks = json_object_get(call->params, "tasks"), *task;
+    _cleanup_(parent_finish) struct parent p = { .folder = STRBUF_INIT };
+    size_t index;
+    parent_find(call, &p);
+    const char *own = op_group_name(call->engine, p.told.group), *group = op_text(call, "group");
+    if (op_flag(call, "force"))
+        return op_fail(call, -EACCES, "'force': a run does not override what guards others");
+    if (group && (!own || strcmp(own, group) != 0))
+        return op_fail(call, -EACCES, "'group': children of a run are in its own group");
+    json_object_del(call->params, OP_BODY); /* what is kept is what it has become */
+    json_array_foreach(tasks, index, task) {
+        call->index = (int64_t)index;
+        int r = json_is_object(task) ? complete_child(call, &p, task) : 0;
+        if (r < 0)
+            return r;
+    }
+    call->index = -1;
+    return 0;
+}
+
+/* --- how many and how deep ------------------------------------------------------------------- */
+
+/* How many of its ancestors have handed work down to it, and the first of them. */
+static uint32_t level_of(const struct core *core, task_id task, task_id *ret_top) {
+    uint32_t level = 0;
+    while (below_is_handed(core, task, &task))
+        level++;
+    *ret_top = task;
+    return level;
+}
+
+static bool count_one(void *ctx, task_id task) {
+    (void)task;
+    int64_t *left = ctx;
+    return --*left > 0;
+}
+
+static int check_count(struct op_call *call, task_id top, size_t added) {
+    int64_t most = config_number(engine_config(call->engine), "capability.children", NULL);
+    int64_t left = most;
+    if (left > 0)
+        below_walk(engine_core(call->engine), top, count_one, &left);
+    if ((int64_t)added <= left)
+        return 0;
+    return op_fail(call, -EACCES,
+                   "runs may add %" PRId64 " tasks below '%s' in all, and %" PRId64
+                   " are left (capability.children)",
+                   most, op_id(call, top), left > 0 ? left : 0);
+}
+
+static int check_entry(struct op_call *call, const struct batch *batch,
+                       const struct submission *entry, uint32_t level) {
+    int64_t most = config_number(engine_config(call->engine), "capability.depth", NULL);
+    const char *name = entry->parent;
+    const struct submission *above;
+    for (size_t up = 0; (above = batch_entry_of(batch, entry->parent_task)); up++, level++) {
+        if (up == batch->count)
+            return op_fail(call, -ELOOP, "'parent': tasks would be below each other");
+        entry = above;
+    }
+    if (entry->parent_task != call->run.task)
+        return op_fail(call, -EACCES, "'parent': run '%s' adds below itself, not below '%s'",
+                       call->caller, op_quote(name ? name : "").text);
+    if (level + 1 > most)
+        return op_fail(
+            call, -EACCES,
+            "it would be %u levels below the task that a person has added; the most are %" PRId64
+            " (capability.depth)",
+            level + 1, most);
+    return 0;
+}
+
+/* --- at the moment of adding ----------------------------------------------------------------- */
+
+/* Whoever canceled one above meant everything below it, whether it was there already or not. */
+static int check_alive(struct op_call *call) {
+    const struct core *core = engine_core(call->engine);
+    uint32_t attempt;
+    struct task_spec told;
+    if (engine_find_token(call->engine, call->run.token, &attempt) != call->run.task)
+        return op_fail(call, -EACCES, "run '%s' has ended, and its rights with it", call->caller);
+    for (task_id at = call->run.task; core_task_spec(core, at, &told); at = told.parent)
+        if (told.stop != STOP_NONE || told.state == TASK_CANCELED || told.state == TASK_INVALIDATED)
+            return op_fail(call, -EACCES, "task '%s' is canceled: nothing more is added below it",
+                           op_id(call, at));
+    return 0;
+}
+
+/* Its brothers and it share so many places: a key that only they have. */
+static int limit_running(struct op_call *call, const struct submission *entry,
+                         struct engine_draft *draft) {
+    const char **resources =
+        arena_alloc(op_arena(call), (draft->resource_count + 1) * sizeof(*resources));
+    struct strbuf key = STRBUF_INIT;
+    if (draft->resource_count >= SUBMISSION_RESOURCES_MAX)
+        return op_fail(call, -EACCES, "'resources': a child of a run may name %u at the most",
+                       SUBMISSION_RESOURCES_MAX - 1);
+    strbuf_printf(&key, CHILDREN_KEY "%s-%" PRIu64, entry->project_row->prefix, entry->parent_task);
+    if (draft->resource_count > 0)
+        memcpy(resources, draft->resources, draft->resource_count * sizeof(*resources));
+    resources[draft->resource_count++] = arena_strdup(op_arena(call), strbuf_text(&key));
+    draft->resources = resources;
+    strbuf_finish(&key);
+    return 0;
+}
+
+/* --- tokens and money ------------------------------------------------------------------------ */
+
+static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
+    return left == ALLOWANCE_NONE && is_top && lent != UNLIMITED ? lent : left;
+}
+
+/* What the run may still hand out; of a task that a person has added what the configuration lends
+ * it. */
+static struct engine_amounts left_for_children(struct op_call *call, task_id top) {
+    const struct config *config = engine_config(call->engine);
+    struct engine_amounts left = engine_left(call->engine, call->run.task);
+    bool is_top = call->run.task == top;
+    return (struct engine_amounts){
+        .tokens = first_of(left.tokens, is_top, config_number(config, "capability.tokens", NULL)),
+        .usd = first_of(left.usd, is_top, config_number(config, "capability.usd", NULL)),
+    };
+}
+
+/* What a child may use is no more the parent's. Nothing is said: an estimate of a run. */
+static int check_tokens(struct op_call *call, struct batch *batch, int64_t left) {
+    int64_t wanted = 0;
+    if (left == ALLOWANCE_NONE)
+        return 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct submission *s = &batch->entries[i];
+        if (s->tokens == SUBMISSION_NOT_GIVEN)
+            s->tokens = config_number(engine_config(call->engine), "fair.run_tokens", NULL);
+        wanted += s->tokens;
+    }
+    if (wanted > left)
+        return op_fail(call, -EACCES,
+                       "'tokens': %" PRId64 " are asked for, and '%s' has %" PRId64 " left", wanted,
+                       op_id(call, call->run.task), left);
+    return 0;
+}
+
+/* What a run costs nobody can guess: it is said, or the configuration says it for every task. */
+static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
+    int64_t wanted = 0;
+    if (left == ALLOWANCE_NONE)
+        return 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct submission *s = &batch->entries[i];
+        int64_t usual = config_number(engine_config(call->engine), "projects.P.task_usd",
+                                      submission_project(s));
+        if (s->usd == SUBMISSION_NOT_GIVEN && usual != UNLIMITED)
+            s->usd = usual;
+        if (s->usd == SUBMISSION_NOT_GIVEN) {
+            batch->index = i;
+            return op_fail(call, -EACCES,
+                           "'usd': say what the child may cost: '%s' has a budget of money",
+                           op_id(call, call->run.task));
+        }
+        wanted += s->usd;
+    }
+    if (wanted <= left)
+        return 0;
+    _cleanup_(strbuf_finish) struct strbuf asked = STRBUF_INIT, rest = STRBUF_INIT;
+    money_put(&asked, wanted);
+    money_put(&rest, left);
+    return op_fail(call, -EACCES, "'usd': %s are asked for, and '%s' has %s left",
+                   strbuf_text(&asked), op_id(call, call->run.task), strbuf_text(&rest));
+}
+
+static int check_budgets(struct op_call *call, struct batch *batch, task_id top) {
+    struct engine_amounts left = left_for_children(call, top);
+    int r = check_tokens(call, batch, left.tokens);
+    return r == 0 ? check_usd(call, batch, left.usd) : r;
+}
+
+static int64_t given_or_0(int64_t wish) {
+    return wish == SUBMISSION_NOT_GIVEN ? 0 : wish;
+}
+
+int children_admit(struct op_call *call, struct batch *batch) {
+    struct task_spec told = { 0 };
+    task_id top = call->run.task;
+    uint32_t level = level_of(engine_core(call->engine), call->run.task, &top);
+    (void)core_task_spec(engine_core(call->engine), call->run.task, &told);
+    int r = check_alive(call);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        r = check_entry(call, batch, &batch->entries[i], level);
+    }
+    if (r == 0)
+        r = check_count(call, top, batch->added);
+    if (r == 0)
+        r = check_budgets(call, batch, top);
+    for (size_t i = 0; r == 0 && i < batch->added; i++) {
+        batch->drafts[i].told.group = told.group;
+        r = limit_running(call, &batch->entries[i], &batch->drafts[i]);
+    }
+    return r;
+}
+
+void children_added(struct op_call *call, const struct batch *batch) {
+    for (size_t i = 0; i < batch->added; i++) {
+        const struct engine_draft *draft = &batch->drafts[i];
+        engine_limit_children(call->engine, draft->resources[draft->resource_count - 1]);
+    }
+    task_id task = call->run.task, top = 0;
+    (void)level_of(engine_core(call->engine), task, &top);
+    struct engine_amounts had = engine_left(call->engine, task);
+    struct engine_amounts left = left_for_children(call, top);
+    struct engine_amounts lent = {
+        .tokens = had.tokens == ALLOWANCE_NONE ? left.tokens : ALLOWANCE_NONE,
+        .usd = had.usd == ALLOWANCE_NONE ? left.usd : ALLOWANCE_NONE,
+    };
+    if (lent.tokens != ALLOWANCE_NONE || lent.usd != ALLOWANCE_NONE)
+        engine_lend(call->engine, task, lent);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *entry = &batch->entries[i];
+        if (!entry->already)
+            engine_hand(
+                call->engine, task, entry->id,
+                (struct engine_amounts){ given_or_0(entry->tokens), given_or_0(entry->usd) });
+    }
+}
+
+/* --- spawn files ----------------------------------------------------------------------------- */
+
+/* The file is a task file (taskfile.h), checked like a submission, with these rules of its own:
+ *   parent        a name of the same file; else the task that wrote it
+ *   parent_gate   done, if not given
+ *   project, cwd  those of the task that wrote it, if not given; so is the agent of a prompt
+ *   group         that of the file; else that of the task that wrote it
+ *   external_id   refused: the children of the next iteration would collide with those of the last
+ *                 one
+ *   commands      refused unless child_check_members allows them. Children of an agent also stay in
+ *                 its group and folders
+ * An agent wrote it: it may be missing, endless, no file at all, or name things that do not exist.
+ * Every error has its line, because the next iteration reads it. */
+
+#define SPAWN_FILE_MAX (1024 * 1024)
+
+/* One file while it is read and checked. */
+struct spawning {
+    struct engine *engine;
+    const struct engine_spawn *order;
+    struct arena arena;
+    struct taskfile *file;
+    json_t *spec; /* of the task that wrote it */
+    json_t *body;
+    json_t *inside; /* the sandbox that they stay in; NULL: none */
+    struct batch batch;
+    char parent[ENGINE_ID_MAX];
+    unsigned source;
+};
+
+static void spawning_finish(struct spawning *s) {
+    batch_finish(&s->batch);
+    taskfile_free(s->file);
+    json_decref(s->spec);
+    json_decref(s->inside);
+    json_decref(s->body);
+    arena_finish(&s->arena);
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static int refuse_file(const struct engine_spawn *order, const char *what, struct error *err) {
+    return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
+}
+
+/* A relative one cannot lead out of the artifacts, where the run can make any link. */
+static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
+                           struct error *err) {
+    bool is_below = *order->shown != '/';
+    _cleanup_(fd_closep) int dir =
+        is_below ? outside_open(AT_FDCWD, order->folder, O_RDONLY | O_DIRECTORY, NULL, err) : -1;
+    if (is_below && dir < 0)
+        return error_prefix(err, "the folder of the spawn file");
+    int r = is_below ? outside_read(dir, order->shown, 0, SPAWN_FILE_MAX, out, err)
+                     : outside_read(AT_FDCWD, order->path, OUTSIDE_PARENT_LINKS, SPAWN_FILE_MAX,
+                                    out, err);
+    if (r == -ENOENT)
+        return refuse_file(order, "was not written: put the list of tasks there, [] for none", err);
+    if (r == -EFBIG)
+        return refuse_file(order, "is larger than 1 MB", err);
+    return r < 0 ? error_prefix(err, "the spawn file") : 0;
+}
+
+static bool is_empty_list(const char *text) {
+    text += strspn(text, " \t\r\n");
+    return text[0] == '[' && text[1 + strspn(text + 1, " \t\r\n")] == ']';
+}
+
+/* Before anything else: what follows costs the square of it. */
+static int check_spawn_count(const struct spawning *s, struct error *err) {
+    int64_t most = config_number(engine_config(s->engine), "spawn.tasks", NULL);
+    size_t count = taskfile_count(s->file);
+    return (int64_t)count <= most
+               ? 0
+               : error_set(err, -E2BIG,
+                           "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
+                           s->order->shown, count, most);
+}
+
+/* --- what its tasks do not say --------------------------------------------------------------- */
+
+/* A refusal of one task, with its line. */
+static int refuse_spawned(struct spawning *s, size_t index, struct error *err,
+                          const char *sentence) {
+    (void)error_set(err, -EINVAL, "%s", sentence);
+    return taskfile_locate(s->file, index, err);
+}
+
+static bool is_name_of_file(const struct spawning *s, const char *name) {
+    size_t index;
+    json_t *task;
+    json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
+        const char *own = json_string_value(json_object_get(task, "name"));
+        if (own && strcmp(own, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void inherit(json_t *task, const char *member, const json_t *from) {
+    json_t *value = json_object_get(from, member);
+    if (!json_object_get(task, member) && json_is_string(value))
+        (void)json_object_set(task, member, value);
+}
+
+/* What was sent to Slurm goes on there, unless the file says otherwise. */
+static void inherit_place(json_t *task, const json_t *from) {
+    const char *executor = json_string_value(json_object_get(from, "executor"));
+    json_t *place = json_object_get(from, "slurm");
+    if (!executor || json_object_get(task, "executor"))
+        return;
+    inherit(task, "executor", from);
+    if (strcmp(executor, "slurm") == 0 && place && !json_object_get(task, "slurm"))
+        (void)json_object_set(task, "slurm", place);
+}
+
+/* --- what an agent may not choose ------------------------------------------------------------ */
+
+static const char *text_of(const json_t *object, const char *member) {
+    return json_string_value(json_object_get(object, member));
+}
+
+/* An absolute path leads into the folder that the task works in, or to its artifacts. */
+static int check_path(const struct spawning *s, const json_t *task, const char *member,
+                      struct error *err) {
+    const char *path = text_of(task, member), *own = text_of(s->spec, "cwd");
+    const char *name = text_of(s->spec, "project");
+    const struct engine_project *project =
+        engine_find_project(s->engine, name ? name : DEFAULT_PROJECT);
+    if (!own && project)
+        own = project->path;
+    if (!path || *path != '/' || (own && child_path_is_inside(own, path))
+        || child_path_is_inside(s->order->folder, path))
+        return 0;
+    return error_set(err, -EACCES, "'%s': '%s' is not in a folder of '%s'", member,
+                     op_quote(path).text, s->parent);
+}
+
+/* That it stays in its project is a rule for every child (submission_link). */
+static int check_child(const struct spawning *s, const json_t *task, struct error *err) {
+    static const char *const paths[] = { "cwd", "artifact", "spawn" };
+    int r = child_check_members(s->engine, s->source, task, err);
+    if (r < 0 || s->source != CHILD_AGENT)
+        return r;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(paths); i++)
+        r = check_path(s, task, paths[i], err);
+    return r < 0 ? r : child_check_agent(s->engine, text_of(s->spec, "agent"), task, err);
+}
+
+static int check_group(const struct spawning *s, struct error *err) {
+    const char *name = text_of(s->body, "group");
+    struct task_spec told = { 0 };
+    (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
+    const char *own = op_group_name(s->engine, told.group);
+    if (s->source != CHILD_AGENT || !name || (own && strcmp(own, name) == 0))
+        return 0;
+    return error_set(err, -EACCES, "%s: 'group': children of a run are in its own group",
+                     s->order->shown);
+}
+
+/* --- each task ------------------------------------------------------------------------------- */
+
+static int complete_spawned(struct spawning *s, json_t *task, size_t index, struct error *err) {
+    const char *parent = text_of(task, "parent"), *cwd = text_of(task, "cwd");
+    if (json_object_get(task, "external_id"))
+        return refuse_spawned(s, index, err,
+                              "'external_id' is for submissions: leave it out of a spawn file");
+    if (check_child(s, task, err) < 0)
+        return taskfile_locate(s->file, index, err);
+    if (parent && !is_name_of_file(s, parent))
+        return refuse_spawned(s, index, err,
+                              "'parent' must be a task of this file, or be left out");
+    if (!parent)
+        json_object_set_new(task, "parent", json_string(s->parent));
+    if (!json_object_get(task, "parent_gate"))
+        json_object_set_new(task, "parent_gate", json_string("done"));
+    /* The reader of task files puts a task into the folder of its file. */
+    if (cwd && strcmp(cwd, s->order->folder) == 0
+        && taskfile_member_line(s->file, index, "cwd") == 0)
+        json_object_del(task, "cwd");
+    inherit(task, "cwd", s->spec);
+    inherit(task, "project", s->spec);
+    inherit_place(task, s->spec);
+    if (json_object_get(task, "prompt"))
+        inherit(task, "agent", s->spec);
+    if (s->inside)
+        (void)json_object_set(task, "inside", s->inside);
+    int r = child_spans_bound(s->engine, &(struct child_spans){ 0 }, task, err);
+    return r < 0 ? taskfile_locate(s->file, index, err) : 0;
+}
+
+static int complete_all(struct spawning *s, struct error *err) {
+    size_t index;
+    json_t *task;
+    int r = check_group(s, err);
+    if (r < 0)
+        return r;
+    json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
+        r = complete_spawned(s, task, index, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+/* Not queue.hard: who submits can be told to come again later, a run that has ended cannot, and its
+ * work would have been in vain. */
+static int check_limits(const struct spawning *s, struct error *err) {
+    const struct config *config = engine_config(s->engine);
+    const struct core *core = engine_core(s->engine);
+    int64_t depth = config_number(config, "spawn.depth", NULL);
+    struct task_view view;
+    if (core_task(core, s->order->task, &view) && view.depth >= depth)
+        return error_set(err, -E2BIG,
+                         "%s: '%s' is %u levels deep; the most are %" PRId64 " (spawn.depth)",
+                         s->order->shown, s->parent, view.depth, depth);
+    if (engine_is_full(s->engine))
+        return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
+    return 0;
+}
+
+static int check_batch(struct spawning *s, struct error *err) {
+    s->batch.engine = s->engine;
+    s->batch.arena = &s->arena;
+    s->batch.draft = json_is_true(json_object_get(s->body, "draft"));
+    int r = batch_read(&s->batch, json_object_get(s->body, "tasks"), NULL, err);
+    if (r == 0)
+        r = batch_check(&s->batch, err);
+    return r < 0 ? taskfile_locate(s->file, s->batch.index, err) : check_limits(s, err);
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+/* *ret_made: it is a new one, which nobody else knows yet. */
+static int choose_group(const struct spawning *s, uint32_t *ret_group, bool *ret_made,
+                        struct error *err) {
+    const char *name = json_string_value(json_object_get(s->body, "group"));
+    struct task_spec told = { 0 };
+    (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
+    *ret_group = told.group;
+    *ret_made = name && !engine_find_group(s->engine, name);
+    return name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
+}
+
+static int add_spawned(struct spawning *s, struct error *err) {
+    uint32_t group = 0;
+    bool made = false;
+    task_id first;
+    int r = choose_group(s, &group, &made, err);
+    if (r >= 0 && s->batch.makes_default)
+        r = engine_add_project(s->engine, DEFAULT_PROJECT, NULL, err);
+    for (size_t i = 0; i < s->batch.added; i++)
+        s->batch.drafts[i].told.group = group;
+    if (r >= 0)
+        r = engine_add_tasks(s->engine, s->batch.drafts, s->batch.added, &first, err);
+    if (r >= 0)
+        batch_give_budgets(&s->batch);
+    else if (made)
+        engine_take_back_group(s->engine, group);
+    return r < 0 ? r : (int)s->batch.added;
+}
+
+int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *order,
+                struct error *err) {
+    (void)ctx;
+    _cleanup_(spawning_finish) struct spawning s = { .engine = engine, .order = order };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    engine_task_id(engine, order->task, s.parent);
+    int r = read_spawn_file(order, &text, err);
+    if (r < 0 || is_empty_list(strbuf_text(&text)))
+        return r;
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    if (engine_redact(engine, text.text, text.length, &shown)) {
+        struct strbuf raw = text;
+        text = shown;
+        shown = raw;
+    }
+    r = taskfile_read_text(order->shown, order->folder, strbuf_text(&text), text.length, &s.file,
+                           err);
+    if (r < 0)
+        return r;
+    s.body = taskfile_body(s.file);
+    s.spec = json_loads(order->spec, 0, NULL);
+    s.inside = child_inside_of(engine, order->task);
+    s.source = child_source_of(engine, s.spec, s.inside != NULL);
+    r = check_spawn_count(&s, err);
+    if (r == 0)
+        r = complete_all(&s, err);
+    if (r == 0)
+        r = check_batch(&s, err);
+    return r < 0 || order->check_only ? r : add_spawned(&s, err);
+}

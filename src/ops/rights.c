@@ -1,0 +1,210 @@
+/* rights.c: may the caller do that? See rights.h.
+ *
+ * A task that a run may not see and one that does not exist get the same answer, so a run cannot
+ * find out what others do. */
+#include "ops/rights.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/settings.h"
+#include "engine/redaction.h"
+#include "engine/run_token.h"
+#include "os/tcp.h"
+
+/* --- tokens of clients ----------------------------------------------------------------------- */
+
+/* What an operation needs at least. What a run says of itself can be said on its behalf. */
+static enum access_scope needed(const struct op *op) {
+    switch (op->right) {
+    case OP_READ:
+        return ACCESS_READ;
+    case OP_SUBMIT:
+    case OP_RUN:
+        return ACCESS_SUBMIT;
+    case OP_ADMIN:
+    case OP_RIGHT_MAX:
+        break;
+    }
+    return ACCESS_ADMIN;
+}
+
+int access_begin(struct op_call *call) {
+    const struct op *op = call->op;
+    if (op->local)
+        return op_fail(call, -EACCES,
+                       "'%s' is not done by TCP: ask at the owner's socket, with the command line "
+                       "on that machine",
+                       op->name);
+    if (!op->open && call->access.scope < needed(op))
+        return op_fail(
+            call, -EACCES,
+            "this token has the scope '%s', and '%s' needs '%s': see 'sluice token add --help'",
+            access_scope_name(call->access.scope), op->name, access_scope_name(needed(op)));
+    free(call->caller); /* a header that anybody can write */
+    call->caller = NULL;
+    char owner[sizeof("token:") + ACCESS_ID_SIZE];
+    (void)snprintf(owner, sizeof(owner), "token:%s", call->access.id);
+    return op_authorized(call, owner);
+}
+
+bool access_hides(const struct op_call *call, const char *key) {
+    struct setting_key found = settings_match(key, NULL);
+    return call->access.remote && call->access.scope < ACCESS_ADMIN && found.match == MATCH_SETTING
+           && (found.setting->type == SETTING_TEXT || found.setting->type == SETTING_WORDS);
+}
+
+int access_check_changes(struct op_call *call, const struct config_change *items, size_t count) {
+    for (size_t i = 0; call->access.remote && i < count; i++) {
+        struct setting_key key = settings_match(items[i].key, NULL);
+        if (key.match == MATCH_SETTING && !setting_is_symbol(key.setting)
+            && !(key.setting->flags & SETTING_LOCAL))
+            continue;
+        return op_fail(call, -EACCES,
+                       "'%s' is not changed by TCP, because it may decide what program runs or who "
+                       "gets in: use 'sluice config set' on that machine",
+                       op_quote(items[i].key).text);
+    }
+    return 0;
+}
+
+int access_check_listen(struct op_call *call, const struct config *config) {
+    const char *text = config_text(config, "http.listen", NULL);
+    struct tcp_address address;
+    if (!*text)
+        return 0;
+    int r = tcp_parse(text, &address, &call->err);
+    if (r < 0)
+        return error_prefix(&call->err, "http.listen");
+    if (tcp_is_loopback(&address) || *config_text(config, "http.tls_cert", NULL))
+        return 0;
+    return op_fail(call, -EINVAL,
+                   "http.listen: '%s' can be reached from other machines: set 'http.tls_cert' and "
+                   "'http.tls_key' too, or use 127.0.0.1",
+                   text);
+}
+
+/* --- tokens of runs -------------------------------------------------------------------------- */
+
+/* --- what is below --------------------------------------------------------------------------- */
+
+static bool is_in_subtree(const struct engine *engine, task_id top, task_id task) {
+    struct task_view view;
+    while (task != top && core_task(engine_core(engine), task, &view))
+        task = view.parent;
+    return task == top;
+}
+
+bool capability_sees(const struct op_call *call, task_id task) {
+    return !call->run.token[0] || (task && is_in_subtree(call->engine, call->run.task, task));
+}
+
+bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task) {
+    uint32_t attempt;
+    if (!run->token[0])
+        return true;
+    task_id own = engine_find_token(engine, run->token, &attempt);
+    return own && task && is_in_subtree(engine, own, task);
+}
+
+/* --- how far it reaches ---------------------------------------------------------------------- */
+
+static int check_seen(struct op_call *call, const char *id) {
+    if (!id)
+        return 0;
+    task_id task = op_find_task(call, call->engine, id, &(struct error){ 0 });
+    return capability_sees(call, task)
+               ? 0
+               : (op_fail(
+                   call, -EACCES,
+                   "'%s' is not below '%s': a run sees itself and what is below it, nothing else",
+                   op_quote(id).text, op_id(call, call->run.task)));
+}
+
+static int check_below(struct op_call *call) {
+    const json_t *list = op_json(call, "tasks");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *id = json_string_value(json_array_get(list, i));
+        call->index = (int64_t)i;
+        int r = check_seen(call, id);
+        if (r < 0)
+            return r;
+        if (op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
+            return op_fail(call, -EACCES,
+                           "'%s' is the run's own task: it may do this to what is below it",
+                           op_id(call, call->run.task));
+    }
+    call->index = -1;
+    return 0;
+}
+
+static int check_reach(struct op_call *call) {
+    int r;
+    switch (call->op->reach) {
+    case OP_REACH_ALL:
+    case OP_REACH_CHILDREN: /* capability_complete and capability_admit */
+        return 0;
+    case OP_REACH_SELF:
+        const char *id = op_text(call, "task");
+        if (!id || op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
+            return 0;
+        return op_fail(call, -EACCES, "run '%s' reports of itself, not of '%s'", call->caller,
+                       op_quote(id).text);
+    case OP_REACH_SUBTREE:
+        return check_seen(call, op_text(call, "id"));
+    case OP_REACH_LIST:
+        r = check_seen(call, op_text(call, "parent"));
+        return r < 0 ? r : check_seen(call, op_text(call, "task"));
+    case OP_REACH_BELOW:
+        return check_below(call);
+    case OP_REACH_PROJECT:
+        struct task_view view = { 0 };
+        const char *name = op_text(call, "name");
+        (void)core_task(engine_core(call->engine), call->run.task, &view);
+        const char *own = op_name_of(call->engine, view.project);
+        if (own && strcmp(own, name) == 0)
+            return 0;
+        return op_fail(call, -EACCES, "run '%s' belongs to project '%s', not to '%s'", call->caller,
+                       own ? own : "", op_quote(name).text);
+    case OP_REACH_NONE:
+    case OP_REACH_MAX:
+        break;
+    }
+    return op_fail(call, -EACCES,
+                   "'%s' is not for runs: a run may report, post, look at itself and below it, and "
+                   "add and cancel there",
+                   call->op->name);
+}
+
+/* --- the first step -------------------------------------------------------------------------- */
+
+/* A run may have secrets; what it says is kept, and others see it. */
+static void redact(const struct engine *engine, json_t *value) {
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    const char *name;
+    size_t index;
+    json_t *member;
+    if (json_is_string(value)
+        && engine_redact(engine, json_string_value(value), json_string_length(value), &shown))
+        (void)json_string_setn_nocheck(value, strbuf_text(&shown), shown.length);
+    json_object_foreach(value, name, member) redact(engine, member);
+    json_array_foreach(value, index, member) redact(engine, member);
+}
+
+int capability_begin(struct op_call *call) {
+    struct op_run *run = &call->run;
+    struct strbuf name = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    run->task = engine_find_token(call->engine, run->token, &run->attempt);
+    if (!run->task)
+        return op_fail(call, -EACCES,
+                       "this token is of no run that lives: it has ended with its run");
+    free(call->caller); /* who it is says the token, and no header */
+    strbuf_printf(&name, "%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
+    call->caller = strbuf_take(&name);
+    redact(call->engine, call->params);
+    int r = check_reach(call);
+    return r < 0 ? r : op_authorized(call, call->caller);
+}

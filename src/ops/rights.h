@@ -1,0 +1,29 @@
+/* rights.h: may the caller do that? Private to ops/.
+ *
+ * Over TCP:  the front end has found the token (op_call.access); its scope is compared with the
+ *            right that the operation needs. Scopes and runs that the request itself claims are
+ *            ignored.
+ * Runs:      a call at the socket of the runs has the token of a run (op_call.run). Its first step
+ *            finds that run, in the turn that executes the call: a run that has ended has no
+ *            rights. What the operation's `reach` does not include is refused with -EACCES (403)
+ *            before anything is looked up.
+ * Both are the first step of the call. */
+#pragma once
+
+#include "config/config_edit.h"
+#include "ops/op_internal.h"
+
+int access_begin(struct op_call *call);     /* came over TCP */
+int capability_begin(struct op_call *call); /* has the token of a run */
+
+/* Is the value of this setting hidden from the caller? Texts may hold secrets: an address, a
+ * variable. */
+bool access_hides(const struct op_call *call, const char *key);
+/* Over TCP only numbers, times, switches and choices can be changed. A text may be a command, a
+ * path or an address, and would let the client choose what program runs or who is notified. */
+int access_check_changes(struct op_call *call, const struct config_change *items, size_t count);
+/* Would the daemon listen there? */
+int access_check_listen(struct op_call *call, const struct config *config);
+
+/* May it see this task? Always true for a call without the token of a run. */
+bool capability_sees(const struct op_call *call, task_id task);
