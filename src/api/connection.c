@@ -18,7 +18,7 @@
 #include "api/server_internal.h"
 #include "base/alloc.h"
 
-/* A buffer that was larger is given back when it is empty. */
+/* Larger buffers are freed when they are empty. */
 #define KEEP_MAX ((size_t)64 * 1024)
 
 size_t connection_unsent(const struct connection *c) {
@@ -117,7 +117,7 @@ static void pop_exchange(struct connection *c) {
     exchange_free(exchange);
 }
 
-/* Lets the stream at the front add bytes while there is room. true: it has ended. */
+/* Lets the stream at the front add bytes while there is room. True: it has ended. */
 static bool fill_from(struct connection *c, struct stream *stream) {
     c->stalled = false;
     while (connection_unsent(c) < OUT_LOW && !c->dead) {
@@ -177,7 +177,7 @@ static void count_body(struct connection *c) {
         route_refuse(c, 503, "busy", "too many large bodies at once: try again in a moment", true);
 }
 
-/* One step of the parser. true: there may be more to do. */
+/* True: there may be more to do. */
 static bool parse_step(struct connection *c) {
     struct http_parser *parser = &c->parser;
     if (unparsed(c) > 0)
@@ -205,7 +205,6 @@ static bool parse_step(struct connection *c) {
     return false;
 }
 
-/* true: a request was taken. */
 static bool parse_requests(struct connection *c) {
     uint64_t before = c->requests + c->closing;
     while (may_parse(c) && parse_step(c))
@@ -224,7 +223,7 @@ static bool is_hung_up(const struct connection *c) {
 
 static void read_in(struct connection *c) {
     char *buffer = c->server->buffer;
-    /* A record of TLS is smaller than the buffer: nothing is left behind in it. */
+    /* A TLS record is smaller than the buffer. */
     ssize_t n =
         c->tls ? tls_read(c->tls, buffer, READ_SIZE) : recv(c->fd, buffer, READ_SIZE, MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -234,7 +233,7 @@ static void read_in(struct connection *c) {
     if (n > 0)
         return;
     c->eof = true;
-    /* By TCP the kernel cannot tell; nobody stops sending and goes on to follow. */
+    /* Over TCP the kernel cannot tell; no client stops sending and then follows a stream. */
     if (n < 0 || c->lingering || is_hung_up(c) || (c->tcp && c->streaming))
         c->dead = true;
 }
@@ -246,7 +245,7 @@ static bool wants_read(const struct connection *c) {
         return false;
     if (c->lingering)
         return true;
-    /* During a stream only to see that the client goes away. */
+    /* During a stream only to detect a disconnect. */
     return unparsed(c) == 0 && (may_parse(c) || c->streaming);
 }
 
@@ -291,7 +290,7 @@ static time_ms deadline_of(const struct connection *c) {
     return c->access_until; /* a stream does not outlive the token it was asked with */
 }
 
-/* A phase lasts as long as nothing comes to its end: a request, or bytes that the client took. */
+/* A phase lasts until a request is complete, or the client has read bytes. */
 static void set_timer(struct connection *c) {
     enum connection_phase phase = phase_of(c);
     uint64_t mark = phase == PHASE_WRITE ? c->sent : c->requests;
@@ -315,12 +314,11 @@ static void wait_for_more(struct connection *c) {
     set_timer(c);
 }
 
-/* Nothing is left to send. Does the connection end? */
 static void finish_if_done(struct connection *c) {
     if (c->first || connection_unsent(c) > 0 || c->lingering)
         return;
     if (c->closing && c->broken && !c->eof) {
-        /* Closing now would throw the answer away if the client is still sending. */
+        /* Closing now would discard the answer while the client is still sending. */
         c->lingering = true;
         (void)shutdown(c->fd, SHUT_WR);
     } else if (c->closing || c->eof) {

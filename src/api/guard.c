@@ -89,7 +89,6 @@ static bool is_port(const char *text) {
     return digits > 0 && digits <= 5 && text[digits] == '\0';
 }
 
-/* This machine's own names. */
 static bool is_loopback(const char *host) {
     static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -101,7 +100,7 @@ static bool is_loopback(const char *host) {
     return false;
 }
 
-/* "sluice" is what the command line writes: a Unix socket has no name. */
+/* "sluice" is the Host of the command line: a Unix socket has no name. */
 static bool is_local_host(const char *host) {
     return is_loopback(host) || strcmp(host, "sluice") == 0;
 }
@@ -113,7 +112,7 @@ static bool is_local_origin(const char *origin) {
     return is_loopback(origin + strlen(scheme));
 }
 
-/* On a Unix socket, which has no name: that of this machine, at any port. */
+/* On a Unix socket, which has no name: the names of this machine, at any port. */
 static struct guard_verdict check_names(const struct http_request *request) {
     const char *host = http_request_header(request, "host");
     const char *origin = http_request_header(request, "origin");

@@ -12,14 +12,14 @@
 #define MCP_PATH "/mcp"
 
 struct guard {
-    /* Host values that are let in, compared whole, port included ("127.0.0.1:7700"); ends with
-     * NULL. NULL: any simple one (a Unix socket has no name). There is no wildcard. */
+    /* Accepted Host values, compared completely, port included ("127.0.0.1:7700"); ends with NULL.
+     * NULL: any simple one (a Unix socket has no name). There is no wildcard. */
     const char *const *hosts;
-    /* Pages that are let in, by their whole Origin ("http://127.0.0.1:7700"); ends with NULL. NULL:
-     * none is. */
+    /* Accepted Origin values, compared completely ("http://127.0.0.1:7700"); ends with NULL. NULL:
+     * none. */
     const char *const *origins;
-    /* The one path that a browser may come to from another page, as the file of `sluice dash` leads
-     * there: a page that says nothing of the queue. NULL: none. */
+    /* The only path that a browser may open from another page, as the file of `sluice dash` does: a
+     * page that reveals nothing of the queue. NULL: none. */
     const char *entrance;
 };
 

@@ -192,7 +192,6 @@ static void parse_meaning(struct http_parser *parser) {
             request->keep_alive = false;
 }
 
-/* The head is complete in `parser->head`: fills the request, or breaks the parser. */
 static void http_head_parse(struct http_parser *parser) {
     char *line = parser->head.text;
     bool first = true;
@@ -216,7 +215,7 @@ static void http_head_parse(struct http_parser *parser) {
 
 /* The longest request line: method, target, version. */
 #define LINE_MAX_ (HTTP_URL_MAX + 64)
-/* A larger buffer is given back after its request. */
+/* Larger buffers are freed after their request. */
 #define KEEP_MAX         ((size_t)64 * 1024)
 #define CHUNK_DIGITS_MAX 8
 
@@ -264,19 +263,6 @@ static const char *bad_byte(char c, char before) {
     return NULL;
 }
 
-static void end_line(struct http_parser *parser) {
-    size_t length = parser->head.length - 2 - parser->line_start;
-    parser->line_start = parser->head.length;
-    if (length == 0) {
-        if (parser->lines == 0)
-            http_parser_break(parser, 400, "an empty line before the request");
-        else
-            http_head_parse(parser);
-    } else if (parser->lines++ > HTTP_HEADERS_MAX) { /* with the request line */
-        http_parser_break(parser, 431, "more than 64 headers");
-    }
-}
-
 static void take_head_byte(struct http_parser *parser, char c) {
     const struct strbuf *head = &parser->head;
     const char *problem = bad_byte(c, head->length > 0 ? head->text[head->length - 1] : 0);
@@ -293,8 +279,18 @@ static void take_head_byte(struct http_parser *parser, char c) {
         http_parser_break(parser, 414, "the target is longer than 4 KiB");
     else if (head->length > HTTP_HEAD_MAX)
         http_parser_break(parser, 431, "the head is longer than 16 KiB");
-    else if (c == '\n')
-        end_line(parser);
+    else if (c == '\n') {
+        size_t length = parser->head.length - 2 - parser->line_start;
+        parser->line_start = parser->head.length;
+        if (length == 0) {
+            if (parser->lines == 0)
+                http_parser_break(parser, 400, "an empty line before the request");
+            else
+                http_head_parse(parser);
+        } else if (parser->lines++ > HTTP_HEADERS_MAX) { /* with the request line */
+            http_parser_break(parser, 431, "more than 64 headers");
+        }
+    }
 }
 
 /* --- the body -------------------------------------------------------------------------------- */
@@ -311,23 +307,19 @@ void http_parser_take_body(struct http_parser *parser, size_t max) {
         parser->step = request->has_body ? HTTP_BODY : HTTP_COMPLETE;
 }
 
-static void take_size_byte(struct http_parser *parser, char c) {
-    int digit = number_hex_digit(c);
-    if (digit >= 0 && parser->chunk_digits < CHUNK_DIGITS_MAX) {
-        parser->left = parser->left * 16 + (unsigned)digit;
-        parser->chunk_digits++;
-    } else if (c == '\r' && parser->chunk_digits > 0) {
-        parser->chunk_step = CHUNK_SIZE_LF;
-    } else {
-        http_parser_break(parser, 400, "a chunk without a plain hexadecimal size");
-    }
-}
-
 static void take_chunk_byte(struct http_parser *parser, char c) {
     unsigned step = parser->chunk_step;
     bool wants_cr = step == CHUNK_CR || step == CHUNK_END_CR;
     if (step == CHUNK_SIZE) {
-        take_size_byte(parser, c);
+        int digit = number_hex_digit(c);
+        if (digit >= 0 && parser->chunk_digits < CHUNK_DIGITS_MAX) {
+            parser->left = parser->left * 16 + (unsigned)digit;
+            parser->chunk_digits++;
+        } else if (c == '\r' && parser->chunk_digits > 0) {
+            parser->chunk_step = CHUNK_SIZE_LF;
+        } else {
+            http_parser_break(parser, 400, "a chunk without a plain hexadecimal size");
+        }
     } else if (c != (wants_cr ? '\r' : '\n')) {
         http_parser_break(parser, 400,
                           step == CHUNK_END_CR ? "a trailer behind the last chunk"
@@ -352,7 +344,6 @@ static size_t take_body_bytes(struct http_parser *parser, const char *bytes, siz
         take_chunk_byte(parser, *bytes);
         return 1;
     }
-    /* Bytes of the body up to the end of `left`. */
     size_t part = size < parser->left ? size : (size_t)parser->left;
     strbuf_add(&parser->request.body, bytes, part);
     parser->left -= part;

@@ -66,14 +66,12 @@ void http_parser_finish(struct http_parser *parser);
 
 /* Returns how many bytes it took. Takes none at GOT_HEAD, COMPLETE and BROKEN. */
 size_t http_parser_feed(struct http_parser *parser, const char *bytes, size_t size);
-/* At GOT_HEAD: a body of at most `max` bytes is welcome. Goes to BODY, COMPLETE or BROKEN (413). */
+/* At GOT_HEAD: accepts a body of at most `max` bytes. Goes to BODY, COMPLETE or BROKEN (413). */
 void http_parser_take_body(struct http_parser *parser, size_t max);
-/* At COMPLETE: forgets the request. */
 void http_parser_next(struct http_parser *parser);
-/* Not a byte of the next request has come. */
+/* No byte of the next request has arrived. */
 bool http_parser_is_fresh(const struct http_parser *parser);
 
-/* The first with this name (lower case), or NULL. */
 const char *http_request_header(const struct http_request *request, const char *name);
 /* Is `word` (lower case) one of the comma-separated words of the value, parameters left out? */
 bool http_value_has(const char *value, const char *word);

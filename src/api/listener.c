@@ -40,7 +40,7 @@ static void free_names(struct tcp_listener_names *names) {
     free(names->items);
 }
 
-/* One of our own. Where the port is what the scheme means anyway, browsers leave it out. */
+/* Browsers leave out the default port of the scheme. */
 static void add_own(struct tcp_listener *guard, const char *name, unsigned port) {
     const char *scheme = guard->tls ? "https://" : "http://";
     char after[8];
@@ -50,18 +50,6 @@ static void add_own(struct tcp_listener *guard, const char *name, unsigned port)
     if (port == (guard->tls ? 443u : 80u)) {
         add_name(&guard->hosts, "", name, "");
         add_name(&guard->origins, scheme, name, "");
-    }
-}
-
-static void add_given(struct tcp_listener *guard, const char *name, unsigned port) {
-    const char *colon = strrchr(name, ':');
-    bool has_port = colon && !strchr(colon, ']');
-    char after[8];
-    (void)snprintf(after, sizeof(after), ":%u", port);
-    for (int with_port = 0; with_port < (has_port ? 1 : 2); with_port++) {
-        add_name(&guard->hosts, "", name, with_port ? after : "");
-        add_name(&guard->origins, "http://", name, with_port ? after : "");
-        add_name(&guard->origins, "https://", name, with_port ? after : "");
     }
 }
 
@@ -76,11 +64,21 @@ static struct tcp_listener *tcp_listener_new(const struct tcp_address *address,
     add_own(guard, "localhost", port);
     add_own(guard, "127.0.0.1", port);
     add_own(guard, "[::1]", port);
-    /* 0.0.0.0 is no name of anything: browsers reach this machine by it. */
+    /* 0.0.0.0 is not added as a name: browsers reach this machine by it. */
     if (!tcp_is_loopback(address) && !tcp_is_any(address))
         add_own(guard, tcp_print_host(address, text), port);
-    for (; hosts && *hosts; hosts++)
-        add_given(guard, *hosts, port);
+    for (; hosts && *hosts; hosts++) {
+        const char *name = *hosts;
+        const char *colon = strrchr(name, ':');
+        bool has_port = colon && !strchr(colon, ']');
+        char after[8];
+        (void)snprintf(after, sizeof(after), ":%u", port);
+        for (int with_port = 0; with_port < (has_port ? 1 : 2); with_port++) {
+            add_name(&guard->hosts, "", name, with_port ? after : "");
+            add_name(&guard->origins, "http://", name, with_port ? after : "");
+            add_name(&guard->origins, "https://", name, with_port ? after : "");
+        }
+    }
     guard->guard.hosts = (const char *const *)guard->hosts.items;
     guard->guard.origins = (const char *const *)guard->origins.items;
     guard->guard.entrance = "/";
@@ -106,7 +104,7 @@ static struct tcp_listener *tcp_listener_free(struct tcp_listener *guard) {
 
 /* --- who guesses ----------------------------------------------------------------------------- */
 
-/* IPv6 by its network: whoever has one has all of its addresses. */
+/* IPv6 by its network: a client with one address has all of them. */
 static struct in6_addr key_of(const struct tcp_address *peer) {
     struct in6_addr key = { 0 };
     if (peer->any.sa_family == AF_INET6) {
@@ -182,7 +180,7 @@ static int bind_socket(const struct sockaddr_un *address, int *ret_fd, struct er
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    /* The file gets the mode of the socket. The umask is not changed: it is that of all threads. */
+    /* The file gets the mode of the socket. The umask is shared by all threads and stays. */
     if (fchmod(fd, 0600) == 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0
         && listen(fd, UNIX_BACKLOG) == 0) {
         *ret_fd = fd;
@@ -235,7 +233,6 @@ int listener_open(struct listener *listener, const char *path, loop_ready ready,
     return 0;
 }
 
-/* Takes the listening descriptor and the TCP part. */
 static int listener_take(struct listener *listener, int fd, struct tcp_listener *guard,
                          loop_ready ready, struct error *err) {
     assert(listener->fd < 0);
@@ -310,8 +307,7 @@ int server_listen_tcp(struct server *server, const struct server_tcp *tcp, struc
         r = make_tls(tcp, &address, &tls, err);
     if (r < 0)
         return r;
-    /* The same port again, with other names or another certificate: the old socket is in the
-     * way. */
+    /* The same port with other names or another certificate: the old socket must close first. */
     r = tcp_listen(&address, TCP_BACKLOG, &fd, err);
     if (r == -EADDRINUSE && server->web.fd >= 0) {
         server_close_tcp(server);

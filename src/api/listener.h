@@ -32,7 +32,7 @@ struct tcp_listener_peer {
     unsigned failures;
 };
 
-/* Every user of the machine, every web page that somebody looks at, and with TLS everybody on the
+/* Every user of the machine, every web page that is open there, and with TLS every host of the
  * network can connect. So every request of every method passes guard.h with fixed lists of hosts
  * and origins, and then shows a token; what needs none reveals nothing of the queue. */
 struct tcp_listener {
@@ -58,10 +58,10 @@ struct listener {
     uint64_t device, inode;   /* what we bound: somebody else's is not removed */
 };
 
-/* As server_listen_unix says. `ready` is called, with the listener, when somebody waits. */
+/* See server_listen_unix. `ready` is called with the listener when a client waits. */
 int listener_open(struct listener *listener, const char *path, loop_ready ready, struct error *err);
-/* Nobody is let in for this time. */
+/* Accepts no clients for this time. */
 void listener_pause(struct listener *listener, time_ms span);
-/* Lets nobody in any more, and removes the socket. */
+/* Accepts no more clients, and removes the socket. */
 void listener_stop(struct listener *listener);
 void listener_finish(struct listener *listener);

@@ -72,13 +72,11 @@ static void set_deadline(struct client *c, time_ms span) {
     loop_timer_set(loop, c->timer, time_add(loop_now_steady(loop), span));
 }
 
-/* It has nothing to do. */
 static void rest(struct client *c) {
     c->since = loop_now_steady(c->loopback->loop);
     set_deadline(c, c->loopback->options.idle_timeout);
 }
 
-/* False: it is gone. */
 static bool send_all(struct client *c, const struct strbuf *bytes) {
     ssize_t n = send(c->fd, strbuf_text(bytes), bytes->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     return n >= 0 && (size_t)n == bytes->length;
@@ -99,8 +97,8 @@ static bool answer(struct client *c, int status, const char *word, const char *m
     return send_all(c, &out) && !c->closes;
 }
 
-/* The same whatever was wrong: nobody learns what there is. The connection ends, because its body
- * is not read. */
+/* The same answer for every error, so a client learns nothing. The connection ends, because its
+ * body is not read. */
 static bool refuse(struct client *c) {
     c->closes = true;
     return answer(c, 404, "not_found", "nothing is served here");
@@ -116,7 +114,7 @@ static bool is_welcome(const struct client *c) {
            && c->loopback->options.knows(c->loopback->options.ctx, request->path);
 }
 
-/* At GOT_HEAD. False: it is gone. */
+/* At GOT_HEAD. False: the client is gone. */
 static bool take_head(struct client *c) {
     const struct http_request *request = &c->parser.request;
     const char *type = http_request_header(request, "content-type");
@@ -141,7 +139,7 @@ static bool take_head(struct client *c) {
     return true;
 }
 
-/* At COMPLETE. False: it is gone. */
+/* At COMPLETE. False: the client is gone. */
 static bool take_request(struct client *c) {
     const struct loopback_options *options = &c->loopback->options;
     const struct http_request *request = &c->parser.request;
@@ -168,7 +166,6 @@ static bool take_broken(struct client *c) {
                   c->parser.problem);
 }
 
-/* False: it is gone. */
 static bool feed(struct client *c, const char *bytes, size_t size) {
     if (http_parser_is_fresh(&c->parser))
         set_deadline(c, c->loopback->options.request_timeout);
@@ -218,8 +215,8 @@ static void client_ready(void *ctx, int fd, unsigned events) {
 
 /* --- the listener ---------------------------------------------------------------------------- */
 
-/* Whoever has had nothing to do for the longest time goes; one in the middle of a request stays,
- * unless all are: then the deadline of requests makes room. */
+/* Closes the client that has been idle longest. Clients in the middle of a request stay; if all
+ * are, the request deadline makes room. */
 static bool make_room(struct loopback *lb) {
     struct client *idlest = NULL;
     if (lb->count < lb->options.connections_max)

@@ -22,23 +22,23 @@ struct loopback;
 
 struct loopback_options {
     const char *address; /* "127.0.0.1:4318" or "[::1]:4318"; port 0: any that is free */
-    /* Of numbers, 0 takes what is said behind it. */
+    /* 0: the default in the comment. */
     unsigned connections_max; /* 128; the idlest one makes room for another */
     size_t body_max;          /* 1 MiB */
     time_ms request_timeout;  /* 10 s from the first byte of a request to its last */
     time_ms idle_timeout;     /* 120 s between requests */
-    /* Is something taken at this path? Called before a body is read. */
+    /* Is this path served? Called before a body is read. */
     bool (*knows)(void *ctx, const char *path);
-    /* A whole body for such a path. 0: answered with 200 and {}; -ENOENT: 404 after all; -EAGAIN:
-     * 429; else 400 with the sentence. */
+    /* A complete body for such a path. 0: answered with 200 and {}; -ENOENT: 404 after all;
+     * -EAGAIN: 429; else 400 with the message. */
     int (*take)(void *ctx, const char *path, const char *body, size_t size, struct error *err);
     void *ctx;
 };
 
-/* Refused: an address that is not of this machine alone (-EINVAL), and what the kernel refuses. */
+/* Refuses addresses other than loopback (-EINVAL), and what the kernel refuses. */
 int loopback_new(struct loop *loop, const struct loopback_options *options,
                  struct loopback **ret_loopback, struct error *err);
 struct loopback *loopback_free(struct loopback *loopback); /* accepts NULL, returns NULL */
 
-/* With the port that it has got: "127.0.0.1:40123". */
+/* With its port: "127.0.0.1:40123". */
 const char *loopback_address(const struct loopback *loopback);

@@ -20,7 +20,7 @@
 #define STREAM_TYPE "text/event-stream"
 #define JSON_TYPE   "application/json"
 
-/* One operation under way for a question of the protocol. */
+/* An operation that the protocol waits for. */
 struct mcp_call {
     struct mcp_call *next;
     struct mcp_exchange *owner;
@@ -69,7 +69,6 @@ static enum stream_state stream_fill(struct stream *stream) {
     return STREAM_ENDED;
 }
 
-/* The exchange frees it, stream or not. */
 static void stream_free(struct stream *stream) {
     (void)stream;
 }
@@ -105,7 +104,7 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
     connection_wake(c);
 }
 
-/* After everything that may have answered: is it complete, and when is it looked at again? */
+/* Is the answer complete, and when does the timer fire next? */
 static void settle(struct mcp_exchange *m) {
     struct server *server = server_of(m);
     if (mcp_open(m->mcp) == 0 && !m->over) {
@@ -159,7 +158,7 @@ static void on_drop(void *ctx, struct mcp_ask *ask) {
     forget_call(mine);
 }
 
-/* The end of a log, without secrets. No file: nothing was printed. */
+/* The end of a log, redacted. No file: no output. */
 static void read_log(const struct op_call *call, struct strbuf *out) {
     struct engine_run run;
     bool lives =
@@ -205,7 +204,7 @@ static void on_answered(struct op_call *call, void *ctx) {
     settle(m);
 }
 
-/* As if they had come over HTTP: what belongs into the body goes through its reader. */
+/* As if they had come over HTTP: parameters of the body go through its parser. */
 static int take_params(const struct mcp_ask *ask, const struct op *op, json_t *params,
                        struct error *err) {
     json_t *body = json_object(), *value;

@@ -37,7 +37,6 @@ static bool accepts_gzip(const struct http_request *request) {
     return accepted && http_value_has(accepted, "gzip");
 }
 
-/* True: the client has it. */
 static bool is_same(const struct http_request *request, const char *tag) {
     const char *known = http_request_header(request, "if-none-match");
     return known && strcmp(known, tag) == 0;

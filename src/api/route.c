@@ -86,7 +86,7 @@ void exchange_delay(struct exchange *exchange, time_ms span) {
     loop_timer_set(loop, exchange->delay, time_add(loop_now_steady(loop), span));
 }
 
-/* Who shows wrong tokens again and again gets his answers late; nobody else does. */
+/* Repeated wrong tokens get their answers late. */
 static void refuse_guess(struct exchange *exchange) {
     struct connection *c = exchange->connection;
     if (tcp_listener_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
@@ -115,7 +115,6 @@ void exchange_send(struct exchange *exchange, const char *bytes, size_t size) {
     response_print_chunk(bytes, size, exchange->old, &exchange->connection->out);
 }
 
-/* What the call has left, as it is. */
 static void answer_call(struct exchange *exchange, struct op_call *call) {
     if (call->answer.length == 0 && call->err.code != 0)
         op_print_error(&call->err, &call->answer);
@@ -202,7 +201,7 @@ void route_refuse(struct connection *c, int status, const char *word, const char
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-/* Many tasks at once are taken from those who may add tasks. */
+/* Large batches are accepted from clients that may add tasks. */
 static size_t body_max(const struct connection *c, const struct op *op) {
     const struct server *server = c->server;
     bool trusted = c->tcp ? c->access.access.scope >= ACCESS_SUBMIT : !c->of_run;
@@ -210,7 +209,7 @@ static size_t body_max(const struct connection *c, const struct op *op) {
     return bulk ? server->options.bulk_body_max : server->options.body_max;
 }
 
-/* Refused before its body: one that comes nevertheless is not read. */
+/* Refused before its body, which is not read. */
 static void refuse_head(struct connection *c, const struct guard_verdict *verdict,
                         const char *allow) {
     if (c->parser.request.has_body)
@@ -220,7 +219,7 @@ static void refuse_head(struct connection *c, const struct guard_verdict *verdic
     refuse(c, verdict->status, verdict->word, verdict->message, allow);
 }
 
-/* A door for each: the owner's takes no token, that of the runs nothing without. */
+/* The owner's socket takes no token; that of the runs requires one. */
 static struct guard_verdict check_token(const struct connection *c,
                                         const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
@@ -236,15 +235,15 @@ static struct guard_verdict check_token(const struct connection *c,
     return (struct guard_verdict){ 0 };
 }
 
-/* Who asks for a token with a code: never another user of this machine. */
+/* Only programs of this user may exchange a code for a token. */
 static bool is_owners_program(const struct connection *c) {
     struct tcp_end end;
     return tcp_peer_end(c->fd, &end) < 0 || end.user == geteuid() || end.user == 0;
 }
 
-/* A run on another machine, put there by Slurm or left there when another host took over, has no
- * other door. Its token is good for what it is at the door of the runs; that of a run on this
- * machine stays none here. */
+/* A run on another machine, placed there by Slurm or left there when another host took over, has no
+ * other way in. Its token has the same rights as at the socket of the runs; that of a run on this
+ * machine is refused here. */
 static bool take_run(struct connection *c, const char *token) {
     if (!engine_run_is_elsewhere(c->server->engine, token))
         return false;
@@ -252,7 +251,7 @@ static bool take_run(struct connection *c, const char *token) {
     return true;
 }
 
-/* By TCP: whose token is it? What needs none is asked by nobody. */
+/* Over TCP: whose token is it? Some operations need none. */
 static struct guard_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
     const struct engine_access *found = NULL;
@@ -293,7 +292,6 @@ static void take_body(struct connection *c, size_t max) {
     c->owes_continue = c->parser.request.expects_continue && c->parser.step == HTTP_BODY;
 }
 
-/* Host, Origin and the like, before anybody asks what it wants. */
 static struct guard_verdict check_guard(const struct connection *c,
                                         const struct http_request *request) {
     const struct guard *guard = c->tcp ? &c->tcp->guard : &c->server->guard;
@@ -415,7 +413,7 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
     op_submit(call);
 }
 
-/* One message of the protocol. What is behind it waits, as behind a stream. */
+/* One message of the protocol. Requests behind it wait, as behind a stream. */
 static void begin_mcp(struct connection *c) {
     const struct http_request *request = &c->parser.request;
     const char *caller = http_request_header(request, "x-sluice-run");

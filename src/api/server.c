@@ -224,7 +224,7 @@ void server_set_engine(struct server *server, struct engine *engine) {
 
 /* --- accepting ------------------------------------------------------------------------------- */
 
-/* Best effort: the client is not waited for. */
+/* Best effort: does not wait for the client. */
 static void turn_away(struct server *server, int fd, int status, const char *word,
                       const char *message) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
@@ -241,7 +241,6 @@ static void turn_away(struct server *server, int fd, int status, const char *wor
     server->stats.refused++;
 }
 
-/* Which of the two who may ask us is at the other end; NULL: neither. */
 static const char *user_of(const struct server *server, int fd) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
@@ -250,7 +249,7 @@ static const char *user_of(const struct server *server, int fd) {
     return peer.uid == geteuid() ? server->owner : peer.uid == 0 ? "root" : NULL;
 }
 
-/* Whatever runs and clients by TCP do, there is room for the owner. */
+/* Reserves connections for the owner, whatever runs and TCP clients do. */
 static bool is_full(const struct server *server, const struct listener *listener) {
     unsigned most = server->options.connections_max;
     size_t others = server->run_connections + server->tcp_connections;
@@ -260,7 +259,6 @@ static bool is_full(const struct server *server, const struct listener *listener
            || ((listener->of_runs || listener->tcp) && others >= most - most / 8);
 }
 
-/* Who may ask is found out later, by the token. */
 static void take_tcp_client(struct listener *listener, int fd) {
     struct server *server = listener->server;
     int one = 1;
@@ -312,7 +310,7 @@ static void listener_ready(void *ctx, int fd, unsigned events) {
         if (client >= 0) {
             take_client(listener, client);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            /* No descriptor is left: the listener would wake the loop without end. */
+            /* No descriptor is left: the listener would wake the loop endlessly. */
             listener_pause(listener, listener->server->options.accept_pause);
             return;
         } else if (errno != EINTR && errno != ECONNABORTED) {

@@ -32,22 +32,21 @@ struct event_row;
 struct loop;
 struct server;
 
-/* Who has connected to the owner's socket. */
 enum server_peer {
     SERVER_PEER_OWNER,
     SERVER_PEER_RUN,     /* a process of a run */
     SERVER_PEER_UNKNOWN, /* it has ended, or cannot be seen from here */
 };
 
-/* What a daemon without an engine says: another one is at work, and it waits to take its place. By
- * TCP nobody can be known without a store, so only that much is told there. */
+/* What a daemon without an engine answers: another daemon is active, and this one is its standby.
+ * Over TCP no client can be identified without a store, so only that is revealed there. */
 struct server_standby {
     const char *status;   /* JSON: the answer to /healthz and /v1/daemon */
     const char *sentence; /* the error that everything else is answered with */
     const char *active;   /* JSON: a list of the addresses of the one at work */
 };
 
-/* 0 takes what is said behind it. */
+/* 0: the default in the comment. */
 struct server_options {
     unsigned connections_max; /* 256; one more gets 503 */
     unsigned streams_max;     /* 64 streams of events; one more gets 503 */
@@ -67,39 +66,36 @@ struct server_options {
     size_t queue_max;     /* 1 MiB of unsent events, then the stream is dropped */
     const char *web_dir;  /* the dashboard's files, from there; NULL: as built in. Not copied */
     /* A client asked the daemon to end, and its answer is on the way. Inside the loop; may call
-     * server_stop_accepting, not server_free. NULL: nobody is told. */
+     * server_stop_accepting, not server_free. Or NULL. */
     void (*stop_asked)(void *ctx);
-    /* Asked when a client connects to the owner's socket, and again at its next request when
-     * `identities` has another value by then. Only SERVER_PEER_OWNER is served there. NULL:
-     * everybody is the owner. */
+    /* Called when a client connects to the owner's socket, and again at its next request if
+     * `identities` has changed. Only SERVER_PEER_OWNER is served there. NULL: every client is the
+     * owner. */
     enum server_peer (*identify)(void *ctx, pid_t pid);
     uint64_t (*identities)(void *ctx); /* with `identify` */
-    /* What is told without an engine; borrowed until the next time. NULL: it never is without
-     * one. */
     void (*standby)(void *ctx, struct server_standby *ret);
     void *ctx;
 };
 
-/* `options` may be NULL. So may `engine`: then it is a standby (docs/high-availability.md) until it
- * gets one. Then the connections at the owner's socket end: what they were let in for was a
- * standby. */
+/* `options` may be NULL. So may `engine`: the server is a standby (docs/high-availability.md) until
+ * it gets one. Then the connections at the owner's socket end: they were accepted by a standby. */
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options);
 void server_set_engine(struct server *server, struct engine *engine);
 struct server *server_free(struct server *server); /* accepts NULL, returns NULL */
 
-/* Makes the folder (0700) if it is missing and the socket (0600). A socket that is there already is
- * taken for a dead daemon's and removed: the caller holds the lock of the data folder. Refused: a
- * path of more than 107 bytes (-ENAMETOOLONG), a folder that others may write to (-EPERM), anything
- * at the path that is not a socket (-EEXIST). */
+/* Creates the folder (0700) if it is missing and the socket (0600). An existing socket is a dead
+ * daemon's and is removed: the caller holds the lock of the data folder. Refused: a path of more
+ * than 107 bytes (-ENAMETOOLONG), a folder that others may write to (-EPERM), anything at the path
+ * that is not a socket (-EEXIST). */
 int server_listen_unix(struct server *server, const char *path, struct error *err);
-/* The same for runs: only requests with the token of one are looked at. */
+/* The same for runs: every request needs the token of one. */
 int server_listen_runs(struct server *server, const char *path, struct error *err);
 
-/* By TCP, for clients with a token (engine/access.h) and for the dashboard. One address at a time:
- * the one before, and its connections, end when the new one is open. Refused with a sentence, and
- * everything stays as it was: what is no address, one that is not of this machine alone without TLS
- * (-EPERM), and what the kernel or TLS refuses. */
+/* Over TCP, for clients with a token (engine/access.h) and for the dashboard. One address at a
+ * time: the old listener and its connections end when the new one is open. An error changes
+ * nothing: an invalid address, one that is not loopback without TLS (-EPERM), and what the kernel
+ * or TLS refuses. */
 struct server_tcp {
     const char *address;      /* "127.0.0.1:7878"; port 0: any that is free */
     const char *const *hosts; /* further names of it, ends with NULL; or NULL */
@@ -109,19 +105,19 @@ struct server_tcp {
 int server_listen_tcp(struct server *server, const struct server_tcp *tcp, struct error *err);
 void server_close_tcp(
     struct server *server); /* and its connections; nobody listens: nothing happens */
-/* "http://127.0.0.1:7878"; NULL: nobody listens. */
+/* "http://127.0.0.1:7878"; NULL: there is no TCP listener. */
 const char *server_url(const struct server *server);
-/* This token is no more (token.ended): its connections end. */
+/* The token has ended (token.ended): closes its connections. */
 void server_access_ended(struct server *server, const char *id);
 
-/* No new connections; the socket is removed, idle connections and endless streams are closed, and
- * the others end with their answer. Wait for server_is_idle, but not for ever. */
+/* Accepts no new connections, removes the socket, closes idle connections and endless streams; the
+ * others end with their answer. Wait for server_is_idle, with a timeout. */
 void server_stop_accepting(struct server *server);
 bool server_is_idle(const struct server *server); /* no connection is left */
 
 /* For engine_set_publisher: a committed event. Costs next to nothing without streams. */
 void server_publish(struct server *server, const struct event_row *event);
-/* The end of a run is committed: those who follow its logs get the rest and are done. */
+/* The end of a run is committed: followers of its logs get the rest and end. */
 void server_run_ended(struct server *server, task_id task, uint32_t attempt);
 
 struct server_stats {

@@ -68,23 +68,21 @@ struct server {
     char buffer[READ_SIZE]; /* for whoever reads right now */
 };
 
-/* server_tcp.c: for op_call.find_peer, whose ctx is an exchange; server_metrics.c. */
+/* For op_call.find_peer, whose ctx is an exchange. */
 enum op_peer server_find_peer(const struct op_call *call);
 void server_print_metrics(const struct server *server, struct strbuf *out);
 
-/* What a run is told here. */
 #define OWNER_SOCKET_REFUSAL                                                                       \
     "this is the owner's socket: a run asks at SLUICE_SOCKET, with its SLUICE_TOKEN"
 
-/* Of a socket that is connected. NULL: it may; else the message that it is refused with. */
+/* For a connected socket. NULL: accepted; else the message of the refusal. */
 const char *owner_socket_refusal(const struct server *server, int fd);
-/* It was just let in, here or elsewhere. */
+/* It was just accepted. */
 void owner_socket_note(struct connection *connection);
-/* At the head of a request. false: it was refused, and the connection ends. */
+/* At the head of a request. False: it was refused, and the connection ends. */
 bool owner_socket_check(struct connection *connection);
-/* Ends all connections of this socket. */
 void owner_socket_close(struct server *server);
-/* NULL: it has one now, until stream_share_give. Else why not, in one sentence. */
+/* NULL: taken, until stream_share_give. Else the message of the refusal. */
 const char *stream_share_take(struct connection *connection, enum stream_kind kind,
                               const struct op_run *run);
 void stream_share_give(struct connection *connection); /* it has none: nothing happens */
@@ -101,7 +99,6 @@ enum stream_state {
 };
 
 struct stream {
-    /* There is room: add bytes with exchange_send. */
     enum stream_state (*fill)(struct stream *stream);
     void (*free)(struct stream *stream);
 };
@@ -128,25 +125,21 @@ struct exchange {
 };
 
 #define EVENTS_NEW UINT64_MAX
-/* route.c. At HTTP_GOT_HEAD: door and route; refuses, or calls http_parser_take_body. */
+/* At HTTP_GOT_HEAD: checks and routes; refuses, or calls http_parser_take_body. */
 void route_head(struct connection *connection);
 /* At HTTP_COMPLETE: makes the call. */
 void route_request(struct connection *connection);
-/* An answer that needs no operation. `close`: nothing after it. */
 void route_refuse(struct connection *connection, int status, const char *word, const char *message,
                   bool close);
-/* Frees what it holds; its call is abandoned. */
 void exchange_free(struct exchange *exchange);
-/* An error instead of the stream that was asked for. Before it is ready. */
+/* Before it is ready. */
 void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message);
-/* The head of a stream; the stream is owned by the exchange from now on. */
 void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
                            struct stream *stream);
-/* Any other answer. Before it is ready. */
 void exchange_answer(struct exchange *exchange, int status, const char *type, const char *body,
                      size_t size);
 
-/* Who asks, as it was said at the door. */
+/* The caller, as the request names it. */
 struct exchange_caller {
     char *run; /* X-Sluice-Run; or NULL */
     struct op_run token;
@@ -158,17 +151,15 @@ void exchange_take_caller(const struct exchange *exchange, const struct http_req
 void exchange_caller_finish(struct exchange_caller *caller);
 void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
                          const struct exchange_caller *caller);
-/* Its answer is complete, and goes out later. */
+/* Sends its complete answer later. */
 void exchange_delay(struct exchange *exchange, time_ms span);
-/* standby.c: is there no engine? Then it is answered. At HTTP_GOT_HEAD. */
+/* standby.c, at HTTP_GOT_HEAD: answers if there is no engine. */
 bool standby_answer(struct connection *connection);
-/* page.c: is this a file of the dashboard? Then it is answered. At HTTP_GOT_HEAD. */
+/* page.c, at HTTP_GOT_HEAD: answers if it is a file of the dashboard. */
 bool page_answer(struct connection *connection);
-/* route.c: as refuse, for any answer. */
 void route_answer(struct connection *connection, struct response *response);
-/* The same for one whose body is not read; it is closing. */
+/* The same for a request whose body is not read; the connection is closing. */
 void route_answer_unread(struct connection *connection, struct response *response);
-/* One piece of a stream, from its fill function. */
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -221,34 +212,30 @@ struct connection {
     bool pumping, woken;
 };
 
-/* Takes the descriptor. `user` lives as long as the server; NULL: by TCP. */
+/* Takes the descriptor. `user` lives as long as the server; NULL: over TCP. */
 void connection_new(struct listener *listener, int fd, const char *user);
 void connection_free(struct connection *connection);
-/* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free
- * it. */
+/* Does everything that can be done now: sends, parses, fills, sets watch and timer. May free it. */
 void connection_pump(struct connection *connection);
-/* Pumps in the next round; safe from everywhere. */
+/* Pumps in the next round; safe everywhere. */
 void connection_wake(struct connection *connection);
 void connection_queue(struct connection *connection, struct exchange *exchange);
 size_t connection_unsent(const struct connection *connection);
-/* The server stops: ends what is idle or endless. May free it. */
+/* The server stops: ends idle connections and endless streams. May free it. */
 void connection_stop(struct connection *connection);
 
 /* --- the kinds of streams ---------------------------------------------------------------------- */
 
-/* stream_events.c. Sets `after`, `newest` and the parameters of the first page, before the call. */
+/* Sets `after`, `newest` and the parameters of the first page, before the call. */
 int events_prepare(struct exchange *exchange, const struct http_request *request, json_t *params,
                    struct error *err);
-/* The first page is there. */
 void events_begin(struct exchange *exchange, struct op_call *call);
 void events_stop(struct server *server);
 
-/* mcp_exchange.c: POST /mcp. */
 void mcp_exchange_begin(struct exchange *exchange, const struct http_request *request);
 void mcp_exchange_free(struct mcp_exchange *m); /* accepts NULL */
 void mcp_exchange_stop(struct server *server);
 void mcp_publish(struct server *server, const struct event_row *event);
 
-/* stream_log.c */
 void log_begin(struct exchange *exchange, struct op_call *call);
 void log_stop(struct server *server);

@@ -13,7 +13,7 @@
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* Its body, if there is one, is not read: the connection ends behind the answer. */
+/* A body is not read: the connection ends after the answer. */
 static void answer(struct connection *c, int status, const char *type, const struct strbuf *body) {
     struct response response = {
         .status = status, .type = type, .body = strbuf_text(body), .size = body->length
@@ -26,7 +26,6 @@ static void answer(struct connection *c, int status, const char *type, const str
     route_answer_unread(c, &response);
 }
 
-/* {"error":{…},"active":[…]} */
 static void print_refusal(const char *sentence, const char *active, struct strbuf *out) {
     response_print_error("standby", sentence, out);
     if (!active)

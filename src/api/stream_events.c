@@ -61,7 +61,6 @@ static int add_piece(const char *bytes, size_t size, void *out) {
 static void comment_due(void *ctx) {
     struct server *server = ctx;
     for (struct event_stream *s = server->event_streams; s; s = s->next) {
-        /* One that has unsent bytes does not need any more of them. */
         if (s->quiet && s->text.length == 0 && connection_unsent(s->exchange->connection) == 0) {
             s->comment = true;
             connection_wake(s->exchange->connection);
@@ -120,7 +119,7 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
 
 /* --- pages ----------------------------------------------------------------------------------- */
 
-/* Some events that this client has not seen are gone: it must read the state again. */
+/* Events that this client has not seen are deleted: it must read the state again. */
 static void reset(struct event_stream *s, uint64_t to) {
     _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
     s->position = to > s->server->published ? to : s->server->published;
@@ -133,7 +132,7 @@ static uint64_t seq_of(const json_t *item) {
     return (uint64_t)json_integer_value(json_object_get(item, "seq"));
 }
 
-/* Whatever the order of the page, events leave in theirs. Returns the number of items. */
+/* Sends events in ascending order. Returns the number of items. */
 static size_t send_page(struct event_stream *s, const char *answer) {
     json_t *page = json_loads(answer, 0, NULL);
     const json_t *items = json_is_array(page) ? page : json_object_get(page, "items");
@@ -186,18 +185,6 @@ static void page_answered(struct op_call *call, void *ctx) {
     connection_wake(s->exchange->connection);
 }
 
-static void ask_page(struct event_stream *s) {
-    json_t *params = json_deep_copy(s->params);
-    json_object_set_new(params, "after", json_integer((json_int_t)s->position));
-    json_object_set_new(params, "limit", json_integer(PAGE_ITEMS));
-    s->asked_at = s->server->published;
-    s->page = op_call_new(s->op, s->server->engine, params, NULL);
-    s->page->run = s->run;
-    s->page->answered = page_answered;
-    s->page->ctx = s;
-    op_submit(s->page);
-}
-
 static enum stream_state events_fill(struct stream *stream) {
     struct event_stream *s = (struct event_stream *)stream;
     if (s->comment) {
@@ -224,7 +211,15 @@ static enum stream_state events_fill(struct stream *stream) {
         s->live = true;
         return STREAM_GOES_ON;
     }
-    ask_page(s);
+    json_t *params = json_deep_copy(s->params);
+    json_object_set_new(params, "after", json_integer((json_int_t)s->position));
+    json_object_set_new(params, "limit", json_integer(PAGE_ITEMS));
+    s->asked_at = s->server->published;
+    s->page = op_call_new(s->op, s->server->engine, params, NULL);
+    s->page->run = s->run;
+    s->page->answered = page_answered;
+    s->page->ctx = s;
+    op_submit(s->page);
     return s->page ? STREAM_WAITS : STREAM_GOES_ON; /* answered at once */
 }
 
@@ -236,7 +231,7 @@ int events_prepare(struct exchange *exchange, const struct http_request *request
     const char *last = http_request_header(request, "last-event-id");
     const json_t *after = json_object_get(params, "after");
     int64_t number = json_is_integer(after) ? json_integer_value(after) : 0;
-    /* The header is what a client that comes back sends, with the address it had at first. */
+    /* A reconnecting client sends the header with its original URL. */
     if (last && (number_parse_int(last, &number, NULL) < 0 || number < 0))
         return error_set(err, -EINVAL, "the header Last-Event-ID is not the number of an event");
     exchange->after = last || after ? (uint64_t)number : EVENTS_NEW;
@@ -287,7 +282,6 @@ static void flush(void *ctx) {
     }
 }
 
-/* There is something for some of them. */
 static void flush_soon(struct server *server) {
     time_ms at = time_add(server->flushed_at, PACE * (time_ms)server->stats.event_streams);
     if (server->flush_is_due)

@@ -60,7 +60,7 @@ static void inotify_ready(void *ctx, int fd, unsigned events) {
     for (ssize_t at = 0; at < n;) {
         const struct inotify_event *event = (const void *)(buffer + at);
         at += (ssize_t)(sizeof(*event) + event->len);
-        /* Some were lost: any of them may have grown. */
+        /* Events were lost: any file may have grown. */
         bool all = event->mask & IN_Q_OVERFLOW;
         for (struct log_stream *log = server->log_streams; log; log = log->next)
             if (log->follow && (all || log->watch == event->wd))
@@ -145,12 +145,11 @@ static void log_watch_remove(struct server *server, struct log_stream *log) {
 #define PIECE        ((size_t)32 * 1024)
 #define QUIET_PIECES 16 /* of events that say nothing, in one go */
 
-/* One read at a time uses it. */
 static char log_space[REDACT_FILE_SPACE(PIECE)];
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* The bytes from `offset` on that are there, and whether a hole follows them. Empty: the end. */
+/* Data from `offset` on, and whether a hole follows. Empty: the end. */
 struct span {
     uint64_t begin, end;
     bool hole_behind;
@@ -171,7 +170,7 @@ static struct span find_data(int fd, uint64_t offset) {
     return (struct span){ (uint64_t)data, end, end < size };
 }
 
-/* A chunk of no bytes is the end of the answer: what a transcript leaves out is no chunk. */
+/* An empty chunk ends the answer, so a transcript that prints nothing sends none. */
 static void send_bytes(struct log_stream *log, const char *bytes, size_t size) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (!log->transcript) {
@@ -192,15 +191,7 @@ static void send_cut(struct log_stream *log) {
     log->cut = 0;
 }
 
-static void end_transcript(struct log_stream *log) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (log->transcript)
-        transcript_end(log->transcript, &text);
-    if (text.length > 0)
-        exchange_send(log->exchange, strbuf_text(&text), text.length);
-}
-
-/* Reads one piece of the span. 0: it must grow first; <0: the file cannot be read. */
+/* Reads one piece of the span. 0: it must grow first; <0: an error. */
 static int read_piece(struct log_stream *log, const struct span *span) {
     struct server *server = log->exchange->connection->server;
     uint64_t left = span->end - span->begin;
@@ -243,7 +234,11 @@ static enum stream_state log_end(struct log_stream *log) {
         return STREAM_BROKEN;
     if (log->follow)
         return STREAM_WAITS;
-    end_transcript(log);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (log->transcript)
+        transcript_end(log->transcript, &text);
+    if (text.length > 0)
+        exchange_send(log->exchange, strbuf_text(&text), text.length);
     exchange_send(log->exchange, "", 0);
     return STREAM_ENDED;
 }
@@ -269,7 +264,7 @@ static enum stream_state log_fill(struct stream *stream) {
     int r = read_piece(log, &span);
     if (r <= 0)
         return r < 0 ? STREAM_BROKEN : log_end(log);
-    /* A client that is sent nothing does not slow us down; other clients have their turn. */
+    /* A client that is sent nothing gives no back pressure; other clients get their turn. */
     return log->quiet > 0 && log->quiet % QUIET_PIECES == 0 ? STREAM_PAUSES : STREAM_GOES_ON;
 }
 
@@ -303,7 +298,7 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
     log->path = xstrdup(call->log.path);
     log->fd = log->watch = -1;
     log->offset = call->log.offset;
-    /* The end of a run is told once: who comes later must not wait for it. */
+    /* The end of a run is published once: later followers must not wait for it. */
     struct engine_run run;
     log->grows = engine_live_run(server->engine, log->task, &run) && run.attempt == log->attempt;
     log->follow = call->log.follow && log->grows;
@@ -316,7 +311,7 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
     return log;
 }
 
-/* Where the log is read from may be inside a line: an event without its beginning says nothing. */
+/* The offset may be inside a line: a partial event cannot be parsed. */
 static void begin_transcript(struct log_stream *log, const struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf none = STRBUF_INIT;
     char before = '\n';
@@ -333,7 +328,7 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     struct log_stream *log = log_new(exchange, call);
     struct error err = { 0 };
     int r = open_file(log, &err);
-    /* A run that is about to start has no file yet; one that has ended without any has an empty
+    /* A run that is about to start has no file yet; one that ended without output has an empty
      * log. */
     if (r < 0 && r != -ENOENT) {
         log_free(&log->stream);
@@ -349,7 +344,7 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     begin_transcript(log, call);
     (void)snprintf(headers, sizeof(headers),
                    "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n%s%s%s"
-                   /* Whatever an agent has printed, no browser takes it for a page of ours. */
+                   /* No browser may render what an agent has printed. */
                    "Content-Disposition: attachment\r\n"
                    "Content-Security-Policy: sandbox; default-src 'none'\r\n",
                    log->attempt, log->offset, call->log.adapter ? "X-Sluice-Adapter: " : "",

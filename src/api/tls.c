@@ -14,8 +14,7 @@
 #include "os/files.h"
 #include "os/outside.h"
 
-/* Of TLS 1.2 only what agrees on a new key for each connection: who records a connection and gets
- * the key of the certificate later, reads nothing. TLS 1.3 has nothing else. */
+/* Of TLS 1.2 only cipher suites with forward secrecy. TLS 1.3 has nothing else. */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
 
 struct tls_server {
@@ -34,7 +33,7 @@ static int fail(const char *what, const char *path, struct error *err) {
                      why ? why : "it is no PEM");
 }
 
-/* OpenSSL opens a file by its name: that of a descriptor, which is known to be a regular file. */
+/* OpenSSL opens files by name: use that of a descriptor that is known to be a regular file. */
 struct pem {
     int fd;
     char name[32];
@@ -146,7 +145,6 @@ struct tls *tls_free(struct tls *tls) {
     return NULL;
 }
 
-/* What a call of OpenSSL that gave no bytes means for whoever asked. */
 static ssize_t take_result(struct tls *tls, int result) {
     int why = SSL_get_error(tls->ssl, result);
     ERR_clear_error();

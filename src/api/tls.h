@@ -13,9 +13,8 @@
 struct tls;
 struct tls_server;
 
-/* Files in PEM; the certificate's has those above it, too. `key` "": it is in the same file.
- * Refused with a sentence: files that cannot be read or do not belong together, and a key that
- * others can read. */
+/* PEM files; that of the certificate has its chain, too. `key` "": in the same file. Refuses files
+ * that cannot be read or do not match, and a key that others can read. */
 int tls_server_new(const char *certificate, const char *key, struct tls_server **ret_server,
                    struct error *err);
 struct tls_server *tls_server_free(struct tls_server *server); /* accepts NULL, returns NULL */
@@ -24,7 +23,7 @@ struct tls_server *tls_server_free(struct tls_server *server); /* accepts NULL, 
 struct tls *tls_new(struct tls_server *server, int fd);
 struct tls *tls_free(struct tls *tls); /* says good-bye if that can be said at once; accepts NULL */
 
-/* As recv and send of a socket that does not block: -1 with EAGAIN, or the connection is broken. */
+/* As recv and send of a non-blocking socket: -1 with EAGAIN, or the connection is broken. */
 ssize_t tls_read(struct tls *tls, void *bytes, size_t size);
 ssize_t tls_write(struct tls *tls, const void *bytes, size_t size);
 bool tls_is_up(const struct tls *tls);       /* the handshake is over */

@@ -31,13 +31,6 @@ static bool allows_commands(const struct engine *engine) {
     return config_number(engine_config(engine), "capability.commands", NULL) != 0;
 }
 
-/* Of a spawn file: CHILD_AGENT or CHILD_COMMAND. `spec`: the task that wrote it, as it was
- * submitted. */
-static unsigned child_source_of(const struct engine *engine, const json_t *spec, bool in_sandbox) {
-    bool may = json_is_array(json_object_get(spec, "argv")) || allows_commands(engine);
-    return may && !in_sandbox ? CHILD_COMMAND : CHILD_AGENT;
-}
-
 /* `source`: one of CHILD_…; members have their own names (task_members_read). -EACCES names the
  * member. */
 static int child_check_members(const struct engine *engine, unsigned source, const json_t *task,
@@ -56,8 +49,8 @@ static int child_check_members(const struct engine *engine, unsigned source, con
     return 0;
 }
 
-/* Some agents need no configuration; for a run they exist when the owner has named them, or uses
- * them. */
+/* Built-in agents need no configuration; a run may use one that the owner has configured or
+ * uses. */
 static int child_check_agent(const struct engine *engine, const char *own, const json_t *task,
                              struct error *err) {
     const char *agent = json_string_value(json_object_get(task, "agent"));
@@ -92,7 +85,7 @@ struct child_spans {
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-/* None is longer than any. */
+/* 0 means no limit. */
 static time_ms span_of(time_ms span) {
     return span == 0 ? TIME_NEVER : span;
 }
@@ -186,7 +179,7 @@ int child_check_inside(const json_t *value, struct error *err) {
 
 /* --- one child as it was written ------------------------------------------------------------- */
 
-/* What all children of one call get from the task of the run. */
+/* What all children of one call inherit from the task of the run. */
 struct parent {
     struct task_view view;
     struct task_spec told;
@@ -209,7 +202,7 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     ret->id = op_id(call, call->run.task);
     ret->project = op_name_of(call->engine, ret->view.project);
     ret->kind = op_name_of(call->engine, ret->view.kind);
-    /* Who stands in for its agent does so for this run alone. */
+    /* A failover agent counts for this run only. */
     ret->agent = op_name_of(call->engine, ret->told.agent ? ret->told.agent : ret->told.run_agent);
     ret->spans = child_spans_of(call->engine, call->run.task);
     engine_workspace(call->engine, call->run.task, &workspace);
@@ -219,7 +212,7 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     engine_workspace_finish(&workspace);
 }
 
-/* null is the same as nothing. */
+/* null means not given. */
 static bool is_given(const json_t *task, const char *member) {
     const json_t *value = json_object_get(task, member);
     return value && !json_is_null(value);
@@ -250,7 +243,6 @@ static int complete_project(struct op_call *call, const struct parent *p, json_t
     return 0;
 }
 
-/* Lower goes first. */
 static int complete_priority(struct op_call *call, const struct parent *p, json_t *task) {
     const json_t *given_or_0 = json_object_get(task, "priority");
     if (json_is_integer(given_or_0) && json_integer_value(given_or_0) < p->view.priority)
@@ -267,7 +259,7 @@ static int64_t base_of(struct op_call *call, const char *kind) {
                 : config_number(config, "score.base", NULL);
 }
 
-/* A kind has a score, which is a way to go first, too. */
+/* The score of a kind is a way to go first, too. */
 static int check_kind(struct op_call *call, const struct parent *p, const json_t *task) {
     const char *kind = json_string_value(json_object_get(task, "kind"));
     if (!kind || !config_has_kind(engine_config(call->engine), kind)
@@ -314,7 +306,7 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
     if (r < 0)
         return r;
     if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM) {
-        /* What a run in Slurm hands on is done there, too: that is where its files are. */
+        /* Children of a run in Slurm run there, too: that is where its files are. */
         const char *partition = engine_partition(call->engine, call->run.task);
         json_object_set_new(task, "executor", json_string("slurm"));
         if (partition)
@@ -354,7 +346,7 @@ int children_complete(struct op_call *call) {
 
 /* --- how many and how deep ------------------------------------------------------------------- */
 
-/* How many of its ancestors have handed work down to it, and the first of them. */
+/* How many of its ancestors have added it as a run, and the first of them. */
 static uint32_t level_of(const struct core *core, task_id task, task_id *ret_top) {
     uint32_t level = 0;
     while (below_is_handed(core, task, &task))
@@ -406,7 +398,7 @@ static int check_entry(struct op_call *call, const struct batch *batch,
 
 /* --- at the moment of adding ----------------------------------------------------------------- */
 
-/* Whoever canceled one above meant everything below it, whether it was there already or not. */
+/* Canceling a task includes descendants that are added later. */
 static int check_alive(struct op_call *call) {
     const struct core *core = engine_core(call->engine);
     uint32_t attempt;
@@ -420,7 +412,7 @@ static int check_alive(struct op_call *call) {
     return 0;
 }
 
-/* Its brothers and it share so many places: a key that only they have. */
+/* The children of a task share slots: a key that only they have. */
 static int limit_running(struct op_call *call, const struct submission *entry,
                          struct engine_draft *draft) {
     const char **resources =
@@ -444,8 +436,8 @@ static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
     return left == ALLOWANCE_NONE && is_top && lent != UNLIMITED ? lent : left;
 }
 
-/* What the run may still hand out; of a task that a person has added what the configuration lends
- * it. */
+/* What the run may still hand out; for a task that a person has added, what the configuration
+ * lends. */
 static struct engine_amounts left_for_children(struct op_call *call, task_id top) {
     const struct config *config = engine_config(call->engine);
     struct engine_amounts left = engine_left(call->engine, call->run.task);
@@ -456,7 +448,7 @@ static struct engine_amounts left_for_children(struct op_call *call, task_id top
     };
 }
 
-/* What a child may use is no more the parent's. Nothing is said: an estimate of a run. */
+/* The budget of a child is taken from its parent. Not given: the estimate of a run. */
 static int check_tokens(struct op_call *call, struct batch *batch, int64_t left) {
     int64_t wanted = 0;
     if (left == ALLOWANCE_NONE)
@@ -474,7 +466,7 @@ static int check_tokens(struct op_call *call, struct batch *batch, int64_t left)
     return 0;
 }
 
-/* What a run costs nobody can guess: it is said, or the configuration says it for every task. */
+/* The cost of a run cannot be estimated: it is given, or configured for every task. */
 static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
     int64_t wanted = 0;
     if (left == ALLOWANCE_NONE)
@@ -573,7 +565,6 @@ void children_added(struct op_call *call, const struct batch *batch) {
 
 #define SPAWN_FILE_MAX (1024 * 1024)
 
-/* One file while it is read and checked. */
 struct spawning {
     struct engine *engine;
     const struct engine_spawn *order;
@@ -602,7 +593,7 @@ static int refuse_file(const struct engine_spawn *order, const char *what, struc
     return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
 }
 
-/* A relative one cannot lead out of the artifacts, where the run can make any link. */
+/* A relative path cannot lead out of the artifacts, where the run can create any link. */
 static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
                            struct error *err) {
     bool is_below = *order->shown != '/';
@@ -625,7 +616,7 @@ static bool is_empty_list(const char *text) {
     return text[0] == '[' && text[1 + strspn(text + 1, " \t\r\n")] == ']';
 }
 
-/* Before anything else: what follows costs the square of it. */
+/* First, because the following checks are quadratic. */
 static int check_spawn_count(const struct spawning *s, struct error *err) {
     int64_t most = config_number(engine_config(s->engine), "spawn.tasks", NULL);
     size_t count = taskfile_count(s->file);
@@ -638,7 +629,6 @@ static int check_spawn_count(const struct spawning *s, struct error *err) {
 
 /* --- what its tasks do not say --------------------------------------------------------------- */
 
-/* A refusal of one task, with its line. */
 static int refuse_spawned(struct spawning *s, size_t index, struct error *err,
                           const char *sentence) {
     (void)error_set(err, -EINVAL, "%s", sentence);
@@ -662,7 +652,7 @@ static void inherit(json_t *task, const char *member, const json_t *from) {
         (void)json_object_set(task, member, value);
 }
 
-/* What was sent to Slurm goes on there, unless the file says otherwise. */
+/* Children of a task in Slurm run there, too, unless the file says otherwise. */
 static void inherit_place(json_t *task, const json_t *from) {
     const char *executor = json_string_value(json_object_get(from, "executor"));
     json_t *place = json_object_get(from, "slurm");
@@ -679,7 +669,7 @@ static const char *text_of(const json_t *object, const char *member) {
     return json_string_value(json_object_get(object, member));
 }
 
-/* An absolute path leads into the folder that the task works in, or to its artifacts. */
+/* An absolute path must be in the folder of the task or in its artifacts. */
 static int check_path(const struct spawning *s, const json_t *task, const char *member,
                       struct error *err) {
     const char *path = text_of(task, member), *own = text_of(s->spec, "cwd");
@@ -695,7 +685,7 @@ static int check_path(const struct spawning *s, const json_t *task, const char *
                      op_quote(path).text, s->parent);
 }
 
-/* That it stays in its project is a rule for every child (submission_link). */
+/* submission_link checks the project. */
 static int check_child(const struct spawning *s, const json_t *task, struct error *err) {
     static const char *const paths[] = { "cwd", "artifact", "spawn" };
     int r = child_check_members(s->engine, s->source, task, err);
@@ -733,7 +723,7 @@ static int complete_spawned(struct spawning *s, json_t *task, size_t index, stru
         json_object_set_new(task, "parent", json_string(s->parent));
     if (!json_object_get(task, "parent_gate"))
         json_object_set_new(task, "parent_gate", json_string("done"));
-    /* The reader of task files puts a task into the folder of its file. */
+    /* The reader of task files sets `cwd` to the folder of the file. */
     if (cwd && strcmp(cwd, s->order->folder) == 0
         && taskfile_member_line(s->file, index, "cwd") == 0)
         json_object_del(task, "cwd");
@@ -764,8 +754,8 @@ static int complete_all(struct spawning *s, struct error *err) {
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-/* Not queue.hard: who submits can be told to come again later, a run that has ended cannot, and its
- * work would have been in vain. */
+/* queue.hard does not apply: a client can submit again later, but the work of an ended run would be
+ * lost. */
 static int check_limits(const struct spawning *s, struct error *err) {
     const struct config *config = engine_config(s->engine);
     const struct core *core = engine_core(s->engine);
@@ -792,22 +782,18 @@ static int check_batch(struct spawning *s, struct error *err) {
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-/* *ret_made: it is a new one, which nobody else knows yet. */
-static int choose_group(const struct spawning *s, uint32_t *ret_group, bool *ret_made,
-                        struct error *err) {
+static int add_spawned(struct spawning *s, struct error *err) {
+    uint32_t group = 0;
+    bool made = false;
+    task_id first;
+    uint32_t *ret_group = &group;
+    bool *ret_made = &made;
     const char *name = json_string_value(json_object_get(s->body, "group"));
     struct task_spec told = { 0 };
     (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
     *ret_group = told.group;
     *ret_made = name && !engine_find_group(s->engine, name);
-    return name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
-}
-
-static int add_spawned(struct spawning *s, struct error *err) {
-    uint32_t group = 0;
-    bool made = false;
-    task_id first;
-    int r = choose_group(s, &group, &made, err);
+    int r = name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
     if (r >= 0 && s->batch.makes_default)
         r = engine_add_project(s->engine, DEFAULT_PROJECT, NULL, err);
     for (size_t i = 0; i < s->batch.added; i++)
@@ -843,7 +829,10 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
     s.inside = child_inside_of(engine, order->task);
-    s.source = child_source_of(engine, s.spec, s.inside != NULL);
+    /* Of a spawn file: CHILD_AGENT or CHILD_COMMAND. `spec`: the task that wrote it, as it was
+     * submitted. */
+    bool may = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
+    s.source = may && !(s.inside != NULL) ? CHILD_COMMAND : CHILD_AGENT;
     r = check_spawn_count(&s, err);
     if (r == 0)
         r = complete_all(&s, err);

@@ -39,7 +39,7 @@ enum op_type {
 };
 enum op_place { OP_IN_PATH, OP_IN_QUERY, OP_IN_BODY, OP_PLACE_MAX };
 enum op_right { OP_READ, OP_SUBMIT, OP_ADMIN, OP_RUN /* a run, about itself */, OP_RIGHT_MAX };
-/* How far the token of a run reaches (capability.h); nothing is given by accident. */
+/* How far the token of a run reaches (rights.h). */
 enum op_reach {
     OP_REACH_NONE,     /* the owner's alone */
     OP_REACH_SELF,     /* `task` is its own */
@@ -67,7 +67,7 @@ struct op_param {
     const char *text; /* lower case, no full stop */
 };
 
-/* How the answer comes. */
+/* How the answer is sent. */
 enum op_answer_kind {
     OP_ANSWER_JSON,
     OP_ANSWER_TEXT,   /* /metrics; api/ adds its own */
@@ -94,37 +94,35 @@ struct op {
     bool counts; /* writes, but counts though it cannot be stored: it may be what helps the store */
     bool gives_token; /* the answer holds one for the caller: nothing in it is redacted */
     enum op_answer_kind answer;
-    /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What
-     * needs the store returns op_ask (op_internal.h), which goes on with the answer in this turn or
-     * a later one. One that writes runs before the turn decides, and must have told and written
-     * nothing when it returns <0. One that only looks runs after the turn's commit and shows
+    /* Inside a turn. 0, or <0 with a message in call->err; the errno becomes the status. A function
+     * that needs the store returns op_ask (op_internal.h), which continues with the answer in this
+     * turn or a later one. One that writes runs before the turn decides, and must have changed
+     * nothing when it returns <0. One that only reads runs after the turn's commit and shows
      * nothing that is not on disk. */
     int (*run)(struct op_call *call);
-    /* Of one that writes, or NULL: fills the answer when it is known what the turn has decided. The
-     * commit may still be on its way; nobody is shown the answer before. */
+    /* For one that writes, or NULL: fills the answer after the turn has decided. The commit may
+     * still be under way; the answer is not sent before it. */
     void (*fill)(struct op_call *call);
-    /* Of one that writes, or NULL: after the commit, before the answer is given. */
     void (*finish)(struct op_call *call);
-    /* With `fill` or `finish`: the same from what `run` has left in call->memo, in another turn or
-     * another life of the daemon. Without: call->answer is what is remembered for a key. */
+    /* With `fill` or `finish`: the same from call->memo, which `run` has filled, in another turn or
+     * another process. Without: call->answer is stored for the key. */
     int (*replay)(struct op_call *call, const char *memo);
 };
 
-/* The run that asks, by its token. */
 struct op_run {
     char token[40]; /* "": no run does; the front end's */
     task_id task;   /* found when the call begins */
     uint32_t attempt;
 };
 
-/* Who asks by TCP, found out by the front end (engine_find_access). */
+/* The client of a TCP connection, found by the front end (engine_find_access). */
 struct op_access {
     bool remote; /* it came by TCP; else the rest does not matter */
     char id[ACCESS_ID_SIZE];
     enum access_scope scope; /* ACCESS_NONE: it has shown no token */
 };
 
-/* What is at the other end of a connection by TCP. */
+/* The peer of a TCP connection. */
 enum op_peer {
     OP_PEER_UNKNOWN,   /* nobody can say */
     OP_PEER_RUN,       /* a process of a run */
@@ -132,7 +130,6 @@ enum op_peer {
     OP_PEER_PROGRAM,   /* a program of this machine, and of no run */
 };
 
-/* One call, from the front end to the answer. */
 struct op_call {
     const struct op *op;
     struct engine *engine;
@@ -145,13 +142,13 @@ struct op_call {
     int64_t index;        /* with an error: which of a list was wrong; -1: none of them */
     bool replayed;        /* the key was used before, and this is the answer it had */
     bool stops_daemon;    /* the daemon shall end once this is answered */
-    /* The front end's, or NULL; freed with the call. */
+    /* Set by the front end, or NULL; freed with the call. */
     char *caller; /* which run asks, "web-17.2"; with a token not believed, but found out */
     char *user;   /* which user, "ann" */
     struct op_run run;
     struct op_access access;
-    /* The front end's, or NULL: who asks by TCP? Takes a look at every process: asked only when it
-     * matters. */
+    /* Set by the front end, or NULL: the peer over TCP. Looks at every process, so it is called
+     * only when it matters. */
     enum op_peer (*find_peer)(const struct op_call *call);
     /* OP_ANSWER_LOG, OP_ANSWER_FILE: what to send. */
     struct {
@@ -163,7 +160,8 @@ struct op_call {
         const char *adapter; /* whose events they are (engine_run_adapter); NULL: they are none */
         bool as_text;        /* shown to people: the events as a transcript */
     } log;
-    /* The front end's: called once, after the commit. Free the call there with op_call_free. */
+    /* Set by the front end: called once, after the commit. Free the call there with
+     * op_call_free. */
     void (*answered)(struct op_call *call, void *ctx);
     void *ctx;
     struct op_private *own; /* of ops/ */
@@ -171,65 +169,57 @@ struct op_call {
 
 extern const struct op *const op_table[]; /* by name, NULL at the end */
 const struct op *op_find(const char *name);
-/* The route: fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the
- * method that would do, when only that was wrong. */
+/* Fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the right
+ * method, if only that was wrong. */
 const struct op *op_route(const char *method, const char *path, json_t **ret_params,
                           const char **ret_allowed);
-/* Adds the parameters of a query string, typed as the op says. */
+/* Adds the parameters of a query string, or of a body. */
 int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err);
-/* Adds those of a body. */
 int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
                  struct error *err);
-/* Everything required is there, nothing else is, types and ranges hold. Texts for numbers become
- * numbers. */
 int op_check(const struct op *op, json_t *params, struct error *err);
 
-/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by what does not
- * write. */
+/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by operations
+ * that only read. */
 struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params /* taken */,
                             const char *key);
 bool op_key_is_valid(const char *key);
 void op_call_free(struct op_call *call);
-/* Queues it for the next turn. */
 void op_submit(struct op_call *call);
-/* May whoever has this token be told of the task, 0 of none? Always, without a token. */
+/* May the holder of this token see the task? 0: no task. Always true without a token. */
 bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task);
-/* The client has gone: `answered` is not called; the call frees itself. What it asked for is done;
- * what it only wanted to see is not looked up. */
+/* The client is gone: `answered` is not called; the call frees itself. A write is done; a read is
+ * dropped. */
 void op_abandon(struct op_call *call);
 
-/* HTTP status of an error, and its code as a word: -ENOENT → 404 "not_found". */
+/* HTTP status and word of an error: -ENOENT → 404 "not_found". */
 int op_error_status(int code);
 const char *op_error_word(int code);
-/* {"error":{"code":…,"message":…}} */
 void op_print_error(const struct error *err, struct strbuf *out);
 
 /* {"seq","at","kind","task","attempt","data"}: an event as every front end shows it. */
 void op_print_event(const struct engine *engine, const struct event_row *event, struct strbuf *out);
 
 /* [{"name","there","instead","fix"}]: what the kernel would let a daemon do that has its runs in
- * `folder`, which need not be there. Leaves nothing behind. */
+ * `folder`, which need not exist. Leaves no files behind. */
 void op_print_kernel(const char *folder, struct strbuf *out);
 
 struct engine_spawn;
-/* For engine_set_spawner: adds the tasks of a spawn file as children of the task that wrote it;
- * `ctx` is not used. */
+/* For engine_set_spawner; `ctx` is not used. */
 int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *spawn,
                 struct error *err);
 
-/* From now on every answer is compared with its shape, and a line is written to this file
+/* Compares every answer with its shape from now on, and writes a line to this file
  * (shape_report). */
 void op_check_answers(int fd);
 
-/* docs/api.md, docs/openapi.json and web/src/types.ts. */
+/* docs/api.md, docs/members.md, docs/openapi.json, web/src/types.ts, web/src/states.css
+ * and web/src/members.ts. */
 void op_print_markdown(struct strbuf *out);
 void op_print_typescript(struct strbuf *out);
-/* web/src/states.css. */
 void op_print_css(struct strbuf *out);
-/* docs/members.md. */
 void op_print_members(struct strbuf *out);
-/* web/src/members.ts. */
 void op_print_form(struct strbuf *out);
 void op_print_openapi(struct strbuf *out, const char *version);
-/* The table as C text (src/mcp/catalog.h), for programs that do not have the operations. */
+/* The table as C (src/mcp/catalog.h), for programs that do not link the operations. */
 void op_print_catalog(struct strbuf *out);

@@ -64,7 +64,7 @@ static int look(struct op_call *call, const struct task_action *a, struct acting
     }
     uint32_t living = engine_external_attempt(call->engine, task);
     if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY)) {
-        /* It was started by a daemon that knew more than the rows do; nobody can stop it from
+        /* Another daemon started it, after the backup that was restored: it cannot be stopped from
          * here. */
         char id[ENGINE_ID_MAX];
         engine_task_id(call->engine, task, id);
@@ -79,19 +79,6 @@ static int look(struct op_call *call, const struct task_action *a, struct acting
     return 0;
 }
 
-/* Who judged, and why: the next iteration is told the reason. */
-static void tell_verdict(struct op_call *call, const struct task_action *a, task_id task) {
-    const char *reason = op_text(call, "reason");
-    json_t *data = json_pack("{s:s*, s:s*}", "by", op_actor(call), "reason", reason);
-    char *text = json_dumps(data, JSON_COMPACT);
-    engine_event(call->engine, a->fact == FACT_REJECT ? "task.rejected" : "task.approved", task, 0,
-                 text);
-    if (a->fact == FACT_REJECT && reason)
-        engine_give_feedback(call->engine, task, reason);
-    freep(&text);
-    json_decref(data);
-}
-
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static const json_t *steps_of(const struct acting *s, size_t i) {
@@ -102,8 +89,7 @@ static task_id step_at(const json_t *steps, size_t i) {
     return (task_id)json_integer_value(json_array_get(steps, i));
 }
 
-/* What a retry allows stands beside the submission, as what was said when it was slung
- * (engine/context.h). */
+/* Permissions of a retry are stored beside the submission, in its context (engine/context.h). */
 static void allow(struct op_call *call, struct acting *s, size_t i) {
     const json_t *rules = op_json(call, "allow");
     json_t *context = s->contexts[i] ? s->contexts[i] : (s->contexts[i] = json_object());
@@ -124,7 +110,7 @@ static void allow(struct op_call *call, struct acting *s, size_t i) {
     freep(&text);
 }
 
-/* All of them are done again with their task: one that is missing would be left out silently. */
+/* All steps are repeated with their task: a missing one would be left out silently. */
 static int check_steps(struct op_call *call, const struct task_action *a, const struct acting *s,
                        size_t i) {
     const json_t *steps = steps_of(s, i);
@@ -144,8 +130,7 @@ static bool is_step(const json_t *steps, task_id task) {
     return false;
 }
 
-/* The task is as before the sling: it waits for no step, and those that have not started are
- * gone. */
+/* As before the sling: the task depends on no step, and steps that have not started are deleted. */
 static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     const json_t *steps = steps_of(s, i);
     const struct core *core = engine_core(call->engine);
@@ -172,7 +157,7 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     freep(&text);
 }
 
-/* One may change the next: what the first has done to it counts, and nothing more is done. */
+/* One may change the next: a task that an earlier one has changed is left as it is. */
 static void tell(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
     if (a->fact == FACT_HOLD)
@@ -200,8 +185,18 @@ static void tell(struct op_call *call, const struct task_action *a, struct actin
     }
     if (a->fact == FACT_CANCEL)
         engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));
-    if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT))
-        tell_verdict(call, a, s->tasks[i]);
+    if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT)) {
+        /* The next iteration reads the reason. */
+        const char *reason = op_text(call, "reason");
+        json_t *data = json_pack("{s:s*, s:s*}", "by", op_actor(call), "reason", reason);
+        char *text = json_dumps(data, JSON_COMPACT);
+        engine_event(call->engine, a->fact == FACT_REJECT ? "task.rejected" : "task.approved",
+                     s->tasks[i], 0, text);
+        if (a->fact == FACT_REJECT && reason)
+            engine_give_feedback(call->engine, s->tasks[i], reason);
+        freep(&text);
+        json_decref(data);
+    }
 }
 
 static int act(struct op_call *call) {
@@ -227,9 +222,9 @@ static int act(struct op_call *call) {
 
 /* --- what is approved is merged first ---------------------------------------------------------- */
 
-/* What depends on it starts when it is approved, and must find its work in the base branch. If one
- * cannot be merged nothing is approved; those that were merged before it are merged already when
- * this is asked again. */
+/* Tasks that depend on it start when it is approved, and need its work in the base branch. If one
+ * cannot be merged, none is approved; those that were merged before it are `already` merged in the
+ * next request. */
 static int merge_next(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     if (s->waits) {
@@ -255,7 +250,7 @@ static int merge_next(struct op_call *call) {
     return act(call);
 }
 
-/* Nothing is merged when one of them cannot be approved at all. */
+/* Nothing is merged if one of them cannot be approved. */
 static int approve(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     for (size_t i = 0; i < s->count; i++) {

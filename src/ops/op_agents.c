@@ -12,8 +12,6 @@
 /* Agents of the configuration and of tasks come first, then the built-in ones without a
  * configuration. */
 
-/* The built-in agent at this position among those that are not configured; NULL: there are
- * fewer. */
 static const char *unnamed_at(const struct engine *engine, size_t index) {
     const char *name;
     for (size_t i = 0; (name = agent_builtin(i)); i++)

@@ -27,7 +27,7 @@
 /* The errno of a refusal is chosen where it happens; this table maps it to HTTP. A code that is not
  * here is a bug of ours: 500. */
 
-/* By status. Those without a text are the same to a client as one that has it. */
+/* By status. Rows without a text look the same to a client as the row above. */
 /* clang-format off */
 static const struct {
     int code, status;
@@ -248,7 +248,7 @@ static void fill(struct op_call *call) {
     call->own->filled = true;
 }
 
-/* What the daemon knows to be secret is in no answer, whoever has submitted it. */
+/* Known secrets are in no answer. */
 static void redact(struct op_call *call) {
     struct strbuf shown = STRBUF_INIT;
     if (call->op->gives_token
@@ -321,7 +321,6 @@ static void fail_with(struct op_call *call, int code, const struct error *why) {
         (void)op_fail(call, code, "%s failed", call->op->name);
 }
 
-/* Everything that can be done now. */
 static void go_on(struct op_call *call) {
     struct op_private *p = call->own;
     int r = CALL_GO_ON;
@@ -341,7 +340,6 @@ static void go_on(struct op_call *call) {
         keys_remember(call);
 }
 
-/* What it waited for has come. */
 static void resume(struct op_call *call) {
     struct op_private *p = call->own;
     if (p->place != CALL_PARKED)
@@ -454,7 +452,7 @@ int op_rest(struct op_call *call, op_step then) {
 
 /* --- the turn -------------------------------------------------------------------------------- */
 
-/* Nothing of the turn has happened, or nobody knows. */
+/* The turn was not stored, or its outcome is unknown. */
 static void fail_commit(struct op_call *call, enum store_outcome outcome, const struct error *err) {
     const char *why = err && err->code ? err->text : "the store refused it";
     if (outcome == STORE_UNKNOWN)
@@ -478,7 +476,7 @@ static int turn_runs(struct engine *engine, struct engine_request *request) {
     return call->err.code;
 }
 
-/* While the store writes, there is time for it. */
+/* Done while the store writes. */
 static void turn_decided(struct engine *engine, struct engine_request *request) {
     struct op_private *p = (struct op_private *)request;
     (void)engine;
@@ -537,19 +535,10 @@ void op_abandon(struct op_call *call) {
 
 /* --- idempotency keys ------------------------------------------------------------------------ */
 
-/* A client that lost its answer sends the same key again. The answer is written in the same commit
- * as its effect, so the two cannot differ, and another daemon process finds it. Between a call and
- * its commit the key is in flight: a second call with it waits for the first one and gets the same
- * answer.
- *
- * A digest of the request is stored with the answer: the same key with other parameters is refused.
- * Only successes are stored: a refusal has changed nothing and may be retried. */
-
 #define KEY_MIN 8
 #define KEY_MAX 128
 
-/* The calls whose key is in flight, of all engines, by what their key hashes to. There are no more
- * than clients that wait. */
+/* Calls whose key is in flight, of all engines, by hash. There are no more than waiting clients. */
 #define BUCKETS 256u
 static struct op_call *in_flight[BUCKETS];
 
@@ -567,7 +556,6 @@ static uint64_t digest_text(const char *text, size_t size) {
     return hash_bytes(text, size);
 }
 
-/* The members of an object in any order give the same digest. */
 static uint64_t digest_json(const json_t *json) {
     uint64_t sum = (uint64_t)json_typeof(json);
     switch (json_typeof(json)) {
@@ -608,12 +596,12 @@ static int refuse_other(struct op_call *call) {
 
 /* --- in the store ---------------------------------------------------------------------------- */
 
-/* The first line of what is stored: a version, the operation, the digest. */
+/* The first line that is stored: version, operation, digest. */
 static void print_head(const struct op_call *call, struct strbuf *out) {
     strbuf_printf(out, "1 %s %016" PRIx64 "\n", call->op->name, call->own->digest);
 }
 
-/* `run` succeeded, inside its turn: what the key is answered with is written with it. */
+/* `run` succeeded: stores the answer of the key in the same turn. */
 static void keys_remember(struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const struct strbuf *what = call->op->replay ? &call->memo : &call->answer;
@@ -655,32 +643,22 @@ static struct op_call **bucket_of(const struct op_call *call) {
     return &in_flight[hash_bytes(call->key, strlen(call->key)) % BUCKETS];
 }
 
-static struct op_call *find_leader(const struct op_call *call) {
-    struct op_call *at = *bucket_of(call);
-    while (at && (at->engine != call->engine || strcmp(at->key, call->key) != 0))
-        at = at->own->next_in_flight;
-    return at;
-}
-
-/* The answer comes when the leader has its own (keys_end). */
-static int keys_follow(struct op_call *call, struct op_call *leader) {
-    struct op_private *p = call->own;
-    if (p->digest != leader->own->digest)
-        return refuse_other(call);
-    p->followed = leader;
-    p->next_follower = leader->own->first_follower;
-    leader->own->first_follower = call;
-    return CALL_GO_ON;
-}
-
-/* First step of a writing call that has a key. */
 static int keys_begin(struct op_call *call) {
     struct op_private *p = call->own;
     p->digest =
         hash_mix(digest_text(call->op->name, strlen(call->op->name)), digest_json(call->params));
-    struct op_call *leader = find_leader(call);
-    if (leader)
-        return keys_follow(call, leader);
+    struct op_call *at = *bucket_of(call);
+    while (at && (at->engine != call->engine || strcmp(at->key, call->key) != 0))
+        at = at->own->next_in_flight;
+    struct op_call *leader = at;
+    if (leader) {
+        if (p->digest != leader->own->digest)
+            return refuse_other(call);
+        p->followed = leader;
+        p->next_follower = leader->own->first_follower;
+        leader->own->first_follower = call;
+        return CALL_GO_ON;
+    }
     p->leads = true;
     p->next_in_flight = *bucket_of(call);
     *bucket_of(call) = call;
@@ -688,7 +666,7 @@ static int keys_begin(struct op_call *call) {
     return op_ask(call, &question, take_known, key_is_known);
 }
 
-/* The call is about to be answered, or its client has gone: its followers get the same. */
+/* The call is about to be answered: its followers get the same answer. */
 static void keys_end(struct op_call *call) {
     struct op_private *p = call->own;
     if (!p->leads)

@@ -55,15 +55,6 @@ int change_prepare(struct op_call *call, const struct config_change *items, size
     return r < 0 ? r : access_check_listen(call, ret->config);
 }
 
-static void restore_config(struct op_call *call, const struct change *change) {
-    struct error why = call->err;
-    struct config *old = NULL;
-    if (read_text(call, &change->before, &old) == 0
-        && engine_set_config(call->engine, old, &call->err) < 0)
-        (void)config_free(old);
-    call->err = why;
-}
-
 int change_apply(struct op_call *call, struct change *change) {
     int r = engine_set_config(call->engine, change->config, &call->err);
     if (r < 0)
@@ -71,8 +62,14 @@ int change_apply(struct op_call *call, struct change *change) {
     change->config = NULL; /* the engine's now */
     r = config_write_file(engine_config_file(call->engine), &change->after,
                           engine_config(call->engine), &call->err);
-    if (r < 0)
-        restore_config(call, change);
+    if (r < 0) {
+        struct error why = call->err;
+        struct config *old = NULL;
+        if (read_text(call, &change->before, &old) == 0
+            && engine_set_config(call->engine, old, &call->err) < 0)
+            (void)config_free(old);
+        call->err = why;
+    }
     return r;
 }
 
@@ -118,7 +115,7 @@ int change_collect(struct op_call *call, struct config_change **ret_items, size_
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* Set by a person: not a default, not the preset's, not taken from another key. */
+/* Set by a person: not a default, not from the preset, not inherited from another key. */
 static bool is_chosen(const char *origin) {
     return origin && strcmp(origin, "default") != 0
            && strncmp(origin, "preset", strlen("preset")) != 0 && !settings_row(origin);

@@ -67,7 +67,7 @@ static void check_store(struct op_call *call, struct check *c) {
                           : NULL;
 }
 
-/* How fast a commit comes back tells whether the disk writes or only says so. */
+/* A commit that is too fast means that the disk does not really write. */
 static void check_fsync(struct op_call *call, struct check *c) {
     struct store_info store;
     store_info(engine_store(call->engine), &store);
@@ -106,7 +106,7 @@ static void check_socket(struct op_call *call, struct check *c) {
         c->ok ? NULL : "others may command the daemon: chmod 600 the socket, and its folder 700";
 }
 
-/* Where runs ask, and what the kernel tells of who does. */
+/* The socket of the runs, and /proc, which identifies peers. */
 static void check_doors(struct op_call *call, struct check *c) {
     const char *path = engine_run_socket_path(call->engine);
     c->name = "runs";
@@ -125,8 +125,7 @@ static void check_home(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
 }
 
-/* That files in it can be locked was tried at the start; whether other hosts see that, nobody can
- * try alone. */
+/* Locking was tried at the start; whether other hosts see the lock cannot be tested here. */
 static void check_run_folders(struct op_call *call, struct check *c) {
     const char *path = engine_runs_folder(call->engine);
     const char *shared = file_system_of(path);
@@ -164,7 +163,7 @@ static void check_files(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
 }
 
-/* What a sandbox does not keep a run from belongs here, too. */
+/* Includes what a sandbox does not prevent. */
 static void check_sandbox(struct op_call *call, struct check *c) {
     struct engine_sandboxes s;
     engine_sandboxes(call->engine, &s);
@@ -190,7 +189,7 @@ static void check_sandbox(struct op_call *call, struct check *c) {
             : "; this kernel (before 6.12) lets runs with the network connect to abstract sockets");
 }
 
-/* Nothing of ours stands between two runs of one user: said, because it looks otherwise. */
+/* Runs of one user are not isolated from each other, although it may look so. */
 static void check_isolation(struct op_call *call, struct check *c) {
     (void)call;
     bool root = geteuid() == 0;
@@ -207,7 +206,7 @@ static void check_isolation(struct op_call *call, struct check *c) {
                     "on /proc, or a namespace without this home";
 }
 
-/* Whoever deletes a task keeps the work that is in no other place. */
+/* Deleting a task keeps work that exists nowhere else. */
 static void check_worktrees(struct op_call *call, struct check *c) {
     size_t count = engine_leftover_count(call->engine);
     const char *why = "";
@@ -231,7 +230,6 @@ static void check_worktrees(struct op_call *call, struct check *c) {
                      "the .json beside it; it is gone here after the next start";
 }
 
-/* A daemon that is killed cannot take its own away. */
 static void check_cgroups(struct op_call *call, struct check *c) {
     size_t kept, removed = executor_clean(engine_executor(call->engine), &kept);
     c->name = "cgroups";
@@ -258,7 +256,7 @@ static void check_settings(struct op_call *call, struct check *c) {
         c->fix = "set 'pace.batch', the starts of one tick, or unset 'pace.tick_s'";
 }
 
-/* True: the file is there, and no other user can read it. */
+/* The file exists, and no other user can read it. */
 static bool secret_file_is_good(const char *pattern, const char *owner, const struct config *config,
                                 struct check *c, size_t *count) {
     const char *path = config_text(config, pattern, owner);
@@ -271,7 +269,7 @@ static bool secret_file_is_good(const char *pattern, const char *owner, const st
     return c->ok;
 }
 
-/* Commands and credentials are tried by the launch alone. */
+/* Commands and credentials are tried only by a launch. */
 static void check_secrets(struct op_call *call, struct check *c) {
     const struct config *config = engine_config(call->engine);
     size_t count = 0;

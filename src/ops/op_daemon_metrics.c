@@ -35,8 +35,7 @@ static void print_limit(void *ctx, const char *key, amount used, amount cap) {
 
 enum budget_part { BUDGET_USED, BUDGET_RESERVED, BUDGET_CAP };
 
-/* Of one that has no budget there is nothing to compare with; what all use together is always
- * told. */
+/* Projects without a budget are left out; the sum of all is always shown. */
 static void print_budget(const struct engine *engine, struct strbuf *out, const char *name,
                          enum budget_part part, const struct engine_project *project) {
     struct budgets_view view = { 0 };
@@ -276,7 +275,6 @@ static void print_host(struct op_call *call, struct strbuf *out) {
     }
 }
 
-/* Costs are sums of the window: they fall when it moves on. */
 static void print_projects(struct op_call *call, struct strbuf *out) {
     static const struct {
         const char *name, *help;

@@ -91,7 +91,7 @@ static bool one_has_no_example(const struct counting *c) {
     return false;
 }
 
-/* The first `max` of those that wait show where they do. */
+/* Finds examples among the first `max` waiting tasks. */
 static void take_examples(struct counting *c, size_t max) {
     const struct core *core = engine_core(c->call->engine);
     task_id *tasks = arena_alloc(op_arena(c->call), max * sizeof(*tasks));
@@ -124,7 +124,7 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
         json_write_string(w, op_id(call, gate->examples[i]));
     }
     json_write_array_end(w);
-    /* Of the first example; it may be stopped by another one by now. */
+    /* The reason of the first example, which another gate may stop by now. */
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, why = STRBUF_INIT;
     struct verdict first;
     if (gate->example_count > 0

@@ -88,7 +88,6 @@ static const char members_introduction[] =
     "written "
     "(*command*), or with `capability.commands` (*if allowed*).\n";
 
-/* Members and options that set them. */
 static const char *const options[][2] = {
 #define OPTION(member, option, ...) { #member, option },
 #include "taskfile/task_members.inc"
@@ -352,7 +351,7 @@ static void openapi_parameters(struct json_writer *w, const struct op *op) {
     json_write_array_end(w);
 }
 
-/* Members that are named by the settings table, or none. */
+/* Members that the settings table names, or none. */
 static void openapi_additional(struct json_writer *w, const struct op *op) {
     for (const struct op_param *p = op->params; p && p->name; p++)
         if (p->settings) {
@@ -404,7 +403,6 @@ static void openapi_ref(struct json_writer *w, const char *kind, const char *nam
     print_text(w, "$ref", strbuf_text(&ref));
 }
 
-/* The schema of one value, without the braces. */
 static void openapi_value(struct json_writer *w, const struct shape_member *m) {
     static const char *const types[T_TYPE] = {
         [T_TEXT] = "string",  [T_ID] = "string",    [T_INT] = "integer",  [T_NUMBER] = "number",
@@ -448,8 +446,7 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
     json_write_object_end(w);
 }
 
-/* Without the braces. Members that it does not name may come with a later version: clients ignore
- * them. */
+/* Without the braces. Later versions may add members: clients ignore them. */
 static void openapi_shape(struct json_writer *w, const struct shape *shape) {
     print_text(w, "type", "object");
     if (shape->text)
@@ -472,7 +469,19 @@ static void openapi_shape(struct json_writer *w, const struct shape *shape) {
     json_write_object_end(w);
 }
 
-static void openapi_content(struct json_writer *w, const struct op *op) {
+/* --- operations ------------------------------------------------------------------------------ */
+
+static void openapi_operation(struct json_writer *w, const struct op *op) {
+    print_object(w, strcmp(op->method, "GET") == 0 ? "get" : "post");
+    print_text(w, "operationId", op->name);
+    print_text(w, "summary", op->summary);
+    if (op->text)
+        print_text(w, "description", op->text);
+    openapi_parameters(w, op);
+    openapi_body(w, op);
+    print_object(w, "responses");
+    print_object(w, "200");
+    print_text(w, "description", op->summary);
     static const char *const kinds[] = {
         [OP_ANSWER_JSON] = "application/json",   [OP_ANSWER_TEXT] = "text/plain",
         [OP_ANSWER_EVENTS] = "application/json", [OP_ANSWER_LOG] = "application/octet-stream",
@@ -490,35 +499,15 @@ static void openapi_content(struct json_writer *w, const struct op *op) {
     }
     json_write_object_end(w);
     json_write_object_end(w);
-}
-
-static void openapi_responses(struct json_writer *w, const struct op *op) {
-    print_object(w, "responses");
-    print_object(w, "200");
-    print_text(w, "description", op->summary);
-    openapi_content(w, op);
     json_write_object_end(w);
     print_object(w, "default");
     openapi_ref(w, "responses", "Error");
     json_write_object_end(w);
     json_write_object_end(w);
-}
-
-/* --- operations ------------------------------------------------------------------------------ */
-
-static void openapi_operation(struct json_writer *w, const struct op *op) {
-    print_object(w, strcmp(op->method, "GET") == 0 ? "get" : "post");
-    print_text(w, "operationId", op->name);
-    print_text(w, "summary", op->summary);
-    if (op->text)
-        print_text(w, "description", op->text);
-    openapi_parameters(w, op);
-    openapi_body(w, op);
-    openapi_responses(w, op);
     json_write_object_end(w);
 }
 
-/* All methods of one path stand together, where the first of them is. */
+/* All methods of one path are printed together. */
 static void openapi_paths(struct json_writer *w) {
     print_object(w, "paths");
     for (const struct op *const *op = op_table; *op; op++) {
@@ -536,7 +525,12 @@ static void openapi_paths(struct json_writer *w) {
     json_write_object_end(w);
 }
 
-static void print_member_type(struct json_writer *w, const struct task_member *m) {
+static void print_member_schema(struct json_writer *w, const struct task_member *m) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    task_member_text(m, &text);
+    if (task_kinds[m->kind].unit)
+        strbuf_printf(&text, "; %s", task_kinds[m->kind].unit);
+    json_write_object_begin(w);
     if (m->kind < MEMBER_WHOLE) {
         print_text(w, "type", "string");
     } else if (m->kind == MEMBER_WHOLE) {
@@ -554,15 +548,6 @@ static void print_member_type(struct json_writer *w, const struct task_member *m
     } else {
         print_text(w, "type", m->kind == MEMBER_SWITCH ? "boolean" : "object");
     }
-}
-
-static void print_member_schema(struct json_writer *w, const struct task_member *m) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    task_member_text(m, &text);
-    if (task_kinds[m->kind].unit)
-        strbuf_printf(&text, "; %s", task_kinds[m->kind].unit);
-    json_write_object_begin(w);
-    print_member_type(w, m);
     print_enum(w, m->choices);
     print_text(w, "description", strbuf_text(&text));
     json_write_object_end(w);
@@ -626,7 +611,7 @@ void op_print_openapi(struct strbuf *out, const char *version) {
 
 /* --- web/src/types.ts ------------------------------------------------------------------------ */
 
-/* "agent.clear" becomes "AgentClear": the answer of an operation whose shape has no name. */
+/* "agent.clear" becomes "AgentClear". */
 static void shape_name_of(const char *op, struct strbuf *out) {
     for (bool begins = true; *op; op++) {
         if (*op != '.')
@@ -772,21 +757,6 @@ static void catalog_param(struct strbuf *out, const char *name, const char *plac
     strbuf_printf(out, ", %s },\n", required ? "true" : "false");
 }
 
-static void catalog_params(struct strbuf *out, const struct op *op, size_t index) {
-    strbuf_printf(out, "static const struct mcp_param params_%zu[] = {\n", index);
-    for (const struct op_param *p = op->params; p && p->name; p++) {
-        _cleanup_(strbuf_finish) struct strbuf schema = STRBUF_INIT;
-        struct json_writer w;
-        json_write_init(&w, &schema, false);
-        json_write_object_begin(&w);
-        print_param_type(&w, p, "{\"type\":\"object\"}");
-        print_text(&w, "description", p->text);
-        json_write_object_end(&w);
-        catalog_param(out, p->name, op_place_names[p->place], &schema, p->required);
-    }
-    strbuf_puts(out, "    { NULL, NULL, NULL, false },\n};\n");
-}
-
 static void catalog_op(struct strbuf *out, const struct op *op, size_t index) {
     const char *const texts[] = { op->name, op->method, op->path, op->summary, op->text };
     strbuf_puts(out, "    { ");
@@ -814,8 +784,20 @@ static void catalog_members(struct strbuf *out, const char *list, unsigned tool)
 void op_print_catalog(struct strbuf *out) {
     strbuf_puts(out, "/* Made from the table of operations while building; do not edit. */\n"
                      "#include \"mcp/catalog.h\"\n\n#include <stddef.h>\n\n");
-    for (size_t i = 0; op_table[i]; i++)
-        catalog_params(out, op_table[i], i);
+    for (size_t i = 0; op_table[i]; i++) {
+        strbuf_printf(out, "static const struct mcp_param params_%zu[] = {\n", i);
+        for (const struct op_param *p = op_table[i]->params; p && p->name; p++) {
+            _cleanup_(strbuf_finish) struct strbuf schema = STRBUF_INIT;
+            struct json_writer w;
+            json_write_init(&w, &schema, false);
+            json_write_object_begin(&w);
+            print_param_type(&w, p, "{\"type\":\"object\"}");
+            print_text(&w, "description", p->text);
+            json_write_object_end(&w);
+            catalog_param(out, p->name, op_place_names[p->place], &schema, p->required);
+        }
+        strbuf_puts(out, "    { NULL, NULL, NULL, false },\n};\n");
+    }
     strbuf_puts(out, "const struct mcp_op mcp_ops[] = {\n");
     for (size_t i = 0; op_table[i]; i++)
         catalog_op(out, op_table[i], i);

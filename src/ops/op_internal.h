@@ -22,18 +22,16 @@ const char *op_text(const struct op_call *call, const char *name); /* NULL: not 
 int64_t op_number(const struct op_call *call, const char *name, int64_t standard);
 bool op_flag(const struct op_call *call, const char *name); /* false: not given */
 const json_t *op_json(const struct op_call *call, const char *name);
-/* The row that a name belongs to, or NULL. */
 const struct op_param *op_find_param(const struct op *op, const char *name);
 
-/* Beside a parameter that is a list of anything stands the body as it came, under this name: parts
- * of it are kept as they were written. No client can send it: it is no parameter. */
+/* For an OP_ARRAY parameter, the body is kept as it came under this name: parts of it are stored as
+ * they were written. Clients cannot send it, because it is not a parameter. */
 #define OP_BODY ""
 
 #define OP_TEXT_MAX  1024
 #define OP_LIST_MAX  10000
 #define OP_DEPTH_MAX 64 /* of what a body may nest */
 
-/* "path", "query" or "body". */
 extern const char *const op_place_names[OP_PLACE_MAX];
 
 /* Plain JSON, fast. NULL: leave it to jansson, which also reports errors and nesting deeper than
@@ -42,8 +40,7 @@ json_t *json_read(const char *text, size_t size, unsigned depth);
 /* Decodes %XX; `plus`: + is a blank. -EINVAL: no text. */
 int op_decode(const char *text, size_t size, bool plus, struct strbuf *out);
 
-/* Text of a client as it may stand in a sentence: at most 60 bytes, nothing that moves the
- * cursor. */
+/* A client's text for a message: at most 60 bytes, no control characters. */
 struct op_quoted {
     char text[64];
 };
@@ -51,66 +48,60 @@ struct op_quoted op_quote(const char *text);
 
 /* --- one call -------------------------------------------------------------------------------- */
 
-/* Who asks, as it is kept: the run, else the user; NULL: nobody knows. */
+/* The caller as it is stored: the run, else the user; NULL: unknown. */
 const char *op_actor(const struct op_call *call);
 /* Begin and end the object that is the answer; the end returns 0. */
 struct json_writer op_begin(struct op_call *call);
 int op_end(struct json_writer *w);
-/* Rows of a table: status, code, meaning. */
 void op_print_errors(struct strbuf *out);
-/* Sets call->err and returns its code. */
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 
 typedef int (*op_step)(struct op_call *call);
 typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer);
 
-/* What `question` points at must live as long as the call. When the store cannot be read the call
- * fails, and `take` and `then` are not called. */
+/* What `question` points at must live as long as the call. If the store cannot be read, the call
+ * fails and neither `take` nor `then` is called. */
 int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
            op_step then);
 /* The last step of rights.h: continues with the operation. Idempotency keys belong to `owner`: two
  * tokens, two runs, or a run and its owner may choose the same key, and none gets the answer of
  * another. */
 int op_authorized(struct op_call *call, const char *owner);
-/* What a step returns that waits for something. */
+/* Returned by a step that waits. */
 #define CALL_GO_ON 1
-/* Goes on with `then` after op_wake. Called before that is started which will wake it; a step that
- * fails waits for nothing. */
+/* Continues with `then` after op_wake. Call it before starting what will wake the call; a step that
+ * fails does not wait. */
 int op_wait(struct op_call *call, op_step then);
-/* What was waited for is there; code < 0: it has failed, as `why` (or NULL) says. */
+/* Continues the call; code < 0: it fails with `why` (or NULL). */
 void op_wake(struct op_call *call, int code, const struct error *why);
-/* `then` when what `start` begins is ready; `start` returns true if it is already. */
 typedef bool (*op_start)(struct engine *engine, void (*ready)(void *ctx), void *ctx);
 int op_wait_ready(struct op_call *call, op_start start, op_step then);
-/* Goes on with `then` when the tasks are settled, or the time is over; ends when the client
- * goes. */
+/* Continues with `then` when the tasks are settled or the time is over; ends when the client
+ * disconnects. */
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
 struct merge_question;
 struct merge_answer;
-/* Goes on with `then` when the branch of a task was merged, or could not be: op_merged says
- * which. */
+/* Continues with `then` when the branch of a task was merged or could not be merged (op_merged). */
 int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then);
 const struct merge_answer *op_merged(const struct op_call *call);
-/* The last step, when the answer was printed as it came. */
+/* The last step of a call whose answer is printed already. */
 int op_done(struct op_call *call);
-/* Goes on with `then` in the next turn: what is long is done in pieces, and others come between.
- * What was looked at may have changed. */
+/* Continues with `then` in the next turn: long work is done in pieces, and other calls run in
+ * between. The state may have changed meanwhile. */
 int op_rest(struct op_call *call, op_step then);
 
-/* Memory of this call; the first time it is asked for, `size` zeroed bytes. `finish` (or NULL) is
- * called before they are freed. */
+/* Memory of this call, zeroed at first. `finish` (or NULL) is called before it is freed. */
 void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));
 struct arena *op_arena(struct op_call *call);
-/* Members that stand beside "error" when the call fails: "depths":{…} */
+/* Members beside "error" if the call fails: "depths":{…} */
 struct strbuf *op_more(struct op_call *call);
 
-/* The fields that every list has, and how its cursor is written. */
 #define OP_LIMIT_MAX      1000
 #define OP_LIMIT_STANDARD 50
-/* What every operation begins with; a row of `params`, and such a list. */
+/* The beginning of every operation; rows of `params`, and their list. */
 #define OP(name_, method_, path_, summary_)                                                        \
     .name = (name_), .method = (method_), .path = (path_), .summary = (summary_)
-/* Who may call it, how far the token of a run reaches, and its function; it only reads, or it
+/* Right, reach of the token of a run, and function of an operation that only reads, or that
  * writes. */
 #define OP_READS(right_, reach_, run_)                                                             \
     .right = OP_##right_, .reach = OP_REACH_##reach_, .run = (run_)
@@ -137,27 +128,25 @@ struct strbuf *op_more(struct op_call *call);
           .max = OP_LIST_MAX)
 #define OP_PARAM_NAME(text_)                                                                       \
     PARAM(TEXT, PATH, "name", .text = (text_), .required = true, .min = 1, .max = 128)
-/* A name that narrows a list. */
 #define OP_PARAM_FILTER(name_, text_)                                                              \
     PARAM(TEXT, QUERY, name_, .text = (text_), .min = 1, .max = 160)
 
 size_t op_limit(const struct op_call *call);
-/* A cursor is a kind of list and a number. -EINVAL: it is not one of this list. */
+/* A cursor is the kind of the list and a number. -EINVAL: of another list. */
 int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_given);
 void op_print_next(struct json_writer *w, char kind, uint64_t number);
 
 /* --- finding (op_look.c) --------------------------------------------------------------------- */
 
-/* What a client calls a task becomes a task here, for every operation: an id or an external id
- * (engine_find_task). A call of a run (`run`, or NULL) finds only what that run sees, and its ids
- * always mean the task of that id: they are in its environment. 0 with a sentence. */
+/* Finds a task by its id or external id (engine_find_task). A call of a run (`run`, or NULL) finds
+ * only tasks that the run sees, and an id always means the task of that id: ids are in its
+ * environment. 0 with a message. */
 task_id op_find_task(const struct op_call *run, const struct engine *engine, const char *word,
                      struct error *err);
-/* The same for a parameter of this call. */
+/* The same for a parameter of this call; op_task: for the path. */
 task_id op_named_task(struct op_call *call, const char *word);
-/* The task of the path; 0 with call->err. */
 task_id op_task(struct op_call *call);
-/* All of a list of ids, each once, in the arena. The first that is not there fails with its
+/* All tasks of a list of ids, each once, in the arena. The first unknown one fails with its
  * index. */
 int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_t *ret_count);
 
@@ -170,7 +159,7 @@ int op_set_depends(struct op_call *call, task_id task, const task_id *on, size_t
 const char *op_id(struct op_call *call, task_id task);
 const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t count);
 
-/* Names that there are, by position; NULL behind the last. */
+/* Known names, by position; NULL after the last. */
 typedef const char *(*op_name_at)(const struct engine *engine, size_t index);
 const char *op_project_at(const struct engine *engine, size_t index);
 const char *op_kind_at(const struct engine *engine, size_t index);
@@ -183,7 +172,7 @@ bool op_knows(const struct engine *engine, op_name_at at, const char *name);
 int op_unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
                struct error *err);
 
-/* The project or group of this name, or NULL with call->err. */
+/* NULL with call->err. */
 const struct engine_project *op_project(struct op_call *call, const char *name);
 const struct engine_group *op_group(struct op_call *call, const char *name);
 
@@ -205,7 +194,6 @@ void change_finish(struct change *change);
 int change_prepare(struct op_call *call, const struct config_change *items, size_t count,
                    struct change *ret);
 int change_apply(struct op_call *call, struct change *change);
-/* The changes in the parameters `set` and `unset`; in the arena. */
 int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count);
 /* A parameter of type OP_VALUE as the configuration writes it; in the arena. NULL: not given. */
 const char *change_value(struct op_call *call, const json_t *value);

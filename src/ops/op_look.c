@@ -16,7 +16,7 @@
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* The one of those that have this external id that the run sees; 0: none. */
+/* The task with this external id that the run sees; 0: none. */
 static task_id seen_external(const struct op_call *run, const char *word) {
     task_id tasks[EXTERNAL_SEEN_MAX];
     size_t count = engine_external_tasks(run->engine, word, tasks, EXTERNAL_SEEN_MAX);
@@ -46,7 +46,7 @@ task_id op_task(struct op_call *call) {
     return op_named_task(call, op_text(call, "id"));
 }
 
-/* Numbers that were seen; the handle of one is its position + 1. */
+/* The handle of a task is its position + 1. */
 static bool same_number(const void *ctx, uint32_t handle, const void *key) {
     const task_id *tasks = ctx;
     return tasks[handle - 1] == *(const task_id *)key;
@@ -173,7 +173,7 @@ const struct engine_group *op_group(struct op_call *call, const char *name) {
 }
 
 const struct symbol_table *op_symbols(const struct engine *engine) {
-    /* only read here; the core hands its table out for writing too */
+    /* Only read here; the core returns its table as writable. */
     return core_symbols((struct core *)(uintptr_t)engine_core(engine));
 }
 

@@ -15,8 +15,7 @@
 
 #define PAGE_BYTES (1u << 20)
 
-/* Which bus the path names: the project of that name, or the task of that id. Texts live as long as
- * the call. */
+/* The bus of the project or task in the path. Strings live as long as the call. */
 static int find_place(struct op_call *call, struct bus_place *ret) {
     const char *name = op_text(call, "name");
     if (name) {
@@ -50,7 +49,7 @@ static void print_end(struct json_writer *w, const char *key, uint64_t end) {
     print_text(w, key, text);
 }
 
-/* Prints a page; what is behind it is known by looking for one more. */
+/* Looks for one more message, to know whether there is a next page. */
 static int print_page(struct op_call *call, struct bus_reader *reader) {
     const struct bus_message *message;
     char *type = (char *)op_text(call, "type"); /* is only looked at */
@@ -134,7 +133,6 @@ static const char *dump(struct op_call *call, const char *param) {
     return kept;
 }
 
-/* Newlines at its end say nothing. */
 static const char *body_of(struct op_call *call) {
     char *body = arena_strdup(op_arena(call), op_text(call, "text"));
     size_t length = strlen(body);

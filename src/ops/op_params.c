@@ -40,7 +40,7 @@ bool op_flag(const struct op_call *call, const char *name) {
 
 /* --- the rows -------------------------------------------------------------------------------- */
 
-/* The name of a setting below `prefix`; NULL: it is none of those. */
+/* The name of a setting below `prefix`; NULL: it is elsewhere. */
 static const char *name_below(const char *prefix, const struct setting *setting) {
     size_t size = strlen(prefix);
     return strncmp(setting->key, prefix, size) == 0 ? setting->key + size : NULL;
@@ -134,7 +134,7 @@ static int refuse_range(const struct op_param *p, const char *unit, struct error
                      p->name, p->min, most_of(p), unit);
 }
 
-/* `what` names the text in the sentence: a parameter, or one entry of it. */
+/* `what`: "parameter", or an entry of it, for the message. */
 static int check_text(const struct op_param *p, const char *what, const json_t *value, int64_t most,
                       struct error *err) {
     size_t size = json_string_length(value);
@@ -225,8 +225,7 @@ static int check_value(const struct op_param *p, const json_t *value, struct err
     return 0;
 }
 
-/* "30m" becomes 1800, which is then checked like any number. What a query asks for has happened:
- * its times are past. */
+/* "30m" becomes 1800, which is then checked like any number. Times of a query are in the past. */
 static int take_spelled(const struct op_param *p, const char *name, json_t *params, json_t **value,
                         struct error *err) {
     struct task_member m = { .name = name, .kind = p->spelled };
@@ -304,7 +303,7 @@ int op_decode(const char *text, size_t size, bool plus, struct strbuf *out) {
     return 0;
 }
 
-/* Text of a query as the type that the row wants; NULL with a sentence. */
+/* A query value as the type of its row; NULL with a message. */
 static json_t *typed(const struct op_param *p, const struct strbuf *text, struct error *err) {
     int64_t number;
     switch (p->type) {
@@ -371,7 +370,7 @@ int op_take_query(const struct op *op, const char *query, json_t *params, struct
 
 /* --- from a body ----------------------------------------------------------------------------- */
 
-/* How deep do brackets nest? Looked at before jansson parses, which calls itself for each level. */
+/* Nesting depth, checked before jansson, which recurses. */
 static unsigned nesting(const char *body, size_t size) {
     unsigned depth = 0, deepest = 0;
     for (size_t i = 0; i < size; i++) {

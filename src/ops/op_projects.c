@@ -45,8 +45,8 @@ static int run_show(struct op_call *call) {
 
 #define BELOW "projects.P."
 
-/* Parameters that are settings of a project become changes of projects.NAME.*. One of the
- * operation's own name (the prefix of a new project) is none. */
+/* Parameters that are settings of a project become changes of projects.NAME.*; parameters of the
+ * operation itself (`prefix`) do not. */
 static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
     const char *own;
     json_t *value;
@@ -66,7 +66,7 @@ static size_t collect(struct op_call *call, const char *name, struct config_chan
     return count;
 }
 
-/* A folder that is missing would be found out at night. Nothing: it has none any more. */
+/* A missing folder would be found too late, at night. "": removes the folder. */
 static int check_path(struct op_call *call) {
     const char *path = op_text(call, "path");
     struct stat st;
@@ -128,8 +128,8 @@ static int run_set(struct op_call *call) {
 
 /* --- deleting -------------------------------------------------------------------------------- */
 
-/* Everything that the file says below projects.NAME goes, then the section itself. A name with a
- * dot in it that reads as another key is refused by the editor. */
+/* Removes every setting below projects.NAME, then the section. The editor refuses a name with a dot
+ * that reads as another key. */
 static size_t collect_section(struct op_call *call, const char *name,
                               struct config_change **ret_items) {
     size_t count = 0;
@@ -154,8 +154,8 @@ static size_t collect_section(struct op_call *call, const char *name,
     return count;
 }
 
-/* How many are unfinished; `cancel`: they are canceled, live runs are asked to stop. Walks over the
- * numbers of all tasks: it is asked for once in the life of a project. */
+/* Counts unfinished tasks; `cancel`: cancels them. Walks all task numbers: this happens once in the
+ * life of a project. */
 static size_t each_unfinished(struct op_call *call, const struct engine_project *p, bool cancel) {
     size_t count = 0;
     for (task_id task = 1; task <= engine_last_task(call->engine); task++) {

@@ -146,8 +146,7 @@ static int take_place(struct op_call *call, struct listing *l) {
                    op_quote(given).text);
 }
 
-/* A project that is gone, or that no task ever had, has no runs; one that nobody knows is an
- * error. */
+/* A project without runs lists none; an unknown name is an error. */
 static int take_names(struct op_call *call, struct listing *l) {
     const char *project = op_text(call, "project");
     l->agent = op_text(call, "agent");
@@ -200,7 +199,6 @@ static bool live_row(const struct op_call *call, task_id task, struct run_row *r
     return true;
 }
 
-/* Highest numbers first. */
 static void take_live(struct op_call *call, struct listing *l) {
     size_t count = engine_live_tasks(call->engine, NULL, 0);
     task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
@@ -242,24 +240,20 @@ static const struct shape listed_run_shape = { "ListedRun", "a run with what its
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static void print_listed_run(struct op_call *call, struct json_writer *w, size_t i) {
-    const struct listing *l = listing_of(call);
-    const struct run_row *run_list = &l->runs[i];
-    struct task_view t = { 0 };
-    bool there = core_task(engine_core(call->engine), run_list->task, &t);
-    json_write_object_begin(w);
-    print_run_members(w, call->engine, run_list,
-                      t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase));
-    LISTED_RUN(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
 static int print_listing(struct op_call *call) {
     const struct listing *l = listing_of(call);
     struct json_writer w = op_begin(call);
     print_list(&w, "items");
-    for (size_t i = 0; i < l->count; i++)
-        print_listed_run(call, &w, i);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct run_row *run_list = &l->runs[i];
+        struct task_view t = { 0 };
+        bool there = core_task(engine_core(call->engine), run_list->task, &t);
+        json_write_object_begin(&w);
+        print_run_members(&w, call->engine, run_list,
+                          t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase));
+        LISTED_RUN(SHAPE_PRINT_TO)
+        json_write_object_end(&w);
+    }
     json_write_array_end(&w);
     char text[80];
     if (l->more_lives)
@@ -271,7 +265,6 @@ static int print_listing(struct op_call *call) {
     return op_end(&w);
 }
 
-/* A task may be there several times, and be gone meanwhile. */
 static void take_titles(struct op_call *call, const struct store_answer *answer) {
     struct listing *l = listing_of(call);
     for (size_t i = 0, k = 0; i < l->count && k < answer->count; i++) {
@@ -449,7 +442,7 @@ struct reporter {
     int64_t attempt; /* -1: not said */
 };
 
-/* "web-17.2": the task and the attempt behind the last point. */
+/* "web-17.2": task and attempt. */
 static int take_caller(struct op_call *call, struct reporter *ret) {
     const char *point = strrchr(call->caller, '.');
     if (!point || number_parse_int(point + 1, &ret->attempt, NULL) < 0)
@@ -586,7 +579,7 @@ static struct correcting *correcting_of(struct op_call *call) {
     return op_state(call, sizeof(struct correcting), correcting_finish);
 }
 
-/* The newest first: of the last attempt the row may be of a live run. */
+/* Newest first; the last attempt may be live. */
 static void take_row(struct op_call *call, const struct store_answer *answer) {
     struct correcting *s = correcting_of(call);
     for (size_t i = 0; i < answer->count && !s->row; i++)

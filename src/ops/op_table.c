@@ -9,7 +9,6 @@
 #include "ops/op.h"
 #include "ops/op_internal.h"
 
-/* One line each. */
 /* clang-format off */
 #define OPERATIONS(OP) \
     OP(agent_clear) \
@@ -104,7 +103,7 @@ static size_t part_size(const char *at) {
     return strcspn(at, "/");
 }
 
-/* 0: no match, 1: with a part in braces, 2: word for word. */
+/* 0: no match, 1: with a part in braces, 2: literal. */
 static int match(const char *pattern, const char *path) {
     int result = 2;
     for (;;) {
@@ -126,7 +125,7 @@ static int match(const char *pattern, const char *path) {
     }
 }
 
-/* What stands in the braces. -EINVAL: it is no text. */
+/* Decodes the parts in braces. -EINVAL: not valid text. */
 static int take_parts(const char *pattern, const char *path, json_t *params) {
     for (;;) {
         size_t wanted = part_size(pattern), given = part_size(path);

@@ -17,7 +17,7 @@
 #include "ops/queue_room.h"
 #include "ops/submission.h"
 
-/* Positions are told for small batches: each costs a look at the queue. */
+/* For larger batches, each position would cost a search of the queue. */
 #define POSITIONS_MAX 100
 
 enum added { ADDED, ADDED_ALREADY, ADDED_DEFERRED, ADDED_DRY };
@@ -39,7 +39,6 @@ static struct adding *adding_of(struct op_call *call) {
     return op_state(call, sizeof(struct adding), adding_finish);
 }
 
-/* The sentence says which of many it is about. */
 static int refuse(struct op_call *call, int code) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
@@ -66,10 +65,10 @@ static task_id stored_id(const struct op_call *call, const struct submission *en
     return added == ADDED || added == ADDED_ALREADY ? entry->id : 0;
 }
 
-/* By enum added; none stands for ADDED. */
+/* By enum added; ADDED has none. */
 static const char memo_marks[] = " !-?";
 
-/* "3 17+1000 5+1! 0+2-": the group, then runs of numbers, and the mark of those that were not
+/* "3 17+1000 5+1! 0+2-": the group, then ranges of numbers with the mark of those that were not
  * added. */
 static void write_memo(struct op_call *call) {
     const struct adding *a = adding_of(call);
@@ -99,7 +98,7 @@ static int open_group(struct op_call *call) {
     return r;
 }
 
-/* From here on things are told; what could be refused has been. */
+/* Everything that can be refused was refused before. */
 static int add(struct op_call *call) {
     const struct adding *a = adding_of(call);
     struct batch *batch = &adding_of(call)->batch;
@@ -123,8 +122,7 @@ static int add(struct op_call *call) {
     return 0;
 }
 
-/* Three agents in one folder see half-done changes of each other: said once, by the first that
- * joins. */
+/* Agents in one folder see unfinished changes of each other: warns once. */
 static void note_shared_folder(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {
@@ -164,7 +162,7 @@ static int check_and_add(struct op_call *call) {
                 submission_branch_note(engine_config(call->engine),
                                        submission_project(&batch->entries[i]), op_arena(call));
     note_shared_folder(call);
-    /* Children of a run have the priority of their parent, which no one chose for them. */
+    /* Children of a run inherit their priority. */
     bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
     for (size_t i = 0; i < batch->count && !compared && !batch->run; i++)
         if (batch->entries[i].priority != SUBMISSION_NOT_GIVEN && !adding_of(call)->room.note)
@@ -176,7 +174,7 @@ static int check_and_add(struct op_call *call) {
     return r;
 }
 
-/* Runs cannot set them at all (child.h). */
+/* Runs cannot set them at all (children.h). */
 static int check_owner_members(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name;

@@ -37,7 +37,7 @@ static void print_diff(struct op_call *call, const struct diff *diff) {
     for (size_t i = 0; i < diff->file_count; i++)
         print_file(&w, &diff->files[i]);
     json_write_array_end(&w);
-    /* Bytes of files: what JSON cannot carry, a NUL, becomes what stands for it. */
+    /* NUL bytes, which JSON strings cannot carry, become U+FFFD. */
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     for (size_t at = 0; diff->patch && at < diff->patch_size; at++) {
         size_t size = strnlen(diff->patch + at, diff->patch_size - at);
@@ -136,7 +136,7 @@ static void print_merged(struct op_call *call, struct merging *m,
     json_write_object_end(&w);
 }
 
-/* One after the other, in their order: what one has moved is the base of the next. */
+/* In order: each is merged onto the result of the one before. */
 static int merge_next(struct op_call *call) {
     struct merging *m = merging_of(call);
     if (m->waits) {
@@ -155,7 +155,7 @@ static int merge_next(struct op_call *call) {
         int r = op_wait_merge(call, &question, merge_next);
         if (r >= 0 || m->next == 0)
             return r;
-        /* Others were merged before it: that must not be lost in an error. */
+        /* Earlier ones are merged already: an error would hide that. */
         err = call->err;
         call->err = (struct error){ 0 };
         const struct merge_answer failed = { .result = MERGE_FAILED, .message = err.text };

@@ -18,7 +18,6 @@
  * continues if the new budget has some left; one that has used more than its new budget is held,
  * while it runs at the end of its run. */
 
-/* As the member of this name, or unlimited. */
 static int take_amount(struct op_call *call, const char *name, int64_t *ret) {
     const struct task_member *m = task_member_find(name);
     const json_t *value = op_json(call, name);
@@ -107,22 +106,6 @@ const struct op op_task_budget = {
 #define PRIORITY_MAX 1000000
 #define LOOKED_MAX   20000u
 
-/* The lowest and the highest of those that wait; every class has one among those that are looked
- * at. */
-static void range(struct op_call *call, int64_t *ret_low, int64_t *ret_high) {
-    const struct core *core = engine_core(call->engine);
-    task_id *waiting = arena_alloc(op_arena(call), LOOKED_MAX * sizeof(*waiting));
-    size_t count = core_waiting(core, waiting, LOOKED_MAX);
-    *ret_low = *ret_high = 100;
-    for (size_t i = 0; i < count; i++) {
-        struct task_view t;
-        if (!core_task(core, waiting[i], &t))
-            continue;
-        *ret_low = t.priority < *ret_low ? t.priority : *ret_low;
-        *ret_high = t.priority > *ret_high ? t.priority : *ret_high;
-    }
-}
-
 static int take_priority(struct op_call *call, int32_t *ret) {
     const char *to = op_text(call, "to");
     bool given = op_json(call, "priority") != NULL;
@@ -130,7 +113,20 @@ static int take_priority(struct op_call *call, int32_t *ret) {
         return op_fail(call, -EINVAL, "give 'priority', or 'to' with front or back");
     int64_t low, high, wanted = op_number(call, "priority", 0);
     if (to) {
-        range(call, &low, &high);
+        /* Every class of tasks has one among those that are looked at. */
+        int64_t *ret_low = &low;
+        int64_t *ret_high = &high;
+        const struct core *core = engine_core(call->engine);
+        task_id *waiting = arena_alloc(op_arena(call), LOOKED_MAX * sizeof(*waiting));
+        size_t count = core_waiting(core, waiting, LOOKED_MAX);
+        *ret_low = *ret_high = 100;
+        for (size_t i = 0; i < count; i++) {
+            struct task_view t;
+            if (!core_task(core, waiting[i], &t))
+                continue;
+            *ret_low = t.priority < *ret_low ? t.priority : *ret_low;
+            *ret_high = t.priority > *ret_high ? t.priority : *ret_high;
+        }
         wanted = strcmp(to, "front") == 0 ? low - 1 : high + 1;
     }
     *ret = (int32_t)(wanted < -PRIORITY_MAX  ? -PRIORITY_MAX
@@ -193,7 +189,6 @@ const struct op op_task_priority = {
 #define WALK_MAX    20000u
 #define CYCLE_SHOWN 8 /* a longer one is shown by its beginning */
 
-/* Tasks that were reached, each with the one it was reached from. */
 struct walk {
     const struct core *core;
     task_id *tasks;

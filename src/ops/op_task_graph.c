@@ -109,16 +109,6 @@ static int by_task(const void *a, const void *b) {
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* By task; before edges are added. */
-static void graph_sort(struct graph *graph) {
-    if (graph->count > 1)
-        qsort(graph->nodes, graph->count, sizeof(*graph->nodes), by_task);
-    id_map_finish(&graph->map);
-    id_map_init(&graph->map, same_task, graph);
-    for (size_t i = 0; i < graph->count; i++)
-        id_map_add(&graph->map, hash_u64(graph->nodes[i].task), (uint32_t)(i + 1));
-}
-
 /* --- levels and the longest chain ------------------------------------------------------------ */
 
 struct solving {
@@ -130,22 +120,6 @@ struct solving {
     int64_t *longest; /* up to its end */
     uint32_t *by;     /* the edge that it comes by; or NONE */
 };
-
-static void index_edges(struct solving *s) {
-    const struct graph *g = s->graph;
-    for (size_t i = 0; i < g->edge_count; i++) {
-        s->first[g->edges[i].from + 1]++;
-        s->missing[g->edges[i].to]++;
-    }
-    for (size_t i = 0; i < g->count; i++)
-        s->first[i + 1] += s->first[i];
-    uint32_t *next = xcalloc(g->count + 1, sizeof(*next));
-    for (size_t i = 0; i < g->edge_count; i++) {
-        uint32_t from = g->edges[i].from;
-        s->out[s->first[from] + next[from]++] = (uint32_t)i;
-    }
-    free(next);
-}
 
 static int64_t weight(const struct graph_node *node, bool by_length) {
     return by_length ? 1 : node->left;
@@ -183,7 +157,7 @@ static void settle_all(struct solving *s, bool by_length) {
     }
 }
 
-/* From the end of the longest chain back to its beginning. Alone, a task is no chain. */
+/* From the end of the longest chain back to its beginning. A single task is no chain. */
 static void mark_critical(struct solving *s) {
     struct graph *g = s->graph;
     uint32_t best = NO_EDGE;
@@ -214,7 +188,19 @@ static void graph_solve(struct graph *graph) {
     bool by_length = true;
     for (size_t i = 0; i < graph->count; i++)
         by_length = by_length && graph->nodes[i].left == 0;
-    index_edges(&s);
+    const struct graph *g = s.graph;
+    for (size_t i = 0; i < g->edge_count; i++) {
+        s.first[g->edges[i].from + 1]++;
+        s.missing[g->edges[i].to]++;
+    }
+    for (size_t i = 0; i < g->count; i++)
+        s.first[i + 1] += s.first[i];
+    uint32_t *next = xcalloc(g->count + 1, sizeof(*next));
+    for (size_t i = 0; i < g->edge_count; i++) {
+        uint32_t from = g->edges[i].from;
+        s.out[s.first[from] + next[from]++] = (uint32_t)i;
+    }
+    free(next);
     settle_all(&s, by_length);
     mark_critical(&s);
     free(s.first);
@@ -265,7 +251,7 @@ static size_t most(size_t count) {
     return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
 }
 
-/* Tasks that were found, each to be looked around from once. */
+/* Tasks that were found, each expanded once. */
 struct spreading {
     struct drawing *drawing;
     const struct core *core;
@@ -305,7 +291,7 @@ static void look_around(struct spreading *s, task_id task) {
     }
 }
 
-/* Everything before the root, or everything behind it. */
+/* Everything before the root, or everything after it. */
 static void spread(struct op_call *call, struct drawing *d, unsigned direction) {
     struct spreading s = { .drawing = d, .core = engine_core(call->engine), .mark = direction };
     s.queue = arena_alloc(op_arena(call), (d->graph.max + 1) * sizeof(*s.queue));
@@ -322,32 +308,14 @@ static void take_members(struct op_call *call, struct drawing *d, bool drafts) {
         (void)graph_add(&d->graph, members[i]);
 }
 
-/* One may wait for a task that is not there. */
 static void add_known(const struct core *core, struct drawing *d, task_id task) {
     struct task_view t;
     if (core_task(core, task, &t))
         (void)graph_add(&d->graph, task);
 }
 
-/* Those that are final and that an open one stands on: without them it would not be seen why. */
-static void add_bases(struct op_call *call, struct drawing *d) {
-    const struct core *core = engine_core(call->engine);
-    size_t open = d->graph.count;
-    for (size_t i = 0; i < open; i++) {
-        struct task_view t;
-        if (!core_task(core, d->graph.nodes[i].task, &t))
-            continue;
-        size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
-        task_id parent = t.parent;
-        for (size_t k = 0; k < most(count); k++)
-            add_known(core, d, d->buffer[k]);
-        add_known(core, d, parent);
-    }
-}
-
 static int connect(struct op_call *call);
 
-/* From the newest on. */
 static int walk(struct op_call *call) {
     struct drawing *d = drawing_of(call);
     const struct core *core = engine_core(call->engine);
@@ -361,8 +329,20 @@ static int walk(struct op_call *call) {
     if (d->walk > 0 && !d->graph.truncated && d->walked < WALKED_MAX)
         return op_rest(call, walk);
     d->graph.truncated = d->graph.truncated || d->walk > 0;
-    if (!d->finished_too)
-        add_bases(call, d);
+    if (!d->finished_too) {
+        /* Final tasks that an open one directly depends on, which explain why it is where it is. */
+        size_t open = d->graph.count;
+        for (size_t i = 0; i < open; i++) {
+            struct task_view t;
+            if (!core_task(core, d->graph.nodes[i].task, &t))
+                continue;
+            size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
+            task_id parent = t.parent;
+            for (size_t k = 0; k < most(count); k++)
+                add_known(core, d, d->buffer[k]);
+            add_known(core, d, parent);
+        }
+    }
     return op_rest(call, connect);
 }
 
@@ -394,7 +374,12 @@ static int ask_titles(struct op_call *call);
 
 static int connect(struct op_call *call) {
     struct drawing *d = drawing_of(call);
-    graph_sort(&d->graph);
+    if (d->graph.count > 1)
+        qsort(d->graph.nodes, d->graph.count, sizeof(*d->graph.nodes), by_task);
+    id_map_finish(&d->graph.map);
+    id_map_init(&d->graph.map, same_task, &d->graph);
+    for (size_t i = 0; i < d->graph.count; i++)
+        id_map_add(&d->graph.map, hash_u64(d->graph.nodes[i].task), (uint32_t)(i + 1));
     for (size_t i = 0; i < d->graph.count; i++)
         connect_one(call, d, &d->graph.nodes[i]);
     graph_solve(&d->graph);

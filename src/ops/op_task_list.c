@@ -40,7 +40,7 @@ struct listing {
     uint64_t from; /* where this page begins */
     uint64_t next; /* where the next page begins; 0: there is none */
     size_t room;   /* for so many tasks */
-    /* With a text: rows are those that may have it in their titles, found are those that have. */
+    /* With a text: `rows` are candidates, `found` those whose title matches. */
     const char *text;
     task_id *found;
     size_t found_count, titles;
@@ -81,7 +81,7 @@ static int take_states(struct op_call *call, struct listing *l) {
     return 0;
 }
 
-/* A name that is neither configured nor used by any task is a typing error. */
+/* A name that is neither configured nor used by any task is a typo. */
 static int take_name(struct op_call *call, const char *param, op_name_at at, sym *ret) {
     const char *name = op_text(call, param);
     if (!name)
@@ -150,7 +150,7 @@ static void walk(struct op_call *call, struct listing *l) {
     }
 }
 
-/* Those that run are few, and the engine knows them. */
+/* Live tasks are few, and the engine knows them. */
 static void walk_live(struct op_call *call, struct listing *l) {
     bool up = goes_up(l);
     size_t count = engine_live_tasks(call->engine, NULL, 0);
@@ -178,7 +178,7 @@ struct place {
     amount position;
 };
 
-/* Places are told without the fair shares, so two may be equal. */
+/* Positions ignore fair shares, so two may be equal. */
 static int compare_places(const void *a, const void *b) {
     const struct place *x = a, *y = b;
     if (x->lacks != y->lacks)
@@ -198,8 +198,7 @@ static size_t without_doubles(struct place *places, size_t count) {
     return kept;
 }
 
-/* Those that the forecast has seen start, in its order; the first *ret_looked of it were looked
- * at. */
+/* Tasks in the order of the forecast; *ret_looked: how many of it were looked at. */
 static size_t take_forecast(struct op_call *call, const struct listing *l, struct place *places,
                             size_t *ret_looked) {
     const struct core *core = engine_core(call->engine);
@@ -216,7 +215,7 @@ static size_t take_forecast(struct op_call *call, const struct listing *l, struc
     return count;
 }
 
-/* First those of the forecast; behind them the others, by their places. */
+/* First those of the forecast, then the others by position. */
 static void walk_queue(struct op_call *call, struct listing *l) {
     const struct core *core = engine_core(call->engine);
     task_id *waiting = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*waiting));
@@ -248,7 +247,7 @@ static void take_page(struct op_call *call, struct listing *l) {
     l->rows.count = 0;
     l->next = 0;
     if (l->external_id) {
-        /* Few tasks have the same external id: all of them are one page. */
+        /* Few tasks share an external id: they are one page. */
         size_t count = engine_external_tasks(call->engine, l->external_id, NULL, 0);
         task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
         (void)engine_external_tasks(call->engine, l->external_id, tasks, count);
@@ -277,7 +276,6 @@ static int print(struct op_call *call) {
 
 /* --- with a text ----------------------------------------------------------------------------- */
 
-/* The page ends with the row at this position: the next one begins behind it. */
 static uint64_t behind(const struct listing *l, size_t at) {
     if (at + 1 == l->rows.count)
         return l->next;
@@ -333,7 +331,7 @@ static int search(struct op_call *call) {
 
 static int find(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
-    /* The one that was awaited may have begun before the last change. */
+    /* The forecast may have begun before the last change. */
     if (l->kind_of_cursor == 'q' && !engine_order_is_fresh(call->engine) && l->waits++ < WAITS_MAX)
         return op_wait_ready(call, engine_order, find);
     if (l->text)

@@ -11,7 +11,7 @@
 #include "os/outside.h"
 
 #define RUNS_SHOWN 10
-/* Bounded in every direction: an agent decides how many artifacts there are. */
+/* An agent decides how many artifacts exist. */
 #define ITERATIONS_SHOWN 10u
 #define ARTIFACTS_SHOWN  20u
 #define ARTIFACTS_SEEN   1000u /* those that are hidden included */
@@ -65,23 +65,6 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
     delivery_finish(&d);
 }
 
-static void print_artifacts(struct json_writer *w, const char *folder) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/artifacts", folder);
-    print_list(w, "artifacts");
-    struct outside_list list;
-    const char *name;
-    (void)outside_list_open(&list, strbuf_text(&path), ARTIFACTS_SEEN);
-    for (unsigned shown = 0; shown < ARTIFACTS_SHOWN && (name = outside_list_next(&list));) {
-        if (name[0] == '.')
-            continue;
-        json_write_string(w, op_quote(name).text);
-        shown++;
-    }
-    outside_list_close(&list);
-    json_write_array_end(w);
-}
-
 /* clang-format off */
 #define ITERATION(X) \
     X(print_int, "iteration", T_INT, "its number", NULL, iteration) \
@@ -96,21 +79,23 @@ static void print_iteration(struct json_writer *w, uint32_t iteration, const cha
     _cleanup_(strbuf_finish) struct strbuf feedback = STRBUF_INIT;
     strbuf_printf(&feedback, "%s/feedback.md", folder);
     json_write_object_begin(w);
-    ITERATION(SHAPE_PRINT)
-    print_artifacts(w, folder);
-    json_write_object_end(w);
-}
-
-static void print_iterations(struct json_writer *w, const struct engine *engine,
-                             const struct task_view *task) {
-    print_list(w, "iterations");
-    for (uint32_t i = 0; i < ITERATIONS_SHOWN && i < task->iteration; i++) {
-        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-        engine_iteration_folder(engine, task->id, task->iteration - i, &folder);
-        if (access(strbuf_text(&folder), F_OK) == 0)
-            print_iteration(w, task->iteration - i, strbuf_text(&folder));
+    ITERATION(SHAPE_PRINT) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "%s/artifacts", folder);
+        print_list(w, "artifacts");
+        struct outside_list list;
+        const char *name;
+        (void)outside_list_open(&list, strbuf_text(&path), ARTIFACTS_SEEN);
+        for (unsigned shown = 0; shown < ARTIFACTS_SHOWN && (name = outside_list_next(&list));) {
+            if (name[0] == '.')
+                continue;
+            json_write_string(w, op_quote(name).text);
+            shown++;
+        }
+        outside_list_close(&list);
+        json_write_array_end(w);
     }
-    json_write_array_end(w);
+    json_write_object_end(w);
 }
 
 static int print(struct op_call *call) {
@@ -152,7 +137,14 @@ static int print(struct op_call *call) {
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
-    print_iterations(&w, call->engine, &t);
+    print_list(&w, "iterations");
+    for (uint32_t i = 0; i < ITERATIONS_SHOWN && i < t.iteration; i++) {
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        engine_iteration_folder(call->engine, t.id, t.iteration - i, &folder);
+        if (access(strbuf_text(&folder), F_OK) == 0)
+            print_iteration(&w, t.iteration - i, strbuf_text(&folder));
+    }
+    json_write_array_end(&w);
     return op_end(&w);
 }
 
@@ -172,8 +164,8 @@ static int ask_runs(struct op_call *call) {
     return op_ask(call, &question, take_runs, print);
 }
 
-/* Variables of a task are often keys: their names are shown, their values are for its runs alone.
- * Everything else stays as it was written. */
+/* Environment variables are often secrets: their names are shown, their values are not. Everything
+ * else stays as it was written. */
 static const char *without_values(struct arena *arena, const char *json, size_t size) {
     const char *spec = arena_strndup(arena, json, size), *begin = json_span_member(spec, "env");
     const char *name;

@@ -39,8 +39,6 @@ struct sling_works {
     size_t count;
 };
 
-/* Drafts, on which their tasks depend from then on. */
-
 struct sling_item {
     task_id task;
     uint32_t group;
@@ -62,7 +60,7 @@ struct sling_item {
     const char *skipped; /* why it is not slung; sling_deferred: the queue has no room */
 };
 
-/* Drafts that go to another project, and what they are there. */
+/* Drafts that move to another project. */
 struct sling_move {
     struct {
         task_id from, to;
@@ -124,7 +122,6 @@ static int compare_tasks(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* All its drafts, oldest first. */
 static int push_group(struct op_call *call, struct slinging *s, const struct engine_group *group) {
     const struct core *core = engine_core(call->engine);
     size_t count = core_group_members(core, group->id, true, NULL, 0);
@@ -142,7 +139,6 @@ static int push_group(struct op_call *call, struct slinging *s, const struct eng
     return 0;
 }
 
-/* All drafts below it, level by level. */
 static int push_below(struct op_call *call, struct slinging *s, task_id top) {
     const struct core *core = engine_core(call->engine);
     task_id first;
@@ -251,43 +247,34 @@ static void add_edge_to(struct sling_graph *g, const struct slinging *s, task_id
         add_edge(g, handle - 1);
 }
 
-/* The tasks of a unit need each other: a ring of edges. */
-static void add_cycle(struct sling_graph *g, const struct slinging *s, size_t at) {
-    uint32_t unit = s->items[at].unit;
-    size_t next = at + 1;
-    if (next == s->count || s->items[next].unit != unit)
-        for (next = at; next > 0 && s->items[next - 1].unit == unit;)
-            next--;
-    if (next != at)
-        add_edge(g, next);
-}
-
-static void sling_graph_fill(struct op_call *call, const struct slinging *s,
-                             struct sling_graph *g) {
+static void defer_some(struct op_call *call, struct slinging *s) {
+    _cleanup_(sling_graph_finish) struct sling_graph g = { 0 };
     const struct core *core = engine_core(call->engine);
-    g->starts = xcalloc(s->count + 1, sizeof(*g->starts));
-    g->waits = xcalloc(s->count + 1, sizeof(*g->waits));
-    g->deferred = xcalloc(s->count + 1, sizeof(*g->deferred));
+    g.starts = xcalloc(s->count + 1, sizeof(*g.starts));
+    g.waits = xcalloc(s->count + 1, sizeof(*g.waits));
+    g.deferred = xcalloc(s->count + 1, sizeof(*g.deferred));
     for (size_t i = 0; i < s->count; i++) {
         const struct sling_item *item = &s->items[i];
         struct task_view view = { 0 };
-        g->starts[i] = (uint32_t)g->edges;
-        g->waits[i] = is_fresh(item);
-        add_cycle(g, s, i);
+        g.starts[i] = (uint32_t)g.edges;
+        g.waits[i] = is_fresh(item);
+        /* The tasks of a unit need each other: a cycle of edges. */
+        uint32_t unit = s->items[i].unit;
+        size_t next = i + 1;
+        if (next == s->count || s->items[next].unit != unit)
+            for (next = i; next > 0 && s->items[next - 1].unit == unit;)
+                next--;
+        if (next != i)
+            add_edge(&g, next);
         if (!is_fresh(item) || !core_task(core, item->task, &view))
             continue;
-        add_edge_to(g, s, view.parent);
+        add_edge_to(&g, s, view.parent);
         size_t count;
         const task_id *needs = op_depends(call, item->task, 0, &count);
         for (size_t k = 0; k < count; k++)
-            add_edge_to(g, s, needs[k]);
+            add_edge_to(&g, s, needs[k]);
     }
-    g->starts[s->count] = (uint32_t)g->edges;
-}
-
-static void defer_some(struct op_call *call, struct slinging *s) {
-    _cleanup_(sling_graph_finish) struct sling_graph g = { 0 };
-    sling_graph_fill(call, s, &g);
+    g.starts[s->count] = (uint32_t)g.edges;
     struct admit_request request = { .starts = g.starts,
                                      .targets = g.targets,
                                      .waits = g.waits,
@@ -341,7 +328,6 @@ static bool is_epic(const struct op_call *call, const struct task_view *t) {
                               op_name_of(call->engine, t->project));
 }
 
-/* The children an epic waits for: all but those that can never be done. */
 static size_t children_of(struct op_call *call, task_id task, task_id **ret, bool *ret_gated) {
     const struct core *core = engine_core(call->engine);
     task_id *children = arena_alloc(op_arena(call), OP_LIST_MAX * sizeof(*children));
@@ -356,20 +342,6 @@ static size_t children_of(struct op_call *call, task_id task, task_id **ret, boo
     }
     *ret = children;
     return count;
-}
-
-/* An epic with children is slung as what contains them. A child that waits for an epic that never
- * runs is left out, with a warning: it would wait for ever. */
-static void sling_look_at_family(struct op_call *call, struct sling_item *item,
-                                 const struct task_view *t, const struct task_spec *spec) {
-    struct task_view parent;
-    task_id *children;
-    bool gated = false;
-    item->container = is_epic(call, t) && children_of(call, t->id, &children, &gated) > 0 && !gated;
-    if (spec->parent_gate == PARENT_DONE && t->parent
-        && core_task(engine_core(call->engine), t->parent, &parent) && is_epic(call, &parent)
-        && parent.state != TASK_DONE)
-        item->skipped = "it waits for its parent (parent_gate: done), which runs nothing";
 }
 
 /* The task waits for `others`, too. -ELOOP: one of them waits for it, through others. */
@@ -399,7 +371,7 @@ static int sling_wait_for_children(struct op_call *call, const struct sling_item
 
 /* --- children that are added ------------------------------------------------------------------- */
 
-/* A child that itself waits for the epic comes after it: the epic waits for the others. */
+/* A child that itself waits for the epic is left out. */
 static void adopt(struct op_call *call, task_id epic) {
     struct task_view t;
     task_id *children;
@@ -447,7 +419,7 @@ static void sling_move_finish(struct sling_move *move) {
     *move = (struct sling_move){ 0 };
 }
 
-/* Children that stay behind would belong to a task that is gone. */
+/* Children that stay would lose their parent. */
 static int check_children(struct op_call *call, const struct slinging *s, task_id task) {
     const struct core *core = engine_core(call->engine);
     _cleanup_(freep) task_id *children = xcalloc(OP_LIST_MAX, sizeof(*children));
@@ -464,7 +436,7 @@ static int check_children(struct op_call *call, const struct slinging *s, task_i
     return 0;
 }
 
-/* A folder of the old project is none of the new one: it works in that one's folder. */
+/* A folder of the old project is dropped: the task works in that of the new one. */
 static bool is_of_old_project(const struct op_call *call, const struct sling_item *item) {
     const char *cwd = json_string_value(json_object_get(item->spec, "cwd"));
     struct task_view t;
@@ -477,8 +449,7 @@ static bool is_of_old_project(const struct op_call *call, const struct sling_ite
            && (cwd[length] == '/' || cwd[length] == '\0');
 }
 
-/* What it depends on and belongs to is known as numbers; names of the batch it came with mean
- * nothing any more. */
+/* Parent and dependencies are known as numbers; names of the original batch are meaningless now. */
 static void read_again(struct op_call *call, struct sling_move *move,
                        const struct sling_item *item) {
     static const char *const links[] = { "name", "parent", "depends_on" };
@@ -493,31 +464,12 @@ static void read_again(struct op_call *call, struct sling_move *move,
     json_array_append_new(move->read, read);
 }
 
-/* The number that a task has after the move. */
 static task_id moved(const struct slinging *s, task_id task) {
     const struct sling_move *move = &s->move;
     for (size_t i = 0; i < move->count; i++)
         if (move->items[i].from == task)
             return move->items[i].to;
     return task;
-}
-
-static void link_draft(struct op_call *call, struct slinging *s, size_t i) {
-    const struct core *core = engine_core(call->engine);
-    struct engine_draft *draft = &s->move.batch.drafts[i];
-    task_id from = s->move.items[i].from;
-    struct task_spec old;
-    (void)core_task_spec(core, from, &old);
-    task_id *on = op_depends(call, from, 0, &draft->depends_on_count);
-    for (size_t k = 0; k < draft->depends_on_count; k++)
-        on[k] = moved(s, on[k]);
-    draft->depends_on = on;
-    draft->told.parent = moved(s, old.parent);
-    draft->told.parent_gate = old.parent_gate;
-    draft->told.parent_iteration = old.parent_iteration;
-    draft->told.created_at = old.created_at;
-    draft->told.priority = old.priority;
-    draft->told.group = old.group;
 }
 
 static int refuse_move(struct op_call *call, const struct slinging *s, int code) {
@@ -545,8 +497,23 @@ static int check_move(struct op_call *call, struct slinging *s) {
                            op_quote(move->batch.entries[i].external_id).text,
                            op_id(call, move->batch.entries[i].id));
     }
-    for (size_t i = 0; i < move->count; i++)
-        link_draft(call, s, i);
+    for (size_t i = 0; i < move->count; i++) {
+        const struct core *core = engine_core(call->engine);
+        struct engine_draft *draft = &s->move.batch.drafts[i];
+        task_id from = s->move.items[i].from;
+        struct task_spec old;
+        (void)core_task_spec(core, from, &old);
+        task_id *on = op_depends(call, from, 0, &draft->depends_on_count);
+        for (size_t k = 0; k < draft->depends_on_count; k++)
+            on[k] = moved(s, on[k]);
+        draft->depends_on = on;
+        draft->told.parent = moved(s, old.parent);
+        draft->told.parent_gate = old.parent_gate;
+        draft->told.parent_iteration = old.parent_iteration;
+        draft->told.created_at = old.created_at;
+        draft->told.priority = old.priority;
+        draft->told.group = old.group;
+    }
     return 0;
 }
 
@@ -574,7 +541,6 @@ static int sling_move_check(struct op_call *call, struct slinging *s) {
     return r == 0 && move->count > 0 ? check_move(call, s) : r;
 }
 
-/* From here on the items, and their formulas, are the new tasks. */
 static void rename_item(struct op_call *call, struct slinging *s, task_id from, task_id to) {
     uint32_t handle = id_map_find(&s->seen, hash_u64(from), &from);
     struct sling_item *item = &s->items[handle - 1];
@@ -605,7 +571,6 @@ static void delete (struct op_call *call, task_id task) {
     (void)engine_tell(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
 }
 
-/* What waited for the old one waits for the new one. */
 static void rewire(struct op_call *call, const struct slinging *s, task_id from) {
     const struct core *core = engine_core(call->engine);
     size_t count = core_task_dependants(core, from, NULL, 0);
@@ -618,16 +583,6 @@ static void rewire(struct op_call *call, const struct slinging *s, task_id from)
             on[k] = moved(s, on[k]);
         (void)op_set_depends(call, waiters[i], on, needs);
     }
-}
-
-static void sling_move_leave(struct op_call *call, struct slinging *s) {
-    const struct sling_move *move = &s->move;
-    for (size_t i = 0; i < move->count; i++)
-        (void)op_set_depends(call, move->items[i].from, NULL, 0);
-    for (size_t i = 0; i < move->count; i++)
-        rewire(call, s, move->items[i].from);
-    for (size_t i = move->count; i-- > 0;) /* what is below a task comes after it */
-        delete (call, move->items[i].from);
 }
 
 /* --- formulas -------------------------------------------------------------------------------- */
@@ -658,7 +613,7 @@ static int work_read(struct op_call *call, struct sling_works *works) {
     return 0;
 }
 
-/* The steps belong to the project of their task, and are called after it. */
+/* Steps belong to the project of their task, and are named after it. */
 static int complete_steps(struct op_call *call, struct sling_work *work) {
     char id[ENGINE_ID_MAX];
     struct task_view t = { 0 };
@@ -726,7 +681,7 @@ static int check_once(struct op_call *call, struct sling_work *work, size_t skip
     return r < 0 ? refuse_step(call, work, r) : 0;
 }
 
-/* Names that are taken, by steps of before that have started, belong to an earlier generation. */
+/* Names of earlier steps that have started belong to an earlier generation. */
 static int check_one(struct op_call *call, struct sling_work *work, size_t skip) {
     int r = check_once(call, work, skip);
     while (r == 0 && work->batch.added < work->batch.count && work->generation < GENERATION_MAX) {
@@ -773,8 +728,7 @@ static int add_one(struct op_call *call, struct sling_work *work) {
     return set_dependencies(call, work->task, on, work->before_count + work->batch.added);
 }
 
-/* Nothing of it has left this turn: the tasks wait for what they waited for, and the steps are
- * gone. */
+/* All within this turn: dependencies are restored, and the steps are deleted. */
 static void remove_works(struct op_call *call, struct sling_works *works) {
     struct error why = call->err;
     for (size_t i = works->count; i-- > 0;) {
@@ -801,7 +755,7 @@ static int work_add(struct op_call *call, struct sling_works *works) {
 
 /* --- the tasks that are slung ------------------------------------------------------------------ */
 
-/* Which of the tasks that were named have a formula; those that are scheduled already need none. */
+/* Formulas of tasks that are scheduled already are ignored. */
 static int sling_find_works(struct op_call *call, struct slinging *s) {
     int r = work_read(call, &s->works);
     for (size_t i = 0; r == 0 && i < s->works.count; i++) {
@@ -818,22 +772,6 @@ static int sling_find_works(struct op_call *call, struct slinging *s) {
     return r;
 }
 
-/* One that is scheduled already, or left out, gets no steps. */
-static void drop_idle_works(struct slinging *s) {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->works.count; i++) {
-        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
-        item->work = NULL;
-        if (item->already || item->skipped)
-            continue;
-        s->works.items[kept] = s->works.items[i];
-        s->works.items[kept].generation = item->generation + 1;
-        item->work = &s->works.items[kept++];
-    }
-    s->works.count = kept;
-}
-
-/* They were added as drafts, and are slung as such. */
 static int push_added(struct op_call *call, struct slinging *s) {
     for (size_t i = 0; i < s->works.count; i++)
         for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
@@ -855,7 +793,17 @@ static int push_added(struct op_call *call, struct slinging *s) {
 static int sling_check_works(struct op_call *call, struct slinging *s) {
     if (s->works.count == 0)
         return 0;
-    drop_idle_works(s);
+    size_t kept = 0;
+    for (size_t i = 0; i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        item->work = NULL;
+        if (item->already || item->skipped)
+            continue;
+        s->works.items[kept] = s->works.items[i];
+        s->works.items[kept].generation = item->generation + 1;
+        item->work = &s->works.items[kept++];
+    }
+    s->works.count = kept;
     return s->count + 256 * s->works.count > OP_LIST_MAX ? sling_too_many(call)
                                                          : work_check(call, &s->works);
 }
@@ -898,7 +846,7 @@ static int check_group(struct op_call *call, const struct sling_item *item) {
                    op_id(call, item->task), op_quote(other).text);
 }
 
-/* Work is done by the steps: the task itself must not wait for a mark that nobody makes. */
+/* The steps do the work, so the task itself must not wait for a marker. */
 static int check_until(struct op_call *call, const struct sling_item *item,
                        const struct task_view *t) {
     if ((!op_json(call, "steps") && !item->work) || t->until == UNTIL_EXIT
@@ -918,7 +866,7 @@ static int check_state(struct op_call *call, const struct sling_item *item,
                    op_id(call, item->task), task_state_name(t->state));
 }
 
-/* What is said of merging must be possible, as if the task had said it. */
+/* The merge parameters must be possible, as if the task had set them. */
 static int check_merge(struct op_call *call, const char *project) {
     const char *said = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
     struct submission_merge wish = {
@@ -956,7 +904,16 @@ static int look(struct op_call *call, struct sling_item *item) {
         return 0;
     if (item->moves)
         project = named;
-    sling_look_at_family(call, item, &t, &spec);
+    /* An epic with children is slung as a container. A child that waits for an epic that never runs
+     * is left out with a warning. */
+    struct task_view parent;
+    task_id *children;
+    bool gated = false;
+    item->container = is_epic(call, &t) && children_of(call, t.id, &children, &gated) > 0 && !gated;
+    if (spec.parent_gate == PARENT_DONE && t.parent
+        && core_task(engine_core(call->engine), t.parent, &parent) && is_epic(call, &parent)
+        && parent.state != TASK_DONE)
+        item->skipped = "it waits for its parent (parent_gate: done), which runs nothing";
     if (!item->skipped && !item->container
         && config_number(config, "projects.P.coordination", project))
         item->skipped = "its project only coordinates (projects.P.coordination)";
@@ -997,7 +954,7 @@ static int look_at_all(struct op_call *call, struct slinging *s) {
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-/* What was said, as it is kept beside each of them; NULL: nothing. */
+/* The parameters that are stored in the context of each task. */
 static json_t *context_of(struct op_call *call) {
     static const char *const members[] = { "agent",       "limiter", "merge",
                                            "base_branch", "args",    "meta" };
@@ -1021,8 +978,7 @@ static void put_event(struct op_call *call, const struct sling_item *item, uint3
     json_decref(data);
 }
 
-/* The steps do the work: it waits for all of them. The first thing told, because it may be
- * refused. */
+/* Applied first, because it may be refused. */
 static int wait_for_steps(struct op_call *call, const struct slinging *s) {
     task_id *steps = arena_alloc(op_arena(call), s->count * sizeof(*steps));
     for (size_t i = 1; i < s->count; i++)
@@ -1156,7 +1112,6 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
     for (size_t i = 0; i < s->count; i++)
         print_item(call, &w, &s->items[i]);
     if (op_flag(call, "dry_run")) {
-        /* Steps that would be added have no ids yet. */
         for (size_t i = 0; i < s->works.count; i++)
             for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
                 json_write_object_begin(&w);
@@ -1177,15 +1132,7 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
 
 /* --- what was submitted ---------------------------------------------------------------------- */
 
-static uint32_t generation_of(const char *context) {
-    json_t *said = context ? json_loads(context, 0, NULL) : NULL;
-    uint32_t generation = (uint32_t)json_integer_value(json_object_get(said, "generation"));
-    json_decref(said);
-    return generation;
-}
-
-/* An earlier sling may have named others: what counts is what was submitted, and what is said
- * now. */
+/* An earlier sling may have named others: the submission and this call count. */
 static void take_specs(struct op_call *call, const struct store_answer *answer) {
     struct slinging *s = slinging_of(call);
     for (size_t i = 0; i < answer->count; i++) {
@@ -1201,7 +1148,10 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
             item->prompted = json_object_get(spec, "prompt") != NULL;
             item->hold = json_is_true(json_object_get(spec, "hold"));
             item->not_before = json_integer_value(json_object_get(spec, "not_before"));
-            item->generation = generation_of(row->context);
+            json_t *said = row->context ? json_loads(row->context, 0, NULL) : NULL;
+            uint32_t generation = (uint32_t)json_integer_value(json_object_get(said, "generation"));
+            json_decref(said);
+            item->generation = generation;
             json_decref(item->spec);
             item->spec = item->moves ? json_incref(spec) : NULL;
         }
@@ -1209,7 +1159,7 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
     }
 }
 
-/* Names that were good when it was submitted may be gone from the configuration. */
+/* Agents and limiters of the submission may have been removed from the configuration. */
 static int check_submitted(struct op_call *call, const struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
     bool no_agent =
@@ -1233,7 +1183,7 @@ static int check_agent(struct op_call *call, const struct sling_item *item) {
                    op_id(call, item->task), op_quote(agent).text);
 }
 
-/* They follow a prompt; steps get them where a task has some. */
+/* `args` follow a prompt; steps get them where they have one. */
 static int check_args(struct op_call *call, const struct sling_item *item) {
     if (!op_text(call, "args") || item->already || item->skipped || item->prompted || item->work
         || item->container || op_json(call, "steps"))
@@ -1256,9 +1206,15 @@ static int sling_all(struct op_call *call, struct slinging *s) {
             remove_works(call, &s->works);
         }
     }
-    if (r == 0)
-        sling_move_leave(call, s);
-    else {
+    if (r == 0) {
+        const struct sling_move *move = &s->move;
+        for (size_t i = 0; i < move->count; i++)
+            (void)op_set_depends(call, move->items[i].from, NULL, 0);
+        for (size_t i = 0; i < move->count; i++)
+            rewire(call, s, move->items[i].from);
+        for (size_t i = move->count; i-- > 0;) /* what is below a task comes after it */
+            delete (call, move->items[i].from);
+    } else {
         struct error why = call->err;
         for (size_t i = s->move.count; i-- > 0;)
             delete (call, s->move.items[i].to);
@@ -1267,7 +1223,7 @@ static int sling_all(struct op_call *call, struct slinging *s) {
     return r;
 }
 
-/* Turns may have passed since the store was asked: everything is looked at again. */
+/* Turns may have passed since the store was asked: everything is checked again. */
 static int finish(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     int r = look_at_all(call, s);

@@ -70,7 +70,6 @@ static const struct shape waited_task_shape = { "WaitedTask", "a task that was w
     { "run", T_OBJECT | T_NULL, "how the last run that ended has ended", &last_run_shape }) };
 /* clang-format on */
 
-/* True: it is settled, one way or the other. */
 static bool print_one(struct json_writer *w, struct op_call *call, size_t index) {
     const struct waiting *s = waiting_of(call);
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
@@ -83,19 +82,6 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     print_last_run(w, &s->runs[index]);
     json_write_object_end(w);
     return finished || (person && !op_flag(call, "patient"));
-}
-
-static int print_all(struct op_call *call) {
-    const struct waiting *s = waiting_of(call);
-    size_t settled = 0;
-    struct json_writer w = op_begin(call);
-    print_list(&w, "tasks");
-    for (size_t i = 0; i < s->count; i++)
-        settled += print_one(&w, call, i);
-    json_write_array_end(&w);
-    print_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
-    print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
-    return op_end(&w);
 }
 
 /* --- how their last runs ended --------------------------------------------------------------- */
@@ -115,8 +101,17 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
 
 static int ask_runs(struct op_call *call) {
     const struct waiting *s = waiting_of(call);
-    if (s->asked == s->count)
-        return print_all(call);
+    if (s->asked == s->count) {
+        size_t settled = 0;
+        struct json_writer w = op_begin(call);
+        print_list(&w, "tasks");
+        for (size_t i = 0; i < s->count; i++)
+            settled += print_one(&w, call, i);
+        json_write_array_end(&w);
+        print_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
+        print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
+        return op_end(&w);
+    }
     struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->asked], .limit = 1 };
     return op_ask(call, &question, take_run, ask_runs);
 }

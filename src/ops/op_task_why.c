@@ -23,13 +23,13 @@ static struct asking *asking_of(struct op_call *call) {
     return op_state(call, sizeof(struct asking), NULL);
 }
 
-/* A breaker says that something went wrong; who asks why wants to know what. */
+/* For a breaker, adds the error of the last launch. */
 static void put_sentence(struct op_call *call, task_id task, const struct verdict *v,
                          struct strbuf *out) {
     const char *error = asking_of(call)->launch_error;
     print_verdict(call->engine, task, v, out);
     if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE) {
-        /* A cap that follows a partition was set by nobody. */
+        /* Explains a cap that follows a partition. */
         _cleanup_(strbuf_finish) struct strbuf size = STRBUF_INIT;
         if (engine_partition_size(call->engine, op_name_of(call->engine, v->key), &size))
             strbuf_printf(out, "; %s", strbuf_text(&size));
@@ -46,27 +46,11 @@ static void put_sentence(struct op_call *call, task_id task, const struct verdic
         strbuf_puts(out, "; release it to try again at once");
 }
 
-static void print_gate(struct json_writer *w, struct op_call *call, task_id task,
-                       const struct verdict *v) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    json_write_object_begin(w);
-    verdict_code(v, op_symbols(call->engine), &text);
-    print_text(w, "gate", strbuf_text(&text));
-    print_bool(w, "open", v->open);
-    strbuf_clear(&text);
-    if (!v->open)
-        put_sentence(call, task, v, &text);
-    print_text(w, "reason", v->open ? NULL : strbuf_text(&text));
-    print_time(w, "opens_at", v->open ? 0 : v->opens_at);
-    print_time(w, "since", v->open ? 0 : v->pause.at);
-    json_write_object_end(w);
-}
-
 static bool waits(enum task_state state) {
     return state == TASK_WAITING || state == TASK_READY || state == TASK_HELD;
 }
 
-/* What holds when no gate is in the way. */
+/* The summary of a task that no gate stops. */
 static const char *sentence_of(const struct task_view *t) {
     switch (t->state) {
     case TASK_DRAFT:
@@ -98,7 +82,7 @@ static const char *sentence_of(const struct task_view *t) {
     return "";
 }
 
-/* One quick end says nothing; several in a row explain the pause. */
+/* Several quick ends in a row explain the pause. */
 static void put_quick_ends(struct op_call *call, const struct task_view *t, struct strbuf *out) {
     const struct config *config = engine_config(call->engine);
     uint32_t count = engine_quick_ends(call->engine, t->id);
@@ -155,7 +139,6 @@ static const struct words words_agent = {
 static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ALL(AGENT_CHOICE) };
 /* clang-format on */
 
-/* Its own and those that it may fail over to; none, if it may not. */
 static void print_agents(struct json_writer *w, struct op_call *call, task_id task) {
     struct agent_state agents[FAILOVER_MAX + 1];
     size_t count = core_task_agents(engine_core(call->engine), task, agents);
@@ -169,11 +152,11 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
 
 /* --- what can be said honestly about a start that has not happened ---------------------------- */
 
-/* The simulation says when it would start if everything went well (engine_forecast). What it cannot
- * say (a person must act, the queue is too long to be played forward) is said by the place in the
- * queue, or by the time at which the gate opens. */
+/* The simulation predicts the start if everything goes well (engine_forecast). Where it cannot (a
+ * person must act, the queue is too long), the position in the queue or the opening time of the
+ * gate is shown. */
 
-/* When its first closed gate opens; 0: nobody knows. */
+/* When its first closed gate opens; 0: unknown. */
 static time_ms gate_opens(const struct engine *engine, task_id task) {
     struct verdict first;
     if (!core_blocked(engine_core(engine), task, &first))
@@ -230,8 +213,20 @@ static int print_why(struct op_call *call) {
     print_text(&w, "state", task_state_name(t.state));
     print_summary(&w, call, &t);
     print_list(&w, "gates");
-    for (size_t i = 0; i < count; i++)
-        print_gate(&w, call, task, &list[i]);
+    for (size_t i = 0; i < count; i++) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        json_write_object_begin(&w);
+        verdict_code(&list[i], op_symbols(call->engine), &text);
+        print_text(&w, "gate", strbuf_text(&text));
+        print_bool(&w, "open", list[i].open);
+        strbuf_clear(&text);
+        if (!list[i].open)
+            put_sentence(call, task, &list[i], &text);
+        print_text(&w, "reason", list[i].open ? NULL : strbuf_text(&text));
+        print_time(&w, "opens_at", list[i].open ? 0 : list[i].opens_at);
+        print_time(&w, "since", list[i].open ? 0 : list[i].pause.at);
+        json_write_object_end(&w);
+    }
     json_write_array_end(&w);
     print_agents(&w, call, task);
     json_write_key(&w, "quick_ends");
@@ -261,7 +256,7 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
         asking->launch_error = asking->cause;
 }
 
-/* A start can be foretold only of what waits. */
+/* Only the start of a waiting task can be predicted. */
 static int foretell(struct op_call *call) {
     struct task_view t;
     bool there = core_task(engine_core(call->engine), op_task(call), &t);

@@ -13,7 +13,6 @@
 
 static const char *const scopes[] = { "read", "submit", "admin", NULL };
 
-/* A token until it is shown. */
 struct new_token {
     char token[ACCESS_TOKEN_SIZE];
     char id[ACCESS_ID_SIZE];
@@ -164,8 +163,7 @@ const struct op op_token_revoke = {
 #define PAGE_NAME  "dashboard"
 #define PAGE_SCOPE ACCESS_SUBMIT /* when none is asked for */
 
-/* Its link in a file, for the browser. What cannot be written is no error: the link is still
- * good. */
+/* A file with the link, for the browser. If it cannot be written, the link still works. */
 static const char *write_file(struct op_call *call, const char *code, const char *link) {
     const char *path = NULL;
     struct error err = { 0 };
@@ -204,7 +202,7 @@ static int run_code(struct op_call *call) {
     return 0;
 }
 
-/* May the other end have a token? Who follows a file sits at this machine. */
+/* May the peer have a token? A link from a file is opened on this machine. */
 static int check_peer(struct op_call *call, const struct page_code *code) {
     enum op_peer peer = call->find_peer ? call->find_peer(call) : OP_PEER_UNKNOWN;
     if (peer == OP_PEER_PROGRAM || (peer == OP_PEER_ELSEWHERE && !code->has_file))

@@ -82,7 +82,6 @@ static int print(struct op_call *call) {
     USAGE(SHAPE_PRINT_TO)
     print_json(&w, "items", strbuf_text(&a->items));
     if (!a->by_agent) {
-        /* What each project ought to get of the tokens, by the weights of today. */
         struct share_sums sums;
         sum_shares(call->engine, &sums);
         print_list(&w, "targets");

@@ -107,7 +107,7 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
     print_text(w, key, task ? engine_task_id(engine, task, id) : NULL);
 }
 
-/* Behind a key; the writer is told that its value has been written. */
+/* After a key; tells the writer that the value was written. */
 void print_json(struct json_writer *w, const char *key, const char *json) {
     json_write_key(w, key);
     if (!json || !*json) {
@@ -120,7 +120,7 @@ void print_json(struct json_writer *w, const char *key, const char *json) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* The core knows that something is missing; the engine knows where it would be. */
+/* Names the missing login or credit of a closed account. */
 static bool print_closed_account(const struct engine *engine, const struct verdict *v,
                                  struct strbuf *out) {
     struct engine_trouble t;
@@ -184,7 +184,6 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
 static const struct shape denial_shape = { "Denial", "what an agent was not permitted to do", .members = SHAPE_ALL(DENIAL) };
 /* clang-format on */
 
-/* Only of a task that is held for it. */
 static void print_denial(struct json_writer *w, const struct engine *engine, task_id task) {
     struct engine_denial d;
     if (!engine_denial(engine, task, &d))
@@ -203,8 +202,7 @@ void print_away(const struct engine_host_state *host, struct strbuf *out) {
     strbuf_printf(out, "host '%s' unreachable since %s", host->name, when);
 }
 
-/* What a run does that is not just working: what is done around it, whom it lends to, whose place
- * it has. */
+/* What a run does besides working. */
 static void print_doing(struct json_writer *w, const struct engine *engine,
                         const struct task_view *t) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -271,8 +269,8 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     struct engine_host_state host = { 0 };
     (void)engine_away_run(engine, t->id, &host);
     LIVE_RUN(SHAPE_PRINT) {
-        /* Another agent works for that of the task: which is closed until then, if anybody
-         * knows. */
+        /* The agent of the task, while a failover agent works for it, and when it opens, if
+         * known. */
         struct agent_state agents[FAILOVER_MAX + 1];
         size_t count = core_task_agents(engine_core(engine), t->id, agents);
         bool instead = count > 0 && agents[0].agent != t->agent;
@@ -396,7 +394,7 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     return op_ask(call, &question, take_titles, then);
 }
 
-/* Only when there is one: what was asked for will take until somebody has done something. */
+/* Only for a run on an unreachable host, which will take long to stop. */
 static void print_note(struct json_writer *w, const struct op_call *call, task_id task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct engine_host_state host;
@@ -438,7 +436,6 @@ static bool looks_like_json(const char *text) {
     return text && (*text == '{' || *text == '[');
 }
 
-/* The agent of its task, if another one had the run. */
 static const char *instead_of(const struct engine *engine, const struct run_row *run) {
     struct task_spec told;
     const char *own = NULL;
@@ -546,7 +543,7 @@ int names_list(struct op_call *call, size_t count, names_print each) {
 
 /* --- budgets --------------------------------------------------------------------------------- */
 
-/* What is not known is null, not 0; sums say how many runs are missing in them. */
+/* Unknown values are null, not 0; sums say how many runs are missing in them. */
 
 /* --- the window ------------------------------------------------------------------------------ */
 
@@ -618,8 +615,6 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
 }
 
 /* --- projects, limiters, groups and limits --------------------------------------------------- */
-
-/* Read from the core and the configuration as they are now. */
 
 /* --- tokens ---------------------------------------------------------------------------------- */
 
@@ -813,19 +808,6 @@ static void visit_named(const struct limits *l, enum lease_kind kind, op_name_at
         visit_limit(l, kind, name);
 }
 
-/* Partitions that are configured as a resource were visited before. A cluster has many unused
- * ones. */
-static void visit_partitions(const struct limits *l) {
-    const char *key;
-    for (size_t i = 0; (key = engine_partition_at(l->engine, i)); i++) {
-        amount used = 0, cap = UNLIMITED;
-        sym symbol = op_symbol(l->engine, key);
-        if (symbol && core_lease(engine_core(l->engine), LEASE_RESOURCE, symbol, &used, &cap)
-            && used > 0 && !op_knows(l->engine, op_resource_at, key))
-            visit_limit(l, LEASE_RESOURCE, key);
-    }
-}
-
 void each_limit(const struct engine *engine, limit_visitor each, void *ctx) {
     struct limits l = { engine, each, ctx };
     visit_limit(&l, LEASE_RUNS, NULL);
@@ -836,7 +818,16 @@ void each_limit(const struct engine *engine, limit_visitor each, void *ctx) {
     visit_named(&l, LEASE_WORKSPACES, op_project_at);
     visit_named(&l, LEASE_AGENT, op_agent_at);
     visit_named(&l, LEASE_RESOURCE, op_resource_at);
-    visit_partitions(&l);
+    /* Partitions that are configured as a resource were visited before. A cluster has many unused
+     * ones. */
+    const char *key;
+    for (size_t i = 0; (key = engine_partition_at(l.engine, i)); i++) {
+        amount used = 0, cap = UNLIMITED;
+        sym symbol = op_symbol(l.engine, key);
+        if (symbol && core_lease(engine_core(l.engine), LEASE_RESOURCE, symbol, &used, &cap)
+            && used > 0 && !op_knows(l.engine, op_resource_at, key))
+            visit_limit(&l, LEASE_RESOURCE, key);
+    }
 }
 
 /* clang-format off */

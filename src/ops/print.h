@@ -3,7 +3,6 @@
 
 #include "ops/op_internal.h"
 
-/* Members of an object, one line each. */
 void print_text(struct json_writer *w, const char *key, const char *text); /* NULL: null */
 void print_int(struct json_writer *w, const char *key, int64_t value);
 void print_bool(struct json_writer *w, const char *key, bool value);
@@ -13,7 +12,6 @@ void print_count(struct json_writer *w, const char *key, int64_t value); /* belo
 /* Dollars; below 0 and UNLIMITED: null. */
 void print_usd(struct json_writer *w, const char *key, int64_t micro_usd);
 void print_number(struct json_writer *w, const char *key, double value, int decimals);
-/* Begin an object or a list. */
 void print_object(struct json_writer *w, const char *key);
 void print_list(struct json_writer *w, const char *key);
 void print_words(struct json_writer *w, const char *key, const char *const *words, size_t count);
@@ -23,14 +21,13 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
               task_id task);                                               /* 0: null */
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
 struct engine_host_state;
-/* "host 'box1' unreachable since …" */
 void print_away(const struct engine_host_state *host, struct strbuf *out);
-/* Why a gate of this task is closed, for people. */
+/* Why a gate of this task is closed. */
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out);
 
-/* The tasks of an answer and what they are called. The state of an operation that asks for titles
- * begins with one of these. */
+/* The tasks of an answer with their titles. The state of an operation that calls op_ask_titles
+ * begins with one. */
 struct op_rows {
     task_id *tasks; /* in the arena; at most STORE_ANSWER_MAX */
     const char **titles;
@@ -39,14 +36,13 @@ struct op_rows {
 };
 int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then);
 
-/* The members that lists show, without the braces. False: there is no such task. */
+/* The members that lists show, without the braces. False: no such task. */
 bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
                         const char *title, time_ms changed_at);
 /* The member `external`: task ids of live runs of other daemons, at most 50. */
 void print_external(struct json_writer *w, const struct engine *engine);
 void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows);
-/* The members that every list of runs has, without the braces; `phase`: of one that has not
- * ended. */
+/* The members of every list of runs, without the braces; `phase`: of a live run. */
 void print_run_members(struct json_writer *w, const struct engine *engine,
                        const struct run_row *run, const char *phase);
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run);
@@ -68,7 +64,6 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
 
 /* --- projects, limiters, groups and limits --------------------------------------------------- */
 
-/* Sums over all projects. */
 struct share_sums {
     int64_t tokens, weight_milli;
     int64_t open; /* open projects */
@@ -83,13 +78,10 @@ void print_project(struct json_writer *w, const struct engine *engine,
 void print_limiter(struct json_writer *w, const struct engine *engine, const char *name);
 void print_group(struct json_writer *w, const struct engine_group *group);
 
-/* Tokens that were reported in the window. */
 int64_t window_tokens(const struct engine *engine, const struct engine_project *project);
 
 /* Visits every limit that has a cap or is used: "runs", "kind:plan". */
 typedef void (*limit_visitor)(void *ctx, const char *key, amount used, amount cap);
 void each_limit(const struct engine *engine, limit_visitor each, void *ctx);
-/* [{"key","used","cap"}] */
 void print_limits(struct json_writer *w, const struct engine *engine);
-/* [{"key","used","reserved","cap"}] */
 void print_budgets(struct json_writer *w, const struct engine *engine);

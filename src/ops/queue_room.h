@@ -14,13 +14,10 @@ struct queue_room {
     const char *note;    /* another warning, if there is none of the queue; or NULL */
 };
 
-/* How many more may wait. */
 amount queue_room_left(const struct op_call *call);
 
-/* `count` more that will wait. -EAGAIN: deferred, with the depths of all kinds beside the error. */
+/* `count` more that will wait. -EAGAIN: deferred, with the depths of all kinds in the error. */
 int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret);
-/* How long the queue is now: depth, depths by kind, limits, and a warning while it exceeds
- * queue.soft. */
+/* The current depth, depths by kind, limits, and a warning above queue.soft. */
 void queue_room_print_now(struct op_call *call, struct json_writer *w);
-/* "warning" (or null) and, with one, "depths"; "deferred" if some are. */
 void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a);

@@ -16,7 +16,7 @@
 
 /* --- tokens of clients ----------------------------------------------------------------------- */
 
-/* What an operation needs at least. What a run says of itself can be said on its behalf. */
+/* The scope that an operation needs. A run may be reported on by a client. */
 static enum access_scope needed(const struct op *op) {
     switch (op->right) {
     case OP_READ:
@@ -180,7 +180,7 @@ static int check_reach(struct op_call *call) {
 
 /* --- the first step -------------------------------------------------------------------------- */
 
-/* A run may have secrets; what it says is kept, and others see it. */
+/* A run may have secrets, and what it reports is stored and shown. */
 static void redact(const struct engine *engine, json_t *value) {
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     const char *name;

@@ -22,7 +22,6 @@ bool access_hides(const struct op_call *call, const char *key);
 /* Over TCP only numbers, times, switches and choices can be changed. A text may be a command, a
  * path or an address, and would let the client choose what program runs or who is notified. */
 int access_check_changes(struct op_call *call, const struct config_change *items, size_t count);
-/* Would the daemon listen there? */
 int access_check_listen(struct op_call *call, const struct config *config);
 
 /* May it see this task? Always true for a call without the token of a run. */

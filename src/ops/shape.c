@@ -23,7 +23,7 @@ NAMES(outcome_name, outcome, OUTCOME_MAX)
 NAMES(reason_name, reason, REASON_MAX)
 NAMES(access_scope_name, access_scope, ACCESS_ADMIN + 1)
 
-/* Before its command was seen to start, a run has a phase that the core does not know. */
+/* Before its command starts, a run has a phase that the core does not know. */
 static const char *phase_at(int index) {
     return index == 0 ? "starting" : index <= PHASE_MAX ? run_phase_name(index - 1) : NULL;
 }
@@ -319,28 +319,6 @@ void shape_report(const struct shape *shape, const char *name, const struct strb
 
 /* --- examples -------------------------------------------------------------------------------- */
 
-static void print_sample(struct json_writer *w, const struct shape_member *m) {
-    static const char *const plain[T_TYPE] = {
-        [T_ID] = "\"web-17\"",           [T_INT] = "1",      [T_NUMBER] = "0.5", [T_BOOL] = "true",
-        [T_TIME] = "1760000000000",      [T_SPAN] = "60000", [T_USD] = "1.25",   [T_JSON] = "{}",
-        [T_PAIR] = "[1760000000000,11]",
-    };
-    unsigned type = m->type & T_TYPE;
-    if (m->type & T_NULL && !(type == T_TEXT && m->of)) {
-        json_write_null(w);
-    } else if (type == T_OBJECT) {
-        shape_print_example(m->of, w->out);
-        w->after_key = false;
-    } else if (type == T_WORD) {
-        json_write_string(w, words_at(m->of, 0));
-    } else if (type == T_TEXT) {
-        json_write_string(w, m->of ? m->of : "…");
-    } else {
-        strbuf_puts(w->out, plain[type]);
-        w->after_key = false;
-    }
-}
-
 static void print_members(struct json_writer *w, const struct shape *shape) {
     if (shape->base)
         print_members(w, shape->base);
@@ -358,8 +336,27 @@ static void print_members(struct json_writer *w, const struct shape *shape) {
             json_write_object_begin(w);
         if (m->type & T_MAP && (m->type & T_TYPE) != T_JSON)
             json_write_key(w, m->of ? words_at(m->of, 0) : "implement");
-        if (!(m->type & T_MAP) || (m->type & T_TYPE) != T_JSON)
-            print_sample(w, m);
+        if (!(m->type & T_MAP) || (m->type & T_TYPE) != T_JSON) {
+            static const char *const plain[T_TYPE] = {
+                [T_ID] = "\"web-17\"",           [T_INT] = "1",      [T_NUMBER] = "0.5", [T_BOOL] = "true",
+                [T_TIME] = "1760000000000",      [T_SPAN] = "60000", [T_USD] = "1.25",   [T_JSON] = "{}",
+                [T_PAIR] = "[1760000000000,11]",
+            };
+            unsigned type = m->type & T_TYPE;
+            if (m->type & T_NULL && !(type == T_TEXT && m->of)) {
+                json_write_null(w);
+            } else if (type == T_OBJECT) {
+                shape_print_example(m->of, w->out);
+                w->after_key = false;
+            } else if (type == T_WORD) {
+                json_write_string(w, words_at(m->of, 0));
+            } else if (type == T_TEXT) {
+                json_write_string(w, m->of ? m->of : "…");
+            } else {
+                strbuf_puts(w->out, plain[type]);
+                w->after_key = false;
+            }
+        }
         if (m->type & T_LIST)
             json_write_array_end(w);
         else if (m->type & T_MAP)

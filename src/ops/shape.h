@@ -70,9 +70,9 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
     &(const struct shape) {                                                                        \
         .members = SHAPE_ROWS(__VA_ARGS__)                                                         \
     }
-/* Members that are printed from the same rows: X(print function, name, type, text, of, value) in a
- * list macro, which SHAPE_ROW makes rows of, and SHAPE_PRINT calls that print to `w`; the values
- * are expressions of that place. */
+/* Members that are printed from their rows: X(print function, name, type, text, of, value) in a
+ * list macro. SHAPE_ROW makes rows of it, SHAPE_PRINT calls that print to `w`, SHAPE_OBJECT the
+ * same in braces; values are expressions at the place of use. */
 #define SHAPE_ROW(print_, name_, type_, text_, of_, ...)      { name_, type_, text_, of_ },
 #define SHAPE_PRINT(print_, name_, type_, text_, of_, ...)    print_(w, name_, __VA_ARGS__);
 #define SHAPE_PRINT_TO(print_, name_, type_, text_, of_, ...) print_(&w, name_, __VA_ARGS__);
@@ -85,12 +85,12 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
             .name = NULL                                                                           \
         }                                                                                          \
     }
-/* A page of a list; what else is in it may follow. */
+/* A page of a list; more members may follow. */
 #define SHAPE_PAGE(shape_)                                                                         \
     { "items", T_OBJECT | T_LIST, "this page", shape_ }, {                                         \
         "next", T_TEXT | T_NULL, "the cursor of the next page; null after the last", "i50"         \
     }
-/* What the queue says to new tasks (queue_room.h). */
+/* Warnings of the queue (queue_room.h). */
 #define SHAPE_ROOM                                                                                 \
     { "deferred", T_INT | T_MAYBE, "how many had no room" },                                       \
         { "warning", T_TEXT | T_NULL, "what a person should know" }, {                             \
@@ -105,16 +105,12 @@ extern const struct shape shape_any_run, shape_budget, shape_limit, shape_amount
     shape_error, shape_event, shape_group, shape_limiter, shape_message_page, shape_posted,
     shape_project, shape_run, shape_task, shape_task_budget;
 
-/* Calls `each` for every named shape that an answer has, each once, what others name first. */
+/* Calls `each` once for every named shape, dependencies first; words_each: for lists of words. */
 void shape_each(void (*each)(const struct shape *shape, void *ctx), void *ctx);
-/* The same for the lists of words. */
 void words_each(void (*each)(const struct words *words, void *ctx), void *ctx);
 
-/* Members that are missing, or that no row names, and values of another type: -EPROTO with the
- * path. */
+/* -EPROTO with the path: missing or unknown members, and values of another type. */
 int shape_check(const struct shape *shape, const json_t *value, struct error *err);
-/* Where answers are checked: says in a line of the file whether this one is of its shape, "seen
- * NAME" once or "bad NAME: why". */
+/* Where answers are checked: writes "seen NAME" once, or "bad NAME: why". */
 void shape_report(const struct shape *shape, const char *name, const struct strbuf *answer);
-/* One object as JSON, with an example for each member. */
 void shape_print_example(const struct shape *shape, struct strbuf *out);

@@ -33,7 +33,7 @@
  * slots, and the keys that a task needs are part of it. A changed setting applies to tasks that are
  * submitted after it. */
 
-/* One of its values as a text, which is what sbatch gets; numbers may be written as numbers. */
+/* A value as sbatch gets it; numbers may be written as numbers. */
 static const char *slurm_text(const json_t *value, char buf[32]) {
     if (!json_is_integer(value))
         return json_string_value(value);
@@ -56,7 +56,6 @@ static int submission_check_slurm(const json_t *value, struct error *err) {
     return 0;
 }
 
-/* Whoever names what belongs to Slurm means to run there. */
 static int check_slurm_wish(const struct submission *s, bool in_slurm, struct error *err) {
     if (!in_slurm && json_object_size(s->slurm) > 0)
         return error_set(
@@ -100,7 +99,6 @@ static int submission_place(const struct batch *batch, const struct submission *
 
 /* --- members --------------------------------------------------------------------------------- */
 
-/* Where each member of the table is kept. */
 static const size_t offsets[] = {
 #define MEMBER(name, ...) offsetof(struct submission, name),
 #include "taskfile/task_members.inc"
@@ -155,7 +153,7 @@ static int check_together(const struct submission *s, struct error *err) {
         return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
     if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
         return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
-    /* Below the folder of the parent only what its iterations leave is meant. */
+    /* Below the folder of the parent, only files of its iterations are allowed. */
     const char *path = s->artifact;
     if (!path || *path == '/')
         return 0;
@@ -198,7 +196,7 @@ static int submission_read(json_t *json, time_ms now, struct arena *arena, struc
 
 #define TITLE_MADE 80 /* bytes of a title that nobody wrote */
 
-/* A control is a blank. Returns how many bytes it has. */
+/* Control characters become blanks. Returns the size of the character. */
 static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const char *at) {
     size_t size = utf8_length(at, strnlen(at, 4));
     if (size == 0 || utf8_is_control(at, size)) {
@@ -367,7 +365,6 @@ bool submission_is_epic(const struct engine *engine, const char *kind, const cha
            || (project && config_number(engine_config(engine), "projects.P.coordination", project));
 }
 
-/* Of this batch, or stored. */
 static bool parent_is_epic(const struct batch *batch, const struct submission *s) {
     struct task_view t;
     const struct submission *parent = batch_entry_of(batch, s->parent_task);
@@ -391,7 +388,7 @@ static enum parent_gate submission_parent_gate(const struct batch *batch,
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* One that is near is offered; else the command that would make it, %s for its name. */
+/* Suggests a similar name; else the command that creates it, %s for its name. */
 static int unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
                    const char *maker, struct error *err) {
     struct error found = { 0 };
@@ -442,8 +439,7 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
 }
 
-/* "gt-17" looks like a task of the project with the prefix gt; of gt and gt-web the longer one
- * counts. */
+/* "gt-17" looks like a task of the project with the prefix gt; the longest prefix counts. */
 static const struct engine_project *project_of_prefix(const struct engine *engine, const char *id) {
     const struct engine_project *found = NULL;
     size_t longest = 0;
@@ -471,8 +467,8 @@ static int check_prefix(const struct batch *batch, const struct submission *s, s
                      op_quote(id).text, other->name, submission_project(s));
 }
 
-/* tasks.share_folder: its folder is a workspace then, which one run has at a time. A child could
- * wait for its own parent. */
+/* tasks.share_folder: makes its folder a workspace, which one run has at a time. Not for children,
+ * which could wait for their own parent. */
 static void want_folder(const struct batch *batch, struct submission *s) {
     if (s->workspace || s->parent || batch->run
         || config_number(engine_config(batch->engine), "tasks.share_folder", NULL))
@@ -493,7 +489,7 @@ static int submission_check(struct batch *batch, struct submission *s, struct er
 
 /* --- other tasks ----------------------------------------------------------------------------- */
 
-/* The number in an id that does not exist; 0: it is none. */
+/* The number in the id of a task that does not exist; 0: none. */
 static task_id number_in(const char *id) {
     const char *dash = strrchr(id, '-');
     int64_t number = 0;
@@ -502,9 +498,8 @@ static task_id number_in(const char *id) {
     return plain && number_parse_int(digits, &number, NULL) == 0 ? (task_id)number : 0;
 }
 
-/* What an s of the batch says of another task: its name in the batch, its external id there, or
- * what people call a task. A run is told the same of a task that is not there and of one that it
- * does not see: else it could find out what there is. */
+/* Another task, by its name or external id in the batch, or by id. A run gets the same error for an
+ * unknown task and for one that it does not see. */
 static int resolve(const struct batch *batch, const struct submission *s, const char *name,
                    task_id *ret_task, struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
@@ -611,7 +606,7 @@ static void tell_ended(const char *state, struct task_spec *told) {
         }
 }
 
-/* As it was written, without the blanks between; in the arena. */
+/* As it was written, without blanks between tokens; in the arena. */
 static int copy_spec(const struct batch *batch, const struct submission *s, const char **ret_json,
                      struct error *err) {
     char text[SUBMISSION_SPEC_MAX];
@@ -742,19 +737,6 @@ static void admit_graph_fill(struct admit_graph *g) {
     g->starts[batch->count] = g->edges;
 }
 
-static void batch_admit(struct batch *batch, amount room) {
-    _cleanup_(admit_graph_finish) struct admit_graph g = { .batch = batch };
-    admit_graph_fill(&g);
-    struct admit_request request = { .starts = g.starts,
-                                     .targets = g.targets,
-                                     .waits = g.waits,
-                                     .node_count = (uint32_t)batch->count,
-                                     .room = room };
-    batch->deferred = admit_fill(&request, g.deferred);
-    for (size_t i = 0; i < batch->count; i++)
-        batch->entries[i].deferred = g.deferred[i];
-}
-
 /* --- batches --------------------------------------------------------------------------------- */
 
 /* A name of the batch takes precedence over an equal id: the author meant the task in the same
@@ -796,7 +778,6 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* The task that has the external id of an s already, in this batch or stored. */
 static void find_external(const struct batch *batch, struct submission *s) {
     const char *project = submission_project(s), *id = s->external_id;
     if (id)
@@ -829,8 +810,18 @@ static int number_all(struct batch *batch, struct error *err) {
             return r;
         find_external(batch, &batch->entries[i]);
     }
-    if (batch->partial)
-        batch_admit(batch, batch->room);
+    if (batch->partial) {
+        _cleanup_(admit_graph_finish) struct admit_graph g = { .batch = batch };
+        admit_graph_fill(&g);
+        struct admit_request request = { .starts = g.starts,
+                                         .targets = g.targets,
+                                         .waits = g.waits,
+                                         .node_count = (uint32_t)batch->count,
+                                         .room = batch->room };
+        batch->deferred = admit_fill(&request, g.deferred);
+        for (size_t i = 0; i < batch->count; i++)
+            batch->entries[i].deferred = g.deferred[i];
+    }
     for (size_t i = 0; i < batch->count; i++)
         give_number(batch, &batch->entries[i]);
     return 0;
@@ -853,26 +844,6 @@ static void add_edge(const struct batch *batch, struct graph *graph, task_id to)
         graph->targets[graph->edges++] = (uint32_t)(to - batch->first);
 }
 
-/* Nodes are the tasks that are added, in the order of their numbers. */
-static void graph_fill(const struct batch *batch, struct graph *graph) {
-    size_t most = 0;
-    for (size_t i = 0; i < batch->count; i++)
-        most += batch->entries[i].need_count + 1;
-    graph->starts = xcalloc(batch->added + 1, sizeof(*graph->starts));
-    graph->targets = xcalloc(most + 1, sizeof(*graph->targets));
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct submission *s = &batch->entries[i];
-        if (!batch_adds(s))
-            continue;
-        graph->starts[graph->nodes++] = graph->edges;
-        for (size_t d = 0; d < s->need_count; d++)
-            add_edge(batch, graph, s->needs[d]);
-        if (submission_parent_gate(batch, s) == PARENT_DONE)
-            add_edge(batch, graph, s->parent_task);
-    }
-    graph->starts[graph->nodes] = graph->edges;
-}
-
 static void print_node(const struct batch *batch, uint32_t node, struct strbuf *out) {
     const struct submission *s = batch_entry_of(batch, batch->first + node);
     if (s->name)
@@ -887,7 +858,22 @@ static int check_cycles(struct batch *batch, struct error *err) {
     _cleanup_(graph_finish) struct graph graph = { 0 };
     _cleanup_(freep) uint32_t *path = NULL;
     size_t length = 0;
-    graph_fill(batch, &graph);
+    size_t most = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        most += batch->entries[i].need_count + 1;
+    graph.starts = xcalloc(batch->added + 1, sizeof(*graph.starts));
+    graph.targets = xcalloc(most + 1, sizeof(*graph.targets));
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *s = &batch->entries[i];
+        if (!batch_adds(s))
+            continue;
+        graph.starts[graph.nodes++] = graph.edges;
+        for (size_t d = 0; d < s->need_count; d++)
+            add_edge(batch, &graph, s->needs[d]);
+        if (submission_parent_gate(batch, s) == PARENT_DONE)
+            add_edge(batch, &graph, s->parent_task);
+    }
+    graph.starts[graph.nodes] = graph.edges;
     if (graph.edges == 0 || !cycle_find(graph.starts, graph.targets, graph.nodes, &path, &length))
         return 0;
     _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;

@@ -21,7 +21,7 @@
 
 #define SUBMISSION_NOT_GIVEN INT64_MIN
 
-/* Said of a priority that the order of tasks ignores. */
+/* The warning for a priority that the order of tasks ignores. */
 #define SUBMISSION_PRIORITY_NOTE                                                                   \
     "the order of tasks does not depend on their priority: the setting 'order' does not name it"
 
@@ -58,7 +58,6 @@ struct submission {
 #define MEMBER(name, kind, ...) FIELD_##kind name;
 #include "taskfile/task_members.inc"
     struct submission_names dependencies, resource_names; /* depends_on and resources */
-    /* In its batch: */
     struct json_span span;                    /* as it was written; from NULL: print it */
     const struct engine_project *project_row; /* NULL: "default", which does not exist yet */
     task_id id;    /* of the existing task, or of the one that is added */
@@ -97,36 +96,33 @@ struct batch {
 
 void batch_finish(struct batch *batch);
 
-/* Reads all of them. `tasks` and `body` (NULL: not kept) must live as long as the batch. */
+/* `tasks` and `body` (NULL: not stored) must live as long as the batch. */
 int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err);
 
-/* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
+/* Names, ids, cycles; assigns numbers, and makes drafts of new tasks. */
 int batch_check(struct batch *batch, struct error *err);
-/* Whether a task is added for it. */
 bool batch_adds(const struct submission *entry);
-/* The entry that this number is given to, or NULL. */
+/* The submission that this number is assigned to, or NULL. */
 const struct submission *batch_entry_of(const struct batch *batch, task_id task);
-/* After they were added: those with budgets of their own have them. */
+/* After they were added: sets their own budgets. */
 void batch_give_budgets(const struct batch *batch);
 
 #define DEFAULT_PROJECT "default"
 const char *submission_project(const struct submission *s);
 
-/* A task that runs nothing and is done when its children are: of the kind `epic`, or of a project
- * that only coordinates. */
+/* A task of the kind `epic`, or of a project that only coordinates, runs nothing and is done when
+ * its children are. */
 #define EPIC_KIND "epic"
 bool submission_is_epic(const struct engine *engine, const char *kind, const char *project);
-/* op_task_sling.c: epics that are in the queue wait for the children that a batch has added to
- * them. */
+/* op_task_sling.c: queued epics wait for the children that a batch has added to them. */
 void epic_adopt_children(struct op_call *call, const struct batch *batch);
 
-/* Can work of this project be brought in so? NULL: nothing was said. */
+/* Can work of this project be merged so? NULL: not given. */
 struct submission_merge {
     const char *project, *merge, *base_branch;
 };
 int submission_check_merge(const struct config *config, const struct submission_merge *wish,
                            struct error *err);
-/* A branch to start from, where nothing starts from a branch: what to say of it, in the arena; or
- * NULL. */
+/* The warning for a base branch in a project without worktrees, in the arena; or NULL. */
 const char *submission_branch_note(const struct config *config, const char *project,
                                    struct arena *arena);
