@@ -11,24 +11,139 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "executor/aside_guard.h"
-#include "executor/spawn_process.h"
+#include "executor/spawner.h"
+#include "os/clock.h"
 #include "os/files.h"
 #include "os/loop.h"
 #include "os/proc.h"
+#include "rundir/guard_report.h"
+#include "rundir/record.h"
+#include "rundir/rundir.h"
 
-#define OUTPUT_USUAL    (64u << 10)
-#define LOW_DESCRIPTORS 10   /* ours stay above: those of the command must be free */
-#define GUARD_WAIT_MS   5000 /* the same while the loop stands still */
-#define PIECES_EACH     8
-#define PIECES_REST     256 /* more than a pipe holds; who left the group may still write */
+#define LOW_DESCRIPTORS 10 /* ours stay above: those of the command must be free */
+#define MARK            "SLUICE_ASIDE="
+#define GUARD_GRACE     SECONDS(3) /* unless spec->guard has another */
+#define GUARD_MARGIN    SECONDS(5) /* after the grace period, until the guard itself is killed */
+
+struct guard_report {
+    bool is_there; /* it has ended by itself, and nothing of its tree is left */
+    bool cgroup_killed;
+    int error; /* errno of a command that could not be run */
+    char message[256];
+};
+
+/* --- guards ------------------------------------------------------------------------------------- */
+
+/* The spec goes through a memory file, which the report replaces at the end. Nothing else can open it, because the guard
+ * is not dumpable. */
+
+/* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
+static const char *mark_of(const struct aside_spec *spec) {
+    for (const char *const *pair = spec->env; pair && *pair && !spec->outlives; pair++)
+        if (strncmp(*pair, MARK, strlen(MARK)) == 0)
+            return *pair;
+    return NULL;
+}
+
+static void format_spec(const struct aside_spec *spec, struct strbuf *out) {
+    static const char *const none[] = { NULL };
+    struct run_spec full = *spec->guard->spec;
+    full.command = (struct run_command){ .argv = spec->argv };
+    full.env = spec->env ? spec->env : none;
+    full.cwd = spec->cwd ? spec->cwd : "/";
+    full.checks = NULL;
+    full.check_count = 0;
+    full.prompt = full.stdin_path = NULL;
+    full.idle_timeout = 0;
+    full.grace = spec->guard->grace ? spec->guard->grace : GUARD_GRACE;
+    full.stop_signal = SIGTERM;
+    full.log_head = full.log_tail = 0;
+    run_spec_format(&full, out);
+}
+
+static int write_all(int file, const char *bytes, size_t size) {
+    for (size_t at = 0; at < size;) {
+        ssize_t done = pwrite(file, bytes + at, size - at, (off_t)at);
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        at += (size_t)done;
+    }
+    return 0;
+}
+
+/* A memory file with the spec, above the descriptors of the guard. The caller closes it, also after an error. */
+static int write_spec(const struct aside_spec *spec, int *ret_file) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    format_spec(spec, &text);
+    if (text.length > RUN_SPEC_MAX)
+        return E2BIG;
+    _cleanup_(fd_closep) int low = memfd_create("sluice-guard", MFD_CLOEXEC);
+    *ret_file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    return *ret_file < 0 ? errno : write_all(*ret_file, text.text, text.length);
+}
+
+/* Starts the guard of spec->guard with `out` as its output. 0, its process and the memory file that it reports in; or
+ * an errno. The caller closes the file, also after an error; -1: there is none. */
+static int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
+    static const char *const nothing[] = { NULL };
+    char parent[16];
+    (void)snprintf(parent, sizeof(parent), "%d", spec->outlives ? 0 : (int)getpid());
+    const char *const argv[] = { "sluice-shim",          "--guard",     parent,
+                                 spec->guard->spec->run, mark_of(spec), NULL };
+    int error = write_spec(spec, ret_file);
+    struct spawn order = {
+        .program = spec->guard->shim,
+        .argv = argv,
+        .env = nothing,
+        .fds = { SPAWN_NULL, out, spec->reads ? SPAWN_NULL : out, *ret_file, SPAWN_NULL,
+                 spec->guard->daemon, spec->guard->cgroup },
+        .fd_count = 7,
+        .is_session = true,
+        .blocks = true, /* as in any shim */
+        .ignores_pipe = spec->outlives,
+    };
+    return error ? error : spawn_process(&order, ret_pid);
+}
+
+/* Its command gets TERM, its process tree KILL after the grace period; then it ends. */
+static void guard_stop(pid_t guard) {
+    (void)kill(guard, SIGTERM);
+    (void)kill(guard, SIGCONT); /* something below it may have stopped it */
+}
+
+static void guard_read(int file, struct guard_report *ret) {
+    char text[RUN_RECORD_MAX];
+    ssize_t size = pread(file, text, sizeof(text), 0);
+    struct record_in in = { .at = text, .end = text + (size > 0 ? size : 0) };
+    const char *name, *value;
+    *ret = (struct guard_report){ 0 };
+    if (!record_next(&in, &name, &value) || strcmp(name, GUARD_REPORT) != 0)
+        return;
+    ret->is_there = true;
+    while (record_next(&in, &name, &value)) {
+        int64_t number;
+        if (strcmp(name, GUARD_ERRNO) == 0 && record_number(value, 1, 4095, &number))
+            ret->error = (int)number;
+        else if (strcmp(name, GUARD_MESSAGE) == 0)
+            (void)snprintf(ret->message, sizeof(ret->message), "%s", value);
+        else if (strcmp(name, GUARD_CGROUP_KILLED) == 0)
+            ret->cgroup_killed = true;
+    }
+}
+#define OUTPUT_USUAL  (64u << 10)
+#define GUARD_WAIT_MS 5000 /* the same while the loop stands still */
+#define PIECES_EACH   8
+#define PIECES_REST   256 /* more than a pipe holds; who left the group may still write */
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -310,4 +425,59 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
         loop_timer_set(loop, a->timer, time_add(loop_now_steady(loop), span));
     *ret_aside = a;
     return 0;
+}
+
+/* --- helper processes of a daemon that was killed ----------------------------------------------- */
+
+/* A guard has the mark on its command line, since its environment cannot be read. It ends by itself when its daemon dies,
+ * and is waited for. */
+
+#define GONE_AFTER SECONDS(2) /* a process that got KILL */
+#define SWEEP_MAX  256        /* those that are waited for */
+
+void aside_mark(const char *home, struct strbuf *out) {
+    strbuf_printf(out, MARK "%s", home);
+}
+
+static bool is_guard(void *mark, pid_t pid) {
+    return proc_has_text(pid, "cmdline", mark, "sluice-shim");
+}
+
+static bool is_command(void *mark, pid_t pid) {
+    return proc_has_text(pid, "environ", mark, NULL);
+}
+
+/* A second git must not find one of them at work. */
+static void await_all(const struct proc_swept *swept, time_ms patience, int signal) {
+    time_ms deadline = clock_read_steady() + patience;
+    for (unsigned i = 0; i < swept->count; i++) {
+        struct pollfd gone = { .fd = swept->fds[i], .events = POLLIN };
+        time_ms left = deadline - clock_read_steady();
+        if (poll(&gone, 1, left > 0 ? (int)left : 0) != 1 && signal != 0)
+            (void)proc_signal(swept->fds[i], signal);
+    }
+}
+
+static unsigned sweep_marked(bool (*wanted)(void *ctx, pid_t pid), struct strbuf *mark,
+                             int signal) {
+    int fds[SWEEP_MAX];
+    struct proc_swept swept = { .fds = fds, .max = SWEEP_MAX };
+    unsigned count = proc_sweep(wanted, mark->text, signal, &swept);
+    for (unsigned i = 0; i < swept.count; i++)
+        (void)proc_signal(fds[i], SIGCONT); /* a stopped process would get it too late */
+    if (signal != SIGKILL)                  /* a guard has its grace period before it is killed */
+        await_all(&swept, GUARD_GRACE + GUARD_MARGIN, SIGKILL);
+    await_all(&swept, GONE_AFTER, 0);
+    for (unsigned i = 0; i < swept.count; i++)
+        close(fds[i]);
+    return count;
+}
+
+unsigned aside_sweep(const char *home) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    aside_mark(home, &mark);
+    /* Guards are asked to end, and end their commands, which remove their locks then. The commands that are left have no
+     * guard, or theirs was killed. */
+    unsigned guards = sweep_marked(is_guard, &mark, SIGTERM);
+    return guards + sweep_marked(is_command, &mark, SIGKILL);
 }

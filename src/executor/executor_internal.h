@@ -45,5 +45,5 @@ struct executor {
 /* What this host is called in rows; NULL: as the system calls it. */
 void executor_set_host(struct executor *ex, const char *host);
 
-/* ancestry.c: executor_kin with another folder than /proc, for tests. */
+/* executor_kin with another folder than /proc, for tests. */
 enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid);

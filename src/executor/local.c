@@ -1,33 +1,792 @@
-/* local.c: starts runs on this host, and stops them.
+/* local.c: runs on this host, each below its shim.
  *
- * A start is a folder, a locked file and an order to the spawner. From the moment the shim has the lock this process is not
- * needed any more: if it dies then, the run goes on and is found again. */
-#include "executor/local.h"
-
+ * A start is a folder, a locked file and an order to the spawner. Once the shim has the lock, the daemon may die: the
+ * run goes on, and the next daemon adopts it. One pipe carries the messages of all shims; a pidfd each reports their
+ * end. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/strbuf.h"
+#include "executor/cgroup.h"
+#include "executor/executor_internal.h"
+#include "executor/run_table.h"
 #include "executor/spare.h"
 #include "executor/spawner.h"
 #include "os/files.h"
+#include "os/inotify.h"
+#include "os/loop.h"
+#include "os/outside.h"
 #include "os/proc.h"
 #include "rundir/remove.h"
 
-/* --- secrets --------------------------------------------------------------------------------- */
+enum local_state {
+    LOCAL_WATCHED,  /* its shim has a pidfd */
+    LOCAL_HIDDEN,   /* the lock is held by a process that is not known yet */
+    LOCAL_OVER,     /* `end` is known, to be told in the next round */
+    LOCAL_DYING,    /* the shim is dead, what it has left is being killed */
+    LOCAL_SPAWNING, /* its shim was ordered, and may run already */
+};
+
+struct local_run {
+    struct local *ex;
+    uint32_t index; /* in ex->runs */
+    uint32_t generation;
+    enum local_state state;
+    struct run_key key;
+    char *folder;
+    /* Runs that only the sweep has found: told by name. NULL: one of ours. */
+    char *external_task;
+    uint32_t external_attempt;
+
+    pid_t shim;
+    uint64_t shim_start; /* 0: its pid is all that is known */
+    bool is_stored;      /* the two come from the store: its lock file is not asked */
+    struct tag_key tag_bytes;
+    const struct tag_key *tag_key; /* what its shim records is tagged with it; or NULL */
+    int pidfd;
+    struct loop_watch *watch;
+    struct cgroup_slot *slot; /* of our pool */
+    char *old_cgroup;         /* of an earlier daemon; or NULL */
+    struct strbuf early;      /* what its shim said before we knew that it runs */
+    bool reported_started, reported_validating;
+    bool stop_asked; /* before there was somebody to ask */
+    enum stop_how stop_how;
+    struct run_started who; /* adopted runs only */
+    int lock_watch;         /* inotify on its lock file; -1: none */
+    bool has_end;           /* recorded by its shim; else `end` is what we conclude */
+    struct run_end end;
+    time_ms give_up_at;     /* LOCAL_DYING: steady clock; 0: not set */
+    struct local_run *next; /* in ex->pending */
+};
+
+struct local {
+    struct executor base; /* first */
+    struct loop *loop;
+    int root;
+    uint64_t pid_space;                       /* number of our pid namespace */
+    char *root_path, *root_given, *shim_path; /* given: as the runs see it */
+    int pipe_in, pipe_out;                    /* from the shims to us */
+    struct loop_watch *pipe_watch;
+    char line[2 * RUN_RECORD_MAX]; /* of the pipe: what is not whole yet */
+    size_t line_length;
+
+    struct run_table runs; /* struct local_run */
+    uint32_t generation;
+
+    struct local_run *pending; /* LOCAL_HIDDEN, LOCAL_OVER, LOCAL_DYING */
+    struct loop_timer *pending_timer;
+    time_ms pending_delay; /* until they are looked at again; rises while nothing happens */
+    int inotify;           /* on lock files of adopted runs; -1: not opened yet */
+    struct loop_watch *inotify_watch;
+    struct executor_sweep sweep; /* whom to tell of external runs */
+    struct cgroup_pool *cgroups;
+    struct trash *trash;
+    struct spare *spare;
+    struct spawner *spawner;
+};
+
+static inline struct local *local_of(struct executor *ex) {
+    return (struct local *)ex;
+}
+
+static inline struct local_run *run_at(const struct local *ex, size_t index) {
+    return run_table_at(&ex->runs, index);
+}
+
+static void signal_shim(struct local_run *run, enum stop_how how);
+static void set_pending(struct local_run *run, enum local_state state);
+static void identify_shim(struct local_run *run);
+
+/* --- the table of runs ----------------------------------------------------------------------- */
+
+static struct local_run *find_run(const struct local *ex, struct run_key key) {
+    return run_table_find(&ex->runs, key);
+}
+
+static struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder) {
+    struct local_run *run = xcalloc(1, sizeof(*run));
+    run->ex = ex;
+    run->key = key;
+    run->folder = xstrdup(folder);
+    run->pidfd = -1;
+    run->lock_watch = -1;
+    run->generation = ++ex->generation;
+    run->index = run_table_add(&ex->runs, run, key, run->folder);
+    ex->base.live++;
+    return run;
+}
+
+static void set_key(struct local_run *run, const struct tag_key *key) {
+    if (!key)
+        return;
+    run->tag_bytes = *key;
+    run->tag_key = &run->tag_bytes;
+}
+
+static void unlink_pending(struct local_run *run) {
+    for (struct local_run **at = &run->ex->pending; *at; at = &(*at)->next) {
+        if (*at == run) {
+            *at = run->next;
+            return;
+        }
+    }
+}
+
+/* Reports nothing. */
+static void local_run_free(struct local_run *run) {
+    struct local *ex = run->ex;
+    if (run->state != LOCAL_WATCHED)
+        unlink_pending(run);
+    run_table_remove(&ex->runs, run->index);
+    if (run->lock_watch >= 0)
+        (void)inotify_rm_watch(ex->inotify, run->lock_watch);
+    loop_unwatch(ex->loop, run->watch);
+    fd_closep(&run->pidfd);
+    free(run->folder);
+    free(run->external_task);
+    free(run->old_cgroup);
+    strbuf_finish(&run->early);
+    explicit_bzero(&run->tag_bytes, sizeof(run->tag_bytes));
+    free(run);
+    ex->base.live--;
+}
+
+/* --- processes that outlive their shim ---------------------------------------------------------- */
+
+/* A shim kills its process tree before it records an end. A shim that was killed has not: its command dies with it (parent
+ * death signal), but not what that has started. Before the run is called lost, and perhaps started again in the same
+ * folder, all of its cgroup is killed, then the shim's session, then what has the TMPDIR of the run. The cgroup may be
+ * empty because there was none or the command could not join it.
+ *
+ * A session id is not reused as a pid while a process is in the session. So if no process has it as its own pid, all
+ * processes of that session belong to the old one. */
+
+#define GIVE_UP SECONDS(30)
+
+static bool is_marked(void *variable, pid_t pid) {
+    return !proc_has_ended(pid) && proc_has_text(pid, "environ", variable, NULL);
+}
+
+static bool is_in_session(void *leader, pid_t pid) {
+    struct proc_stat stat;
+    return proc_read("/proc", pid, &stat) == 0 && stat.state != 'Z'
+           && stat.session == *(pid_t *)leader;
+}
+
+/* KILL for all processes in the session of a leader that is dead. How many there were; 0 also when the leader lives: then
+ * the number is another process's by now. */
+static unsigned kill_session(pid_t leader) {
+    bool is_dead = leader > 1 && proc_has_ended(leader);
+    return is_dead ? proc_sweep(is_in_session, &leader, SIGKILL, NULL) : 0;
+}
+
+static bool kill_once(const struct local_run *run) {
+    const char *cgroup = run->slot ? run->slot->path : run->old_cgroup;
+    /* After an end that an earlier daemon has seen, its slot was given to another run. */
+    if (cgroup && !run->slot && run->has_end && cgroup_is_held(cgroup))
+        return true;
+    if (cgroup && cgroup_is_populated(cgroup)) {
+        cgroup_kill(cgroup);
+        if (run->slot)
+            run->slot->spoiled = true;
+        return false; /* they need a moment */
+    }
+    if (run->has_end)
+        return true;
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->folder);
+    return kill_session(run->shim) + proc_sweep(is_marked, mark.text, SIGKILL, NULL) == 0;
+}
+
+/* Kills what a dead shim has left. true: nothing is left. */
+static bool kill_leftovers(struct local_run *run) {
+    if (kill_once(run))
+        return true;
+    time_ms now = loop_now_steady(run->ex->loop);
+    if (run->give_up_at == 0)
+        run->give_up_at = now + GIVE_UP;
+    if (now < run->give_up_at)
+        return false;
+    size_t used = strlen(run->end.message);
+    (void)snprintf(run->end.message + used, sizeof(run->end.message) - used,
+                   "; some of its processes cannot be killed");
+    return true;
+}
+
+/* --- cgroups of helper processes ---------------------------------------------------------------- */
+
+/* From the pool of the runs: the kernel enforces the limits, the process tree is killed together, and what it starts is
+ * recognized as a run by its cgroup even after its guard was killed. */
+
+static struct cgroup_slot *local_slot_take(struct executor *base, bool limited,
+                                           struct executor_slot *ret_slot) {
+    struct cgroup_slot *slot = cgroup_take(local_of(base)->cgroups);
+    if (!slot)
+        return NULL;
+    slot->spoiled = limited;
+    *ret_slot = (struct executor_slot){ .path = slot->path,
+                                        .folder = cgroup_hold(slot),
+                                        .daemon = local_of(base)->pipe_out };
+    return slot;
+}
+
+static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot, pid_t guard,
+                                 enum guard_over how) {
+    if (how == GUARD_LOST) {
+        if (slot && cgroup_is_populated(slot->path))
+            cgroup_kill(slot->path);
+        (void)kill_session(guard);
+    }
+    if (slot && how == GUARD_LEFT) { /* it is still in use; the next daemon removes it */
+        free(slot->path);
+        free(slot);
+        return;
+    }
+    if (slot && how != GUARD_ENDED)
+        slot->spoiled = true;
+    cgroup_give_back(local_of(base)->cgroups, slot);
+}
+
+/* --- messages of the shims ---------------------------------------------------------------------- */
+
+/* A line is written in one piece and has the run's handle, which is never used twice. It is a hint that may be lost when
+ * the pipe is full: the run's folder has the truth, and the end is the shim's own end, seen through its pidfd. */
+
+#define PIPE_BYTES    (1 << 20)
+#define PENDING_FIRST 1 /* ms */
+#define PENDING_MAX   250
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+static struct local_run *find_by_handle(const struct local *ex, const char *text) {
+    char *end;
+    unsigned long index = strtoul(text, &end, 10);
+    struct local_run *run = index > 0 && index < ex->runs.count ? run_at(ex, index) : NULL;
+    if (*end != '.' || !run)
+        return NULL;
+    unsigned long generation = strtoul(end + 1, &end, 10);
+    return *end == '\0' && run->generation == generation ? run : NULL;
+}
+
+static void report_started(struct local_run *run, time_ms at) {
+    if (run->reported_started)
+        return;
+    run->reported_started = true;
+    if (!run->external_task)
+        run->ex->base.events.started(run->ex->base.events.ctx, run->key, at);
+}
+
+static void report_validating(struct local_run *run) {
+    if (run->reported_validating)
+        return;
+    run->reported_validating = true;
+    if (!run->external_task)
+        run->ex->base.events.validating(run->ex->base.events.ctx, run->key);
+}
+
+/* Its shim could not write it anywhere, and waits until somebody has it. */
+static void take_end(struct local_run *run, const char *text) {
+    struct run_end end;
+    if (run->state != LOCAL_WATCHED
+        || run_end_parse(text, strlen(text), run->tag_key, &end, NULL) < 0)
+        return;
+    run->end = end;
+    run->has_end = true;
+    signal_shim(run, STOP_AT_ONCE);
+}
+
+static void take_words(struct local_run *run, char *what) {
+    char *rest = strchr(what, ' ');
+    if (rest)
+        *rest++ = '\0';
+    int64_t at = 0;
+    if (strcmp(what, "started") == 0 && rest && number_parse_int(rest, &at, NULL) == 0)
+        report_started(run, at);
+    else if (strcmp(what, "validating") == 0)
+        report_validating(run);
+    else if (strcmp(what, "end") == 0 && rest)
+        take_end(run, rest);
+}
+
+static void take_line(const struct local *ex, char *line) {
+    char *what = strchr(line, ' ');
+    if (!what)
+        return;
+    *what++ = '\0';
+    struct local_run *run = find_by_handle(ex, line);
+    if (run
+        && run->state == LOCAL_SPAWNING) /* who the shim is goes into the store with `started` */
+        strbuf_printf(&run->early, "%s\n", what);
+    else if (run)
+        take_words(run, what);
+}
+
+/* Once its shim is known. */
+static void take_early(struct local_run *run) {
+    char *text = strbuf_take(&run->early);
+    for (char *line = text, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        take_words(run, line);
+    }
+    free(text);
+}
+
+static void drain_pipe(struct local *ex) {
+    for (;;) {
+        size_t room = sizeof(ex->line) - ex->line_length;
+        ssize_t got = read(ex->pipe_in, ex->line + ex->line_length, room);
+        if (got <= 0)
+            return;
+        size_t size = ex->line_length + (size_t)got, begin = 0;
+        for (size_t i = ex->line_length; i < size; i++) {
+            if (ex->line[i] != '\n')
+                continue;
+            ex->line[i] = '\0';
+            take_line(ex, ex->line + begin);
+            begin = i + 1;
+        }
+        ex->line_length = size - begin;
+        memmove(ex->line, ex->line + begin, ex->line_length);
+        if (ex->line_length == sizeof(ex->line))
+            ex->line_length = 0; /* no line of a shim is so long */
+        if ((size_t)got < room)
+            return;
+    }
+}
+
+static void pipe_ready(void *ctx, int fd, unsigned events) {
+    (void)fd;
+    (void)events;
+    drain_pipe(ctx);
+}
+
+static int open_shim_pipe(struct local *ex, struct error *err) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    ex->pipe_in = fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
+    ex->pipe_out = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
+    int error = errno;
+    close(ends[0]);
+    close(ends[1]);
+    if (ex->pipe_in < 0 || ex->pipe_out < 0)
+        return error_set(err, -error, "cannot make a pipe: %s", strerror(error));
+    (void)fcntl(ex->pipe_in, F_SETPIPE_SZ, PIPE_BYTES);
+    int r = loop_watch(ex->loop, ex->pipe_in, LOOP_READ, pipe_ready, ex, &ex->pipe_watch);
+    return r < 0 ? error_set(err, r, "cannot watch a pipe: %s", strerror(-r)) : 0;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void release_cgroup(struct local_run *run) {
+    if (run->slot && (run->end.kind == RUN_END_LOST || strstr(run->end.applied, "cgroup.kill")))
+        run->slot->spoiled = true;
+    cgroup_give_back(run->ex->cgroups, TAKE_PTR(run->slot));
+    if (run->old_cgroup)
+        cgroup_remove(run->old_cgroup);
+}
+
+/* Reports `end` and frees the run. */
+static void report_end(struct local_run *run) {
+    struct local *ex = run->ex;
+    struct run_end end = run->end;
+    struct run_key key = run->key;
+    bool ran = end.started_at > 0;
+    release_cgroup(run);
+    if (run->external_task) {
+        if (ex->sweep.external_ended)
+            ex->sweep.external_ended(ex->sweep.ctx, run->external_task, run->external_attempt);
+        local_run_free(run);
+        return;
+    }
+    if (ran)
+        report_started(run, end.started_at);
+    local_run_free(run);
+    ex->base.events.ended(ex->base.events.ctx, key, &end);
+}
+
+static void conclude_lost(struct local_run *run, const char *why) {
+    run->end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
+    run->end.ended_at = loop_now(run->ex->loop);
+    run->has_end = false;
+    (void)snprintf(run->end.message, sizeof(run->end.message), "%.255s", why);
+}
+
+/* What became of a run whose shim is gone: `end` is read or concluded. */
+static void conclude(struct local_run *run) {
+    struct local *ex = run->ex;
+    struct error err = { 0 };
+    int dir = -1;
+    int r = run->has_end ? 0 : rundir_open_at(ex->root, run->folder, &dir, &err);
+    if (r >= 0 && !run->has_end) {
+        r = rundir_read_end_at(dir, run->tag_key, &run->end, &err);
+        if (r >= 0)
+            spare_keep_tmp(ex->spare, dir);
+        close(dir);
+    }
+    if (r >= 0) {
+        run->has_end = true;
+        return;
+    }
+    conclude_lost(run, r == -ENOENT ? "its shim is gone and has recorded no end" : err.text);
+}
+
+/* A shim does not end by a signal unless somebody has killed it. Then its folder proves nothing: its run can write there,
+ * and may be the one that did it. 0: it has exited, or it is not our child. */
+static int signal_of_end(int pidfd) {
+    siginfo_t info = { 0 };
+    if (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+        return 0; /* init reaps it */
+    return info.si_code == CLD_EXITED ? 0 : info.si_status;
+}
+
+static void shim_ended(void *ctx, int fd, unsigned events) {
+    struct local_run *run = ctx;
+    (void)events;
+    drain_pipe(run->ex); /* what it said comes before its end */
+    int signal = signal_of_end(fd);
+    loop_unwatch(run->ex->loop, TAKE_PTR(run->watch));
+    close(run->pidfd);
+    run->pidfd = -1;
+    if (signal) {
+        struct error why = { 0 };
+        (void)error_set(&why, -ESRCH, "its shim was ended by signal %d", signal);
+        conclude_lost(run, why.text);
+    } else {
+        conclude(run);
+    }
+    if (kill_leftovers(run))
+        report_end(run);
+    else
+        set_pending(run, LOCAL_DYING);
+}
+
+/* `pidfd` becomes the run's. */
+static int watch_shim(struct local_run *run, int pidfd, struct error *err) {
+    run->pidfd = pidfd;
+    int r = loop_watch(run->ex->loop, pidfd, LOOP_READ, shim_ended, run, &run->watch);
+    if (r < 0) {
+        close(pidfd);
+        run->pidfd = -1;
+        return error_set(err, r, "cannot watch a shim: %s", strerror(-r));
+    }
+    run->state = LOCAL_WATCHED;
+    if (run->stop_asked)
+        signal_shim(run, run->stop_how);
+    return 0;
+}
+
+static void signal_shim(struct local_run *run, enum stop_how how) {
+    if (run->pidfd < 0) {
+        run->stop_how = run->stop_asked && run->stop_how == STOP_AT_ONCE ? STOP_AT_ONCE : how;
+        run->stop_asked = true;
+        return;
+    }
+    int signal = how == STOP_AT_ONCE ? SIGUSR1 : SIGTERM;
+    (void)proc_signal(run->pidfd, signal);
+}
+
+/* --- runs without a pidfd --------------------------------------------------------------- */
+
+/* Looked at again in the next round, and then every few milliseconds. */
+static void set_pending(struct local_run *run, enum local_state state) {
+    struct local *ex = run->ex;
+    run->state = state;
+    run->next = ex->pending;
+    ex->pending = run;
+    ex->pending_delay = PENDING_FIRST;
+    loop_timer_set(ex->loop, ex->pending_timer, loop_now_steady(ex->loop));
+}
+
+static void examine_again(struct local_run *run) {
+    if (run->state == LOCAL_HIDDEN)
+        identify_shim(run);
+    if (run->state == LOCAL_OVER || (run->state == LOCAL_DYING && kill_leftovers(run)))
+        report_end(run);
+    else if (run->state != LOCAL_WATCHED) {
+        run->next = run->ex->pending;
+        run->ex->pending = run;
+    }
+}
+
+static void pending_due(void *ctx) {
+    struct local *ex = ctx;
+    struct local_run *runs = TAKE_PTR(ex->pending);
+    time_ms delay = ex->pending_delay;
+    ex->pending_delay = time_min(2 * delay, PENDING_MAX);
+    while (runs) {
+        struct local_run *run = runs;
+        runs = run->next;
+        run->next = NULL;
+        examine_again(run);
+    }
+    if (ex->pending)
+        loop_timer_set(ex->loop, ex->pending_timer, loop_now_steady(ex->loop) + delay);
+}
+
+/* --- adopting runs of an earlier daemon --------------------------------------------------------- */
+
+/* The store has the pid and the start time of each shim that was seen. They decide, whatever the folder says, which the
+ * run can write. Without them the folder decides.
+ *
+ * The lock is examined before the end: a shim records its end before it releases the lock, so a free lock without an end
+ * means lost. In the other order, a run that ends in between would be called lost. If a shim cannot be examined, its run
+ * is not dead: it is examined again. */
+
+static void lock_heard(void *ctx, const struct inotify_event *event) {
+    struct local *ex = ctx;
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct local_run *run = run_at(ex, i);
+        struct run_started who;
+        if (!run || run->lock_watch != event->wd
+            || rundir_read_started(ex->root_path, run->folder, run->tag_key, &who, NULL) < 0)
+            continue;
+        if (who.command > 0)
+            report_started(run, who.at);
+        if (who.validating)
+            report_validating(run);
+        break;
+    }
+}
+
+static void lock_changed(void *ctx, int fd, unsigned events) {
+    (void)events;
+    inotify_read(fd, lock_heard, ctx);
+}
+
+/* An adopted shim has no pipe to us; what it says is in its lock file too. */
+static void watch_lock(struct local_run *run) {
+    struct local *ex = run->ex;
+    if (ex->inotify < 0)
+        ex->inotify = inotify_open(ex->loop, lock_changed, ex, &ex->inotify_watch);
+    if (ex->inotify < 0)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s/lock", ex->root_path, run->folder);
+    run->lock_watch = inotify_add_watch(ex->inotify, path.text, IN_MODIFY);
+}
+
+/* The cgroup of its spec, if it is one that a daemon of this root has made: without a key the command itself could have
+ * changed the file, and everybody in that cgroup may be killed. */
+static char *read_cgroup(const struct local *ex, int dir, const struct tag_key *key) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (rundir_read_spec_at(dir, key, &read, NULL) < 0 || !read->spec.cgroup
+        || !cgroup_is_ours(ex->cgroups, read->spec.cgroup))
+        return NULL;
+    return xstrdup(read->spec.cgroup);
+}
+
+static void set_over(struct local_run *run, bool same_boot) {
+    conclude(run);
+    run->state = same_boot ? LOCAL_DYING : LOCAL_OVER;
+}
+
+static void set_shim(struct local_run *run, pid_t shim) {
+    if (run->shim != shim)
+        run->ex->base.kin_epoch++;
+    run->shim = shim;
+}
+
+/* The process with the pid and the start time of the store. 0, -ESRCH: it has ended; -EACCES: /proc does not show it. */
+static int open_stored(const struct local_run *run, int *ret_pidfd) {
+    struct proc_stat process = { 0 };
+    int pidfd = proc_open(run->shim);
+    if (pidfd < 0)
+        return errno == ESRCH ? -ESRCH : -EACCES;
+    int r = proc_read("/proc", run->shim, &process);
+    if (r == 0 && process.start == run->shim_start) {
+        *ret_pidfd = pidfd;
+        return 0;
+    }
+    close(pidfd);
+    return r == 0 ? -ESRCH : -EACCES;
+}
+
+/* Is the process that the lock file names the one that wrote it? If the lock is still held after the
+ * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. But the
+ * command can write the file and hold the lock, too, and whom it names may be killed: so it must be called a shim of
+ * this run. */
+static int open_shim(const struct local_run *run, int dir) {
+    int pidfd = proc_open(run->who.shim);
+    if (pidfd < 0)
+        return -1;
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (rundir_read_spec_at(dir, run->tag_key, &read, NULL) == 0
+        && proc_has_text(run->who.shim, "cmdline", read->spec.run, "sluice-shim")
+        && rundir_is_locked_at(dir) > 0)
+        return pidfd;
+    close(pidfd);
+    return -1;
+}
+
+/* As the lock file says. <0: nobody can say; it is looked at again. */
+static int open_named(struct local_run *run, int dir, int *ret_pidfd) {
+    if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
+        return -EACCES;
+    int pidfd = open_shim(run, dir);
+    if (pidfd < 0)
+        return -EACCES;
+    struct proc_stat process = { 0 };
+    set_shim(run, run->who.shim);
+    if (proc_read("/proc", run->shim, &process) == 0)
+        run->shim_start = process.start;
+    *ret_pidfd = pidfd;
+    return 0;
+}
+
+/* 0 and a pidfd: it lives; -ESRCH: it does not; -EACCES: nobody can say. */
+static int find_shim(struct local_run *run, int dir, int *ret_pidfd) {
+    if (run->is_stored) {
+        int r = open_stored(run, ret_pidfd);
+        if (r != -EACCES)
+            return r;
+        run->is_stored = false;
+    }
+    if (dir >= 0 && rundir_is_locked_at(dir) == 0)
+        return -ESRCH;
+    return open_named(run, dir, ret_pidfd);
+}
+
+/* Looks for who holds the lock. Afterwards the run is watched, over, dying, or still hidden. */
+static void identify_shim(struct local_run *run) {
+    struct local *ex = run->ex;
+    _cleanup_(fd_closep) int dir = -1;
+    int pidfd = -1;
+    int opened = rundir_open_at(ex->root, run->folder, &dir, NULL);
+    int r = find_shim(run, dir, &pidfd);
+    if (r == -ESRCH || (r < 0 && opened == -ENOENT)) {
+        set_over(run, true);
+        return;
+    }
+    if (r < 0 || watch_shim(run, pidfd, NULL) < 0)
+        return;
+    watch_lock(run);
+    /* Read again: it may have changed before the file was watched. */
+    if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
+        return;
+    if (run->who.command > 0)
+        report_started(run, run->who.at);
+    if (run->who.validating)
+        report_validating(run);
+}
+
+static void take_known(struct local_run *run, const struct executor_known *known, bool same_boot) {
+    set_key(run, known->key);
+    const struct executor_shim *shim = &known->shim;
+    if (!same_boot || shim->pid <= 1 || shim->start == 0 || shim->space != run->ex->pid_space)
+        return;
+    run->is_stored = true;
+    run->shim_start = shim->start;
+    set_shim(run, shim->pid);
+    if (shim->cgroup && cgroup_is_ours(run->ex->cgroups, shim->cgroup))
+        run->old_cgroup = xstrdup(shim->cgroup);
+}
+
+static enum adopted local_adopt(struct executor *base, struct run_key key, const char *folder,
+                                const struct executor_known *known) {
+    struct local *ex = local_of(base);
+    const char *boot_id = known->boot_id ? known->boot_id : "";
+    if (find_run(ex, key))
+        return ADOPTED_ALIVE;
+    struct local_run *run = local_run_new(ex, key, folder);
+    bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
+    _cleanup_(fd_closep) int dir = -1;
+    _cleanup_(fd_closep) int pidfd = -1;
+    take_known(run, known, same_boot);
+    int r = rundir_open_at(ex->root, folder, &dir, NULL);
+    /* It is lost. A daemon beside us that has lost the store, and does not know it yet, may be about to start it: it must
+     * find the folder made. If it was quicker, its run is adopted. */
+    if (r == -ENOENT && same_boot && rundir_make_at(ex->root, folder, NULL) == -EEXIST)
+        r = rundir_open_at(ex->root, folder, &dir, NULL);
+    if (dir >= 0 && same_boot && !run->old_cgroup)
+        run->old_cgroup = read_cgroup(ex, dir, run->tag_key);
+    bool is_away = dir < 0 && (r == -ENOENT || r == -ENOTDIR || r == -EINVAL);
+    /* Its processes are known from now on, before anybody can ask. It is watched from the loop. */
+    if (same_boot && (!is_away || run->is_stored) && find_shim(run, dir, &pidfd) != -ESRCH) {
+        set_pending(run, LOCAL_HIDDEN);
+        return ADOPTED_ALIVE;
+    }
+    if (dir >= 0 && run->shim == 0
+        && rundir_read_started_at(dir, run->tag_key, &run->who, NULL) == 0)
+        run->shim = run->who.shim;
+    set_over(run, same_boot);
+    bool ended = run->has_end;
+    set_pending(run, run->state);
+    return ended ? ADOPTED_ENDED : ADOPTED_LOST;
+}
+
+/* --- sweep ----------------------------------------------------------------------------- */
+
+/* Slurm's runs have no lock that could be asked: their own executor knows about them. */
+static bool is_of_slurm(int dir) {
+    return faccessat(dir, "slurm", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *task,
+                                     uint32_t attempt) {
+    struct local *ex = ctx;
+    _cleanup_(fd_closep) int dir = -1;
+    if (rundir_open_at(ex->root, folder, &dir, NULL) < 0)
+        return SWEEP_KEEP;
+    if (is_of_slurm(dir))
+        return SWEEP_LEAVE;
+    int locked = rundir_is_locked_at(dir);
+    if (locked <= 0)
+        return locked == 0 ? SWEEP_REMOVE : SWEEP_KEEP;
+    struct run_started who = { 0 };
+    (void)rundir_read_started_at(dir, NULL, &who, NULL);
+    struct local_run *run = local_run_new(ex, (struct run_key){ 0 }, folder);
+    run->external_task = xstrdup(task);
+    run->external_attempt = attempt;
+    run->old_cgroup = read_cgroup(ex, dir, NULL);
+    set_pending(run, LOCAL_HIDDEN);
+    if (ex->sweep.external)
+        ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
+    return SWEEP_KEEP;
+}
+
+static bool cgroup_used_by_run(void *ctx, const char *path) {
+    const struct local *ex = ctx;
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        const struct local_run *run = run_at(ex, i);
+        if (run && run->old_cgroup && strcmp(run->old_cgroup, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int local_sweep(struct executor *base, struct executor_sweep *sweep, struct error *err) {
+    struct local *ex = local_of(base);
+    ex->sweep = *sweep;
+    struct sweep all = { ex->root, ex->root_path, ex->trash, &ex->runs, sweep_look, ex };
+    int r = sweep_folders(&all, sweep, err);
+    if (r < 0)
+        return r;
+    cgroup_sweep(ex->cgroups, cgroup_used_by_run, ex);
+    return 0;
+}
+/* --- start and stop --------------------------------------------------------------------------------- */
 
 /* A file without a name that holds the secrets of a run, each with a NUL behind it; the caller closes it.
  * *ret_fd is -1 when there are none. */
@@ -56,61 +815,6 @@ static int handover_secrets(const char *const *secrets, int *ret_fd, struct erro
 #define SPAWNS_MAX      32 /* ordered at once: each has up to five descriptors open */
 #define KEY_PAIR_SIZE   (sizeof(TAG_VARIABLE "=") + SHA256_HEX_SIZE)
 
-/* --- the table of runs ----------------------------------------------------------------------- */
-
-struct local_run *local_find(const struct local *ex, struct run_key key) {
-    return run_table_find(&ex->runs, key);
-}
-
-struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder) {
-    struct local_run *run = xcalloc(1, sizeof(*run));
-    run->ex = ex;
-    run->key = key;
-    run->folder = xstrdup(folder);
-    run->pidfd = -1;
-    run->lock_watch = -1;
-    run->generation = ++ex->generation;
-    run->index = run_table_add(&ex->runs, run, key, run->folder);
-    ex->base.live++;
-    return run;
-}
-
-void local_set_key(struct local_run *run, const struct tag_key *key) {
-    if (!key)
-        return;
-    run->tag_bytes = *key;
-    run->tag_key = &run->tag_bytes;
-}
-
-static void unlink_pending(struct local_run *run) {
-    for (struct local_run **at = &run->ex->pending; *at; at = &(*at)->next) {
-        if (*at == run) {
-            *at = run->next;
-            return;
-        }
-    }
-}
-
-void local_run_free(struct local_run *run) {
-    struct local *ex = run->ex;
-    if (run->state != LOCAL_WATCHED)
-        unlink_pending(run);
-    run_table_remove(&ex->runs, run->index);
-    if (run->lock_watch >= 0)
-        (void)inotify_rm_watch(ex->inotify, run->lock_watch);
-    loop_unwatch(ex->loop, run->watch);
-    fd_closep(&run->pidfd);
-    free(run->folder);
-    free(run->external_task);
-    free(run->old_cgroup);
-    strbuf_finish(&run->early);
-    explicit_bzero(&run->tag_bytes, sizeof(run->tag_bytes));
-    free(run);
-    ex->base.live--;
-}
-
-/* --- start and stop -------------------------------------------------------------------------- */
-
 /* Nothing ran: what was made for it goes again. */
 static void undo_start(struct local_run *run, int error) {
     struct local *ex = run->ex;
@@ -125,7 +829,7 @@ static void undo_start(struct local_run *run, int error) {
     };
     (void)snprintf(run->end.message, sizeof(run->end.message), "cannot start the shim '%.200s': %s",
                    ex->shim_path, strerror(error));
-    local_tell_end(run);
+    report_end(run);
 }
 
 /* Never an argument, which every user can list, nor a file. */
@@ -146,9 +850,9 @@ static void shim_spawned(void *ctx, pid_t pid, int error) {
     run->shim = pid;
     run->ex->base.kin_epoch++;
     int pidfd = proc_open(pid);
-    if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
-        local_set_pending(run, LOCAL_HIDDEN);
-    local_hear_early(run);
+    if (pidfd < 0 || watch_shim(run, pidfd, NULL) < 0)
+        set_pending(run, LOCAL_HIDDEN);
+    take_early(run);
 }
 
 /* Nothing of the daemon's but five descriptors and the key of its run. A stop that comes early is kept until the shim asks
@@ -180,7 +884,7 @@ static void spawn_shim(struct local_run *run, const struct run_spec *spec,
 static int local_start(struct executor *base, struct run_key key, const char *folder,
                        const struct run_spec *spec, struct error *err) {
     struct local *ex = local_of(base);
-    if (local_find(ex, key))
+    if (find_run(ex, key))
         return error_set(err, -EEXIST, "run '%s' is already there", spec->run);
     int r = rundir_check(folder, spec, err); /* before a folder is taken for it */
     if (r < 0)
@@ -206,7 +910,7 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     struct local_run *run = local_run_new(ex, key, folder);
     run->slot = slot;
     run->state = LOCAL_SPAWNING;
-    local_set_key(run, spec->key);
+    set_key(run, spec->key);
     spawn_shim(run, spec, &open, secrets);
     return 0;
 }
@@ -216,17 +920,17 @@ static bool local_is_busy(const struct executor *base) {
 }
 
 static int local_stop(struct executor *base, struct run_key key, enum stop_how how) {
-    struct local_run *run = local_find(local_of(base), key);
+    struct local_run *run = find_run(local_of(base), key);
     if (!run || run->state == LOCAL_OVER || run->state == LOCAL_DYING)
         return -ENOENT;
-    local_signal(run, how);
+    signal_shim(run, how);
     return 0;
 }
 
 /* The start of our own child is read when somebody asks: its number is its own until it is reaped. */
 static struct executor_shim local_shim(struct executor *base, struct run_key key) {
     struct local *ex = local_of(base);
-    struct local_run *run = local_find(ex, key);
+    struct local_run *run = find_run(ex, key);
     struct proc_stat process = { 0 };
     if (run && run->shim_start == 0 && run->pidfd >= 0
         && proc_read("/proc", run->shim, &process) == 0)
@@ -249,13 +953,141 @@ static void local_forget_folder(struct executor *base, const char *folder) {
     (void)trash_throw(local_of(base)->trash, folder);
 }
 
+/* --- features ----------------------------------------------------------------------------------- */
+
+struct list {
+    struct executor_feature *items; /* EXECUTOR_FEATURES_MAX */
+    size_t count;
+};
+
+static void add(struct list *list, const struct executor_feature *feature) {
+    if (list->count < EXECUTOR_FEATURES_MAX)
+        list->items[list->count++] = *feature;
+}
+
+static bool has_pidfd(void) {
+    int fd = proc_open(getpid());
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Asked of the file system that the logs are on. */
+static bool can_punch(int root) {
+    int fd = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        fd = outside_create(root, ".probe", NULL);
+        (void)unlinkat(root, ".probe", 0);
+    }
+    if (fd < 0)
+        return false;
+    static const char block[8192];
+    bool good = write(fd, block, sizeof(block)) == (ssize_t)sizeof(block)
+                && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == 0;
+    close(fd);
+    return good;
+}
+
+static bool has_close_range(void) {
+    /* An empty range beyond every descriptor. */
+    return syscall(SYS_close_range, ~0u - 1, ~0u - 1, 0) == 0;
+}
+
+static bool has_subreaper(void) {
+    int value = 0;
+    return prctl(PR_GET_CHILD_SUBREAPER, &value, 0, 0, 0) == 0;
+}
+
+static bool has_inotify(void) {
+    int fd = inotify_init1(IN_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+#define FIX_PIDFD "use Linux 5.4 or newer (in a container: allow it in the seccomp profile)"
+#define FIX_CGROUP                                                                                 \
+    "run the daemon as root, or as a systemd service with Delegate=yes, on a host with cgroup v2"
+#define FIX_CONTROLLER                                                                             \
+    "run the daemon as a systemd service with Delegate=yes; hybrid hosts: boot with "              \
+    "systemd.unified_cgroup_hierarchy=1"
+
+static void add_cgroups(struct list *list, const struct cgroup_facts *facts) {
+    const struct executor_feature features[] = {
+        { "cgroup", facts->there, "the processes of a run are found through their parents",
+          FIX_CGROUP },
+        { "cgroup.kill", facts->kill, "processes are stopped and killed one by one",
+          facts->there ? "use Linux 5.14 or newer" : FIX_CGROUP },
+        { "clone into cgroup", facts->clone, "the command joins its cgroup before it starts",
+          facts->there ? "use Linux 5.7 or newer" : FIX_CGROUP },
+        { "memory.max", facts->memory, "memory is looked at twice a second", FIX_CONTROLLER },
+        { "pids.max", facts->pids, "processes are counted twice a second", FIX_CONTROLLER },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(features); i++)
+        add(list, &features[i]);
+}
+
+/* `root`: a folder on the file system of the runs; -1: there is none yet. */
+static void fill(struct list *list, const struct cgroup_facts *facts, int root) {
+    add(list, &(struct executor_feature){ "pidfd", has_pidfd(), "nothing: no run can be started",
+                                          FIX_PIDFD });
+    add_cgroups(list, facts);
+    const struct executor_feature features[] = {
+        { "hole punching", root >= 0 && can_punch(root),
+          "a run ends when a log grows 64 MB beyond its limit",
+          "put the data folder on ext4, xfs, btrfs or tmpfs" },
+        { "inotify", has_inotify(), "logs are looked at many times a second",
+          "raise fs.inotify.max_user_instances" },
+        { "close_range", has_close_range(), "descriptors are closed one by one",
+          "use Linux 5.11 or newer" },
+        { "subreaper", has_subreaper(), "processes that leave their parent may outlive a run",
+          "use Linux 3.4 or newer" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(features); i++)
+        add(list, &features[i]);
+}
+
+static int features_probe(struct local *ex, struct error *err) {
+    if (!has_pidfd())
+        return error_set(err, -ENOSYS, "this kernel has no pidfd_open: " FIX_PIDFD);
+    struct list list = { ex->base.features, 0 };
+    fill(&list, cgroup_pool_facts(ex->cgroups), ex->root);
+    ex->base.feature_count = list.count;
+    return 0;
+}
+
+/* The folder, or the nearest above it that is there. */
+static int open_near(const char *folder) {
+    _cleanup_(freep) char *path = xstrdup(folder);
+    for (;;) {
+        int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, NULL);
+        char *slash = strrchr(path, '/');
+        if (fd >= 0 || !slash || slash == path)
+            return fd;
+        *slash = '\0';
+    }
+}
+
+size_t executor_probe(const char *folder, const struct executor_feature **ret) {
+    static struct executor_feature items[EXECUTOR_FEATURES_MAX];
+    struct list list = { items, 0 };
+    struct cgroup_facts facts;
+    cgroup_probe(&facts);
+    int root = open_near(folder);
+    fill(&list, &facts, root);
+    if (root >= 0)
+        close(root);
+    *ret = items;
+    return list.count;
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void local_free(struct executor *base) {
     struct local *ex = local_of(base);
     ex->spawner = spawner_free(ex->spawner); /* what was ordered runs then */
     for (size_t i = 1; i < ex->runs.count; i++) {
-        struct local_run *run = local_at(ex, i);
+        struct local_run *run = run_at(ex, i);
         if (run && run->slot) { /* its run goes on in it */
             free(run->slot->path);
             free(run->slot);
@@ -351,14 +1183,14 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     ex->root_given = xstrdup(options->root);
     ex->shim_path = xstrdup(options->shim_path);
     run_table_init(&ex->runs);
-    ex->pending_timer = loop_timer_new(loop, local_pending_due, ex);
+    ex->pending_timer = loop_timer_new(loop, pending_due, ex);
     int r = check_shim(ex->shim_path, err);
     if (r >= 0)
         r = open_root(ex, options->root, err);
     if (r >= 0)
         r = read_identity(ex, options->host, err);
     if (r >= 0)
-        r = local_open_pipe(ex, err);
+        r = open_shim_pipe(ex, err);
     if (r >= 0)
         r = spawner_new(loop, &ex->spawner, err);
     if (r >= 0) {
@@ -376,4 +1208,117 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     }
     *ret = &ex->base;
     return 0;
+}
+
+/* --- which processes belong to runs ------------------------------------------------------------------------------------ */
+
+/* Does a process belong to a run?
+ *
+ * Any of three marks is enough:
+ *   - one of its ancestors is called sluice-shim. A shim is the reaper of everything below it, so a process that
+ *     was born in a run has its shim among its ancestors, however often it forked and whichever of them have ended
+ *   - one of its ancestors is the shim of a run of this executor, whatever that program is called
+ *   - its cgroup is the slot of a run, or below it. That mark stays when the shim is killed
+ * The first and the last need no table: they hold while a daemon starts, on a standby, and for runs of the other
+ * daemons of this user.
+ *
+ * A daemon may itself be in a run. What is above the daemon, too, says nothing about those who ask it. */
+
+#define SHIM_NAME       "sluice-shim" /* and what follows it: sluice-shim-checked */
+#define GENERATIONS_MAX 256           /* bounds one walk, */
+#define LOOKS_MAX       8             /* and how often it is repeated */
+
+static bool is_in_table(const struct local *ex, pid_t pid) {
+    for (size_t i = 1; ex && i < ex->runs.count; i++)
+        if (run_at(ex, i) && run_at(ex, i)->shim == pid)
+            return true;
+    return false;
+}
+
+static bool is_called_shim(const struct proc_stat *process) {
+    return strncmp(process->name, SHIM_NAME, strlen(SHIM_NAME)) == 0;
+}
+
+/* With the mount option hidepid the processes of others cannot be seen, nor those of our own user that are not dumpable,
+ * as sshd and every shim are. What is above such a process cannot be known. */
+static bool is_hidden(const char *proc, pid_t pid) {
+    struct proc_stat init = { 0 };
+    return proc_read(proc, 1, &init) < 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
+/* Is `pid` this daemon or one of its ancestors? */
+static bool is_above_daemon(const char *proc, pid_t pid) {
+    pid_t at = getpid();
+    struct proc_stat process = { 0 };
+    for (unsigned i = 0; i < GENERATIONS_MAX && at > 1; i++) {
+        if (at == pid)
+            return true;
+        if (proc_read(proc, at, &process) < 0)
+            return false;
+        at = process.parent;
+    }
+    return false;
+}
+
+/* One walk from the process to the top. */
+static enum executor_kin walk_ancestors(const struct local *ex, const char *proc, pid_t pid) {
+    uint64_t child_start = UINT64_MAX;
+    for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+        struct proc_stat process = { 0 };
+        if (is_in_table(ex, pid))
+            return KIN_RUN;
+        if (proc_read(proc, pid, &process) < 0)
+            return i > 0 && is_hidden(proc, pid) ? KIN_NONE : KIN_UNKNOWN;
+        if (is_called_shim(&process) && !is_above_daemon(proc, pid))
+            return KIN_RUN;
+        /* A parent that is younger than its child: another process has its number by now. */
+        if (process.start > child_start)
+            return KIN_UNKNOWN;
+        child_start = process.start;
+        pid = process.parent;
+        if (pid <= 1)
+            return KIN_NONE;
+    }
+    return KIN_UNKNOWN;
+}
+
+static char *cgroup_of_process(const char *proc, const char *process) {
+    char file[256];
+    (void)snprintf(file, sizeof(file), "%.200s/%s/cgroup", proc, process);
+    return cgroup_read_path(file);
+}
+
+static enum executor_kin kin_by_cgroup(const char *proc, pid_t pid) {
+    char number[16];
+    (void)snprintf(number, sizeof(number), "%d", (int)pid);
+    _cleanup_(freep) char *path = cgroup_of_process(proc, number);
+    if (path && !cgroup_is_in_slot(path, "/")) /* most are in none */
+        return KIN_NONE;
+    _cleanup_(freep) char *own = cgroup_of_process(proc, "self");
+    if (!own) /* no cgroup v2 here */
+        return KIN_NONE;
+    if (!path)
+        return KIN_UNKNOWN;
+    return cgroup_is_in_slot(path, own) ? KIN_RUN : KIN_NONE;
+}
+
+/* An ancestor that ends during the walk leaves a gap, and its children have another parent by now: a process that
+ * lives is looked at again. One that has ended, or whose ancestors end one after the other, stays unknown. */
+enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid) {
+    enum executor_kin kin = KIN_UNKNOWN;
+    if (pid < 1) /* it is outside of our pid namespace */
+        return KIN_UNKNOWN;
+    if (pid == 1)
+        return KIN_NONE;
+    for (unsigned i = 0; i < LOOKS_MAX && kin == KIN_UNKNOWN; i++)
+        kin = walk_ancestors((const struct local *)ex, proc, pid);
+    return kin == KIN_NONE ? kin_by_cgroup(proc, pid) : kin;
+}
+
+enum executor_kin executor_kin(const struct executor *ex, pid_t pid) {
+    return kin_in(ex, "/proc", pid);
+}
+
+uint64_t executor_kin_epoch(const struct executor *ex) {
+    return ex->kin_epoch;
 }

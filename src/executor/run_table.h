@@ -1,7 +1,6 @@
-/* run_table.h: the runs of one executor, by number and by key. Private to executor/.
+/* run_table.h: the runs of one executor, by number and by key, and the folders of past runs. Private to executor/.
  *
- * The numbers of those who are gone are given again. It knows of a run what every executor asks for, its key and its folder;
- * the run itself is the executor's. */
+ * It knows the key and the folder of a run; the run itself is the executor's. Numbers are reused. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +10,9 @@
 #include "base/id_map.h"
 #include "executor/executor.h"
 
+struct loop;
+struct trash;
+
 struct run_table_item {
     void *run; /* NULL: the number is free */
     struct run_key key;
@@ -18,14 +20,14 @@ struct run_table_item {
 };
 
 struct run_table {
-    struct run_table_item *items; /* by number; [0] is nobody */
+    struct run_table_item *items; /* by number; [0] is unused */
     size_t count, capacity;       /* numbers are below count */
     uint32_t *free_numbers;
     size_t free_count, free_capacity;
     struct id_map by_key;
 };
 
-void run_table_init(struct run_table *table); /* it stays where it is */
+void run_table_init(struct run_table *table); /* must not be moved */
 void run_table_finish(struct run_table *table);
 
 /* Its number. `folder` is borrowed until it is removed. Without a task (0) it cannot be found by its key. */
@@ -39,3 +41,32 @@ bool run_table_has_task(const struct run_table *table, const char *task_folder);
 static inline void *run_table_at(const struct run_table *table, size_t number) {
     return table->items[number].run;
 }
+
+/* --- folders that the store does not know ---------------------------------------------------- */
+
+enum sweep_verdict {
+    SWEEP_KEEP,   /* a process lives there, or that is not known */
+    SWEEP_REMOVE, /* not needed any more */
+    SWEEP_LEAVE,  /* belongs to another executor */
+};
+
+struct sweep {
+    int root; /* the folder of all run folders */
+    const char *root_path;
+    struct trash *trash;
+    const struct run_table *runs; /* their folders are left alone */
+    enum sweep_verdict (*look)(void *ctx, const char *folder, const char *task, uint32_t attempt);
+    void *ctx;
+};
+
+/* As executor_sweep. */
+int sweep_folders(const struct sweep *sweep, struct executor_sweep *report, struct error *err);
+
+/* --- deleting in the background -------------------------------------------------------------- */
+
+/* `live`: the number of live runs; while there are some it goes slowly. */
+struct trash *trash_new(struct loop *loop, int root, const uint32_t *live);
+/* What is not deleted yet is found by the next one. */
+struct trash *trash_free(struct trash *trash);
+/* Renames it at once, so that the name is free; deletes it later. */
+int trash_throw(struct trash *trash, const char *name);

@@ -2,10 +2,17 @@
  *
  * The end is JSON, because people and other programs read it too; it is one line, so that it can also
  * travel through the pipe to the daemon when no disk takes it. */
-#include "rundir/rundir.h"
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/macros.h"
 #include "rundir/record.h"
+#include "rundir/rundir.h"
+#include "rundir/tag.h"
 
 static const char *const kind_names[] = {
     [RUN_END_EXIT] = "exit",       [RUN_END_SIGNAL] = "signal", [RUN_END_TIMEOUT] = "timeout",
@@ -89,4 +96,312 @@ size_t run_end_format(const struct run_end *end, const struct tag_key *key, char
     }
     record_puts(&text, "}\n");
     return text.length;
+}
+
+/* --- who began a run ---------------------------------------------------------------------------- */
+
+/* Who has a run: the shim that began it, or the daemon that gave it up?
+ *
+ * Where a lock cannot be asked (the shim is on another host), both make the same symbolic link, and the
+ * file system says who was first: making one is a single step that fails when the name is there, on
+ * network file systems too, and what it points to tells by whom it was made. */
+
+#define BEGIN_NAME "begin"
+
+int rundir_begin_at(int dir, const char *who) {
+    char there[RUN_BEGIN_MAX];
+    if (symlinkat(who, dir, BEGIN_NAME) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -errno;
+    /* A server that is asked twice, because its answer was lost, refuses the second time. */
+    int r = rundir_read_begin_at(dir, there);
+    if (r < 0)
+        return r;
+    return strcmp(there, who) == 0 ? 0 : -EEXIST;
+}
+
+int rundir_read_begin_at(int dir, char ret_who[RUN_BEGIN_MAX]) {
+    char text[RUN_BEGIN_MAX];
+    ssize_t size = readlinkat(dir, BEGIN_NAME, text, sizeof(text) - 1);
+    if (size < 0)
+        return errno == EINVAL ? -EPROTO : -errno;
+    text[size] = '\0';
+    memcpy(ret_who, text, (size_t)size + 1);
+    return 0;
+}
+
+/* --- reading a spec ----------------------------------------------------------------------------- */
+
+/* Takes a spec apart, in place, without heap.
+ *
+ * The daemon that wrote it may be of another version: names that are not known are skipped, but a
+ * version outside of what this reader knows, a file that stops in the middle (no record `done` at its
+ * end) and a number that is none are refused: a run must never start half understood. */
+
+struct parser {
+    struct run_spec *spec;
+    struct run_spec_words *words;
+    size_t args, envs, check_words, wraps, wrap_envs, prepare_words;
+    int64_t version;
+    const char *text; /* all of it */
+    const struct tag_key *key;
+    bool tagged, done;
+};
+
+/* Numbers that stand for themselves: name, where they go, bounds. */
+struct number_field {
+    const char *name;
+    size_t offset;
+    size_t size;
+    int64_t min, max;
+};
+
+#define SPEC_FIELD(name, member, min, max)                                                         \
+    { name, offsetof(struct run_spec, member), sizeof(((struct run_spec *)0)->member), min, max }
+/* clang-format off */
+static const struct number_field number_fields[] = {
+    SPEC_FIELD("timeout", command.timeout, 0, INT64_MAX),
+    SPEC_FIELD("idle_timeout", idle_timeout, 0, INT64_MAX),
+    SPEC_FIELD("prepare_timeout", prepare.timeout, 0, INT64_MAX),
+    SPEC_FIELD("grace", grace, 0, INT64_MAX),
+    SPEC_FIELD("stop_signal", stop_signal, 1, 64),
+    SPEC_FIELD("log_head", log_head, 0, INT64_MAX / 4),
+    SPEC_FIELD("log_tail", log_tail, 0, INT64_MAX / 4),
+    SPEC_FIELD("memory_max", memory_max, 0, INT64_MAX),
+    SPEC_FIELD("processes_max", processes_max, 0, INT64_MAX),
+    SPEC_FIELD("prompt", prompt_size, 0, INT64_MAX),
+    SPEC_FIELD("nice", nice, -20, 19),
+    SPEC_FIELD("open_files", open_files, 0, INT64_MAX),
+    SPEC_FIELD("oom_score_adj", oom_score_adj, -1000, 1000),
+};
+static const struct { const char *name; size_t offset; } text_fields[] = {
+    { "run", offsetof(struct run_spec, run) },
+    { "cwd", offsetof(struct run_spec, cwd) },
+    { "stdin", offsetof(struct run_spec, stdin_path) },
+    { "prepare_cwd", offsetof(struct run_spec, prepare_cwd) },
+    { "cgroup", offsetof(struct run_spec, cgroup) },
+    { "boot_id", offsetof(struct run_spec, boot_id) },
+    { "enter", offsetof(struct run_spec, enter) },
+    { "secrets", offsetof(struct run_spec, secret_names) },
+    { "sandbox", offsetof(struct run_spec, sandbox) },
+    { "sandbox_root", offsetof(struct run_spec, sandbox_root) },
+};
+/* clang-format on */
+
+static int bad_value(const char *name, const char *value, struct error *err) {
+    return error_set(err, -EPROTO, "record '%.40s' of the spec has the value '%.80s'", name, value);
+}
+
+static int bad_tag(struct error *err) {
+    return error_set(err, -EPROTO, "the spec is not as the daemon has written it");
+}
+
+static int too_many(const char *what, unsigned most, struct error *err) {
+    return error_set(err, -E2BIG, "more than %u %s", most, what);
+}
+
+/* 1: it was one of these */
+static int take_number(struct parser *p, const char *name, const char *value, struct error *err) {
+    for (size_t i = 0; i < ARRAY_SIZE(number_fields); i++) {
+        const struct number_field *field = &number_fields[i];
+        if (strcmp(name, field->name) != 0)
+            continue;
+        int64_t number;
+        if (!record_number(value, field->min, field->max, &number))
+            return bad_value(name, value, err);
+        char *target = (char *)p->spec + field->offset;
+        int small = (int)number;
+        if (field->size == sizeof(small))
+            memcpy(target, &small, sizeof(small));
+        else
+            memcpy(target, &number, sizeof(number));
+        if (field->offset == offsetof(struct run_spec, prompt_size))
+            p->spec->prompt = ""; /* its text is in the file beside */
+        return 1;
+    }
+    return 0;
+}
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "prompt_size is stored like the other numbers");
+
+static int take_text(struct parser *p, const char *name, const char *value) {
+    for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
+        if (strcmp(name, text_fields[i].name) != 0)
+            continue;
+        memcpy((char *)p->spec + text_fields[i].offset, &value, sizeof(value));
+        return 1;
+    }
+    return 0;
+}
+
+/* "check" with its time-out begins one, "check_arg" adds a word to the last. */
+static int take_check(struct parser *p, const char *name, const char *value, struct error *err) {
+    struct run_spec_words *words = p->words;
+    if (strcmp(name, "check") == 0) {
+        int64_t timeout;
+        if (!record_number(value, 0, INT64_MAX, &timeout))
+            return bad_value(name, value, err);
+        if (p->spec->check_count == RUN_CHECKS_MAX)
+            return too_many("checks", RUN_CHECKS_MAX, err);
+        if (p->spec->check_count > 0)
+            words->check_argv[p->check_words++] = NULL;
+        words->checks[p->spec->check_count++] = (struct run_command){
+            .argv = &words->check_argv[p->check_words],
+            .timeout = timeout,
+        };
+        return 1;
+    }
+    if (strcmp(name, "check_arg") != 0)
+        return 0;
+    if (p->spec->check_count == 0)
+        return bad_value(name, value, err);
+    /* A place stays for the NULL behind each check. */
+    if (p->check_words - (p->spec->check_count - 1) == RUN_ARGS_MAX)
+        return too_many("words in the checks", RUN_ARGS_MAX, err);
+    words->check_argv[p->check_words++] = value;
+    return 1;
+}
+
+static int take_word(struct parser *p, const char *name, const char *value, struct error *err) {
+    struct run_spec_words *words = p->words;
+    const struct {
+        const char *name, **words;
+        size_t *count;
+        unsigned most;
+        const char *what;
+    } lists[] = {
+        { "arg", words->argv, &p->args, RUN_ARGS_MAX, "words in the command" },
+        { "env", words->env, &p->envs, RUN_ENV_MAX, "variables in the environment" },
+        { "wrap", words->wrap, &p->wraps, RUN_WRAP_MAX, "words in the sandbox" },
+        { "wrap_env", words->wrap_env, &p->wrap_envs, RUN_ENV_MAX, "variables of the sandbox" },
+        { "prepare_arg", words->prepare_argv, &p->prepare_words, RUN_ARGS_MAX,
+          "words in the command that prepares" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        if (strcmp(name, lists[i].name) != 0)
+            continue;
+        if (*lists[i].count == lists[i].most)
+            return too_many(lists[i].what, lists[i].most, err);
+        lists[i].words[(*lists[i].count)++] = value;
+        return 1;
+    }
+    return take_check(p, name, value, err);
+}
+
+/* With a key, nothing but the end may follow the tag: it would be of somebody else. */
+static int take_tag(struct parser *p, const char *name, const char *value, struct error *err) {
+    bool is_tag = strcmp(name, TAG_NAME) == 0;
+    if (!p->tagged && !is_tag)
+        return 0;
+    if (p->tagged || !tag_is_right(p->key, TAG_SPEC, p->text, (size_t)(name - p->text), value))
+        return bad_tag(err);
+    p->tagged = true;
+    return 1;
+}
+
+static int take_record(struct parser *p, const char *name, const char *value, struct error *err) {
+    int r = 0;
+    if (p->version == 0) { /* the first record */
+        if (strcmp(name, "version") != 0
+            || !record_number(value, RUNDIR_OLDEST, RUNDIR_VERSION, &p->version))
+            return error_set(err, -EPROTO,
+                             "the spec is of version '%.20s', this shim reads %d to %d", value,
+                             RUNDIR_OLDEST, RUNDIR_VERSION);
+        return 0;
+    }
+    if (strcmp(name, "done") == 0) {
+        p->done = true;
+        return 0;
+    }
+    if (p->key)
+        r = take_tag(p, name, value, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = take_word(p, name, value, err);
+    if (r == 0)
+        r = take_number(p, name, value, err);
+    if (r == 0)
+        r = take_text(p, name, value);
+    return r < 0 ? r : 0;
+}
+
+static int check_whole(const struct parser *p, struct error *err) {
+    const struct run_spec *spec = p->spec;
+    if (!p->done)
+        return error_set(err, -EPROTO, "the spec stops before its end");
+    if (p->key && !p->tagged)
+        return bad_tag(err);
+    if (p->args == 0 || !spec->run || !spec->cwd)
+        return error_set(err, -EPROTO, "the spec lacks the %s",
+                         p->args == 0 ? "command" : (!spec->run ? "run" : "cwd"));
+    if (spec->enter && p->wraps == 0)
+        return error_set(err, -EPROTO, "the spec enters a sandbox and has no words for it");
+    for (size_t i = 0; i < spec->check_count; i++)
+        if (!spec->checks[i].argv[0])
+            return error_set(err, -EPROTO, "check %zu of the spec has no command", i);
+    return 0;
+}
+
+int run_spec_parse(const char *text, size_t size, const struct tag_key *key,
+                   struct run_spec_words *words, struct run_spec *ret, struct error *err) {
+    struct run_spec spec = { .stop_signal = SIGTERM };
+    struct parser p = { .spec = &spec, .words = words, .text = text, .key = key };
+    struct record_in in = { .at = text, .end = text + size };
+    const char *name, *value;
+    while (!p.done && record_next(&in, &name, &value)) {
+        int r = take_record(&p, name, value, err);
+        if (r < 0)
+            return r;
+    }
+    words->argv[p.args] = NULL;
+    words->env[p.envs] = NULL;
+    words->check_argv[p.check_words] = NULL;
+    words->wrap[p.wraps] = NULL;
+    words->wrap_env[p.wrap_envs] = NULL;
+    words->prepare_argv[p.prepare_words] = NULL;
+    spec.command.argv = words->argv;
+    spec.env = words->env;
+    spec.checks = words->checks;
+    spec.wrap = p.wraps > 0 ? words->wrap : NULL;
+    spec.wrap_env = words->wrap_env;
+    spec.prepare.argv = p.prepare_words > 0 ? words->prepare_argv : NULL;
+    int r = check_whole(&p, err);
+    if (r < 0)
+        return r;
+    *ret = spec;
+    return 0;
+}
+
+/* --- tags --------------------------------------------------------------------------------------- */
+
+static const char *const tag_kind_names[] = {
+    [TAG_SPEC] = "spec",
+    [TAG_STARTED] = "started",
+    [TAG_END] = "end",
+};
+_Static_assert(ARRAY_SIZE(tag_kind_names) == TAG_KIND_MAX, "a kind of record has no name");
+
+static void make(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+                 uint8_t ret[SHA256_SIZE]) {
+    struct hmac_sha256 hmac;
+    hmac_sha256_init(&hmac, key->bytes, sizeof(key->bytes));
+    hmac_sha256_add(&hmac, tag_kind_names[kind], strlen(tag_kind_names[kind]) + 1);
+    hmac_sha256_add(&hmac, bytes, size);
+    hmac_sha256_end(&hmac, ret);
+}
+
+void tag_print(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+               char ret_tag[SHA256_HEX_SIZE]) {
+    uint8_t digest[SHA256_SIZE];
+    make(key, kind, bytes, size, digest);
+    sha256_hex(digest, ret_tag);
+}
+
+bool tag_is_right(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+                  const char *tag) {
+    uint8_t digest[SHA256_SIZE], told[SHA256_SIZE];
+    if (!sha256_from_hex(tag, told))
+        return false;
+    make(key, kind, bytes, size, digest);
+    return sha256_same(digest, told);
 }

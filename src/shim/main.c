@@ -45,7 +45,7 @@ static int prepare(struct shim *s, int argc, char **argv) {
     (void)setsid();           /* the daemon has done it; not so when started by hand */
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called: executor/ancestry.c */
+    (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called: executor_kin */
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     s->command_umask = umask(077);
     s->self = getpid();

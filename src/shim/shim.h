@@ -20,7 +20,7 @@
 #define FIRST_FREE 16 /* above every number that a descriptor of ours has or gets */
 #define FD_CGROUP  6  /* folder of its cgroup, with our lock on it; a file: none */
 
-#define FD_SECRETS 7 /* variables that are in no file: secrets.c */
+#define FD_SECRETS 7 /* variables that are in no file */
 
 #define SHIM_LOGS_MAX 2
 
@@ -108,7 +108,6 @@ struct command_failure {
 int command_start(struct shim *s, const char *const *argv, const struct command_files *files,
                   struct command_failure *ret_failure);
 
-/* enter.c */
 /* Inside a sandbox: becomes the command. */
 _Noreturn void enter_sandbox(void);
 
@@ -130,8 +129,6 @@ void logs_open(struct shim_log *log, const char *name);
  * faster than they can be held back. */
 time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count, enum verdict *ret_verdict);
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count);
-
-/* secrets.c */
 /* Adds them to the environment of the command and of its checks. */
 int secrets_take(struct shim *s, struct error *err);
 /* Replaces them in a log that nobody writes any more. */
