@@ -1,19 +1,39 @@
-/* bus.c: where the files are, and which names they have. append.c writes them, retire.c removes them. */
+/* bus.c: the files of the bus: where they are, what they are called, how they are written, synced and removed. */
 #include "bus/bus.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "bus/bus_internal.h"
+#include "bus/reader.h"
 #include "os/clock.h"
+#include "os/files.h"
 #include "os/outside.h"
+
+/* A file that was appended to, from then until bus_sync. */
+struct bus_unsynced {
+    int fd;
+    char *path;
+    bool is_new;
+};
+
+struct bus_folder {
+    char *path;
+    uint64_t round; /* of the sync that had it; 0: none */
+};
+
+static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new);
+static void bus_sync_finish(struct bus *bus);
 
 #define SUFFIX       ".md"
 #define PROJECTS_MAX 100000u /* looked at for a task */
@@ -150,4 +170,470 @@ char *bus_find_project(const struct bus *bus, const char *task) {
         found = NULL;
     }
     return found;
+}
+
+/* --- append -------------------------------------------------------------------------------------- */
+
+/* How does a message get into a file that many processes write at once?
+ *
+ * One write under the lock. Before it, the end of the file is looked at: what a writer that died has left
+ * there is closed, in the same write, so that it cannot swallow what comes behind it. What a full disk has
+ * cut off is taken back while the lock still keeps others away. */
+
+#define REOPEN_MAX 8           /* while others keep moving the file away */
+#define LOOK_SLACK MINUTES(10) /* the clocks of writers may differ */
+
+static struct bus_place place_of(const struct bus_message *message) {
+    return (struct bus_place){ message->project, message->to_project ? NULL : message->task };
+}
+
+/* --- the lock -------------------------------------------------------------------------------- */
+
+/* 0: we have it. */
+static int take_lock(struct bus *bus, int fd, const char *path, struct error *err) {
+    time_ms begin = bus->clock.steady(bus->clock.ctx);
+    bool waited = false;
+    for (;;) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return error_set_errno(err, "lock", path);
+        bus->counts.waits += !waited;
+        waited = true;
+        if (bus->clock.steady(bus->clock.ctx) - begin >= bus->limits.lock_timeout) {
+            bus->counts.timeouts++;
+            return error_set(err, -ETIMEDOUT,
+                             "'%s' is locked by somebody else for more than %" PRId64 " ms", path,
+                             bus->limits.lock_timeout);
+        }
+        if (!bus->clock.wait(bus->clock.ctx, bus->limits.lock_every))
+            return error_set(err, -ECANCELED, "'%s' is locked, and nobody waits any more", path);
+    }
+}
+
+/* Is the file that was opened still the one of that name? */
+static bool is_in_place(int fd, const char *path) {
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev
+           && ours.st_ino == there.st_ino;
+}
+
+static int open_file(struct bus *bus, const struct bus_place *place, const char *path, bool make,
+                     int *ret_fd, struct error *err) {
+    const int flags = O_RDWR | O_APPEND | (make ? O_CREAT : 0);
+    int fd = outside_open(AT_FDCWD, path, flags, NULL, err);
+    if (fd == -ENOENT && make) {
+        int r = bus_make_folder(bus, place, err);
+        if (r < 0)
+            return r;
+        fd = outside_open(AT_FDCWD, path, flags, NULL, err);
+    }
+    if (fd < 0)
+        return fd;
+    *ret_fd = fd;
+    return 0;
+}
+
+/* With its lock, and the one that has the name. `make`: makes it if there is none; else -ENOENT. */
+static int bus_open_locked(struct bus *bus, const struct bus_place *place, const char *path,
+                           bool make, int *ret_fd, struct error *err) {
+    for (unsigned n = 0; n < REOPEN_MAX; n++) {
+        int fd = -1;
+        int r = open_file(bus, place, path, make, &fd, err);
+        if (r < 0)
+            return r;
+        r = take_lock(bus, fd, path, err);
+        if (r == 0 && is_in_place(fd, path)) {
+            *ret_fd = fd;
+            return 0;
+        }
+        close(fd);
+        if (r < 0)
+            return r;
+    }
+    return error_set(err, -EAGAIN, "'%s' is moved away again and again", path);
+}
+
+/* --- the write ------------------------------------------------------------------------------- */
+
+/* What must stand before the next message so that it begins where nothing is open. */
+static int close_torn(int fd, off_t size, const char *path, struct strbuf *out, struct error *err) {
+    const char end[] = "\n" BUS_END_LINE;
+    char last[sizeof(end) - 1] = { 0 };
+    if (size == 0)
+        return 0;
+    size_t want = size < (off_t)sizeof(last) ? (size_t)size : sizeof(last);
+    ssize_t n = pread(fd, last, want, size - (off_t)want);
+    if (n < 0)
+        return error_set_errno(err, "read", path);
+    if ((size_t)n == sizeof(last) && memcmp(last, end, sizeof(last)) == 0)
+        return 0;
+    strbuf_puts(out, n > 0 && last[n - 1] != '\n' ? "\n" BUS_TORN_LINE : BUS_TORN_LINE);
+    return 0;
+}
+
+static int write_all_or_nothing(int fd, off_t size, const char *path, const struct strbuf *bytes,
+                                struct error *err) {
+    ssize_t n;
+    do
+        n = write(fd, strbuf_text(bytes), bytes->length);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)bytes->length)
+        return 0;
+    int code = n < 0 ? errno : ENOSPC;
+    if (n > 0 && ftruncate(fd, size) < 0)
+        code = errno; /* the next writer closes it */
+    errno = code;
+    return error_set_errno(err, "write", path);
+}
+
+/* 1: it is there already. */
+static int look_for(int fd, const struct bus_message *message, struct error *err) {
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    reader.gap_max = BUS_GAP_MAX;
+    bus_reader_borrow(&reader, fd);
+    return bus_reader_seek_behind(&reader, message->id, message->at - LOOK_SLACK, err);
+}
+
+static void make_id(struct bus *bus, time_ms now, char ret_id[BUS_ID_MAX]) {
+    struct strbuf id = STRBUF_INIT;
+    bus_id_begin(now, &id);
+    strbuf_printf(&id, "PID%05d-%04" PRIu64, (int)getpid(), ++bus->serial);
+    snprintf(ret_id, BUS_ID_MAX, "%s", strbuf_text(&id));
+    strbuf_finish(&id);
+}
+
+/* With the lock. */
+static int append_locked(struct bus *bus, int fd, const char *path, struct bus_message *message,
+                         char ret_id[BUS_ID_MAX], struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+    struct stat st;
+    char id[BUS_ID_MAX];
+    if (fstat(fd, &st) < 0)
+        return error_set_errno(err, "look at", path);
+    if (message->at == 0)
+        message->at = bus->clock.now(bus->clock.ctx);
+    bool is_new = !message->id;
+    if (is_new) { /* under the lock: the order of ids is the order in the file */
+        make_id(bus, message->at, id);
+        message->id = id;
+    }
+    int r = close_torn(fd, st.st_size, path, &bytes, err);
+    if (r == 0) {
+        bus_message_print(message, &bytes);
+        r = write_all_or_nothing(fd, st.st_size, path, &bytes, err);
+    }
+    if (r == 0 && ret_id)
+        snprintf(ret_id, BUS_ID_MAX, "%s", message->id);
+    if (is_new)
+        message->id = NULL;
+    return r;
+}
+
+static int append_once(struct bus *bus, const char *path, const struct bus_message *message,
+                       bool once, char ret_id[BUS_ID_MAX], struct error *err) {
+    struct bus_place place = place_of(message);
+    struct bus_message copy = *message;
+    struct stat st;
+    int fd = -1;
+    bus->counts.attempts++;
+    int r = bus_open_locked(bus, &place, path, true, &fd, err);
+    if (r < 0)
+        return r;
+    bool is_new = fstat(fd, &st) == 0 && st.st_size == 0;
+    r = once ? look_for(fd, message, err) : 0;
+    if (r == 0)
+        r = append_locked(bus, fd, path, &copy, ret_id, err);
+    if (r < 0) {
+        close(fd); /* and with it the lock */
+        return r;
+    }
+    (void)flock(fd, LOCK_UN);
+    /* Also one that was there: whoever wrote it may have died before it was safe. */
+    bus_note_unsynced(bus, fd, path, is_new);
+    return r;
+}
+
+int bus_append(struct bus *bus, const struct bus_message *message, bool once,
+               char ret_id[BUS_ID_MAX], struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct bus_place place = place_of(message);
+    int r = bus_path(bus, &place, &path, err);
+    if (r < 0)
+        return r;
+    time_ms delay = bus->limits.retry_delay;
+    for (unsigned n = 1;; n++, delay *= 2) {
+        r = append_once(bus, strbuf_text(&path), message, once, ret_id, err);
+        bus->counts.messages += r == 0;
+        if (r != -ETIMEDOUT || n >= bus->limits.attempts)
+            break;
+        if (!bus->clock.wait(bus->clock.ctx, delay))
+            return error_set(err, -ECANCELED, "nobody waits any more for '%s'", strbuf_text(&path));
+        bus->counts.retries++;
+    }
+    if (r == -ETIMEDOUT && err)
+        (void)error_prefix(err, "not posted after %u attempts", bus->limits.attempts);
+    return r;
+}
+
+/* --- counts -------------------------------------------------------------------------------------- */
+
+/* How much writers got in each other's way, added up over all processes.
+ *
+ * One small file with a lock of its own, which is held for a moment only: whoever does not get it soon keeps
+ * what it has counted, and adds it the next time. Counting never stops a message. */
+
+#define FILE_NAME ".contention" /* the file of a project never begins with a point */
+#define TRIES     100
+#define FORM                                                                                       \
+    "messages %20" PRIu64 "\nattempts %20" PRIu64 "\nretries %20" PRIu64 "\ntimeouts %20" PRIu64   \
+    "\nwaits %20" PRIu64 "\n"
+#define SCAN                                                                                       \
+    "messages %" SCNu64 " attempts %" SCNu64 " retries %" SCNu64 " timeouts %" SCNu64              \
+    " waits %" SCNu64
+
+static void read_from(int fd, struct bus_counts *ret) {
+    char text[256];
+    struct bus_counts c;
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    *ret = (struct bus_counts){ 0 };
+    if (n <= 0)
+        return;
+    text[n] = '\0';
+    if (sscanf(text, SCAN, &c.messages, &c.attempts, &c.retries, &c.timeouts, &c.waits) == 5)
+        *ret = c;
+}
+
+static int open_counts(const struct bus *bus, int flags) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/" FILE_NAME, bus->root);
+    int fd = outside_open(AT_FDCWD, strbuf_text(&path), flags, NULL, NULL);
+    strbuf_finish(&path);
+    return fd;
+}
+
+static void add(struct bus_counts *to, const struct bus_counts *more) {
+    to->messages += more->messages;
+    to->attempts += more->attempts;
+    to->retries += more->retries;
+    to->timeouts += more->timeouts;
+    to->waits += more->waits;
+}
+
+void bus_counts_read(const struct bus *bus, struct bus_counts *ret) {
+    int fd = open_counts(bus, O_RDONLY);
+    *ret = (struct bus_counts){ 0 };
+    if (fd >= 0) {
+        read_from(fd, ret);
+        close(fd);
+    }
+    add(ret, &bus->counts);
+}
+
+static bool lock_soon(struct bus *bus, int fd) {
+    for (int n = 0; n < TRIES; n++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        if (!bus->clock.wait(bus->clock.ctx, 2))
+            return false;
+    }
+    return false;
+}
+
+void bus_counts_flush(struct bus *bus) {
+    if (bus->counts.attempts == 0)
+        return;
+    int fd = open_counts(bus, O_RDWR | O_CREAT);
+    if (fd < 0)
+        return;
+    if (lock_soon(bus, fd)) {
+        struct bus_counts all;
+        char text[256];
+        read_from(fd, &all);
+        add(&all, &bus->counts);
+        int size = snprintf(text, sizeof(text), FORM, all.messages, all.attempts, all.retries,
+                            all.timeouts, all.waits);
+        if (pwrite(fd, text, (size_t)size, 0) == size)
+            bus->counts = (struct bus_counts){ 0 };
+    }
+    close(fd);
+}
+
+/* --- retire -------------------------------------------------------------------------------------- */
+
+/* Messages do not stay for ever.
+ *
+ * The file of a task goes with its task. That of a project is moved aside when its first message is as old as
+ * is kept, and takes the place of what was moved aside before: so every message is kept so long, and none
+ * more than twice. A file is never made smaller, because those who read it know where they are in it.
+ *
+ * Both are done with the lock: a writer that has waited for it finds that the file has another name, or
+ * none, and begins a new one. */
+
+int bus_remove(struct bus *bus, const struct bus_place *place, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(fd_closep) int fd = -1;
+    int r = bus_path(bus, place, &path, err);
+    if (r == 0)
+        r = bus_open_locked(bus, place, strbuf_text(&path), false, &fd, err);
+    if (r == -ENOENT)
+        return 0;
+    if (r == 0 && unlink(strbuf_text(&path)) < 0 && errno != ENOENT)
+        r = error_set_errno(err, "remove", strbuf_text(&path));
+    return r;
+}
+
+/* When its first message was written; 0: it has none. */
+static int first_time(int fd, time_ms *ret_at, struct error *err) {
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    const struct bus_message *message = NULL;
+    reader.gap_max = BUS_GAP_MAX;
+    bus_reader_borrow(&reader, fd);
+    int r = bus_reader_next(&reader, &message, err);
+    *ret_at = r > 0 ? message->at : 0;
+    return r < 0 ? r : 0;
+}
+
+static int move_aside(const char *path, char *old, struct error *err) {
+    char *slash = strrchr(old, '/');
+    *slash = '\0';
+    (void)mkdir(old, 0700); /* if it cannot be made, the move says so */
+    *slash = '/';
+    return rename(path, old) == 0 ? 1 : error_set_errno(err, "move aside", path);
+}
+
+/* What was moved aside long ago, when nobody posts any more. */
+static void remove_old(const char *old, time_ms before) {
+    struct stat st;
+    if (stat(old, &st) == 0 && (time_ms)st.st_mtim.tv_sec * 1000 < before)
+        (void)unlink(old);
+}
+
+int bus_retire(struct bus *bus, const char *project, time_ms before, struct error *err) {
+    const struct bus_place place = { .project = project };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, old = STRBUF_INIT;
+    _cleanup_(fd_closep) int fd = -1;
+    time_ms first = 0;
+    int r = bus_path(bus, &place, &path, err);
+    if (r < 0)
+        return r;
+    strbuf_printf(&old, "%s/" BUS_OLD_FOLDER "%s", bus->root, strrchr(strbuf_text(&path), '/'));
+    remove_old(strbuf_text(&old), before);
+    r = bus_open_locked(bus, &place, strbuf_text(&path), false, &fd, err);
+    if (r == -ENOENT)
+        return 0;
+    if (r == 0)
+        r = first_time(fd, &first, err);
+    if (r < 0 || first == 0 || first >= before)
+        return r;
+    return move_aside(strbuf_text(&path), old.text, err);
+}
+
+/* --- sync ---------------------------------------------------------------------------------------- */
+
+/* Which messages survive a power cut, and what does that cost?
+ *
+ * Those for which bus_sync has said so. Appending leaves its file open and unsynced; one call syncs all files
+ * of all messages since the last one, so whoever appends many pays once for each file and not for each
+ * message. The lock is not held meanwhile: others append, and readers see what is not safe yet.
+ *
+ * A file that is new needs its folder on disk too, and that one the folder above it. Folders are synced once
+ * by everybody who writes there, because whoever made one may have died, and again for each new file. */
+
+static bool is_same_file(int a, int b) {
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Takes the descriptor. */
+static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new) {
+    for (size_t i = 0; i < bus->unsynced_count; i++)
+        if (is_same_file(bus->unsynced[i].fd, fd)) {
+            close(fd);
+            return;
+        }
+    bus->unsynced = xgrow(bus->unsynced, &bus->unsynced_capacity, bus->unsynced_count + 1,
+                          sizeof(*bus->unsynced));
+    bus->unsynced[bus->unsynced_count++] =
+        (struct bus_unsynced){ .fd = fd, .path = xstrdup(path), .is_new = is_new };
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+static struct bus_folder *folder_of(struct bus *bus, const char *path) {
+    for (size_t i = 0; i < bus->folder_count; i++)
+        if (strcmp(bus->folders[i].path, path) == 0)
+            return &bus->folders[i];
+    bus->folders =
+        xgrow(bus->folders, &bus->folder_capacity, bus->folder_count + 1, sizeof(*bus->folders));
+    struct bus_folder *folder = &bus->folders[bus->folder_count++];
+    *folder = (struct bus_folder){ .path = xstrdup(path) };
+    return folder;
+}
+
+static int sync_folder(struct bus *bus, const char *path, bool has_new, struct error *err) {
+    struct bus_folder *folder = folder_of(bus, path);
+    if (folder->round == bus->round || (folder->round > 0 && !has_new))
+        return 0;
+    int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
+    int r = fd < 0 ? fd : 0;
+    if (fd >= 0 && bus->sync(fd) < 0)
+        r = error_set_errno(err, "sync", path);
+    if (fd >= 0)
+        close(fd);
+    if (r == 0)
+        folder->round = bus->round;
+    return r;
+}
+
+/* From that of the file up to the one that has the root. */
+static int sync_folders(struct bus *bus, const struct bus_unsynced *file, struct error *err) {
+    _cleanup_(freep) char *path = xstrdup(file->path);
+    size_t root = strlen(bus->root);
+    int r = 0;
+    for (bool more = true; more && r == 0;) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            break;
+        more = (size_t)(slash - path) >= root;
+        *slash = '\0';
+        r = sync_folder(bus, path, file->is_new, err);
+    }
+    return r;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+int bus_sync(struct bus *bus, struct error *err) {
+    int result = 0;
+    bus->round++;
+    for (size_t i = 0; i < bus->unsynced_count; i++) {
+        struct bus_unsynced *file = &bus->unsynced[i];
+        int r = bus->sync(file->fd) < 0 ? error_set_errno(err, "sync", file->path)
+                                        : sync_folders(bus, file, err);
+        if (r < 0)
+            result = r; /* the others are safe all the same */
+        close(file->fd);
+        free(file->path);
+    }
+    bus->unsynced_count = 0;
+    return result;
+}
+
+static void bus_sync_finish(struct bus *bus) {
+    for (size_t i = 0; i < bus->unsynced_count; i++) {
+        close(bus->unsynced[i].fd);
+        free(bus->unsynced[i].path);
+    }
+    for (size_t i = 0; i < bus->folder_count; i++)
+        free(bus->folders[i].path);
+    free(bus->unsynced);
+    free(bus->folders);
+    bus->unsynced = NULL;
+    bus->folders = NULL;
+    bus->unsynced_count = bus->folder_count = 0;
 }

@@ -52,7 +52,7 @@ struct bus {
     uint64_t serial;          /* of message ids */
     int (*sync)(int fd);      /* fsync, replaceable for tests */
 
-    /* sync.c */
+    /* Of bus_sync. */
     struct bus_unsynced *unsynced;
     struct bus_folder *folders; /* that were synced */
     size_t unsynced_count, unsynced_capacity, folder_count, folder_capacity;
