@@ -7,8 +7,266 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
-#include "sandbox/plan_internal.h"
 
+/* One step: a rule that changes something, and what is there without it. */
+struct plan_step {
+    const struct sandbox_rule *rule;
+    enum sandbox_access around;
+};
+
+struct plan_words {
+    struct strbuf *out;
+    size_t count;
+};
+
+static const struct sandbox_rule *around(const struct plan_step *steps, size_t count,
+                                         const char *path);
+static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps);
+static void plan_put(struct plan_words *words, const char *word);
+static int wrap_command_words(struct sandbox_plan *plan, struct plan_words *words,
+                              struct error *err);
+
+/* --- usual paths -------------------------------------------------------------------------------- */
+
+const char *const *sandbox_private_folders(void) {
+    /* /dev/shm is private with /dev. */
+    static const char *const list[] = { "/tmp", "/var/tmp", "/run", NULL };
+    return list;
+}
+
+const char *const *sandbox_shown_in_run(void) {
+    static const char *const list[] = {
+        "/run/systemd/resolve",
+        "/run/current-system",
+        "/run/opengl-driver",
+        NULL,
+    };
+    return list;
+}
+
+/* Programs, not settings: nothing with a key in it. */
+const char *const *sandbox_tools_at_home(void) {
+    static const char *const list[] = {
+        "bin",
+        "go",
+        ".asdf",
+        ".bun",
+        ".cargo/bin",
+        ".cargo/config.toml",
+        ".config/git",
+        ".deno",
+        ".gitconfig",
+        ".gitignore",
+        ".jbang",
+        ".local/bin",
+        ".local/lib",
+        ".local/pipx",
+        ".local/share/claude",
+        ".local/share/fnm",
+        ".local/share/mise",
+        ".local/share/pipx",
+        ".local/share/pnpm",
+        ".local/share/uv",
+        ".local/share/virtualenvs",
+        ".mise",
+        ".npm-global",
+        ".nvm",
+        ".nodenv",
+        ".opam",
+        ".opencode/bin",
+        ".pyenv",
+        ".rbenv",
+        ".rustup",
+        ".rvm",
+        ".sdkman",
+        ".volta",
+        NULL,
+    };
+    return list;
+}
+
+/* A cache that runs could write and you use would bring their files into your builds. */
+const char *const *sandbox_caches_at_home(void) {
+    static const char *const list[] = {
+        ".cache", ".npm", ".cargo/git", ".cargo/registry", "go/pkg", NULL,
+    };
+    return list;
+}
+
+/* --- bubblewrap ---------------------------------------------------------------------------------- */
+
+/* A plan as a command line of bwrap, version 0.8 (Debian 12) and later.
+ *
+ * Always with a user namespace and without capabilities: started by root, bwrap would use neither, and its command
+ * could undo every mount. Processes, System V memory, host name and cgroup are namespaces of their own. */
+
+/* Files of the kernel that user 0 may write without any capability. bwrap covers some of them, but asks for the
+ * folder /proc/sys, which nobody may write, and leaves its files as they are. */
+static const char *const kernel_files[] = {
+    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", NULL,
+};
+
+static void put_list(struct plan_words *words, const char *const *list) {
+    for (; *list; list++)
+        plan_put(words, *list);
+}
+
+static bool is_device(const char *path) {
+    return strncmp(path, "/dev/", strlen("/dev/")) == 0;
+}
+
+/* Others may use /tmp, too: processes of another user that the command becomes, say, in its own namespace. */
+static bool is_for_all(const char *path) {
+    return strcmp(path, "/tmp") == 0 || strcmp(path, "/var/tmp") == 0;
+}
+
+static void put_empty(struct plan_words *words, const struct plan_step *step) {
+    if (step->rule->access == SANDBOX_EMPTY && step->around == SANDBOX_EMPTY) {
+        plan_put(words, "--dir");
+    } else {
+        plan_put(words, "--perms");
+        plan_put(words, is_for_all(step->rule->path) ? "1777" : "0755");
+        plan_put(words, "--tmpfs");
+    }
+    plan_put(words, step->rule->path);
+}
+
+static void put_bubblewrap_step(struct plan_words *words, const struct plan_step *step) {
+    const struct sandbox_rule *rule = step->rule;
+    if (rule->access == SANDBOX_EMPTY || rule->access == SANDBOX_CLOSED) {
+        put_empty(words, step);
+        return;
+    }
+    if (rule->access == SANDBOX_LINK) {
+        plan_put(words, "--symlink");
+        plan_put(words, rule->source);
+        plan_put(words, rule->path);
+        return;
+    }
+    bool writes = rule->access == SANDBOX_WRITE, tries = rule->is_optional;
+    const char *bind = is_device(rule->path) ? "--dev-bind"
+                       : writes              ? (tries ? "--bind-try" : "--bind")
+                                             : (tries ? "--ro-bind-try" : "--ro-bind");
+    plan_put(words, bind);
+    plan_put(words, rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source);
+    plan_put(words, rule->path);
+}
+
+static int bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words,
+                            struct error *err) {
+    static const char *const apart[] = {
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--cap-drop",
+        "ALL",
+        "--die-with-parent",
+        NULL,
+    };
+    static const char *const root[] = { "--ro-bind", "/",      "/",     "--dev",
+                                        "/dev",      "--proc", "/proc", NULL };
+    struct plan_step *steps;
+    size_t count = plan_steps(plan, &steps);
+    (void)err;
+    plan_put(words, plan->program);
+    put_list(words, apart);
+    if (!plan->network)
+        plan_put(words, "--unshare-net");
+    put_list(words, root);
+    for (size_t i = 0; plan->is_root && kernel_files[i]; i++) {
+        plan_put(words, "--ro-bind-try");
+        plan_put(words, kernel_files[i]);
+        plan_put(words, kernel_files[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        put_bubblewrap_step(words, &steps[i]);
+    for (size_t i = 0; i < count; i++) /* when all that is shown in it has its place */
+        if (steps[i].rule->access == SANDBOX_CLOSED) {
+            plan_put(words, "--remount-ro");
+            plan_put(words, steps[i].rule->path);
+        }
+    plan_put(words, "--chdir");
+    plan_put(words, plan->cwd);
+    plan_put(words, "--");
+    return 0;
+}
+
+/* --- podman -------------------------------------------------------------------------------------- */
+
+/* A plan as a command line of podman.
+ *
+ * The system is that of an image, so rules that only read it are left to the image unless they say otherwise. Not tried
+ * with a real podman yet; tests compare the words, and run them with a fake one.
+ *
+ * Without a cgroup of its own, so that the processes stay where the shim finds and limits them. */
+
+static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
+                      struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *source = rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source;
+    if (strchr(source, ':') || strchr(rule->path, ':'))
+        return error_set(err, -EINVAL, "podman cannot show '%.120s': its path has a ':'",
+                         rule->path);
+    strbuf_printf(&text, "--volume=%s:%s:%s", source, rule->path,
+                  rule->access == SANDBOX_WRITE ? "rw" : "ro");
+    plan_put(words, strbuf_text(&text));
+    return 0;
+}
+
+static int put_podman_step(struct plan_words *words, const struct plan_step *step,
+                           struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (step->rule->access == SANDBOX_LINK)
+        return 0; /* it has no word for that */
+    if (step->rule->access != SANDBOX_EMPTY && step->rule->access != SANDBOX_CLOSED)
+        return put_volume(words, step->rule, err);
+    strbuf_printf(&text, "--tmpfs=%s%s", step->rule->path,
+                  step->rule->access == SANDBOX_CLOSED ? ":ro" : "");
+    plan_put(words, strbuf_text(&text));
+    return 0;
+}
+
+static int podman_words(struct sandbox_plan *plan, struct plan_words *words, struct error *err) {
+    static const char *const fixed[] = {
+        "run",
+        "--rm",
+        "--interactive",
+        "--pull=never",
+        "--log-driver=none",
+        "--cgroups=disabled",
+        "--userns=keep-id",
+        "--cap-drop=all",
+        "--security-opt=no-new-privileges",
+        "--security-opt=label=disable",
+        "--read-only",
+        "--preserve-fds=3",
+        NULL,
+    };
+    struct plan_step *steps;
+    size_t count = plan_steps(plan, &steps);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (!plan->image || !*plan->image)
+        return error_set(err, -EINVAL, "podman needs an image: set sandbox_image");
+    plan_put(words, plan->program);
+    for (size_t i = 0; fixed[i]; i++)
+        plan_put(words, fixed[i]);
+    plan_put(words, plan->network ? "--network=host" : "--network=none");
+    for (size_t i = 0; i < count; i++) {
+        int r = put_podman_step(words, &steps[i], err);
+        if (r < 0)
+            return r;
+    }
+    const struct sandbox_rule shim = { .path = "/run/sluice-shim",
+                                       .source = plan->shim,
+                                       .access = SANDBOX_READ };
+    int r = put_volume(words, &shim, err);
+    strbuf_printf(&text, "--workdir=%s", plan->cwd);
+    plan_put(words, strbuf_text(&text));
+    plan_put(words, plan->image);
+    return r;
+}
 static const char *const kind_names[] = {
     [SANDBOX_NONE] = "none",
     [SANDBOX_BUBBLEWRAP] = "bubblewrap",
@@ -120,7 +378,8 @@ static bool changes_nothing(const struct sandbox_rule *rule, const struct sandbo
            && rule->access == access && access != SANDBOX_EMPTY;
 }
 
-size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps) {
+/* Sorts the rules, outer ones first, and leaves out those without effect. In the arena of the plan. */
+static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps) {
     struct plan_step *steps = arena_alloc(&plan->arena, (plan->rule_count + 1) * sizeof(*steps));
     size_t count = 0;
     if (plan->rule_count > 0)
@@ -140,7 +399,7 @@ size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps) {
 
 /* --- words ---------------------------------------------------------------------------------------- */
 
-void plan_put(struct plan_words *words, const char *word) {
+static void plan_put(struct plan_words *words, const char *word) {
     strbuf_add(words->out, word, strlen(word) + 1);
     words->count++;
 }
@@ -152,7 +411,7 @@ int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_cou
     *ret_enter = NULL;
     if (plan->kind == SANDBOX_BUBBLEWRAP) {
         r = bubblewrap_words(plan, &words, err);
-        *ret_enter = "/proc/self/fd/4"; /* the shim passes itself (shim/wrap.c) */
+        *ret_enter = "/proc/self/fd/4"; /* the shim passes itself (shim/command.c) */
     } else if (plan->kind == SANDBOX_PODMAN) {
         r = podman_words(plan, &words, err);
         *ret_enter = "/run/sluice-shim";
@@ -163,4 +422,80 @@ int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_cou
     }
     *ret_count = words.count;
     return r;
+}
+
+/* --- a sandbox program of the user -------------------------------------------------------------- */
+
+/* A sandbox program of the configuration, with the paths of the run in its words. */
+
+static void put_filled(const struct sandbox_plan *plan, const char *word,
+                       struct plan_words *words) {
+    const struct {
+        const char *name, *value;
+    } names[] = {
+        { "{workspace}", plan->workspace },
+        { "{home}", plan->home },
+        { "{run}", plan->run },
+    };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    while (*word) {
+        size_t i = 0;
+        while (i < ARRAY_SIZE(names) && strncmp(word, names[i].name, strlen(names[i].name)) != 0)
+            i++;
+        if (i == ARRAY_SIZE(names)) {
+            strbuf_putc(&text, *word++);
+            continue;
+        }
+        strbuf_puts(&text, names[i].value ? names[i].value : "");
+        word += strlen(names[i].name);
+    }
+    plan_put(words, strbuf_text(&text));
+}
+
+static int wrap_command_words(struct sandbox_plan *plan, struct plan_words *words,
+                              struct error *err) {
+    if (!plan->wrap || !plan->wrap[0])
+        return error_set(err, -EINVAL, "'wrap' has no words");
+    plan_put(words, plan->program); /* looked for in the daemon's PATH, not in the task's */
+    for (size_t i = 1; plan->wrap[i]; i++)
+        put_filled(plan, plan->wrap[i], words);
+    return 0;
+}
+
+/* What loaders and the usual interpreters read before the first line of a program. */
+bool sandbox_is_unsafe_variable(const char *pair) {
+    static const char *const names[] = {
+        "BASH_ENV=",
+        "BASH_FUNC_",
+        "ENV=",
+        "GCONV_PATH=",
+        "GETCONF_DIR=",
+        "GLIBC_TUNABLES=",
+        "HOSTALIASES=",
+        "IFS=",
+        "JAVA_TOOL_OPTIONS=",
+        "LD_",
+        "LOCPATH=",
+        "NLSPATH=",
+        "NODE_OPTIONS=",
+        "NODE_PATH=",
+        "PATH=",
+        "PERL5DB=",
+        "PERL5LIB=",
+        "PERL5OPT=",
+        "PERLLIB=",
+        "PROMPT_COMMAND=",
+        "PS4=",
+        "PYTHON",
+        "RES_OPTIONS=",
+        "RUBYLIB=",
+        "RUBYOPT=",
+        "SHELLOPTS=",
+        "BASHOPTS=",
+        "ZDOTDIR=",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strncmp(pair, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }

@@ -84,7 +84,7 @@ int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_cou
  * gets the environment of the command. */
 bool sandbox_is_unsafe_variable(const char *pair);
 
-/* --- what is usual (usual_paths.c) ---------------------------------------------------------------- */
+/* --- what is usual ---------------------------------------------------------------- */
 
 /* Lists end with NULL; those of the home are relative to it. */
 const char *const *sandbox_private_folders(void); /* /tmp and the like: each run has its own */
