@@ -3,92 +3,58 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "os/outside.h"
+#include "workspace/json_record.h"
 
-#define RECORD_MAX (64u << 10)
+static const struct json_record_member members[] = {
+    JSON_RECORD(TEXT, delivery, strategy),
+    JSON_RECORD(TEXT, delivery, result),
+    JSON_RECORD(TEXT, delivery, message),
+    JSON_RECORD(TEXT, delivery, repository),
+    JSON_RECORD(TEXT, delivery, branch),
+    JSON_RECORD(TEXT, delivery, base),
+    JSON_RECORD(TEXT, delivery, removed),
+    JSON_RECORD(HASH, delivery, commit),
+    JSON_RECORD(FLAG, delivery, merged),
+    JSON_RECORD(NUMBER, delivery, at),
+    { 0 },
+};
+
+static const struct json_record_member change_members[] = {
+    JSON_RECORD(NUMBER, delivery_changes, commits),
+    JSON_RECORD(NUMBER, delivery_changes, files),
+    JSON_RECORD(NUMBER, delivery_changes, insertions),
+    JSON_RECORD(NUMBER, delivery_changes, deletions),
+    { 0 },
+};
 
 void delivery_finish(struct delivery *delivery) {
-    free(delivery->strategy);
-    free(delivery->result);
-    free(delivery->message);
-    free(delivery->repository);
-    free(delivery->branch);
-    free(delivery->base);
-    free(delivery->removed);
+    json_record_finish(members, delivery);
     *delivery = (struct delivery){ 0 };
 }
 
-static char *take_text(const json_t *json, const char *member) {
-    const char *text = json_string_value(json_object_get(json, member));
-    return xstrdup(text ? text : "");
-}
-
-static int64_t take_number(const json_t *json, const char *member) {
-    int64_t number = json_integer_value(json_object_get(json, member));
-    return number > 0 ? number : 0;
-}
-
 int delivery_read(const char *path, struct delivery *ret) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = outside_read(AT_FDCWD, path, 0, RECORD_MAX, &text, NULL);
+    json_t *json = NULL;
+    int r = json_record_read(path, &json, NULL);
     if (r < 0)
         return r;
-    json_t *json = json_loadb(strbuf_text(&text), text.length, 0, NULL);
-    if (!json_is_object(json)) {
-        json_decref(json);
-        return -EUCLEAN;
-    }
     const json_t *changes = json_object_get(json, "changes");
-    const char *commit = json_string_value(json_object_get(json, "commit"));
-    *ret = (struct delivery){
-        .strategy = take_text(json, "strategy"),
-        .result = take_text(json, "result"),
-        .message = take_text(json, "message"),
-        .repository = take_text(json, "repository"),
-        .branch = take_text(json, "branch"),
-        .base = take_text(json, "base"),
-        .removed = take_text(json, "removed"),
-        .merged = json_is_true(json_object_get(json, "merged")),
-        .at = take_number(json, "at"),
-        .changes = { .known = json_is_object(changes),
-                     .commits = take_number(changes, "commits"),
-                     .files = take_number(changes, "files"),
-                     .insertions = take_number(changes, "insertions"),
-                     .deletions = take_number(changes, "deletions") },
-    };
-    if (!commit || !git_hash(commit, ret->commit))
-        ret->commit[0] = '\0';
+    *ret = (struct delivery){ .changes.known = json_is_object(changes) };
+    json_record_take(members, json, ret);
+    json_record_take(change_members, changes, &ret->changes);
     json_decref(json);
     return 0;
 }
 
-static const char *or_empty(const char *text) {
-    return text ? text : "";
-}
-
 int delivery_write(const char *path, const struct delivery *d, struct error *err) {
-    json_t *changes = d->changes.known ? json_pack("{s:I, s:I, s:I, s:I}", "commits",
-                                                   (json_int_t)d->changes.commits, "files",
-                                                   (json_int_t)d->changes.files, "insertions",
-                                                   (json_int_t)d->changes.insertions, "deletions",
-                                                   (json_int_t)d->changes.deletions)
-                                       : json_null();
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:o}", "strategy",
-                             or_empty(d->strategy), "result", or_empty(d->result), "message",
-                             or_empty(d->message), "repository", or_empty(d->repository), "branch",
-                             or_empty(d->branch), "base", or_empty(d->base), "removed",
-                             or_empty(d->removed), "commit", d->commit, "merged", d->merged, "at",
-                             (json_int_t)d->at, "changes", changes);
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    int r = text ? outside_write(path, 0600, text, strlen(text), err)
-                 : error_set(err, -EILSEQ, "'%s' cannot be written: a text is not UTF-8", path);
-    free(text);
-    json_decref(json);
+    json_t *json = json_record_make(members, d);
+    (void)json_object_set_new(json, "changes",
+                              d->changes.known ? json_record_make(change_members, &d->changes)
+                                               : json_null());
+    int r = json_record_write(path, json, err);
+    if (r == -EILSEQ)
+        return error_set(err, r, "'%s' cannot be written: a text is not UTF-8", path);
     return r;
 }
 

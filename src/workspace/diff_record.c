@@ -3,62 +3,37 @@
 #include "workspace/diff_record.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "os/outside.h"
+#include "workspace/json_record.h"
 
-#define RECORD_MAX (64u << 10)
+static const struct json_record_member members[] = {
+    JSON_RECORD(TEXT, diff_record, repository),
+    JSON_RECORD(TEXT, diff_record, base),
+    JSON_RECORD(HASH, diff_record, from),
+    JSON_RECORD(HASH, diff_record, to),
+    { 0 },
+};
 
 void diff_record_finish(struct diff_record *record) {
-    free(record->repository);
-    free(record->base);
+    json_record_finish(members, record);
     *record = (struct diff_record){ 0 };
 }
 
-/* What a person wrote into it must not become an option of git. */
-static void take_hash(const json_t *json, const char *member, char ret[GIT_HASH_MAX]) {
-    const char *text = json_string_value(json_object_get(json, member));
-    if (!text || !git_hash(text, ret))
-        ret[0] = '\0';
-}
-
-static char *take_text(const json_t *json, const char *member) {
-    const char *text = json_string_value(json_object_get(json, member));
-    return xstrdup(text ? text : "");
-}
-
 int diff_record_read(const char *path, struct diff_record *ret) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = outside_read(AT_FDCWD, path, 0, RECORD_MAX, &text, NULL);
+    json_t *json = NULL;
+    int r = json_record_read(path, &json, NULL);
     if (r < 0)
         return r;
-    json_t *json = json_loadb(strbuf_text(&text), text.length, 0, NULL);
-    if (!json_is_object(json)) {
-        json_decref(json);
-        return -EUCLEAN;
-    }
-    *ret = (struct diff_record){
-        .repository = take_text(json, "repository"),
-        .base = take_text(json, "base"),
-    };
-    take_hash(json, "from", ret->from);
-    take_hash(json, "to", ret->to);
+    json_record_take(members, json, ret);
     json_decref(json);
     return 0;
 }
 
 int diff_record_write(const char *path, const struct diff_record *record, struct error *err) {
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s}", "repository", record->repository ? record->repository : "", "base",
-        record->base ? record->base : "", "from", record->from, "to", record->to);
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    int r = text ? outside_write(path, 0600, text, strlen(text), err)
-                 : error_set(err, -EILSEQ, "'%s' cannot be written: a path is not UTF-8", path);
-    free(text);
-    json_decref(json);
+    int r = json_record_write(path, json_record_make(members, record), err);
+    if (r == -EILSEQ)
+        return error_set(err, r, "'%s' cannot be written: a path is not UTF-8", path);
     return r;
 }
 

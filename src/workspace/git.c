@@ -91,3 +91,116 @@ void git_fill(const char *word, const struct git_variable *variables, struct str
         }
     }
 }
+
+/* --- what git answers --------------------------------------------------------------------------- */
+
+/* What git has answered. See git.h. */
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* One line, without what a terminal would take for a command. */
+static void put_line(const char *line, struct strbuf *out) {
+    for (; *line && *line != '\n'; line++)
+        strbuf_putc(out, (unsigned char)*line < 0x20 || *line == 0x7f ? ' ' : *line);
+}
+
+static const char *next_line(const char *line) {
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
+void git_sentence(const char *output, struct strbuf *out) {
+    static const char *const marks[] = { "fatal: ", "error: ", "CONFLICT " };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        for (const char *line = output; *line; line = next_line(line))
+            if (begins(line, marks[i])) {
+                put_line(line + (i < 2 ? strlen(marks[i]) : 0), out);
+                return;
+            }
+    const char *last = "";
+    for (const char *line = output; *line; line = next_line(line))
+        if (line[strspn(line, " \t\r\n")] && *line != '\n')
+            last = line;
+    put_line(last, out);
+}
+
+bool git_output_line(const char *output, size_t number, struct strbuf *out) {
+    const char *line = output;
+    for (; number > 0 && *line; number--)
+        line = next_line(line);
+    if (number > 0 || !*line)
+        return false;
+    strbuf_add(out, line, strcspn(line, "\n"));
+    return true;
+}
+
+bool git_hash(const char *output, char ret[GIT_HASH_MAX]) {
+    size_t length = strspn(output, "0123456789abcdef");
+    if ((length != 40 && length != 64) || output[length + strspn(output + length, "\r\n")])
+        return false;
+    memcpy(ret, output, length);
+    ret[length] = '\0';
+    return true;
+}
+
+bool git_output_hash(const char *output, size_t number, char ret[GIT_HASH_MAX]) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    if (!git_output_line(output, number, &line))
+        return false;
+    const char *text = strbuf_text(&line);
+    return git_hash(text + (*text == '^'), ret);
+}
+
+bool git_find_checkout(const char *output, const char *branch, struct strbuf *ret_path) {
+    const char *path = NULL;
+    size_t length = strlen(branch);
+    for (const char *line = output; *line; line = next_line(line)) {
+        if (*line == '\n')
+            path = NULL;
+        else if (begins(line, "worktree "))
+            path = line + strlen("worktree ");
+        else if (path && begins(line, "branch refs/heads/")) {
+            const char *name = line + strlen("branch refs/heads/");
+            if (strcspn(name, "\n") == length && strncmp(name, branch, length) == 0) {
+                strbuf_add(ret_path, path, strcspn(path, "\n"));
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool git_status_only_lacks_files(const char *output) {
+    if (*output == '\0')
+        return false;
+    for (const char *line = output; *line; line = next_line(line))
+        if (!begins(line, " D "))
+            return false;
+    return true;
+}
+
+size_t git_names(const char *output, size_t most, struct strbuf *out) {
+    size_t count = 0;
+    for (const char *line = output; *line; line = next_line(line)) {
+        if (*line == '\n' || count++ >= most)
+            continue;
+        strbuf_puts(out, count > 1 ? ", " : "");
+        put_line(line, out);
+    }
+    if (count > most)
+        strbuf_printf(out, " and %zu more", count - most);
+    return count;
+}
+
+/* They stand below its sentence, each behind a tab. */
+size_t git_blockers(const char *output, size_t most, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+    for (const char *line = output; *line; line = next_line(line))
+        if (*line == '\t') {
+            put_line(line + 1, &names);
+            strbuf_putc(&names, '\n');
+        }
+    return git_names(strbuf_text(&names), most, out);
+}

@@ -2,7 +2,6 @@
 #include "workspace/worktree.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,20 +10,30 @@
 #include "base/alloc.h"
 #include "os/files.h"
 #include "os/outside.h"
+#include "workspace/json_record.h"
 #include "workspace/repository.h"
 
-#define RECORD_MAX (64u << 10)
 #define ENDING     ".json"
 #define LISTED_MAX 1000000u /* a run can make as many as it likes */
 
+static const struct json_record_member members[] = {
+    JSON_RECORD(TEXT, worktree_record, repository),
+    JSON_RECORD(TEXT, worktree_record, base),
+    JSON_RECORD(TEXT, worktree_record, prefix),
+    JSON_RECORD(TEXT, worktree_record, merge),
+    JSON_RECORD(TEXT, worktree_record, title),
+    JSON_RECORD(TEXT, worktree_record, git_dir),
+    JSON_RECORD(TEXT, worktree_record, common_dir),
+    JSON_RECORD(FLAG, worktree_record, made),
+    JSON_RECORD(FLAG, worktree_record, rebasing),
+    JSON_RECORD(FLAG, worktree_record, removing),
+    JSON_RECORD(FLAG, worktree_record, prepared),
+    JSON_RECORD(FLAG, worktree_record, implied),
+    { 0 },
+};
+
 void worktree_record_finish(struct worktree_record *record) {
-    free(record->repository);
-    free(record->base);
-    free(record->prefix);
-    free(record->merge);
-    free(record->title);
-    free(record->git_dir);
-    free(record->common_dir);
+    json_record_finish(members, record);
     *record = (struct worktree_record){ 0 };
 }
 
@@ -37,37 +46,16 @@ void worktree_record_path(const char *home, const char *task, struct strbuf *out
     strbuf_puts(out, ENDING);
 }
 
-static char *text_of(const json_t *json, const char *member) {
-    const char *text = json_string_value(json_object_get(json, member));
-    return xstrdup(text ? text : "");
-}
-
 int worktree_record_read(const char *home, const char *task, struct worktree_record *ret,
                          struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    json_t *json = NULL;
     worktree_record_path(home, task, &path);
-    int r = outside_read(AT_FDCWD, strbuf_text(&path), 0, RECORD_MAX, &text, err);
+    int r = json_record_read(strbuf_text(&path), &json, err);
     if (r < 0)
         return r;
-    json_t *json = json_loadb(strbuf_text(&text), text.length, 0, NULL);
-    if (!json_is_object(json)) {
-        json_decref(json);
-        return error_set(err, -EUCLEAN, "'%s' cannot be read", strbuf_text(&path));
-    }
-    *ret = (struct worktree_record){
-        .repository = text_of(json, "repository"),
-        .base = text_of(json, "base"),
-        .prefix = text_of(json, "prefix"),
-        .merge = text_of(json, "merge"),
-        .title = text_of(json, "title"),
-        .git_dir = text_of(json, "git_dir"),
-        .common_dir = text_of(json, "common_dir"),
-        .implied = json_is_true(json_object_get(json, "implied")),
-        .made = json_is_true(json_object_get(json, "made")),
-        .rebasing = json_is_true(json_object_get(json, "rebasing")),
-        .prepared = json_is_true(json_object_get(json, "prepared")),
-        .removing = json_is_true(json_object_get(json, "removing")),
-    };
+    *ret = (struct worktree_record){ 0 };
+    json_record_take(members, json, ret);
     json_decref(json);
     return 0;
 }
@@ -80,10 +68,6 @@ static int make_folder(const char *home, struct error *err) {
     return 0;
 }
 
-static const char *or_empty(const char *text) {
-    return text ? text : "";
-}
-
 int worktree_record_write(const char *home, const char *task, const struct worktree_record *record,
                           struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -91,19 +75,10 @@ int worktree_record_write(const char *home, const char *task, const struct workt
     if (r < 0)
         return r;
     worktree_record_path(home, task, &path);
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b}", "repository",
-                  record->repository, "base", record->base, "prefix", or_empty(record->prefix),
-                  "merge", or_empty(record->merge), "title", or_empty(record->title), "git_dir",
-                  or_empty(record->git_dir), "common_dir", or_empty(record->common_dir), "made",
-                  record->made, "rebasing", record->rebasing, "removing", record->removing,
-                  "prepared", record->prepared, "implied", record->implied);
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    r = text ? outside_write(strbuf_text(&path), 0600, text, strlen(text), err)
-             : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",
+    r = json_record_write(strbuf_text(&path), json_record_make(members, record), err);
+    if (r == -EILSEQ)
+        return error_set(err, r, "'%s' is not UTF-8, which paths of projects must be",
                          record->repository);
-    free(text);
-    json_decref(json);
     return r;
 }
 
