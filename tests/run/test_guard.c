@@ -454,12 +454,18 @@ BOTH_WAYS(so_does_the_sweep_of_the_next_daemon) {
     struct scene *s = scene_new(STAGE(state));
     s->grace = patience_ms();
     struct strbuf mark = STRBUF_INIT;
+    time_ms took;
     aside_mark(s->stage->home, &mark);
-    die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK),
-                                       .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
-    (void)aside_sweep(s->stage->home);
+    do { /* again if the machine was slower than the patience of the sweep */
+        forget_pid(s);
+        die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK),
+                                           .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
+        time_ms began = clock_read_steady();
+        (void)aside_sweep(s->stage->home);
+        took = clock_read_steady() - began;
+        reap_orphans(false);
+    } while (number_in(s, "lock") != 0 && took >= SECONDS(8));
     assert_int_equal(number_in(s, "lock"), 0);
-    reap_orphans(false);
     strbuf_finish(&mark);
     scene_free(s);
 }
