@@ -1,17 +1,32 @@
-/* mcp.c: what comes in: messages, events, time.
+/* mcp.c: JSON-RPC in and out, open requests, versions and methods.
  *
- * A message that is none gets an error and changes nothing; a request that cannot be begun is answered
- * at once. Batches exist only where the version of the client has them (until 2025-03-26). */
+ * An invalid message gets an error and changes nothing; a request that cannot be started is answered at once. Batches exist only
+ * where the version of the client has them (until 2025-03-26).
+ *
+ * A request whose `_meta` names a version stands for itself and is modern. Over HTTP the header may name it too, and then a missing
+ * `_meta` is an error, not an older client. Everything else is the older way, which needs no session here: nothing that a
+ * client agreed on changes what it may ask for. */
 #include "mcp/mcp.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/macros.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "mcp/mcp_internal.h"
 
-#define BATCH_MAX 64
+#define BATCH_MAX         64
+#define ENCODED_BEGIN     "=?base64?"
+#define ENCODED_END       "?="
+#define META_VERSION      "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_CLIENT       "io.modelcontextprotocol/clientInfo"
+#define META_SERVER       "io.modelcontextprotocol/serverInfo"
 
 const struct mcp_op *mcp_op_find(const char *name) {
     for (const struct mcp_op *op = mcp_ops; op->name; op++)
@@ -25,6 +40,518 @@ const struct mcp_param *mcp_param_find(const struct mcp_param *params, const cha
         if (strcmp(params->name, name) == 0)
             return params;
     return NULL;
+}
+
+/* --- messages out ----------------------------------------------------------------------------- */
+
+/* Every text that leaves here is one line of valid UTF-8: a log or a title may hold any bytes, and a client that reads lines must
+ * never see a second one. */
+
+static json_t *message_result(const json_t *id, json_t *result) {
+    return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
+}
+
+static json_t *message_error(const json_t *id, int code, const char *text, json_t *data) {
+    json_t *error = json_pack("{s:i, s:s}", "code", code, "message", text);
+    if (data)
+        (void)json_object_set_new(error, "data", data);
+    json_t *message = json_pack("{s:s}", "jsonrpc", "2.0");
+    (void)json_object_set_new(message, "id", id ? json_incref((json_t *)id) : json_null());
+    (void)json_object_set_new(message, "error", error);
+    return message;
+}
+
+void message_send(struct mcp *mcp, enum mcp_kind kind, json_t *message) {
+    /* 15 digits: 0.1 as it was, and not 0.10000000000000001 */
+    char *text = json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(message);
+    if (!text)
+        return; /* only what was packed here is dumped: it cannot fail */
+    mcp->backend.send(mcp->backend.ctx, kind, text, strlen(text));
+    free(text);
+}
+
+void message_notify(struct mcp *mcp, const char *method, json_t *params) {
+    message_send(
+        mcp, MCP_NOTICE,
+        json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
+}
+
+static bool is_plain(const char *text, size_t length) {
+    unsigned char first = (unsigned char)text[0];
+    if (length == 1)
+        return (first >= 0x20 && first != 0x7f) || first == '\n' || first == '\t';
+    return !(length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0); /* C1 controls */
+}
+
+json_t *message_text(const char *bytes, size_t size) {
+    _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_length(bytes + at, size - at);
+        if (length > 0 && is_plain(bytes + at, length))
+            strbuf_add(&clean, bytes + at, length);
+        else if (bytes[at] != '\r' && bytes[at] != '\0') /* a hole in a log reads as NULs */
+            strbuf_puts(&clean, "\xEF\xBF\xBD");
+        at += length ? length : 1;
+    }
+    return json_stringn(strbuf_text(&clean), clean.length);
+}
+
+json_t *message_dump(const json_t *value) {
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    json_t *string = json_string(text ? text : "null");
+    free(text);
+    return string;
+}
+
+struct message_quoted message_quote(const char *text) {
+    struct message_quoted quoted = { "" };
+    size_t at = 0;
+    const size_t most = sizeof(quoted.text) - sizeof("...");
+    for (size_t left = strlen(text); left > 0;) {
+        size_t length = utf8_length(text, left);
+        bool plain = length > 0 && is_plain(text, length) && *text != '\n' && *text != '\t';
+        size_t add = plain ? length : 1;
+        if (at + add > most) {
+            memcpy(quoted.text + at, "...", sizeof("..."));
+            break;
+        }
+        if (plain)
+            memcpy(quoted.text + at, text, length);
+        else
+            quoted.text[at] = '?';
+        at += add;
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
+    return quoted;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* A request is in the list of its client until it is answered or given up. The questions it has asked are dropped with it, so that
+ * no answer ever finds a request that was freed. */
+
+static struct mcp_request *request_new(struct mcp *mcp, const json_t *id, json_t *params,
+                                       struct mcp_batch *batch) {
+    struct mcp_request *request = xcalloc(1, sizeof(*request));
+    request->mcp = mcp;
+    request->id = json_incref((json_t *)id);
+    request->params = params ? json_incref(params) : json_object();
+    request->batch = batch;
+    if (batch)
+        batch->open++;
+    request->next = mcp->requests;
+    if (request->next)
+        request->next->previous = request;
+    mcp->requests = request;
+    mcp->open++;
+    return request;
+}
+
+/* The last of a batch sends them all. */
+static void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch) {
+    if (--batch->open > 0)
+        return;
+    if (json_array_size(batch->answers) > 0)
+        message_send(mcp, MCP_ANSWER, batch->answers);
+    else
+        json_decref(batch->answers);
+    free(batch);
+}
+
+static void drop_asks(struct mcp_request *request) {
+    struct mcp *mcp = request->mcp;
+    while (request->asks) {
+        struct mcp_ask *ask = request->asks;
+        request->asks = ask->next;
+        mcp->backend.drop(mcp->backend.ctx, ask);
+        json_decref(ask->params);
+        free(ask);
+    }
+}
+
+/* Out of the list; nothing is sent. */
+static void release(struct mcp_request *request) {
+    struct mcp *mcp = request->mcp;
+    drop_asks(request);
+    if (request->previous)
+        request->previous->next = request->next;
+    else
+        mcp->requests = request->next;
+    if (request->next)
+        request->next->previous = request->previous;
+    mcp->open--;
+    mcp->ended++;
+    wait_free(request->wait);
+    subscription_free(request->subscription);
+    json_decref(request->id);
+    json_decref(request->params);
+    free(request);
+}
+
+void request_free(struct mcp_request *request) {
+    struct mcp *mcp = request->mcp;
+    struct mcp_batch *batch = request->batch;
+    release(request);
+    if (batch)
+        request_leave_batch(mcp, batch);
+    request_watch(mcp);
+}
+
+static struct mcp_request *request_find(const struct mcp *mcp, const json_t *id) {
+    for (struct mcp_request *request = mcp->requests; request; request = request->next)
+        if (json_equal(request->id, id))
+            return request;
+    return NULL;
+}
+
+/* Takes the message. The request goes before anything is sent: whoever is told may end everything. */
+static void answer(struct mcp_request *request, json_t *message) {
+    struct mcp *mcp = request->mcp;
+    struct mcp_batch *batch = request->batch;
+    release(request);
+    request_watch(mcp);
+    if (batch) {
+        (void)json_array_append_new(batch->answers, message);
+        request_leave_batch(mcp, batch);
+    } else {
+        message_send(mcp, MCP_ANSWER, message);
+    }
+}
+
+void request_result(struct mcp_request *request, json_t *result) {
+    if (request->modern)
+        (void)json_object_set_new(result, "resultType", json_string("complete"));
+    request->mcp->status = 200;
+    answer(request, message_result(request->id, result));
+}
+
+void request_cacheable(struct mcp_request *request, json_t *result, json_int_t ttl_ms,
+                       const char *scope) {
+    if (request->modern) {
+        (void)json_object_set_new(result, "ttlMs", json_integer(ttl_ms));
+        (void)json_object_set_new(result, "cacheScope", json_string(scope));
+    }
+    request_result(request, result);
+}
+
+/* What is wrong with the request as such has a status of its own. Older clients look for errors in the
+ * body alone, and so does everybody once the method has begun. */
+static int status_of(const struct mcp_request *request, int code) {
+    if (code == RPC_HEADERS || code == RPC_VERSION || code == RPC_CAPABILITY || code == RPC_REQUEST)
+        return 400;
+    if (!request->modern)
+        return 200;
+    return code == RPC_METHOD ? 404 : code == RPC_PARAMS && !request->begun ? 400 : 200;
+}
+
+void request_fail(struct mcp_request *request, int code, json_t *data, const char *format, ...) {
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    request->mcp->status = status_of(request, code);
+    answer(request, message_error(request->id, code, text, data));
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+void request_ask(struct mcp_request *request, const char *op, json_t *params, size_t index,
+                 void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *)) {
+    struct mcp *mcp = request->mcp;
+    struct mcp_ask *ask = xcalloc(1, sizeof(*ask));
+    ask->op = mcp_op_find(op);
+    ask->params = params;
+    ask->request = request;
+    ask->index = index;
+    ask->answered = answered;
+    ask->next = request->asks;
+    request->asks = ask;
+    mcp->backend.ask(mcp->backend.ctx, ask);
+}
+
+void mcp_answer(struct mcp_ask *ask, const struct mcp_reply *reply, time_ms now) {
+    struct mcp_request *request = ask->request;
+    struct mcp_ask **link = &request->asks;
+    while (*link != ask)
+        link = &(*link)->next;
+    *link = ask->next;
+    request->mcp->now = now;
+    void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *) = ask->answered;
+    size_t index = ask->index;
+    json_decref(ask->params);
+    free(ask);
+    answered(request, index, reply);
+}
+
+void request_watch(struct mcp *mcp) {
+    bool wanted = subscribed_any(mcp);
+    for (const struct mcp_request *r = mcp->requests; r && !wanted; r = r->next)
+        wanted = r->wait || r->subscription;
+    if (wanted == mcp->watching)
+        return;
+    mcp->watching = wanted;
+    mcp->backend.watch(mcp->backend.ctx, wanted);
+}
+
+/* --- do the headers of a request match its body? ---------------------------------------------- */
+
+/* A proxy between client and server may have looked at the headers alone; acting on a body that differs would let a client bypass it. */
+
+static int base64_digit(char c) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* False: it is none. Padding must be there, as the clients write it. */
+static bool decode_base64(const char *text, size_t size, struct strbuf *out) {
+    if (size % 4 != 0)
+        return false;
+    for (size_t at = 0; at < size; at += 4) {
+        unsigned bits = 0, padding = 0;
+        for (size_t i = 0; i < 4; i++) {
+            bool pad = text[at + i] == '=' && at + 4 == size && i >= 2;
+            int digit = pad ? 0 : base64_digit(text[at + i]);
+            if (digit < 0 || (padding > 0 && !pad))
+                return false;
+            padding += pad;
+            bits = bits << 6 | (unsigned)digit;
+        }
+        const char bytes[] = { (char)(bits >> 16), (char)(bits >> 8 & 0xff), (char)(bits & 0xff) };
+        strbuf_add(out, bytes, 3 - padding);
+    }
+    return true;
+}
+
+/* The value as it was meant. False: it cannot be read. */
+static bool decode_value(const char *value, struct strbuf *out) {
+    size_t length = strlen(value), begin = strlen(ENCODED_BEGIN), end = strlen(ENCODED_END);
+    bool encoded = length >= begin + end && strncmp(value, ENCODED_BEGIN, begin) == 0
+                   && strcmp(value + length - end, ENCODED_END) == 0;
+    if (encoded)
+        return decode_base64(value + begin, length - begin - end, out);
+    strbuf_puts(out, value);
+    return true;
+}
+
+/* What Mcp-Name must say; NULL: nothing is asked for. */
+static const char *named_by(const struct mcp_request *request) {
+    static const struct {
+        const char *method, *member;
+    } names[] = {
+        { "tools/call", "name" },
+        { "resources/read", "uri" },
+        { "prompts/get", "name" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i].method, request->method) == 0)
+            return json_string_value(json_object_get(request->params, names[i].member));
+    return NULL;
+}
+
+static bool headers_hold(struct mcp_request *request) {
+    const struct mcp *mcp = request->mcp;
+    if (!mcp->http)
+        return true;
+    if (!mcp->header_method || strcmp(mcp->header_method, request->method) != 0) {
+        request_fail(request, RPC_HEADERS, NULL, "the header Mcp-Method %s",
+                     mcp->header_method ? "is not the method of the body" : "is missing");
+        return false;
+    }
+    const char *name = named_by(request);
+    if (!name)
+        return true; /* what is missing there is told as such */
+    _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
+    if (!mcp->header_name || !decode_value(mcp->header_name, &value) || strlen(name) != value.length
+        || memcmp(strbuf_text(&value), name, value.length) != 0) {
+        request_fail(request, RPC_HEADERS, NULL, "the header Mcp-Name %s",
+                     mcp->header_name ? "is not the name in the body" : "is missing");
+        return false;
+    }
+    return true;
+}
+
+/* --- versions and methods --------------------------------------------------------------------- */
+
+static const char *const versions[] = { MCP_MODERN,   MCP_LATEST,   "2025-06-18",
+                                        MCP_BATCHING, "2024-11-05", NULL };
+
+static const char instructions[] = "Sluice runs coding agents and commands as tasks, durably: what "
+                                   "is queued survives restarts, runs "
+                                   "under limits, and is repeated until it is done. Queue work "
+                                   "with queue_task, follow it with task_wait "
+                                   "or task_status, and ask why when a task does not start. Inside "
+                                   "a run of Sluice add_children makes "
+                                   "subtasks, post_message writes to the task's bus, and "
+                                   "report_done says that the task is finished.";
+
+static const char *method_version(const char *text) {
+    for (const char *const *v = versions; text && *v; v++)
+        if (strcmp(*v, text) == 0)
+            return *v;
+    return NULL;
+}
+
+static json_t *method_versions(void) {
+    json_t *list = json_array();
+    for (const char *const *v = versions; *v; v++)
+        (void)json_array_append_new(list, json_string(*v));
+    return list;
+}
+
+static json_t *server_info(void) {
+    return json_pack("{s:s, s:s, s:s}", "name", "sluice", "title", "Sluice", "version",
+                     SLUICE_VERSION);
+}
+
+/* --- the methods that are about the protocol -------------------------------------------------- */
+
+/* The version that was asked for, or ours: the client decides whether it can live with it. */
+static void initialize(struct mcp_request *request) {
+    const json_t *asked = json_object_get(request->params, "protocolVersion");
+    if (!json_is_string(asked)) {
+        request_fail(request, RPC_PARAMS, NULL, "protocolVersion must be a text");
+        return;
+    }
+    const char *version = method_version(json_string_value(asked));
+    if (!version || strcmp(version, MCP_MODERN) == 0)
+        version = MCP_LATEST; /* the modern one has no initialize */
+    request->mcp->version = version;
+    json_t *result =
+        json_pack("{s:s, s:{s:{}, s:{s:b}}, s:o, s:s}", "protocolVersion", version, "capabilities",
+                  "tools", "resources", "subscribe", !request->mcp->http, "serverInfo",
+                  server_info(), "instructions", instructions);
+    request_result(request, result);
+}
+
+static void ping(struct mcp_request *request) {
+    request_result(request, json_object());
+}
+
+static void discover(struct mcp_request *request) {
+    json_t *result =
+        json_pack("{s:o, s:{s:{}, s:{s:b}}, s:s, s:{s:o}}", "supportedVersions", method_versions(),
+                  "capabilities", "tools", "resources", "subscribe", 1, "instructions",
+                  instructions, "_meta", META_SERVER, server_info());
+    request_cacheable(request, result, LIST_TTL_MS, "public");
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+enum { OLDER = 1u << 0, MODERN = 1u << 1 };
+
+static const struct method {
+    const char *name;
+    unsigned eras;
+    void (*begin)(struct mcp_request *request);
+} methods[] = {
+    { "initialize", OLDER, initialize },
+    { "ping", OLDER, ping },
+    { "resources/list", OLDER | MODERN, resources_list },
+    { "resources/read", OLDER | MODERN, resources_read },
+    { "resources/subscribe", OLDER, subscribe_begin },
+    { "resources/templates/list", OLDER | MODERN, resources_templates },
+    { "resources/unsubscribe", OLDER, unsubscribe_begin },
+    { "server/discover", MODERN, discover },
+    { "subscriptions/listen", MODERN, subscription_begin },
+    { "tools/call", OLDER | MODERN, tools_call },
+    { "tools/list", OLDER | MODERN, tools_list },
+};
+
+static const struct method *method_find(const char *name) {
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+        if (strcmp(methods[i].name, name) == 0)
+            return &methods[i];
+    return NULL;
+}
+
+static bool method_is_modern_only(const char *name) {
+    const struct method *method = method_find(name);
+    return method && method->eras == MODERN;
+}
+
+/* --- eras ------------------------------------------------------------------------------------ */
+
+static void refuse_version(struct mcp_request *request, const char *asked) {
+    json_t *data = json_pack("{s:o, s:o}", "supported", method_versions(), "requested",
+                             message_text(asked, strlen(asked)));
+    request_fail(request, RPC_VERSION, data, "unsupported protocol version '%s'",
+                 message_quote(asked).text);
+}
+
+/* False: it was answered. */
+static bool meta_holds(struct mcp_request *request, const json_t *meta) {
+    const json_t *version = json_object_get(meta, META_VERSION);
+    const json_t *client = json_object_get(meta, META_CLIENT);
+    if (!json_is_string(version)) {
+        request_fail(request, RPC_PARAMS, NULL, "_meta needs %s, a text", META_VERSION);
+        return false;
+    }
+    if (!json_is_object(json_object_get(meta, META_CAPABILITIES))) {
+        request_fail(request, RPC_PARAMS, NULL, "_meta needs %s, an object", META_CAPABILITIES);
+        return false;
+    }
+    if (client && !json_is_object(client)) {
+        request_fail(request, RPC_PARAMS, NULL, "%s in _meta must be an object", META_CLIENT);
+        return false;
+    }
+    return true;
+}
+
+static bool modern_holds(struct mcp_request *request, const json_t *meta) {
+    if (!meta_holds(request, meta))
+        return false;
+    const char *version = json_string_value(json_object_get(meta, META_VERSION));
+    const char *header = request->mcp->header_version;
+    if (request->mcp->http && (!header || strcmp(header, version) != 0)) {
+        request_fail(request, RPC_HEADERS, NULL,
+                     "the header MCP-Protocol-Version and _meta do not name the same version");
+        return false;
+    }
+    if (strcmp(version, MCP_MODERN) != 0) { /* the others begin with initialize */
+        refuse_version(request, version);
+        return false;
+    }
+    request->version = MCP_MODERN;
+    return headers_hold(request);
+}
+
+static bool older_holds(struct mcp_request *request) {
+    const char *header = request->mcp->header_version;
+    if (header && !method_version(header)) {
+        refuse_version(request, header);
+        return false;
+    }
+    request->version = header                  ? method_version(header)
+                       : request->mcp->version ? request->mcp->version
+                       : request->mcp->http    ? MCP_BATCHING
+                                               : MCP_LATEST;
+    return true;
+}
+
+/* Does the request speak the modern way, well or badly? */
+static bool wants_modern(const struct mcp_request *request, const json_t *meta) {
+    const char *header = request->mcp->header_version;
+    return json_object_get(meta, META_VERSION) || (header && strcmp(header, MCP_MODERN) == 0)
+           || method_is_modern_only(request->method);
+}
+
+static void method_begin(struct mcp_request *request) {
+    const json_t *meta = json_object_get(request->params, "_meta");
+    request->modern = wants_modern(request, meta);
+    if (!(request->modern ? modern_holds(request, meta) : older_holds(request)))
+        return;
+    const struct method *method = method_find(request->method);
+    if (!method || !(method->eras & (request->modern ? MODERN : OLDER))) {
+        request_fail(request, RPC_METHOD, NULL, "there is no method '%s' in %s",
+                     message_quote(request->method).text, request->version);
+        return;
+    }
+    request->begun = true;
+    method->begin(request);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

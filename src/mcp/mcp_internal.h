@@ -1,15 +1,10 @@
 /* mcp_internal.h: one client, its open requests, and how they are answered. Private to mcp/.
  *
- * mcp.c           life, messages in, events, time
- * message.c       JSON-RPC: what is a message, answers and errors out
- * request.c       open requests and the questions they wait for
- * method.c        the table of methods; eras; initialize and discover
- * http_headers.c  do the headers say what the body says?
- * tools.c         calling; tool_list.c: which there are, and their schemas
- * resources.c     listing and reading
- * wait.c          task_wait; subscription.c: subscriptions/listen, and resources/subscribe of older clients
+ * mcp.c        JSON-RPC, open requests, versions and methods, events, time
+ * tools.c      the tools and their calls; wait.c: task_wait
+ * resources.c  addresses, reading, subscriptions
  *
- * A function that answers a request frees it: it is the last thing done with it. */
+ * A function that answers a request frees it: the caller must not use it afterwards. */
 #pragma once
 
 #include "base/error.h"
@@ -20,6 +15,7 @@
 #define MCP_LATEST   "2025-11-25" /* with initialize */
 #define MCP_BATCHING "2025-03-26" /* the last version with batches; HTTP without a version header */
 #define MCP_OPEN_MAX 64           /* requests of one client at once */
+#define LIST_TTL_MS  300000       /* how long a client may keep a list */
 
 enum {
     RPC_PARSE = -32700,
@@ -68,13 +64,10 @@ struct mcp_request {
     struct mcp_subscription *subscription; /* subscriptions/listen */
 };
 
-/* --- request.c ------------------------------------------------------------------------------- */
+/* --- mcp.c ----------------------------------------------------------------------------------- */
 
-struct mcp_request *request_new(struct mcp *mcp, const json_t *id, json_t *params,
-                                struct mcp_batch *batch);
 /* Without an answer. */
 void request_free(struct mcp_request *request);
-struct mcp_request *request_find(const struct mcp *mcp, const json_t *id);
 /* `params` is taken. `answered` is called once, perhaps before this returns: leave the request alone
  * afterwards. */
 void request_ask(struct mcp_request *request, const char *op, json_t *params, size_t index,
@@ -86,15 +79,9 @@ void request_cacheable(struct mcp_request *request, json_t *result, json_int_t t
                        const char *scope);
 void request_fail(struct mcp_request *request, int code, json_t *data, const char *format, ...)
     _printf_(4, 5);
-/* One of a batch is answered, or it was read to its end: the last of them sends all answers. */
-void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch);
 /* Does anybody need events? Tells the backend when that has changed. */
 void request_watch(struct mcp *mcp);
 
-/* --- message.c ------------------------------------------------------------------------------- */
-
-json_t *message_error(const json_t *id, int code, const char *text, json_t *data /* taken */);
-json_t *message_result(const json_t *id, json_t *result /* taken */);
 /* `message` and `params` are taken. */
 void message_send(struct mcp *mcp, enum mcp_kind kind, json_t *message);
 void message_notify(struct mcp *mcp, const char *method, json_t *params);
@@ -108,21 +95,7 @@ struct message_quoted {
 };
 struct message_quoted message_quote(const char *text);
 
-/* --- method.c -------------------------------------------------------------------------------- */
-
-/* The era, its checks, and the method; answers now or later. */
-void method_begin(struct mcp_request *request);
-bool method_is_modern_only(const char *name);
-/* The version of `text` that is known here, or NULL. */
-const char *method_version(const char *text);
-json_t *method_versions(void); /* all of them, newest first */
-
-/* --- http_headers.c -------------------------------------------------------------------------- */
-
-/* Of a modern request over HTTP. False: it was answered. */
-bool headers_hold(struct mcp_request *request);
-
-/* --- tools ----------------------------------------------------------------------------------- */
+/* --- tools.c --------------------------------------------------------------------------------- */
 
 enum { HINT_READS = 1u << 0, HINT_DESTROYS = 1u << 1, HINT_REPEATS = 1u << 2 };
 
@@ -146,17 +119,13 @@ extern const struct mcp_tool mcp_tools[]; /* by name; ends with name NULL */
 
 void tools_list(struct mcp_request *request);
 void tools_call(struct mcp_request *request);
-/* A result that tells what went wrong; answers the request. */
+/* A result that describes a failure; answers the request. */
 void tools_fail(struct mcp_request *request, const char *format, ...) _printf_(2, 3);
 /* A result; `value` is taken. */
 void tools_done(struct mcp_request *request, json_t *value);
-bool tool_hides(const struct mcp_tool *tool, const char *name);
-/* What a tool takes: schemas by name, and the names that must be there. */
-void tool_describe(const struct mcp_tool *tool, json_t *properties, json_t *required);
-/* The schema of one parameter, read; NULL cannot be: the catalog is tested. */
-json_t *tool_schema(const char *text);
 
-/* wait.c */
+/* --- wait.c ---------------------------------------------------------------------------------- */
+
 void wait_describe(const struct mcp_tool *tool, json_t *properties, json_t *required);
 void wait_begin(struct mcp_request *request, json_t *arguments);
 void wait_event(struct mcp_request *request, const char *task);
@@ -165,29 +134,15 @@ time_ms wait_next(const struct mcp_request *request);
 void wait_stop(struct mcp_request *request);
 void wait_free(struct mcp_wait *wait);
 
-/* --- resources ------------------------------------------------------------------------------- */
+/* --- resources.c ----------------------------------------------------------------------------- */
 
-enum resource_kind { RESOURCE_STATUS, RESOURCE_TASKS, RESOURCE_TASK, RESOURCE_WHY, RESOURCE_LOG };
-
-struct resource {
-    enum resource_kind kind;
-    struct strbuf task; /* of the last three */
-    int64_t attempt;    /* RESOURCE_LOG; 0: the last */
-};
-
-/* -EINVAL: nothing here has this address. */
-int resource_parse(const char *uri, struct resource *ret);
-void resource_finish(struct resource *resource);
 /* Two ids of tasks; their number alone decides. */
 bool resource_same_task(const char *a, const char *b);
 
 void resources_list(struct mcp_request *request);
 void resources_templates(struct mcp_request *request);
 void resources_read(struct mcp_request *request);
-/* The uri of the request is none that is known here; answers it. */
-void resource_refuse(struct mcp_request *request);
 
-/* subscription.c */
 void subscription_begin(struct mcp_request *request);
 void subscription_event(struct mcp_request *request, const char *task);
 void subscription_tick(struct mcp_request *request);

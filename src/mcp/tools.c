@@ -1,7 +1,12 @@
-/* tools.c: one call of a tool, from its arguments to its result.
+/* tools.c: which tools there are, what each one takes, and one call of a tool.
  *
- * What goes wrong inside a tool is a result that says so: the model that called it reads the sentence and
- * can do better. Errors of the protocol are for the program around it: no such tool, no arguments at all. */
+ * A tool is an operation, offered to an agent. Names, parameters, ranges and texts come from the operation; what is written
+ * here is only what an agent should not have to know (that a task is added as a list of one) or must be told otherwise. The order
+ * is that of the table, so a client's cache of the list stays valid.
+ *
+ * A failure inside a tool is a result that describes it: the model that called it reads the message and can do better. Errors of the
+ * protocol are for the program around it: no such tool, no arguments at all. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +17,292 @@
 #include "mcp/mcp_internal.h"
 
 #define STRUCTURED_SINCE "2025-06-18"
+
+static bool tool_hides(const struct mcp_tool *tool, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = tool->hidden; at && *at;) {
+        size_t size = strcspn(at, " ");
+        if (size == length && memcmp(at, name, size) == 0)
+            return true;
+        at += size + strspn(at + size, " ");
+    }
+    return false;
+}
+
+/* --- schemas --------------------------------------------------------------------------------- */
+
+/* What is in the path is called `id` by the operations; for a tool it is the task. */
+static const char *shown_name(const struct mcp_param *param) {
+    return strcmp(param->name, "id") == 0 && strcmp(param->place, "path") == 0 ? "task"
+                                                                               : param->name;
+}
+
+static void add_params(const struct mcp_tool *tool, const struct mcp_param *params,
+                       json_t *properties, json_t *required) {
+    for (; params->name; params++) {
+        if (tool_hides(tool, params->name))
+            continue;
+        (void)json_object_set_new(properties, shown_name(params),
+                                  json_loads(params->schema, 0, NULL));
+        if (params->required)
+            (void)json_array_append_new(required, json_string(shown_name(params)));
+    }
+}
+
+static void describe_task(const struct mcp_tool *tool, json_t *properties, json_t *required) {
+    const struct mcp_op *op = mcp_op_find(tool->op);
+    add_params(&(struct mcp_tool){ 0 }, tool->members, properties, required);
+    add_params(tool, op->params, properties, required);
+}
+
+static void describe_children(const struct mcp_tool *tool, json_t *properties, json_t *required) {
+    json_t *members = json_object(), *none = json_array();
+    add_params(&(struct mcp_tool){ 0 }, tool->members, members, none);
+    json_decref(none);
+    json_t *children = json_pack("{s:s, s:i, s:s, s:{s:s, s:o, s:b}}", "type", "array", "minItems",
+                                 1, "description", "the tasks to add, all or none", "items", "type",
+                                 "object", "properties", members, "additionalProperties", 0);
+    (void)json_object_set_new(properties, "children", children);
+    (void)json_object_set_new(
+        properties, "parent",
+        json_pack("{s:s, s:s}", "type", "string", "description",
+                  "the task they belong to; inside a run its own task when not given"));
+    (void)json_array_append_new(required, json_string("children"));
+}
+
+/* The own task is meant when none is named. */
+static void describe_own(const struct mcp_tool *tool, json_t *properties, json_t *required) {
+    json_t *all = json_array();
+    add_params(tool, mcp_op_find(tool->op)->params, properties, all);
+    size_t i;
+    json_t *name;
+    json_array_foreach(all, i, name) {
+        if (strcmp(json_string_value(name), "task") != 0)
+            (void)json_array_append(required, name);
+    }
+    json_decref(all);
+    (void)json_object_set_new(
+        properties, "task",
+        json_pack("{s:s, s:s}", "type", "string", "description",
+                  "the task it is about; inside a run its own task when not given"));
+}
+
+static void describe_post(const struct mcp_tool *tool, json_t *properties, json_t *required) {
+    describe_own(tool, properties, required);
+    (void)json_object_set_new(
+        properties, "project",
+        json_pack("{s:s, s:s}", "type", "string", "description", "a project instead of a task"));
+}
+
+/* --- from arguments to parameters ------------------------------------------------------------ */
+
+static void move(json_t *from, const char *name, json_t *to, const char *new_name) {
+    json_t *value = json_object_get(from, name);
+    if (!value)
+        return;
+    (void)json_object_set(to, new_name, value);
+    (void)json_object_del(from, name);
+}
+
+static int prepare_task(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
+                        const char **op, struct error *err) {
+    json_t *task = json_object();
+    (void)mcp, (void)op, (void)err;
+    for (const struct mcp_param *m = tool->members; m->name; m++)
+        move(params, m->name, task, m->name);
+    (void)json_object_set_new(params, "tasks", json_pack("[o]", task));
+    return 0;
+}
+
+static int take_child(const struct mcp_tool *tool, json_t *child, const json_t *parent,
+                      size_t index, struct error *err) {
+    const char *name;
+    json_t *value;
+    if (!json_is_object(child))
+        return error_set(err, -EINVAL, "child %zu must be an object", index + 1);
+    json_object_foreach(child, name, value) {
+        if (!mcp_param_find(tool->members, name))
+            return error_set(err, -EINVAL, "child %zu: a child has no '%s'", index + 1,
+                             message_quote(name).text);
+    }
+    if (!json_object_get(child, "parent"))
+        (void)json_object_set(child, "parent", (json_t *)parent);
+    if (!json_object_get(child, "parent_gate"))
+        (void)json_object_set_new(child, "parent_gate", json_string("none"));
+    return 0;
+}
+
+/* Children of a task that runs may start at once: that is what they are for. */
+static int prepare_children(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
+                            const char **op, struct error *err) {
+    (void)op;
+    json_t *children = json_object_get(params, "children");
+    if (!json_object_get(params, "parent") && mcp->task)
+        (void)json_object_set_new(params, "parent", json_string(mcp->task));
+    const json_t *parent = json_object_get(params, "parent");
+    if (!json_is_string(parent))
+        return error_set(err, -EINVAL, "this is no run of Sluice: say whose children, 'parent'");
+    if (!json_is_array(children) || json_array_size(children) == 0)
+        return error_set(err, -EINVAL, "'children' must be a list of at least one task");
+    json_t *tasks = json_array();
+    (void)json_object_set_new(params, "tasks", tasks);
+    size_t i;
+    json_t *child;
+    int r = 0;
+    json_array_foreach(children, i, child) {
+        json_t *task = json_is_object(child) ? json_copy(child) : json_null();
+        (void)json_array_append_new(tasks, task);
+        r = r < 0 ? r : take_child(tool, task, parent, i, err);
+    }
+    (void)json_object_del(params, "children");
+    (void)json_object_del(params, "parent");
+    return r;
+}
+
+static int prepare_post(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
+                        const char **op, struct error *err) {
+    (void)tool;
+    bool of_project = json_object_get(params, "project") != NULL;
+    if (of_project && json_object_get(params, "task"))
+        return error_set(err, -EINVAL, "give 'task' or 'project', not both");
+    if (of_project)
+        *op = "project.post";
+    else if (!json_object_get(params, "task") && mcp->task)
+        (void)json_object_set_new(params, "task", json_string(mcp->task));
+    else if (!json_object_get(params, "task"))
+        return error_set(err, -EINVAL, "this is no run of Sluice: give 'task' or 'project'");
+    move(params, "project", params, "name");
+    return 0;
+}
+
+/* The attempt goes with the own task, so that a process that was left behind reports nothing. */
+static int prepare_report(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
+                          const char **op, struct error *err) {
+    (void)op;
+    if (!json_object_get(params, "task") && mcp->task) {
+        (void)json_object_set_new(params, "task", json_string(mcp->task));
+        (void)json_object_set_new(params, "attempt", json_integer(mcp->attempt));
+    } else if (!json_object_get(params, "task")) {
+        return error_set(err, -EINVAL, "this is no run of Sluice: say which task reports, 'task'");
+    }
+    if (strcmp(tool->name, "report_done") == 0)
+        (void)json_object_set_new(params, "done", json_true());
+    return 0;
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* clang-format off */
+const struct mcp_tool mcp_tools[] = {
+    { .name = "add_children", .title = "Add subtasks", .op = "task.add",
+      .text = "Add tasks below a task that runs, such as your own: they are scheduled beside it, within "
+              "the limits of the run. All are added or none. Give each a `prompt` and an `agent`; wait for "
+              "them with task_wait.",
+      .members = mcp_child_members,
+      .describe = describe_children, .prepare = prepare_children },
+    { .name = "list_tasks", .title = "List tasks", .op = "task.list", .hints = HINT_READS },
+    { .name = "post_message", .title = "Post a message", .op = "task.post",
+      .text = "Write a message on the bus of a task or of a project, where people and other agents read it.",
+      .hidden = "links parents",
+      .describe = describe_post, .prepare = prepare_post },
+    { .name = "queue_task", .title = "Queue a task", .op = "task.add",
+      .text = "Queue one task: a `prompt` for an `agent`, or a command (`argv`). It is on disk when this "
+              "answers, and starts when the limits allow it. The answer has its id and whether it was "
+              "started or queued. With an `external_id` that the project has already, the task that is "
+              "there is told.",
+      .hidden = "tasks draft", .members = mcp_queue_members,
+      .describe = describe_task, .prepare = prepare_task },
+    { .name = "report_done", .title = "Report that a task is finished", .op = "run.report",
+      .text = "Say from inside a run that its task is finished. Needed when the task is repeated until it "
+              "is done (`until: done`); harmless otherwise.",
+      .hidden = "attempt cost_usd done rate_limited_s task tokens tokens_in tokens_out",
+      .hints = HINT_REPEATS, .describe = describe_own, .prepare = prepare_report },
+    { .name = "report_usage", .title = "Report tokens and cost", .op = "run.report",
+      .text = "Tell what a run has used so far in all: tokens, cost, or that its provider said to wait. "
+              "Numbers only rise, so repeating a report is harmless.",
+      .hidden = "attempt done task",
+      .hints = HINT_REPEATS, .describe = describe_own, .prepare = prepare_report },
+    { .name = "status", .title = "Status of the scheduler", .op = "daemon.status", .hints = HINT_READS },
+    { .name = "task_cancel", .title = "Cancel tasks", .op = "task.cancel",
+      .hints = HINT_DESTROYS | HINT_REPEATS },
+    { .name = "task_log", .title = "Read the log of a task", .op = "task.log",
+      .text = "The end of what a run printed, at most 64 KiB; of its last attempt unless `attempt` is "
+              "given.",
+      .hidden = "follow offset", .hints = HINT_READS },
+    { .name = "task_status", .title = "Show a task", .op = "task.show", .hints = HINT_READS },
+    { .name = "task_wait", .title = "Wait for tasks", .op = "task.show",
+      .text = "Wait until tasks have ended (done, failed, canceled or invalidated), at most `timeout_s` "
+              "seconds. Answers at once when they have. `ended` is false when the time was over first: "
+              "call it again to go on waiting; or when a task has `needs_person`: it is held or a draft, and "
+              "somebody must do something. Inside a run the tasks below it may use its place meanwhile.",
+      .hints = HINT_READS, .describe = wait_describe, .begin = wait_begin },
+    { .name = "why", .title = "Why does a task not run?", .op = "task.why", .hints = HINT_READS },
+    { .name = NULL },
+};
+/* clang-format on */
+
+/* --- listing --------------------------------------------------------------------------------- */
+
+/* The texts of the operations begin in lower case and have no full stop at their end. */
+static json_t *description(const struct mcp_tool *tool) {
+    const struct mcp_op *op = mcp_op_find(tool->op);
+    if (tool->text)
+        return json_string(tool->text);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_putc(&text, (char)toupper((unsigned char)op->summary[0]));
+    strbuf_printf(&text, "%s.%s%s", op->summary + 1, op->text ? " " : "", op->text ? op->text : "");
+    return json_string(strbuf_text(&text));
+}
+
+static json_t *annotations(const struct mcp_tool *tool) {
+    bool reads = tool->hints & HINT_READS;
+    json_t *hints = json_pack("{s:s, s:b, s:b}", "title", tool->title, "readOnlyHint", reads,
+                              "openWorldHint", 0);
+    if (!reads) {
+        (void)json_object_set_new(hints, "destructiveHint",
+                                  json_boolean(tool->hints & HINT_DESTROYS));
+        (void)json_object_set_new(hints, "idempotentHint",
+                                  json_boolean(tool->hints & HINT_REPEATS));
+    }
+    return hints;
+}
+
+static void tool_describe(const struct mcp_tool *tool, json_t *properties, json_t *required) {
+    if (tool->describe)
+        tool->describe(tool, properties, required);
+    else
+        add_params(tool, mcp_op_find(tool->op)->params, properties, required);
+}
+
+static json_t *input_schema(const struct mcp_tool *tool) {
+    json_t *properties = json_object(), *required = json_array();
+    tool_describe(tool, properties, required);
+    json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
+    if (json_array_size(required) > 0)
+        (void)json_object_set(schema, "required", required);
+    json_decref(required);
+    (void)json_object_set_new(schema, "additionalProperties", json_false());
+    return schema;
+}
+
+static json_t *list_all(void) {
+    json_t *list = json_array();
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", tool->name, "title", tool->title,
+                            "description", description(tool), "inputSchema", input_schema(tool),
+                            "annotations", annotations(tool)));
+    return list;
+}
+
+void tools_list(struct mcp_request *request) {
+    if (json_object_get(request->params, "cursor"))
+        request_fail(request, RPC_PARAMS, NULL, "there is one page: no cursor is known");
+    else
+        request_cacheable(request, json_pack("{s:o}", "tools", list_all()), LIST_TTL_MS, "public");
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static const struct mcp_tool *find(const char *name) {
     for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)

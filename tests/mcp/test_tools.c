@@ -44,7 +44,7 @@ TEST(every_tool_is_an_operation_and_in_order) {
 }
 
 static void check_schema(const char *text) {
-    json_t *schema = tool_schema(text);
+    json_t *schema = json_loads(text, 0, NULL);
     if (!json_is_object(schema) || !json_is_string(json_object_get(schema, "description")))
         fail_msg("this is no schema: %s", text);
     json_decref(schema);
