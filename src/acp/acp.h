@@ -1,32 +1,20 @@
 /* acp.h: one prompt, given to an agent that speaks the Agent Client Protocol. Private to acp/.
  *
- *   acp_main.c     options, the prompt, and the loop between the agent and the log
- *   acp_process.c  the agent as a child process
- *   acp_session.c  the requests of one run, in their order, and what the answers mean
- *   acp_permit.c   whether the agent may do what it asks for
+ *   acp_main.c     options, the prompt, the agent as a child process, and the loop between it and the log
+ *   acp_session.c  the requests of one run, in their order, what the answers mean, and whether the agent may do what
+ *                  it asks for
  *
  * The log (standard output) has one JSON object per line: the messages of the agent as they came, and what this program did,
  * as objects with the member `acp`. src/agent/acp.c reads it. A line of the agent that has this member, or is not a
  * JSON object, is quoted in one of ours, so that an agent cannot speak for this program. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "base/json_span.h"
 #include "base/strbuf.h"
-#include "base/time_ms.h"
 
-#define ACP_PROTOCOL    1
-#define ACP_MESSAGE_MAX (16u << 20) /* bytes of one message */
-#define ACP_QUEUE_MAX                                                                              \
-    (1u << 20) /* unsent answers: more, and the agent is not read until it reads */
-#define ACP_PROMPT_MAX (64u << 20)
-#define ACP_CALLS      16 /* tool calls that are remembered */
-
-/* --- acp_permit.c ----------------------------------------------------------------------------- */
+#define ACP_CALLS 16 /* tool calls that are remembered */
 
 enum acp_policy {
     ACP_POLICY_ALLOW, /* everything */
@@ -45,15 +33,6 @@ struct acp_wish {
     bool has_path;
     bool is_inside; /* every path that it names is in the folder of the run */
 };
-/* The one decision about a request for permission. */
-bool acp_permit(enum acp_policy policy, const struct acp_wish *wish);
-/* Adds what a tool call (of a session/update, or of a request) says about itself. `cwd`: the folder of the run. */
-void acp_wish_add(struct acp_wish *wish, struct json_span call, const char *cwd);
-/* The option to answer with; missing: there is none for this decision. */
-struct json_span acp_permit_option(struct json_span options, bool allow);
-
-/* --- acp_session.c ---------------------------------------------------------------------------- */
-
 struct acp_options {
     enum acp_policy policy;
     const char *resume;      /* the session to go on with; or NULL */
@@ -109,18 +88,3 @@ void acp_session_cancel(struct acp_session *s);
 void acp_session_fail(struct acp_session *s, const char *message);
 /* The agent has closed its output or exited, with this code (128 + N: signal N). */
 void acp_session_gone(struct acp_session *s, int code);
-
-/* --- acp_process.c ---------------------------------------------------------------------------- */
-
-struct acp_agent {
-    pid_t pid;   /* and its process group; 0: reaped */
-    int in, out; /* our ends; -1: closed */
-    int code;    /* once it is reaped; 128 + N: signal N */
-};
-/* -1 and errno: it could not be started. */
-int acp_agent_start(struct acp_agent *agent, char *const *words);
-/* Writes as much as fits now, and removes it from the queue. */
-void acp_agent_send(struct acp_agent *agent, struct strbuf *queue);
-bool acp_agent_reap(struct acp_agent *agent); /* true: it is reaped */
-void acp_agent_signal(const struct acp_agent *agent, int signal);
-void acp_agent_close_input(struct acp_agent *agent);

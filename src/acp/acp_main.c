@@ -4,21 +4,29 @@
  * the agent to cancel its turn, and end it when it does not answer. The order at the end: its input is closed, then
  * TERM, then KILL, each after a pause; some agents do not exit when their input ends. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "acp/acp.h"
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "base/time_ms.h"
 #include "os/clock.h"
 
-#define CANCEL_MS 5000 /* for the answer to session/cancel */
-#define LEAVE_MS  1000 /* after its input was closed */
-#define TERM_MS   3000 /* after TERM */
-#define PIECE     (64u << 10)
+#define MESSAGE_MAX (16u << 20) /* bytes of one message of the agent */
+#define QUEUE_MAX   (1u << 20) /* unsent answers: with more, the agent is not read until it reads */
+#define PROMPT_MAX  (64u << 20)
+#define CANCEL_MS   5000 /* for the answer to session/cancel */
+#define LEAVE_MS    1000 /* after its input was closed */
+#define TERM_MS     3000 /* after TERM */
+#define PIECE       (64u << 10)
 
 static const char usage[] =
     "usage: sluice-acp [OPTION...] -- COMMAND...\n"
@@ -40,9 +48,17 @@ static const char usage[] =
     "could not be\n"
     "started; otherwise that of an agent which exited too early, 128 + N for signal N.\n";
 
+extern char **environ;
+
+struct agent {
+    pid_t pid;   /* and its process group; 0: reaped */
+    int in, out; /* our ends; -1: closed */
+    int code;    /* once it is reaped; 128 + N: signal N */
+};
+
 struct client {
     struct acp_session session;
-    struct acp_agent agent;
+    struct agent agent;
     struct strbuf line; /* of the agent, not complete yet */
     int signals;
     time_ms deadline; /* of the next step; TIME_NEVER: none */
@@ -119,11 +135,100 @@ static int read_prompt(struct strbuf *prompt) {
             continue;
         if (size < 0)
             return complain(1, "cannot read the prompt", "", strerror(errno));
-        if (prompt->length + (size_t)size > ACP_PROMPT_MAX)
+        if (prompt->length + (size_t)size > PROMPT_MAX)
             return complain(1, "the prompt is too long: maximum is 64 MiB", "", "");
         strbuf_add(prompt, piece, (size_t)size);
     }
     return 0;
+}
+
+/* --- the agent as a child process ------------------------------------------------------------- */
+
+/* It has a process group of its own: the signal that asks a run to stop goes to ours, and the agent is asked by
+ * session/cancel. When this program is killed, the shim kills the agent with everything else that is left. */
+static int spawn(pid_t *ret_pid, char *const *words, int in, int out) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK
+                                              | POSIX_SPAWN_SETSIGDEF);
+    int error = posix_spawnp(ret_pid, words[0], &files, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+/* -1 and errno: it could not be started. */
+static int agent_start(struct agent *agent, char *const *words) {
+    int to[2], from[2];
+    *agent = (struct agent){ .in = -1, .out = -1 };
+    if (pipe2(to, O_CLOEXEC) < 0)
+        return -1;
+    if (pipe2(from, O_CLOEXEC) < 0) {
+        close(to[0]);
+        close(to[1]);
+        return -1;
+    }
+    int error = spawn(&agent->pid, words, to[0], from[1]);
+    close(to[0]);
+    close(from[1]);
+    if (error != 0) {
+        close(to[1]);
+        close(from[0]);
+        agent->pid = 0;
+        errno = error;
+        return -1;
+    }
+    (void)fcntl(to[1], F_SETFL, O_NONBLOCK);
+    (void)fcntl(from[0], F_SETFL, O_NONBLOCK);
+    agent->in = to[1];
+    agent->out = from[0];
+    return 0;
+}
+
+static void agent_close_input(struct agent *agent) {
+    if (agent->in >= 0)
+        close(agent->in);
+    agent->in = -1;
+}
+
+/* Writes as much as fits now, and removes it from the queue. */
+static void agent_send(struct agent *agent, struct strbuf *queue) {
+    ssize_t sent = agent->in < 0 ? (ssize_t)queue->length
+                                 : write(agent->in, strbuf_text(queue), queue->length);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+        agent_close_input(agent); /* it does not read any more; its exit says the rest */
+        sent = (ssize_t)queue->length;
+    }
+    if (sent <= 0)
+        return;
+    queue->length -= (size_t)sent;
+    memmove(queue->text, queue->text + sent, queue->length + 1);
+}
+
+/* True: it is reaped. */
+static bool agent_reap(struct agent *agent) {
+    int status;
+    if (agent->pid == 0 || waitpid(agent->pid, &status, WNOHANG) != agent->pid)
+        return agent->pid == 0;
+    agent->pid = 0;
+    agent->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
+}
+
+static void agent_signal(const struct agent *agent, int signal) {
+    if (agent->pid > 0)
+        (void)kill(-agent->pid, signal);
 }
 
 /* --- the end of the agent --------------------------------------------------------------------- */
@@ -134,19 +239,19 @@ static void step_to(struct client *c, int step, time_ms span) {
 }
 
 static void leave(struct client *c) {
-    acp_agent_close_input(&c->agent);
+    agent_close_input(&c->agent);
     step_to(c, LEAVING, LEAVE_MS);
 }
 
 static void terminate(struct client *c) {
-    acp_agent_close_input(&c->agent);
-    acp_agent_signal(&c->agent, SIGTERM);
+    agent_close_input(&c->agent);
+    agent_signal(&c->agent, SIGTERM);
     step_to(c, TERMINATED, TERM_MS);
 }
 
 static void on_deadline(struct client *c) {
     if (c->step == TERMINATED) {
-        acp_agent_signal(&c->agent, SIGKILL);
+        agent_signal(&c->agent, SIGKILL);
         step_to(c, KILLED, TERM_MS);
     } else if (c->step == KILLED) {
         c->deadline = TIME_NEVER; /* in the kernel's hands */
@@ -175,7 +280,7 @@ static void take_bytes(struct client *c, const char *bytes, size_t size) {
     while (size > 0) {
         const char *end = memchr(bytes, '\n', size);
         size_t length = end ? (size_t)(end - bytes) : size;
-        if (c->line.length + length > ACP_MESSAGE_MAX) {
+        if (c->line.length + length > MESSAGE_MAX) {
             acp_session_fail(&c->session, "a message of the agent is longer than 16 MiB");
             strbuf_clear(&c->line);
             return;
@@ -223,7 +328,7 @@ static int time_left(const struct client *c) {
 }
 
 static void wait_once(struct client *c) {
-    bool is_full = c->session.to_agent.length > ACP_QUEUE_MAX && c->session.phase != ACP_OVER;
+    bool is_full = c->session.to_agent.length > QUEUE_MAX && c->session.phase != ACP_OVER;
     struct pollfd fds[] = {
         { .fd = c->signals, .events = POLLIN },
         { .fd = is_full ? -1 : c->agent.out, .events = POLLIN },
@@ -236,14 +341,14 @@ static void wait_once(struct client *c) {
     if (fds[1].revents)
         read_agent(c);
     if (fds[2].revents)
-        acp_agent_send(&c->agent, &c->session.to_agent);
+        agent_send(&c->agent, &c->session.to_agent);
     if (c->deadline != TIME_NEVER && clock_read_steady() >= c->deadline)
         on_deadline(c);
 }
 
 /* Until the agent is reaped. */
 static void run(struct client *c) {
-    while (!acp_agent_reap(&c->agent)) {
+    while (!agent_reap(&c->agent)) {
         if (c->agent.out < 0 && c->session.phase != ACP_OVER && c->step == RUNNING)
             step_to(c, LEAVING, LEAVE_MS); /* its exit code follows, as a rule */
         if (c->session.phase == ACP_OVER && c->step < LEAVING)
@@ -300,7 +405,7 @@ int main(int argc, char **argv) {
     c.deadline = TIME_NEVER;
     if (c.signals < 0)
         return complain(1, "cannot wait for signals", "", strerror(errno));
-    if (acp_agent_start(&c.agent, argv + at) < 0)
+    if (agent_start(&c.agent, argv + at) < 0)
         return complain(127, "cannot run ", argv[at], strerror(errno));
     acp_session_init(&c.session, &options);
     run(&c);

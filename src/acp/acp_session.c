@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "acp/acp.h"
+#include "base/json_span.h"
 #include "base/json_write.h"
+#include "base/macros.h"
 
+#define ACP_PROTOCOL     1
 #define TEXT_MAX         4096 /* of what is quoted in the log */
 #define METHOD_NOT_FOUND (-32601)
 #define AUTH_REQUIRED    (-32000)
@@ -411,6 +414,110 @@ static void on_answer(struct acp_session *s, struct json_span message) {
     }
 }
 
+/* --- permissions ------------------------------------------------------------------------------ */
+
+static const char *const policy_names[] = {
+    [ACP_POLICY_ALLOW] = "allow",
+    [ACP_POLICY_EDITS] = "edits",
+    [ACP_POLICY_DENY] = "deny",
+};
+_Static_assert(ARRAY_SIZE(policy_names) == ACP_POLICY_MAX, "a policy has no name");
+
+bool acp_policy_find(const char *name, enum acp_policy *ret) {
+    for (unsigned i = 0; i < ACP_POLICY_MAX; i++)
+        if (strcmp(policy_names[i], name) == 0) {
+            *ret = (enum acp_policy)i;
+            return true;
+        }
+    return false;
+}
+
+static bool is_one_of(const char *word, const char *const *words) {
+    for (; *words; words++)
+        if (strcmp(*words, word) == 0)
+            return true;
+    return false;
+}
+
+/* The only decision about a request for permission. What an agent reports about a tool call is its own claim: a policy keeps an honest
+ * agent to its task, and the sandbox of the run keeps every agent. */
+static bool acp_permit(enum acp_policy policy, const struct acp_wish *wish) {
+    static const char *const reading[] = { "read", "search", "think", NULL };
+    static const char *const changing[] = { "edit", "delete", "move", NULL };
+    if (policy != ACP_POLICY_EDITS)
+        return policy == ACP_POLICY_ALLOW;
+    if (is_one_of(wish->kind, reading))
+        return true;
+    return is_one_of(wish->kind, changing) && wish->has_path && wish->is_inside;
+}
+
+/* The option to answer with; missing: there is none for this decision. */
+static struct json_span permit_option(struct json_span options, bool allow) {
+    /* Once first: an agent may remember the other answer beyond this run. */
+    static const char *const kinds[2][2] = { { "reject_once", "reject_always" },
+                                             { "allow_once", "allow_always" } };
+    for (unsigned i = 0; i < 2; i++) {
+        struct json_span option = { NULL, 0 };
+        while (json_span_item(options, &option))
+            if (json_span_is(json_span_get(option, "kind"), kinds[allow][i]))
+                return json_span_get(option, "optionId");
+    }
+    return (struct json_span){ NULL, 0 };
+}
+
+/* A string into a fixed buffer; one that is missing or empty leaves it as it was. */
+static void copy_text(char *to, size_t size, struct json_span value) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (json_span_text(value, size - 1, &text) && text.length > 0)
+        snprintf(to, size, "%s", strbuf_text(&text));
+}
+
+static bool is_below(const char *path, const char *folder) {
+    size_t size = strlen(folder);
+    if (*path != '/' || strncmp(path, folder, size) != 0
+        || (path[size] != '/' && path[size] != '\0' && strcmp(folder, "/") != 0))
+        return false;
+    for (const char *at = path; (at = strstr(at, "/..")); at += 3)
+        if (at[3] == '/' || at[3] == '\0')
+            return false;
+    return true;
+}
+
+static void add_path(struct acp_wish *wish, struct json_span value, const char *cwd) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!json_span_text(value, 4096, &path))
+        return;
+    bool inside = is_below(strbuf_text(&path), cwd);
+    wish->is_inside = inside && (wish->is_inside || !wish->has_path);
+    wish->has_path = true;
+    snprintf(wish->argument, sizeof(wish->argument), "%s", strbuf_text(&path));
+}
+
+/* A command is a string, or a list of words of which a shell gets the last. */
+static void add_command(struct acp_wish *wish, struct json_span command) {
+    struct json_span word = { NULL, 0 };
+    copy_text(wish->argument, sizeof(wish->argument), command);
+    while (json_span_item(command, &word))
+        copy_text(wish->argument, sizeof(wish->argument), word);
+}
+
+/* Adds what a tool call (of a session/update, or of a request) reports about itself. */
+static void wish_add(struct acp_wish *wish, struct json_span call, const char *cwd) {
+    struct json_span input = json_span_get(call, "rawInput");
+    struct json_span part = { NULL, 0 };
+    copy_text(wish->kind, sizeof(wish->kind), json_span_get(call, "kind"));
+    copy_text(wish->title, sizeof(wish->title), json_span_get(call, "title"));
+    struct json_span places = json_span_get(call, "locations");
+    while (json_span_item(places, &part))
+        add_path(wish, json_span_get(part, "path"), cwd);
+    struct json_span content = json_span_get(call, "content");
+    part = (struct json_span){ NULL, 0 };
+    while (json_span_item(content, &part)) /* a diff */
+        add_path(wish, json_span_get(part, "path"), cwd);
+    copy_text(wish->argument, sizeof(wish->argument), json_span_get(input, "url"));
+    add_command(wish, json_span_get(input, "command"));
+}
+
 /* --- requests of the agent -------------------------------------------------------------------- */
 
 static void answer_begin(struct acp_session *s, struct json_span id) {
@@ -444,9 +551,9 @@ static void log_permission(struct acp_session *s, const struct acp_wish *wish, b
 static void on_permission(struct acp_session *s, struct json_span id, struct json_span params) {
     struct json_span call = json_span_get(params, "toolCall");
     struct acp_wish *wish = &call_find(s, call)->wish;
-    acp_wish_add(wish, call, s->options->cwd);
+    wish_add(wish, call, s->options->cwd);
     bool allow = acp_permit(s->options->policy, wish);
-    struct json_span option = acp_permit_option(json_span_get(params, "options"), allow);
+    struct json_span option = permit_option(json_span_get(params, "options"), allow);
     bool selects = option.from && !s->is_cancelled;
     if (!s->is_cancelled)
         log_permission(s, wish, allow && selects);
@@ -479,7 +586,7 @@ static void on_notification(struct acp_session *s, struct json_span message) {
     struct json_span update = json_span_get(json_span_get(message, "params"), "update");
     struct json_span kind = json_span_get(update, "sessionUpdate");
     if (json_span_is(kind, "tool_call") || json_span_is(kind, "tool_call_update"))
-        acp_wish_add(&call_find(s, update)->wish, update, s->options->cwd);
+        wish_add(&call_find(s, update)->wish, update, s->options->cwd);
 }
 
 /* What it replays of the session that it loads is in the log of an earlier run. */

@@ -53,5 +53,5 @@ nowhere 'f152 only the engine tells the core what happened: neither operations n
 nowhere 'f152 no lock, no second thread: one owner' 'pthread_(create|mutex_lock)|thrd_create' core engine ops api
 nowhere 'f153 who decides never spawns' "$spawns" core config store engine ops api daemon
 only 'f153 runs are spawned by the executor, their commands by the shim, and what these need inside the run by themselves' \
-    'acp/acp_process.c cli/daemon.c cli/program.c executor/spawner.c shim/command.c' "$spawns"
+    'acp/acp_main.c cli/daemon.c cli/program.c executor/spawner.c shim/command.c' "$spawns"
 echo "1..$number"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "acp/acp.h"
+#include "base/json_span.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
