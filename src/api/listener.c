@@ -17,7 +17,7 @@
 #include "api/server_internal.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "os/socket_holder.h"
+#include "os/tcp.h"
 
 /* --- TCP ------------------------------------------------------------------------------------- */
 

@@ -15,7 +15,8 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-size_t env_text_name(const char *text, size_t size) {
+/* The length of the variable name at the beginning of the text; 0: there is none. */
+static size_t name_length(const char *text, size_t size) {
     size_t length = 0;
     while (
         length < size
@@ -103,7 +104,7 @@ static int take_line(struct reader *r) {
         skip_blanks(r);
         left = (size_t)(r->end - r->at);
     }
-    size_t name = env_text_name(r->at, left);
+    size_t name = name_length(r->at, left);
     if (name == 0 || name == left || r->at[name] != '=')
         return error_set(r->err, -EINVAL, "line %zu is not NAME=VALUE", r->line);
     strbuf_add(r->out, r->at, name + 1);

@@ -16,6 +16,3 @@
 
 /* Appends NAME=VALUE, each with a NUL behind it. On an error `out` holds what came before it. */
 int env_text_parse(const char *text, size_t size, struct strbuf *out, struct error *err);
-
-/* How many bytes at the beginning of the text are the name of a variable; 0: none. */
-size_t env_text_name(const char *text, size_t size);

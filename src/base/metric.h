@@ -37,3 +37,13 @@ struct metric_histogram {
 };
 void metric_histogram(struct strbuf *out, const char *name, const char *help,
                       const struct metric_histogram *histogram);
+
+/* Durations from a tenth of a millisecond to seconds, counted in buckets; engine/spans.h is for longer ones. */
+#define LATENCY_BOUNDS 10u
+extern const int64_t latency_bounds[LATENCY_BOUNDS]; /* microseconds */
+
+struct latency {
+    uint64_t count, up_to[LATENCY_BOUNDS]; /* up_to: those that took at most the bound */
+    int64_t sum_us;
+};
+void latency_add(struct latency *latency, int64_t us);

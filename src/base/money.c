@@ -1,45 +1,24 @@
-/* money.c: see money.h. Read and written digit by digit. */
+/* money.c: see money.h. */
 #include "base/money.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
+
+#include "base/number.h"
 
 #define PLACES 6
 
-static int complain(const char *text, struct error *err) {
-    return error_set(err, -EINVAL, "'%.80s' is not an amount of dollars (examples: 2.50, $2.50)",
-                     text);
-}
-
 int money_parse(const char *text, int64_t *ret_micro, struct error *err) {
-    int64_t sum = 0;
-    int places = -1; /* no point yet */
-    bool any = false;
-    for (const char *at = text + (*text == '$'); *at; at++) {
-        if (*at == '.' && places < 0 && any) {
-            places = 0;
-            continue;
-        }
-        if (*at < '0' || *at > '9' || places >= PLACES)
-            return complain(text, err);
-        any = true;
-        places += places >= 0;
-        sum = sum * 10 + (*at - '0');
-        if (sum > MONEY_MAX)
-            return error_set(err, -ERANGE, "'%.80s' is too much: maximum is 1000000000 dollars",
-                             text);
-    }
-    if (!any || places == 0)
-        return complain(text, err);
-    for (int i = places < 0 ? 0 : places; i < PLACES; i++) {
-        sum *= 10;
-        if (sum > MONEY_MAX)
-            return error_set(err, -ERANGE, "'%.80s' is too much: maximum is 1000000000 dollars",
-                             text);
-    }
-    *ret_micro = sum;
+    const char *number = text + (*text == '$');
+    int64_t micro = 0;
+    int r = number_parse_decimal(number, PLACES, &micro);
+    if (r == -ERANGE || (r == 0 && micro > MONEY_MAX))
+        return error_set(err, -ERANGE, "'%.80s' is too much: maximum is 1000000000 dollars", text);
+    if (r < 0 || *number < '0' || *number > '9') /* a sign */
+        return error_set(err, -EINVAL,
+                         "'%.80s' is not an amount of dollars (examples: 2.50, $2.50)", text);
+    *ret_micro = micro;
     return 0;
 }
 

@@ -57,28 +57,38 @@ int number_parse_int(const char *text, int64_t *ret_value, struct error *err) {
     return 0;
 }
 
-int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err) {
-    assert(text && ret_milli);
+int number_parse_decimal(const char *text, int places, int64_t *ret_value) {
+    assert(text && ret_value);
     struct digits digits = { 0 };
     const char *start = take_sign(text, &digits);
     const char *end = take_digits(start, &digits);
     bool valid = end != start;
-    int places = 0;
     if (valid && *end == '.') {
         const char *fraction = end + 1;
         end = take_digits(fraction, &digits);
         valid = end != fraction;
-        places = end - fraction > MILLI_PLACES ? MILLI_PLACES + 1 : (int)(end - fraction);
+        places -= end - fraction > places ? places + 1 : (int)(end - fraction);
     }
     if (!valid || *end != '\0')
-        return error_set(err, -EINVAL, "'%.80s' is not a number (example: 1.5)", text);
-    if (places > MILLI_PLACES)
-        return error_set(err, -EINVAL, "'%.80s' has more than three decimal places", text);
-    for (; places < MILLI_PLACES; places++)
+        return -EINVAL;
+    if (places < 0)
+        return -E2BIG;
+    for (; places > 0; places--)
         add_digit(&digits, 0);
-    if (digits.overflow)
-        return error_set(err, -ERANGE, "'%.80s' is too large a number", text);
-    *ret_milli = digits.value;
+    *ret_value = digits.value;
+    return digits.overflow ? -ERANGE : 0;
+}
+
+int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err) {
+    int64_t value = 0;
+    int r = number_parse_decimal(text, MILLI_PLACES, &value);
+    if (r == -EINVAL)
+        return error_set(err, r, "'%.80s' is not a number (example: 1.5)", text);
+    if (r == -E2BIG)
+        return error_set(err, -EINVAL, "'%.80s' has more than three decimal places", text);
+    if (r < 0)
+        return error_set(err, r, "'%.80s' is too large a number", text);
+    *ret_milli = value;
     return 0;
 }
 

@@ -12,6 +12,9 @@ int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
 /* 0 to 15; -1: it is no hexadecimal digit. */
 int number_hex_digit(char digit);
 
+/* A decimal number with up to `places` places, in units of the last one: "1.5" with 2 is 150. 0, -EINVAL: not a
+ * number, -E2BIG: more places, -ERANGE. */
+int number_parse_decimal(const char *text, int places, int64_t *ret_value);
 /* A decimal number with up to three places, as thousandths: "1.5" is 1500. No exponent. */
 int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);
 

@@ -3,7 +3,7 @@
  * Counted when it is on disk. What is kept for longer is in the store (ASK_SPENT). */
 #pragma once
 
-#include "base/latency.h"
+#include "base/metric.h"
 #include "engine/engine.h"
 
 struct engine_tally {

@@ -32,7 +32,6 @@
 #include "executor/spare.h"
 #include "executor/spawner.h"
 #include "os/files.h"
-#include "os/inotify.h"
 #include "os/loop.h"
 #include "os/outside.h"
 #include "os/proc.h"

@@ -26,7 +26,6 @@
 #include "executor/run_table.h"
 #include "executor/slurm_words.h"
 #include "os/files.h"
-#include "os/inotify.h"
 #include "os/loop.h"
 #include "os/outside.h"
 #include "rundir/remove.h"

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "os/outside.h"
-#include "os/thread.h"
+#include "os/worker.h"
 #include "rundir/rundir.h"
 
 #define SPARE_NAME ".spare"

@@ -1,18 +1,313 @@
-/* http_client.c: one POST, and what was answered, or why nothing was. */
+/* http_client.c: one POST, and its answer, or why there is none. */
 #include "http_client/http_client.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
+#include "base/alloc.h"
+#include "base/number.h"
 #include "base/strbuf.h"
-#include "http_client/http_proxy.h"
 #include "http_client/http_wire.h"
 #include "os/clock.h"
 
-#define DRAIN_MAX ((size_t)64 * 1024)
-#define DRAIN_FOR 500 /* ms for the rest of an answer that is not needed */
+#define DRAIN_MAX  ((size_t)64 * 1024)
+#define DRAIN_FOR  500 /* ms for the rest of an answer that is not needed */
+#define PROXY_PORT "1080"
+#define DATE_SIZE  29u /* Sun, 06 Nov 1994 08:49:37 GMT */
+
+/* --- URLs ------------------------------------------------------------------------------------ */
+
+/* Only what can be sent unchanged: nothing is decoded and nothing guessed. */
+
+void http_url_finish(struct http_url *url) {
+    free(url->socket);
+    free(url->host);
+    free(url->port);
+    free(url->authority);
+    free(url->path);
+    *url = (struct http_url){ 0 };
+}
+
+static int refuse_url(struct error *err, const char *why) {
+    return error_set(err, -EINVAL,
+                     "this URL %s; expected http://HOST[:PORT]/PATH, https://… or "
+                     "unix:/SOCKET[:/PATH]",
+                     why);
+}
+
+static int parse_unix(const char *text, struct http_url *url, struct error *err) {
+    const char *colon = strchr(text, ':');
+    size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    if (text[0] != '/' || size < 2)
+        return refuse_url(err, "has no absolute path of a socket");
+    if (colon && colon[1] != '/')
+        return refuse_url(err, "has a path behind the socket that does not begin with '/'");
+    url->socket = xstrndup(text, size);
+    url->authority = xstrdup("localhost");
+    url->path = xstrdup(colon ? colon + 1 : "/");
+    return 0;
+}
+
+static int take_port(const char *text, size_t size, struct http_url *url, struct error *err) {
+    int64_t number = 0;
+    url->port = xstrndup(text, size);
+    if (strspn(url->port, "0123456789") != size || number_parse_int(url->port, &number, NULL) < 0
+        || number < 1 || number > 65535)
+        return refuse_url(err, "has no port from 1 to 65535 behind its colon");
+    return 0;
+}
+
+/* HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT */
+static int parse_authority(struct http_url *url, struct error *err) {
+    const char *text = url->authority;
+    if (strchr(text, '@'))
+        return refuse_url(err,
+                          "has a user name in it: everybody who sees the configuration sees it");
+    const char *end = text[0] == '[' ? strchr(text, ']') : text + strcspn(text, ":");
+    if (!end)
+        return refuse_url(err, "has no ] behind its address");
+    size_t skip = text[0] == '[' ? 1 : 0;
+    url->host = xstrndup(text + skip, (size_t)(end - text) - skip);
+    end += skip;
+    if (!*url->host)
+        return refuse_url(err, "has no host");
+    if (*end == '\0') {
+        url->port = xstrdup(url->tls ? "443" : "80");
+        return 0;
+    }
+    if (*end != ':')
+        return refuse_url(err, "has more behind its host than a port");
+    return take_port(end + 1, strlen(end + 1), url, err);
+}
+
+static int parse_tcp(const char *text, struct http_url *url, struct error *err) {
+    size_t size = strcspn(text, "/?");
+    url->authority = xstrndup(text, size);
+    size_t length = strlen(text + size) + 2;
+    url->path = xmalloc(length);
+    (void)snprintf(url->path, length, "%s%s", text[size] == '/' ? "" : "/", text + size);
+    return parse_authority(url, err);
+}
+
+int http_url_parse(const char *text, struct http_url *ret, struct error *err) {
+    static const struct {
+        const char *prefix;
+        bool tls;
+        int (*parse)(const char *text, struct http_url *url, struct error *err);
+    } kinds[] = { { "http://", false, parse_tcp },
+                  { "https://", true, parse_tcp },
+                  { "unix:", false, parse_unix } };
+    if (strlen(text) > HTTP_CLIENT_URL_MAX)
+        return refuse_url(err, "is too long");
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
+            return refuse_url(err, "has a blank or a character outside of ASCII: write it as %XX");
+    if (strchr(text, '#'))
+        return refuse_url(err, "has a '#': what is behind it is never sent");
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        size_t size = strlen(kinds[i].prefix);
+        if (strncmp(text, kinds[i].prefix, size) != 0)
+            continue;
+        struct http_url url = { .tls = kinds[i].tls };
+        int r = kinds[i].parse(text + size, &url, err);
+        if (r < 0)
+            http_url_finish(&url);
+        else
+            *ret = url;
+        return r;
+    }
+    return refuse_url(err, "is of no kind that can be sent to");
+}
+
+/* --- proxies --------------------------------------------------------------------------------- */
+
+/* Is the host this name, or below it? */
+static bool is_named(const char *host, const char *name, size_t size) {
+    size_t length = strlen(host);
+    if (size > 0 && *name == '.') { /* ".example.org" is the same as "example.org" */
+        name++;
+        size--;
+    }
+    if (size == 0 || size > length || strncasecmp(host + length - size, name, size) != 0)
+        return false;
+    return size == length || host[length - size - 1] == '.';
+}
+
+static bool is_excepted(const char *host, const char *list) {
+    for (const char *at = list; *at;) {
+        at += strspn(at, ", ");
+        size_t size = strcspn(at, ", ");
+        if ((size == 1 && *at == '*') || is_named(host, at, size))
+            return true;
+        at += size;
+    }
+    return false;
+}
+
+const char *http_proxy_find(const struct http_url *url,
+                            const char *(*variable)(const void *ctx, const char *name),
+                            const void *ctx) {
+    static const char *const exceptions[] = { "no_proxy", "NO_PROXY" };
+    static const char *const names[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" };
+    for (size_t i = 0; i < ARRAY_SIZE(exceptions); i++) {
+        const char *list = variable(ctx, exceptions[i]);
+        if (list && *list && is_excepted(url->host, list))
+            return NULL;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value = variable(ctx, names[i]);
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+static void add_base64(struct strbuf *out, const char *bytes, size_t size) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t at = 0; at < size; at += 3) {
+        uint32_t three = 0;
+        for (size_t i = 0; i < 3; i++)
+            three = three << 8 | (at + i < size ? (unsigned char)bytes[at + i] : 0);
+        for (size_t i = 0; i < 4; i++)
+            strbuf_putc(out, at + i > size ? '=' : digits[three >> (18 - 6 * i) & 63]);
+    }
+}
+
+/* %XX is a byte. */
+static void add_decoded(struct strbuf *out, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned code = 0;
+        bool is_encoded = text[i] == '%' && i + 2 < size && isxdigit((unsigned char)text[i + 1])
+                          && isxdigit((unsigned char)text[i + 2])
+                          && sscanf(text + i + 1, "%2x", &code) == 1;
+        strbuf_putc(out, is_encoded ? (char)code : text[i]);
+        i += is_encoded ? 2 : 0;
+    }
+}
+
+/* "[http://][USER:PASSWORD@]HOST[:PORT][/]" */
+static int parse_proxy(const char *proxy, struct http_url *ret, struct strbuf *who,
+                       struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *scheme = strstr(proxy, "://"), *rest = scheme ? scheme + 3 : proxy;
+    const char *at = strrchr(rest, '@');
+    if (scheme && strncasecmp(proxy, "http://", 7) != 0)
+        return error_set(err, -ENOTSUP, "the proxy for https is '%.*s': only http is supported",
+                         (int)(rest - proxy), proxy);
+    if (at)
+        add_decoded(who, rest, (size_t)(at - rest));
+    rest = at ? at + 1 : rest;
+    size_t host = strcspn(rest, "/");
+    bool has_port = host > 0 && memrchr(rest, ':', host) && rest[host - 1] != ']';
+    strbuf_printf(&text, "http://%.*s%s", (int)host, rest, has_port ? "" : ":" PROXY_PORT);
+    int r = http_url_parse(strbuf_text(&text), ret, err);
+    return r < 0 ? error_prefix(err, "the proxy for https") : 0;
+}
+
+/* Afterwards the wire leads to the host and port of the URL. Proxies are spoken to in plain HTTP: what goes through is
+ * encrypted. */
+static int connect_through(struct http_wire *wire, const char *text, const struct http_url *url,
+                           time_ms deadline, struct error *err) {
+    _cleanup_(http_url_finish) struct http_url proxy = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT, out = STRBUF_INIT;
+    const char *why = NULL;
+    int r = parse_proxy(text, &proxy, &who, err);
+    if (r < 0)
+        return r;
+    r = http_wire_connect(wire, &proxy, deadline, &why);
+    if (r < 0)
+        return error_set(err, r, "the proxy '%s' could not be reached: %s", proxy.authority, why);
+    const char *left = strchr(url->host, ':') ? "[" : "", *right = *left ? "]" : "";
+    strbuf_printf(&out, "CONNECT %s%s%s:%s HTTP/1.1\r\nHost: %s%s%s:%s\r\n", left, url->host, right,
+                  url->port, left, url->host, right, url->port);
+    if (who.length > 0) {
+        strbuf_puts(&out, "Proxy-Authorization: Basic ");
+        add_base64(&out, who.text, who.length);
+        strbuf_puts(&out, "\r\n");
+    }
+    strbuf_puts(&out, "\r\n");
+    r = http_wire_send(wire, out.text, out.length, deadline);
+    r = r < 0 && r != -EPIPE ? r : http_wire_read_head(wire, deadline);
+    if (r < 0)
+        return error_set(err, r, "the proxy '%s' %s", proxy.authority,
+                         r == -EPROTO ? "does not speak HTTP" : strerror(-r));
+    if (wire->status >= 300 || wire->in.length > wire->in_taken)
+        return error_set(err, -ECONNREFUSED, "the proxy '%s' refused the connection: status %d",
+                         proxy.authority, wire->status);
+    return 0;
+}
+
+/* --- Retry-After ----------------------------------------------------------------------------- */
+
+/* Seconds, or a date as servers write it today; its two older forms are not read. The server may be anything, so the
+ * answer is bounded, and what cannot be read counts as nothing. */
+
+/* `size` digits; -1: they are none. */
+static int digits(const char *text, size_t size) {
+    int number = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        number = 10 * number + (text[i] - '0');
+    }
+    return number;
+}
+
+static int month_of(const char *text) {
+    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    for (int i = 0; i < 12; i++)
+        if (strncmp(text, names + 3 * (size_t)i, 3) == 0)
+            return i;
+    return -1;
+}
+
+/* A point in time; -1: it is none. */
+static time_ms read_date(const char *text) {
+    static const char form[] = "..., .. ... .... ..:..:.. GMT";
+    _Static_assert(sizeof(form) - 1 == DATE_SIZE, "the form is not as long as a date");
+    for (size_t i = 0; i < DATE_SIZE; i++)
+        if (form[i] != '.' && form[i] != text[i])
+            return -1;
+    struct tm day = { .tm_mday = digits(text + 5, 2),
+                      .tm_mon = month_of(text + 8),
+                      .tm_year = digits(text + 12, 4),
+                      .tm_hour = digits(text + 17, 2),
+                      .tm_min = digits(text + 20, 2),
+                      .tm_sec = digits(text + 23, 2) };
+    if (day.tm_mday < 1 || day.tm_mon < 0 || day.tm_year < 1970 || day.tm_hour < 0 || day.tm_min < 0
+        || day.tm_sec < 0)
+        return -1;
+    day.tm_year -= 1900;
+    return (time_ms)timegm(&day) * 1000;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+time_ms http_retry_after(const char *value, size_t size, time_ms now) {
+    for (; size > 0 && is_blank(*value); size--)
+        value++;
+    while (size > 0 && is_blank(value[size - 1]))
+        size--;
+    time_ms span = 0;
+    size_t count = 0;
+    while (count < size && digits(value + count, 1) >= 0)
+        count++;
+    if (size > 0 && count == size) /* more than six digits is longer than anybody waits */
+        span = size > 6 ? HTTP_RETRY_AFTER_MAX : SECONDS(digits(value, size));
+    else if (size == DATE_SIZE)
+        span = read_date(value) - now;
+    return time_max(0, time_min(span, HTTP_RETRY_AFTER_MAX));
+}
+
+/* --- the request ----------------------------------------------------------------------------- */
 
 static int fail(const struct http_url *url, const struct http_post *post, int code,
                 const char *what, struct error *err) {
@@ -37,7 +332,7 @@ static int connect_to(struct http_wire *wire, const struct http_url *url,
     const char *why = NULL;
     const struct http_tls_peer peer = { url->authority, url->host, post->ca, post->ca_setting };
     if (url->tls && post->proxy) {
-        int r = http_proxy_connect(wire, post->proxy, url, deadline, err);
+        int r = connect_through(wire, post->proxy, url, deadline, err);
         return r < 0 ? r : http_wire_start_tls(wire, &peer, deadline, err);
     }
     int r = http_wire_connect(wire, url, deadline, &why);

@@ -33,9 +33,8 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err);
 void http_url_finish(struct http_url *url); /* safe on a zeroed one; usable with _cleanup_ */
 
 struct http_post {
-    const char *const
-        *headers; /* "Name: value"; ends with NULL. Host, Content-Length and Connection
-                                   come by themselves */
+    /* "Name: value"; ends with NULL. Host, Content-Length and Connection are added. */
+    const char *const *headers;
     const char *body;
     size_t size;
     time_ms timeout;        /* span */

@@ -15,7 +15,7 @@
 #include "engine/worktrees.h"
 #include "executor/executor.h"
 #include "ops/print.h"
-#include "os/file_system.h"
+#include "os/files.h"
 
 #define FSYNC_SUSPECT_US 20 /* no disk answers faster than this when it really writes */
 #define FSYNC_SLOW_US    50000

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -130,4 +132,34 @@ int folders_make(const char *path, size_t known, struct error *err) {
             break;
     }
     return 0;
+}
+
+/* --- file systems ---------------------------------------------------------------------------- */
+
+/* Those that <linux/magic.h> does not have, from their own documentation. */
+#define LUSTRE_MAGIC 0x0bd00bd0ul
+#define GPFS_MAGIC   0x47504653ul
+#define GFS2_MAGIC   0x01161970ul
+
+const char *file_system_shared(unsigned long magic) {
+    static const struct {
+        unsigned long magic;
+        const char *name;
+    } known[] = {
+        { NFS_SUPER_MAGIC, "nfs" },   { SMB_SUPER_MAGIC, "smb" },   { SMB2_SUPER_MAGIC, "smb" },
+        { CIFS_SUPER_MAGIC, "cifs" }, { V9FS_MAGIC, "9p" },         { AFS_SUPER_MAGIC, "afs" },
+        { AFS_FS_MAGIC, "afs" },      { CODA_SUPER_MAGIC, "coda" }, { NCP_SUPER_MAGIC, "ncp" },
+        { CEPH_SUPER_MAGIC, "ceph" }, { FUSE_SUPER_MAGIC, "fuse" }, { OCFS2_SUPER_MAGIC, "ocfs2" },
+        { LUSTRE_MAGIC, "lustre" },   { GPFS_MAGIC, "gpfs" },       { GFS2_MAGIC, "gfs2" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (known[i].magic == magic)
+            return known[i].name;
+    return NULL;
+}
+
+const char *file_system_of(const char *path) {
+    struct statfs fs;
+    return statfs(path, &fs) < 0 ? NULL
+                                 : file_system_shared((unsigned long)fs.f_type & 0xffffffffu);
 }

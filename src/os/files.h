@@ -27,6 +27,12 @@ int folders_make(const char *path, size_t known, struct error *err);
 /* For _cleanup_: closes it unless it is negative. */
 void fd_closep(const int *fd);
 
+/* The name of a file system (f_type of statfs) that several hosts may share: locks and fsync of one host need not be
+ * visible to the others. NULL: it is local. */
+const char *file_system_shared(unsigned long magic);
+/* The same of the one that `path` is on; NULL also if it is unknown. */
+const char *file_system_of(const char *path);
+
 /* --- what the user of a command names ---------------------------------------------------------
  *
  * A pipe, /dev/stdin and /dev/stdout are as good as a file, and the command waits for them. Not for the daemon

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "os/files.h"
 
 #define SOCKET_NAME "sluice.sock"
 #define SOCKET_MAX  (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
@@ -218,20 +219,6 @@ void home_finish(struct home *home) {
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-/* A folder and what is missing above it. Another process may be doing the same. */
-static int make_folders(const char *folder, struct error *err) {
-    _cleanup_(freep) char *path = xstrdup(folder);
-    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash)
-            *slash = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, "make the folder", path);
-        if (!slash)
-            return 0;
-        *slash = '/';
-    }
-}
-
 static int check_folder(const char *folder, struct error *err) {
     struct stat st;
     if (stat(folder, &st) < 0)
@@ -250,7 +237,7 @@ static int check_folder(const char *folder, struct error *err) {
 }
 
 static int make_folder(const char *folder, struct error *err) {
-    int r = make_folders(folder, err);
+    int r = folders_make(folder, 0, err);
     return r < 0 ? r : check_folder(folder, err);
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/inotify.h>
 
 #include "base/error.h"
 #include "base/time_ms.h"
@@ -56,3 +57,14 @@ time_ms loop_now_steady(const struct loop *loop);
 int loop_run(struct loop *loop, struct error *err); /* until loop_stop */
 void loop_stop(struct loop *loop);
 uint64_t loop_wakeups(const struct loop *loop); /* rounds that slept before */
+
+/* --- inotify --------------------------------------------------------------------------------- */
+
+/* A non-blocking inotify descriptor, for inotify_add_watch; `ready` is called when there are events. Or a negative errno:
+ * nothing is open. Close it after loop_unwatch. */
+int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_watch **ret_watch);
+
+/* All events that are there, in order. The event lives as long as the call of `heard`, which must not close the
+ * descriptor. A negative descriptor has none. */
+typedef void (*inotify_heard)(void *ctx, const struct inotify_event *event);
+void inotify_read(int fd, inotify_heard heard, void *ctx);

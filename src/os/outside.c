@@ -341,31 +341,17 @@ int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
 /* --- folders ----------------------------------------------------------------------------------- */
 
 int outside_list_open(struct outside_list *list, const char *path, unsigned max) {
-    *list = (struct outside_list){ .left = max };
-    int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, NULL);
-    if (fd < 0)
-        return fd;
-    list->dir = fdopendir(fd);
-    if (list->dir)
-        return 0;
-    int r = -errno;
-    close(fd);
-    return r;
+    list->left = max;
+    return outside_folder(&list->folder, AT_FDCWD, path);
 }
 
 const char *outside_list_next(struct outside_list *list) {
-    const struct dirent *entry;
-    while (list->dir && list->left > 0 && (entry = readdir(list->dir))) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        list->left--;
-        return entry->d_name;
-    }
-    return NULL;
+    if (list->left == 0)
+        return NULL;
+    list->left--;
+    return folder_next(&list->folder);
 }
 
 void outside_list_close(struct outside_list *list) {
-    if (list->dir)
-        (void)closedir(list->dir);
-    list->dir = NULL;
+    folder_close(&list->folder);
 }

@@ -10,7 +10,6 @@
  * folder that is open, and cannot leave that folder. */
 #pragma once
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -54,13 +53,13 @@ int outside_folder(struct folder *folder, int dir, const char *path);
 
 /* The names in a folder, without "." and "..", and no more than `max` of them: a run can make millions. */
 struct outside_list {
-    DIR *dir;
+    struct folder folder;
     unsigned left;
 };
 
 int outside_list_open(struct outside_list *list, const char *path, unsigned max);
 const char *outside_list_next(struct outside_list *list); /* NULL: no more */
-void outside_list_close(struct outside_list *list);       /* safe if it was not opened */
+void outside_list_close(struct outside_list *list);       /* safe if the open failed */
 
 /* The same without openat2, for kernels and system call filters that do not have it. Only for tests: outside_open
  * falls back by itself. `flags` of open(2) alone. */

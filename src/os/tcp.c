@@ -3,11 +3,15 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "os/folder.h"
+#include "os/proc.h"
 
 static int parse_host(const char *text, size_t length, struct tcp_address *ret) {
     char host[INET6_ADDRSTRLEN];
@@ -169,4 +173,69 @@ int tcp_peer_end(int fd, struct tcp_end *ret) {
     if (table)
         (void)fclose(table);
     return r;
+}
+
+/* --- who has it ------------------------------------------------------------------------------ */
+
+enum held { HELD_NO, HELD_YES, HELD_HIDDEN };
+
+struct search {
+    struct folder proc;
+    char link[40]; /* the target of a descriptor of the socket */
+    uid_t user;
+};
+
+/* Does the process run as this user, by any of its four ids? A setuid program has more than one. */
+static bool runs_as(const struct search *s, const char *pid) {
+    char path[64], text[2048];
+    unsigned ids[4] = { 0 };
+    (void)snprintf(path, sizeof(path), "%.20s/status", pid);
+    if (proc_file(s->proc.fd, path, text, sizeof(text)) <= 0)
+        return false;
+    const char *line = strstr(text, "\nUid:");
+    if (!line || sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+        return true;
+    return ids[0] == s->user || ids[1] == s->user || ids[2] == s->user || ids[3] == s->user;
+}
+
+static enum held holds(const struct search *s, const char *pid) {
+    char path[64], target[64];
+    struct folder fds;
+    (void)snprintf(path, sizeof(path), "%.20s/fd", pid);
+    int fd = openat(s->proc.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ESRCH ? HELD_NO : HELD_HIDDEN;
+    (void)folder_use(&fds, fd);
+    enum held held = HELD_NO;
+    for (const char *name; held == HELD_NO && (name = folder_next(&fds));) {
+        ssize_t size = readlinkat(fd, name, target, sizeof(target) - 1);
+        if (size < 0)
+            continue;
+        target[size] = '\0';
+        held = strcmp(target, s->link) == 0 ? HELD_YES : HELD_NO;
+    }
+    folder_close(&fds);
+    return held;
+}
+
+enum socket_holder socket_holder(uint64_t inode, uid_t user, bool (*belongs)(void *ctx, pid_t pid),
+                                 void *ctx) {
+    struct search s = { .user = user };
+    enum socket_holder answer = SOCKET_LOST;
+    bool suspect = false, hidden = false;
+    (void)folder_use(&s.proc, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    (void)snprintf(s.link, sizeof(s.link), "socket:[%llu]", (unsigned long long)inode);
+    for (const char *name; answer != SOCKET_BELONGS && (name = folder_next(&s.proc));) {
+        pid_t pid = strspn(name, "0123456789") == strlen(name) ? (pid_t)strtol(name, NULL, 10) : 0;
+        enum held held = pid > 0 && runs_as(&s, name) ? holds(&s, name) : HELD_NO;
+        if (held == HELD_YES)
+            answer = belongs(ctx, pid) ? SOCKET_BELONGS : SOCKET_OF_OTHERS;
+        if (held != HELD_HIDDEN)
+            continue;
+        hidden = true;
+        /* One that ends meanwhile was not the holder: the connection is still there. */
+        suspect = suspect || (belongs(ctx, pid) && !proc_has_ended(pid));
+    }
+    folder_close(&s.proc);
+    return answer == SOCKET_LOST && hidden && !suspect ? SOCKET_HIDDEN : answer;
 }

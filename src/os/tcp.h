@@ -46,7 +46,22 @@ int tcp_peer(int fd, struct tcp_address *ret);
 /* The other end of a connection inside this machine, by the kernel's table of sockets. */
 struct tcp_end {
     uid_t user;     /* whose socket it is */
-    uint64_t inode; /* names the socket (socket_holder.h); 0: no process has it any more */
+    uint64_t inode; /* names the socket (socket_holder); 0: no process has it any more */
 };
 /* -ENOENT: it is on another machine, in another network namespace, or gone. */
 int tcp_peer_end(int fd, struct tcp_end *ret);
+
+enum socket_holder {
+    SOCKET_OF_OTHERS, /* it was found, and none that has it belongs */
+    SOCKET_BELONGS,   /* one that has it belongs */
+    /* It was not found, but there are processes with hidden descriptors (not dumpable, as those of sshd), and none
+     * of these belongs. */
+    SOCKET_HIDDEN,
+    /* It was not found: its owner is unknown. A process can hide a socket on purpose: in the descriptor table of
+     * a thread, or in flight through another socket. */
+    SOCKET_LOST,
+};
+
+/* Who has the socket with this inode, of this user? Reads /proc of every process of the user: for rare questions only. */
+enum socket_holder socket_holder(uint64_t inode, uid_t user, bool (*belongs)(void *ctx, pid_t pid),
+                                 void *ctx);

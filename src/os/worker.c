@@ -8,7 +8,7 @@
 #include "os/worker.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -20,7 +20,6 @@
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/loop.h"
-#include "os/thread.h"
 
 struct worker {
     struct loop *loop;
@@ -43,6 +42,16 @@ struct worker {
     bool is_stopping;
     bool is_left; /* worker_free did not wait for it */
 };
+
+/* A new thread inherits the signal mask, so all signals are blocked for a moment. */
+int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(ret, NULL, run, ctx);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -r;
+}
 
 static void ring(int fd) {
     const uint64_t one = 1;

@@ -7,6 +7,7 @@
  * Memory:  `ctx` must outlive worker_free. A job's own data needs no lock: one side has it at a time. */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/time_ms.h"
@@ -58,3 +59,8 @@ struct worker *worker_free(struct worker *worker, enum worker_end end, time_ms p
 int worker_cancel_fd(const struct worker *worker);
 /* Settles the jobs before this one now, because this one is going to wait. */
 void worker_settle(struct worker *worker);
+
+/* --- a thread without a worker ---------------------------------------------------------------- */
+
+/* A thread that receives no signals: those are for the loop. Join it with pthread_join. 0 or a negative errno. */
+int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx);

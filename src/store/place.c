@@ -20,7 +20,6 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "os/file_system.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "os/proc.h"

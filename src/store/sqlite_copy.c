@@ -31,7 +31,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "os/thread.h"
+#include "os/worker.h"
 #include "store/sqlite_internal.h"
 
 #define STEPS_TO_STOP    10000   /* of SQLite's machine: some microseconds each hundred */

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/latency.h"
+#include "base/metric.h"
 #include "store/columns.h"
 #include "store/question.h"
 #include "store/rows.h"

@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "harness/scratch.h"
 #include "harness/test.h"
-#include "os/inotify.h"
+#include "os/loop.h"
 
 #define FILES 300 /* more than fit into what is read at once */
 

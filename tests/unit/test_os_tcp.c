@@ -10,7 +10,6 @@
 
 #include "base/macros.h"
 #include "harness/test.h"
-#include "os/socket_holder.h"
 #include "os/tcp.h"
 
 TEST(an_address_is_numbers_and_a_port) {

@@ -31,8 +31,8 @@
 #include "engine/session_file.h"
 #include "engine/stuck.h"
 #include "os/files.h"
-#include "os/inotify.h"
 #include "os/log.h"
+#include "os/loop.h"
 #include "os/outside.h"
 
 #define PAUSE      250         /* ms between two looks at the same log */

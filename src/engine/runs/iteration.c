@@ -96,7 +96,7 @@ static bool take_spare(struct engine *e, const char *id) {
 static bool has_only(const char *path, const char *only) {
     struct outside_list folder;
     struct stat st;
-    bool there = outside_list_open(&folder, path, 2) == 0 && fstat(dirfd(folder.dir), &st) == 0
+    bool there = outside_list_open(&folder, path, 2) == 0 && fstat(folder.folder.fd, &st) == 0
                  && (st.st_mode & 07777) == 0700;
     for (const char *name; there && (name = outside_list_next(&folder));)
         there = only && strcmp(name, only) == 0;

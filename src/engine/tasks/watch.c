@@ -17,7 +17,7 @@
 #include "engine/alert_internal.h"
 #include "engine/iteration.h"
 #include "engine/watch_internal.h"
-#include "os/inotify.h"
+#include "os/loop.h"
 #include "os/outside.h"
 
 /* --- artifacts ------------------------------------------------------------------------------------ */
