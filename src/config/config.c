@@ -354,12 +354,6 @@ bool config_is_chosen(const struct config *config, const char *key) {
     return strcmp(origin, "default") != 0 && strncmp(origin, "preset ", strlen("preset ")) != 0;
 }
 
-/* Setting max_wait_s has an effect under every preset, unless the order is set, too. */
-static void policy_settle_order(struct config *config) {
-    if (config_is_chosen(config, "max_wait_s") && !config_is_chosen(config, "order"))
-        config->policy.order |= ORDER_BY_OVERDUE;
-}
-
 bool config_wait_is_idle(const struct config *config) {
     return config_is_chosen(config, "max_wait_s") && config->policy.max_wait != TIME_NEVER
            && !(config->policy.order & ORDER_BY_OVERDUE);
@@ -378,7 +372,9 @@ static void policy_follow(struct config *config) {
         setting_store(setting, root->entries[i].value, &config->policy);
     }
     policy_settle(&config->policy);
-    policy_settle_order(config);
+    /* Setting max_wait_s has an effect under every preset, unless the order is set, too. */
+    if (config_is_chosen(config, "max_wait_s") && !config_is_chosen(config, "order"))
+        config->policy.order |= ORDER_BY_OVERDUE;
 }
 
 /* --- presets --------------------------------------------------------------------------------- */

@@ -37,42 +37,25 @@ static void write_list(struct json_writer *w, char *text) {
     json_write_array_end(w);
 }
 
-static void write_words(struct json_writer *w, const struct words *words) {
-    json_write_array_begin(w);
-    for (size_t i = 0; i < words->count; i++)
-        json_write_string(w, words->items[i]);
-    json_write_array_end(w);
-}
-
+/* Numbers as numbers, `unlimited` and the like as text, lists as lists. */
 static void write_value(struct json_writer *w, const struct config *config,
                         const struct setting *setting, int64_t value) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     config_print(config, setting, value, &text);
-    switch (setting->type) {
-    case SETTING_CAP:
-    case SETTING_WHOLE:
-    case SETTING_SPAN:
-    case SETTING_SIZE:
-    case SETTING_DECIMAL:
-    case SETTING_MONEY:
+    if (setting_is_number(setting)) {
         write_number(w, strbuf_text(&text));
-        break;
-    case SETTING_BOOLEAN:
+    } else if (setting->type == SETTING_BOOLEAN) {
         json_write_bool(w, value != 0);
-        break;
-    case SETTING_ORDER:
+    } else if (setting->type == SETTING_ORDER) {
         write_list(w, text.text);
-        break;
-    case SETTING_WORDS:
-        write_words(w, config_value_words(config, value));
-        break;
-    case SETTING_NAME: /* none is not the name "" */
-    case SETTING_TEXT:
+    } else if (setting->type == SETTING_WORDS) {
+        const struct words *words = config_value_words(config, value);
+        json_write_array_begin(w);
+        for (size_t i = 0; i < words->count; i++)
+            json_write_string(w, words->items[i]);
+        json_write_array_end(w);
+    } else { /* no name is null, and not the name "" */
         json_write_string(w, text.length ? strbuf_text(&text) : NULL);
-        break;
-    case SETTING_CHOICE:
-    case SETTING_TYPE_MAX:
-        json_write_string(w, strbuf_text(&text));
     }
 }
 
@@ -180,31 +163,29 @@ void config_show(const struct config *config, bool json, struct strbuf *out) {
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static void write_keys(struct strbuf *out) {
+void config_keys(bool json, struct strbuf *out) {
     struct json_writer w;
+    size_t width = 0;
+    for (size_t i = 0; i < settings_count; i++)
+        if (strlen(settings[i].key) > width)
+            width = strlen(settings[i].key);
     json_write_init(&w, out, true);
-    json_write_array_begin(&w);
+    if (json)
+        json_write_array_begin(&w);
     for (size_t i = 0; i < settings_count; i++) {
+        if (!json) {
+            strbuf_printf(out, "%-*s  %s\n", (int)width, settings[i].key, settings[i].text);
+            continue;
+        }
         json_write_object_begin(&w);
         json_put_string(&w, "key", settings[i].key);
         json_put_string(&w, "text", settings[i].text);
         json_write_object_end(&w);
     }
-    json_write_array_end(&w);
-    strbuf_putc(out, '\n');
-}
-
-void config_keys(bool json, struct strbuf *out) {
     if (json) {
-        write_keys(out);
-        return;
+        json_write_array_end(&w);
+        strbuf_putc(out, '\n');
     }
-    size_t width = 0;
-    for (size_t i = 0; i < settings_count; i++)
-        if (strlen(settings[i].key) > width)
-            width = strlen(settings[i].key);
-    for (size_t i = 0; i < settings_count; i++)
-        strbuf_printf(out, "%-*s  %s\n", (int)width, settings[i].key, settings[i].text);
 }
 
 /* --- explain --------------------------------------------------------------------------------- */
@@ -440,12 +421,6 @@ static void print_group(size_t first, struct strbuf *out) {
     }
 }
 
-static void print_presets(struct strbuf *out) {
-    strbuf_puts(out, "\n## Presets\n\n| preset | what it is |\n|---|---|\n");
-    for (size_t i = 0; i < presets_count; i++)
-        strbuf_printf(out, "| `%s` | %s |\n", presets[i].name, presets[i].text);
-}
-
 /* One row for each key that is not the same everywhere. */
 static void print_differences(struct strbuf *out) {
     struct config *configs[6] = { NULL };
@@ -478,7 +453,9 @@ static void print_differences(struct strbuf *out) {
 
 void config_reference(struct strbuf *out) {
     strbuf_puts(out, intro);
-    print_presets(out);
+    strbuf_puts(out, "\n## Presets\n\n| preset | what it is |\n|---|---|\n");
+    for (size_t i = 0; i < presets_count; i++)
+        strbuf_printf(out, "| `%s` | %s |\n", presets[i].name, presets[i].text);
     print_differences(out);
     strbuf_puts(out, "\n## Keys\n");
     for (size_t i = 0; i < settings_count; i++)

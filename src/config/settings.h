@@ -120,6 +120,8 @@ bool settings_suggest(const char *key, struct strbuf *out);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
+/* Anything that is kept as a number with a range. */
+bool setting_is_number(const struct setting *setting);
 /* Names, texts and words: kept as a symbol, so only a config can turn them into a value. */
 bool setting_is_symbol(const struct setting *setting);
 /* May this be its text? For names and texts. */

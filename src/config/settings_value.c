@@ -95,14 +95,6 @@ static bool parse_choice(const struct setting *setting, const char *text, int64_
     return false;
 }
 
-static bool parse_boolean(const char *text, int64_t *ret_value) {
-    bool yes = strcmp(text, "true") == 0;
-    if (!yes && strcmp(text, "false") != 0)
-        return false;
-    *ret_value = yes;
-    return true;
-}
-
 /* "90s", "1.5GB": the unit that is written counts, not the one of the key. */
 static bool has_unit(const struct setting *setting, const char *text) {
     size_t length = strlen(text);
@@ -157,6 +149,10 @@ static bool parse_number(const struct setting *setting, const char *text, int64_
     return true;
 }
 
+bool setting_is_number(const struct setting *setting) {
+    return setting->type <= SETTING_MONEY;
+}
+
 bool setting_is_symbol(const struct setting *setting) {
     return setting->type == SETTING_NAME || setting->type == SETTING_TEXT
            || setting->type == SETTING_WORDS;
@@ -177,28 +173,15 @@ bool setting_takes_word(const struct setting *setting, const char *word) {
 }
 
 bool setting_parse(const struct setting *setting, const char *text, int64_t *ret_value) {
-    switch (setting->type) {
-    case SETTING_CAP:
-    case SETTING_WHOLE:
-    case SETTING_SPAN:
-    case SETTING_SIZE:
-    case SETTING_DECIMAL:
-    case SETTING_MONEY:
+    assert(!setting_is_symbol(setting));
+    if (setting_is_number(setting))
         return parse_number(setting, text, ret_value);
-    case SETTING_BOOLEAN:
-        return parse_boolean(text, ret_value);
-    case SETTING_CHOICE:
+    if (setting->type == SETTING_CHOICE)
         return parse_choice(setting, text, ret_value);
-    case SETTING_ORDER:
+    if (setting->type == SETTING_ORDER)
         return parse_order(text, ret_value);
-    case SETTING_NAME:
-    case SETTING_TEXT:
-    case SETTING_WORDS:
-    case SETTING_TYPE_MAX:
-        break;
-    }
-    assert(!"a symbol is no number");
-    return false;
+    *ret_value = strcmp(text, "true") == 0;
+    return *ret_value || strcmp(text, "false") == 0;
 }
 
 /* Thousandths without zeros at the end: 1500 is "1.5". */
@@ -242,30 +225,15 @@ static void print_order(int64_t bits, struct strbuf *out) {
 }
 
 void setting_print(const struct setting *setting, int64_t value, struct strbuf *out) {
-    switch (setting->type) {
-    case SETTING_CAP:
-    case SETTING_WHOLE:
-    case SETTING_SPAN:
-    case SETTING_SIZE:
-    case SETTING_DECIMAL:
-    case SETTING_MONEY:
+    assert(!setting_is_symbol(setting));
+    if (setting_is_number(setting))
         print_number(setting, value, out);
-        break;
-    case SETTING_BOOLEAN:
-        strbuf_puts(out, value ? "true" : "false");
-        break;
-    case SETTING_CHOICE:
-        strbuf_puts(out, setting->choices[value]);
-        break;
-    case SETTING_ORDER:
+    else if (setting->type == SETTING_ORDER)
         print_order(value, out);
-        break;
-    case SETTING_NAME:
-    case SETTING_TEXT:
-    case SETTING_WORDS:
-    case SETTING_TYPE_MAX:
-        assert(!"a symbol is no number");
-    }
+    else if (setting->type == SETTING_CHOICE)
+        strbuf_puts(out, setting->choices[value]);
+    else
+        strbuf_puts(out, value ? "true" : "false");
 }
 
 static void print_range(const struct setting *setting, const char *what, struct strbuf *out) {
@@ -284,55 +252,40 @@ static void print_range(const struct setting *setting, const char *what, struct 
         strbuf_puts(out, " or auto");
 }
 
-static const char *unit_name(int64_t unit) {
-    return unit == SECONDS(1) ? "seconds" : unit == HOURS(1) ? "hours" : "days";
+static const char *number_noun(const struct setting *setting) {
+    if (setting->type == SETTING_SPAN)
+        return setting->unit == SECONDS(1) ? "seconds"
+               : setting->unit == HOURS(1) ? "hours"
+                                           : "days";
+    if (setting->type == SETTING_SIZE)
+        return setting->unit ? "GB" : "MB";
+    return setting->type == SETTING_MONEY     ? "dollars"
+           : setting->type == SETTING_DECIMAL ? "a number"
+                                              : "a whole number";
 }
 
 void setting_expected(const struct setting *setting, struct strbuf *out) {
-    switch (setting->type) {
-    case SETTING_CAP:
-    case SETTING_WHOLE:
-        print_range(setting, "a whole number", out);
-        break;
-    case SETTING_SPAN:
-        print_range(setting, unit_name(setting->unit), out);
-        break;
-    case SETTING_SIZE:
-        print_range(setting, setting->unit ? "GB" : "MB", out);
-        break;
-    case SETTING_MONEY:
-        print_range(setting, "dollars", out);
-        break;
-    case SETTING_DECIMAL:
-        print_range(setting, "a number", out);
-        break;
-    case SETTING_BOOLEAN:
+    const char *form = setting->form ? setting->form->what : NULL;
+    if (setting_is_number(setting)) {
+        print_range(setting, number_noun(setting), out);
+    } else if (setting->type == SETTING_BOOLEAN) {
         strbuf_puts(out, "true or false");
-        break;
-    case SETTING_CHOICE:
+    } else if (setting->type == SETTING_CHOICE) {
         strbuf_puts(out, "one of ");
         for (int i = 0; setting->choices[i]; i++)
             strbuf_printf(out, "%s%s", i ? ", " : "", setting->choices[i]);
-        break;
-    case SETTING_ORDER:
+    } else if (setting->type == SETTING_ORDER) {
         strbuf_puts(out, "some of ");
         print_order(INT64_MAX, out);
         strbuf_puts(out, " in this order");
-        break;
-    case SETTING_TEXT:
-        if (setting->form)
-            strbuf_puts(out, setting->form->what);
-        else
-            strbuf_printf(out, "a text of up to %d bytes without control characters",
-                          SETTING_TEXT_MAX);
-        break;
-    case SETTING_WORDS:
-        strbuf_puts(out, setting->form ? setting->form->what : "words");
-        strbuf_puts(out, " (a list, or one text as for a shell)");
-        break;
-    case SETTING_NAME:
-    case SETTING_TYPE_MAX:
-        strbuf_printf(out, "a name of 1 to %d bytes without control characters", NAME_BYTES_MAX);
+    } else if (setting->type == SETTING_WORDS) {
+        strbuf_printf(out, "%s (a list, or one text as for a shell)", form ? form : "words");
+    } else if (setting->type == SETTING_TEXT && form) {
+        strbuf_puts(out, form);
+    } else {
+        bool name = setting->type == SETTING_NAME;
+        strbuf_printf(out, "a %s to %d bytes without control characters",
+                      name ? "name of 1" : "text of up", name ? NAME_BYTES_MAX : SETTING_TEXT_MAX);
     }
 }
 

@@ -70,24 +70,25 @@ static bool take_flag(const char *word, struct arguments *a) {
 }
 
 static int take_value(const char *word, const char *value, struct arguments *a) {
+    const struct {
+        const char *word, **text;
+    } texts[] = { { "--restore", &a->restore },
+                  { "--api", &a->api },
+                  { "--web-dir", &a->web_dir },
+                  { "--store-show", &a->show },
+                  { "--store-migrate", &a->migrate } };
     int64_t number = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (strcmp(word, texts[i].word) == 0) {
+            *texts[i].text = value;
+            return 0;
+        }
     if (strcmp(word, "--home") == 0)
-        setenv("SLUICE_HOME", value, 1);
-    else if (strcmp(word, "--restore") == 0)
-        a->restore = value;
-    else if (strcmp(word, "--api") == 0)
-        a->api = value;
-    else if (strcmp(word, "--web-dir") == 0)
-        a->web_dir = value;
-    else if (strcmp(word, "--store-show") == 0)
-        a->show = value;
-    else if (strcmp(word, "--store-migrate") == 0)
-        a->migrate = value;
-    else if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0
-             || number < 0 || number >= 1024)
+        return setenv("SLUICE_HOME", value, 1) < 0 ? -EINVAL : 0;
+    if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0 || number < 0
+        || number >= 1024)
         return -EINVAL;
-    else
-        a->ready_fd = (int)number;
+    a->ready_fd = (int)number;
     return 0;
 }
 

@@ -21,7 +21,7 @@
 #include "os/log.h"
 #include "os/worker.h"
 
-#define GONE_MAX    1000u /* cards that vanished, each told once */
+#define GONE_MAX    1000u /* deleted cards, each logged once */
 #define DETAILS_MAX 200   /* bytes of why a run failed */
 
 /* One change of one card. */
@@ -55,7 +55,7 @@ static void job_free(struct job *job) {
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
-/* People move cards from column to column: ROOT/phase/COLUMN/file. */
+/* Users move cards from column to column: ROOT/phase/COLUMN/file. */
 static int write_moved(const struct job *job, struct error *err) {
     static const char *const columns[] = { "in-progress", "backlog", "done" };
     const char *file = strrchr(job->path, '/');
@@ -92,7 +92,7 @@ static bool is_known_gone(struct mirror *m, const char *path) {
     return false;
 }
 
-static void tell_failure(struct mirror *m, const struct job *job) {
+static void log_failure(struct mirror *m, const struct job *job) {
     char id[ENGINE_ID_MAX];
     engine_task_id(m->engine, job->task, id);
     if (job->result == -ENOENT && !is_known_gone(m, job->path))
@@ -107,7 +107,7 @@ static void job_done(void *ctx, struct worker_job *base, bool was_run) {
     struct job *job = (struct job *)base;
     (void)was_run;
     if (m->worker) { /* else this is the end, and the next daemon does it again */
-        tell_failure(m, job);
+        log_failure(m, job);
         follower_done(m->follower, job->seq);
     }
     job_free(job);
@@ -127,7 +127,7 @@ static void mark_plain(struct mirror *m, task_id task) {
     m->plain[task / 8] |= (uint8_t)(1u << (task % 8));
 }
 
-/* Why the last run failed, on one line behind the others' words. */
+/* Appends why the last run failed, without line breaks. */
 static void add_details(struct job *job, const struct run_row *run) {
     struct strbuf line = STRBUF_INIT;
     size_t before = strlen(job->line);
@@ -193,7 +193,7 @@ static enum card_status status_of(const char *state, const char *hold) {
                   { "starting", CARD_RUNNING },  { "running", CARD_RUNNING },
                   { "done", CARD_SUCCEEDED },    { "failed", CARD_FAILED },
                   { "canceled", CARD_CANCELED }, { "invalidated", CARD_CANCELED } };
-    /* Its agent is finished; people are not. */
+    /* The agent has finished; the review has not. */
     if (strcmp(hold, "review") == 0 || strcmp(hold, "external") == 0)
         return CARD_SUCCEEDED;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -220,7 +220,7 @@ static char *line_of(const struct mirror *m, const struct event_row *event, enum
     return strbuf_take(&line);
 }
 
-/* Its run has failed, and the next attempt comes. */
+/* The run has failed, and another attempt follows. */
 static bool failed_attempt(const json_t *data) {
     static const char *const reasons[] = { "retry", "relaunch", "breaker" };
     const char *reason = json_string_value(json_object_get(data, "reason"));
@@ -230,8 +230,9 @@ static bool failed_attempt(const json_t *data) {
     return false;
 }
 
-/* The state that a task has now, and what it was said to become; CARD_STATUS_MAX: nothing for the card. */
-static enum card_status look(struct mirror *m, const struct event_row *event, const json_t *data) {
+/* CARD_STATUS_MAX: nothing changes for the card. */
+static enum card_status new_status(struct mirror *m, const struct event_row *event,
+                                   const json_t *data) {
     const char *from = json_string_value(json_object_get(data, "from"));
     const char *to = json_string_value(json_object_get(data, "to"));
     const char *hold = json_string_value(json_object_get(data, "hold"));
@@ -261,7 +262,7 @@ static void handle(void *ctx, const struct event_row *event) {
         concerns = false;
     }
     json_t *data = concerns && event->data ? json_loads(event->data, 0, NULL) : NULL;
-    enum card_status status = concerns ? look(m, event, data) : CARD_STATUS_MAX;
+    enum card_status status = concerns ? new_status(m, event, data) : CARD_STATUS_MAX;
     if (status == CARD_STATUS_MAX) {
         json_decref(data);
         follower_done(m->follower, event->seq);

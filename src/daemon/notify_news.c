@@ -1,9 +1,8 @@
-/* notify_news.c: which events does a person want to hear of?
+/* notify_news.c: which events are worth a notification?
  *
- * Each cause is told once. A breaker that fails its task is told as failed, a closed account as something
- * for a person and not as a limit, too; what waits for a task that has failed says nothing new.
- * Short pauses of an account are its daily bread: a limit is told when the pause is long, and again when it
- * has become much longer. */
+ * Each cause is reported once. A breaker that fails its task is reported as failed, a closed account as something that
+ * needs a person and not as a limit, too; tasks that depend on a failed one are not reported. Short pauses of an account
+ * are routine: a limit is reported when the pause is long, and again when it has become much longer. */
 #include "daemon/notify_news.h"
 
 #include <inttypes.h>
@@ -19,7 +18,7 @@
 #include "engine/redaction.h"
 
 #define TEXT_MAX 500u /* bytes of one text from outside */
-#define LONGER   4    /* times as long as the pause that was told */
+#define LONGER   4    /* times as long as the reported pause */
 
 static const char *const kind_names[] = {
     [NEWS_DONE] = "done",           [NEWS_FAILED] = "failed",        [NEWS_LIMITED] = "limited",
@@ -34,23 +33,17 @@ const char *news_kind_name(enum news_kind kind) {
 struct news *news_free(struct news *n) {
     if (!n)
         return NULL;
-    free(n->id);
-    free(n->task);
-    free(n->project);
-    free(n->title);
-    free(n->reason);
-    free(n->message);
-    free(n->text);
-    free(n->account);
-    free(n->alert);
-    free(n->group);
+    char *const texts[] = { n->id,      n->task, n->project, n->title, n->reason,
+                            n->message, n->text, n->account, n->alert, n->group };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        free(texts[i]);
     free(n);
     return NULL;
 }
 
 void news_reader_finish(struct news_reader *reader) {
     for (size_t i = 0; i < reader->count; i++)
-        free(reader->told[i].account);
+        free(reader->reported[i].account);
     reader->count = 0;
 }
 
@@ -80,7 +73,7 @@ static char *clean(const char *text) {
     return strbuf_take(&out);
 }
 
-_printf_(1, 2) static char *sentence(const char *format, ...) {
+_printf_(1, 2) static char *format_text(const char *format, ...) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     va_list args;
     va_start(args, format);
@@ -112,7 +105,7 @@ static struct news *read_state(const json_t *data) {
     const char *hold = member(data, "hold");
     if (strcmp(to, "done") == 0)
         return news_new(NEWS_DONE, reason);
-    if (strcmp(to, "failed") == 0) /* the cause of these two was told, or was somebody's wish */
+    if (strcmp(to, "failed") == 0) /* the cause of these two was reported, or was a user's wish */
         return strcmp(reason, "dependency") == 0 || strcmp(reason, "orphaned") == 0
                    ? NULL
                    : news_new(NEWS_FAILED, reason);
@@ -130,7 +123,7 @@ static bool is_kind(const char *key, size_t size, const char *kind) {
     return strlen(kind) == size && strncmp(key, kind, size) == 0;
 }
 
-/* Of `chain` and `group` the failure itself was told; memory and load pass by themselves. */
+/* Of `chain` and `group` the failure itself was reported; memory and load recover by themselves. */
 static struct news *read_alert(const struct engine *engine, const struct event_row *event,
                                const json_t *data) {
     static const char *const left_out[] = { "chain", "group", "load", "memory" };
@@ -150,22 +143,22 @@ static struct news *read_alert(const struct engine *engine, const struct event_r
     return n;
 }
 
-/* A pause that nobody was told of, or one that is much longer than the one they were. */
-static bool is_worth_telling(struct news_reader *reader, const char *account, int64_t hits,
-                             time_ms pause) {
+/* A pause that was not reported, or one that is much longer than the reported one. */
+static bool is_worth_reporting(struct news_reader *reader, const char *account, int64_t hits,
+                               time_ms pause) {
     size_t i = 0;
-    while (i < reader->count && strcmp(reader->told[i].account, account) != 0)
+    while (i < reader->count && strcmp(reader->reported[i].account, account) != 0)
         i++;
     if (i == reader->count) {
         if (i == NEWS_ACCOUNTS_MAX)
             return true;
-        reader->told[reader->count++].account = xstrdup(account);
-    } else if (hits > reader->told[i].hits && pause < LONGER * reader->told[i].pause) {
-        reader->told[i].hits = hits;
+        reader->reported[reader->count++].account = xstrdup(account);
+    } else if (hits > reader->reported[i].hits && pause < LONGER * reader->reported[i].pause) {
+        reader->reported[i].hits = hits;
         return false;
     }
-    reader->told[i].hits = hits;
-    reader->told[i].pause = pause;
+    reader->reported[i].hits = hits;
+    reader->reported[i].pause = pause;
     return true;
 }
 
@@ -174,7 +167,7 @@ static struct news *read_limit(struct news_reader *reader, const struct engine *
     const char *account = member(data, "limiter");
     time_ms until = number(data, "until"), pause = until - event->at;
     if (pause < config_number(engine_config(engine), "notify.limited_s", NULL)
-        || !is_worth_telling(reader, account, number(data, "hits"), pause))
+        || !is_worth_reporting(reader, account, number(data, "hits"), pause))
         return NULL;
     struct news *n = news_new(NEWS_LIMITED, "rate-limit");
     n->account = clean(account);
@@ -235,7 +228,7 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
         return news_free(n);
     n->seq = event->seq;
     n->at = event->at;
-    n->id = sentence("%" PRIu64 "-%" PRId64, event->seq, event->at);
+    n->id = format_text("%" PRIu64 "-%" PRId64, event->seq, event->at);
     add_task(engine, event, n);
     return n;
 }
@@ -243,12 +236,12 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
 struct news *news_sample(time_ms now) {
     struct news *n = news_new(NEWS_TEST, "test");
     n->at = now;
-    n->id = sentence("test-%" PRId64, now);
+    n->id = format_text("test-%" PRId64, now);
     n->text = xstrdup("this is a test: somebody said 'sluice notify test'");
     return n;
 }
 
-/* --- the sentence ---------------------------------------------------------------------------- */
+/* --- the text -------------------------------------------------------------------------------- */
 
 static char *limit_text(const struct news *n) {
     char when[32] = "?";
@@ -256,32 +249,33 @@ static char *limit_text(const struct news *n) {
     struct tm day;
     if (gmtime_r(&seconds, &day))
         (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &day);
-    return sentence("account '%s' is limited until %s: what uses it waits, and goes on by itself",
-                    n->account ? n->account : "?", when);
+    return format_text(
+        "account '%s' is limited until %s: what uses it waits, and goes on by itself",
+        n->account ? n->account : "?", when);
 }
 
 static char *person_text(const struct news *n, const char *title) {
     if (strcmp(n->reason, "review") == 0)
-        return sentence("'%s' waits for review: 'sluice approve %s', or 'sluice reject %s'%s",
-                        n->task, n->task, n->task, title);
-    return sentence("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task, n->task,
-                    title);
+        return format_text("'%s' waits for review: 'sluice approve %s', or 'sluice reject %s'%s",
+                           n->task, n->task, n->task, title);
+    return format_text("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task, n->task,
+                       title);
 }
 
 static char *make_text(const struct news *n) {
-    _cleanup_(freep) char *title = n->title ? sentence(": %s", n->title) : xstrdup("");
+    _cleanup_(freep) char *title = n->title ? format_text(": %s", n->title) : xstrdup("");
     switch (n->kind) {
     case NEWS_DONE:
-        return sentence("'%s' is done%s", n->task, title);
+        return format_text("'%s' is done%s", n->task, title);
     case NEWS_FAILED:
-        return sentence("'%s' has failed (%s%s%s)%s", n->task, n->reason ? n->reason : "failed",
-                        n->message ? ": " : "", n->message ? n->message : "", title);
+        return format_text("'%s' has failed (%s%s%s)%s", n->task, n->reason ? n->reason : "failed",
+                           n->message ? ": " : "", n->message ? n->message : "", title);
     case NEWS_LIMITED:
         return limit_text(n);
     case NEWS_PERSON:
         return person_text(n, title);
     case NEWS_GROUP:
-        return sentence(
+        return format_text(
             "group '%s' is finished: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " open",
             n->group ? n->group : "", n->total - n->open - n->failed, n->failed, n->open);
     case NEWS_TEST:
@@ -291,14 +285,14 @@ static char *make_text(const struct news *n) {
     return xstrdup("");
 }
 
-/* A title may be older than the secret that it shows. */
+/* A title may be older than the secret that it contains. */
 static char *clean_for(const struct engine *engine, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     bool is_redacted = text && engine_redact(engine, text, strlen(text), &shown);
     return clean(is_redacted ? strbuf_text(&shown) : text);
 }
 
-/* --- what the store knows -------------------------------------------------------------------- */
+/* --- title and message ----------------------------------------------------------------------- */
 
 struct completion {
     struct engine *engine;
@@ -351,9 +345,10 @@ void news_complete(struct engine *engine, struct news *n, news_completed done, v
 
 /* --- the body -------------------------------------------------------------------------------- */
 
-static void put_number(struct json_writer *w, const char *key, int64_t value, bool there) {
+/* 0: null. */
+static void put_number(struct json_writer *w, const char *key, int64_t value) {
     json_write_key(w, key);
-    if (there)
+    if (value > 0)
         json_write_int(w, value);
     else
         json_write_null(w);
@@ -367,10 +362,10 @@ static void put_group(struct json_writer *w, const struct news *n) {
     }
     json_write_object_begin(w);
     json_put_string(w, "name", n->group);
-    put_number(w, "total", n->total, true);
-    put_number(w, "done", n->total - n->open - n->failed, true);
-    put_number(w, "failed", n->failed, true);
-    put_number(w, "open", n->open, true);
+    json_put_int(w, "total", n->total);
+    json_put_int(w, "done", n->total - n->open - n->failed);
+    json_put_int(w, "failed", n->failed);
+    json_put_int(w, "open", n->open);
     json_write_object_end(w);
 }
 
@@ -378,20 +373,20 @@ void news_print(const struct news *n, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
-    put_number(&w, "schema_version", NEWS_SCHEMA_VERSION, true);
+    json_put_int(&w, "schema_version", NEWS_SCHEMA_VERSION);
     json_put_string(&w, "id", n->id);
-    put_number(&w, "seq", (int64_t)n->seq, true);
-    put_number(&w, "at", n->at, true);
+    json_put_int(&w, "seq", (int64_t)n->seq);
+    json_put_int(&w, "at", n->at);
     json_put_string(&w, "kind", kind_names[n->kind]);
     json_put_string(&w, "text", n->text);
     json_put_string(&w, "task", n->task);
     json_put_string(&w, "project", n->project);
     json_put_string(&w, "title", n->title);
-    put_number(&w, "attempt", n->attempt, n->attempt > 0);
+    put_number(&w, "attempt", n->attempt);
     json_put_string(&w, "reason", n->reason);
     json_put_string(&w, "message", n->message);
     json_put_string(&w, "account", n->account);
-    put_number(&w, "until", n->until, n->until > 0);
+    put_number(&w, "until", n->until);
     json_put_string(&w, "alert", n->alert);
     put_group(&w, n);
     json_write_object_end(&w);

@@ -1,11 +1,11 @@
-/* notify_news.h: what is worth telling a person, and in which words. Private to daemon/.
+/* notify_news.h: the events that are worth a notification, as texts. Private to daemon/.
  *
  * Most events are coordination: starts, ends of runs, iterations, retries, waits, cancellations. They are
- * no news. News are (the words of `notify.events`):
+ * not news. News are (the words of `notify.events`):
  *   done            a task is done
  *   failed          a task has failed for good; not one that only follows another's failure or deletion
  *   limited         an account must wait for longer than notify.limited_s
- *   needs-person    a task waits for review or to be closed; an alert that no other news tells
+ *   needs-person    a task waits for review or to be closed; an alert that no other news reports
  *   group-finished  a group has closed
  *
  * Life:  news_read → news_complete (asks the store for its title) → … → news_free */
@@ -30,8 +30,8 @@ struct news {
     enum news_kind kind;
     uint64_t seq; /* of its event; 0: a test */
     time_ms at;
-    char *id; /* the same for every try: seq and time, so that it is unique even when numbers come
-                 again after a backup was restored */
+    char *
+        id; /* the same for every attempt: seq and time, so it is unique even after a restored backup */
     task_id number;
     uint32_t attempt;
     char *task, *project, *title;
@@ -45,26 +45,25 @@ struct news {
     int64_t total, open, failed; /* of the group */
 };
 
-/* Which pauses of accounts were told; a zeroed one is empty. One that is told twice after a restart does
- * no harm. */
+/* The pauses of accounts that were reported; a zeroed one is empty. Reporting one twice after a restart is harmless. */
 #define NEWS_ACCOUNTS_MAX 64u
 struct news_reader {
     struct {
         char *account;
         int64_t hits;
         time_ms pause;
-    } told[NEWS_ACCOUNTS_MAX];
+    } reported[NEWS_ACCOUNTS_MAX];
     size_t count;
 };
 void news_reader_finish(struct news_reader *reader);
 
-/* NULL: the event is no news, or nobody wants it. */
+/* NULL: the event is not news, or not in notify.events. */
 struct news *news_read(struct news_reader *reader, const struct engine *engine,
                        const struct event_row *event);
 struct news *news_sample(time_ms now);
 struct news *news_free(struct news *news); /* accepts NULL, returns NULL */
 
-/* Fills in what the store knows, then calls `done`, perhaps from inside. */
+/* Adds title and message from the store, then calls `done`, perhaps from inside. */
 typedef void (*news_completed)(void *ctx);
 void news_complete(struct engine *engine, struct news *news, news_completed done, void *ctx);
 

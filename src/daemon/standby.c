@@ -1,7 +1,7 @@
 /* standby.c: see standby.h.
  *
- * The store says when it is free, and who has it, so nothing here asks for that again and again; and nothing waits, but for the
- * first answer, before there is anybody who could be kept waiting. */
+ * The store reports when it is free and who has it, so nothing polls. Nothing blocks either, except for the first
+ * answer, before there are clients. */
 #include "daemon/standby.h"
 
 #include <errno.h>
@@ -30,10 +30,10 @@ struct standby {
     time_ms pause;
     time_ms since;        /* wall */
     struct error problem; /* why it cannot be waited for; code 0: it can */
-    bool said;            /* that there is one, in the log */
-    bool refused; /* it was free, and could not be opened: only opening it says that it can be */
+    bool logged;          /* `problem` */
+    bool refused; /* it was free and could not be opened: only a successful open clears this */
     char who[STORE_WHO_MAX];
-    struct strbuf status, sentence, active;
+    struct strbuf status, message, active;
 };
 
 /* --- who we are ------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static void print_host(const struct config *config, struct strbuf *out) {
         strbuf_puts(out, (name[sizeof(name) - 1] = '\0', name));
 }
 
-/* Where it will listen by TCP, as clients reach it; nothing when that is not known before. */
+/* The TCP address for clients; nothing if it is not known yet. */
 static void print_url(const struct config *config, struct strbuf *out) {
     const char *listen = config_text(config, "http.listen", NULL);
     const char *scheme = *config_text(config, "http.tls_cert", NULL) ? "https" : "http";
@@ -73,7 +73,7 @@ void standby_print_who(const struct home *home, const struct config *config, str
     if (!strpbrk(home->socket, " \n"))
         strbuf_printf(out, " unix:%s", home->socket);
     print_url(config, out);
-    if (out->length >= STORE_WHO_MAX) { /* then others need daemon.addresses */
+    if (out->length >= STORE_WHO_MAX) { /* others need daemon.addresses then */
         out->length = name < STORE_WHO_MAX ? name : STORE_WHO_MAX - 1;
         out->text[out->length] = '\0';
     }
@@ -85,11 +85,11 @@ static void store_is_ours(void *ctx, int r, const struct error *err);
 
 static void try_later(struct standby *s, const struct error *why) {
     s->await = store_await_cancel(s->await);
-    s->who[0] = '\0'; /* whoever had it has lost it, too, or will */
-    if (!s->said)
+    s->who[0] = '\0'; /* the last holder has lost it, too, or will */
+    if (!s->logged)
         log_warning("standby: the store cannot be %s, and is tried again: %s",
                     standby_can_wait(why->code) ? "reached" : "opened", why->text);
-    s->said = true;
+    s->logged = true;
     s->problem = *why;
     s->problem.code = why->code < 0 ? why->code : -EIO;
     loop_timer_set(s->options.loop, s->timer, time_add(loop_now_steady(s->options.loop), s->pause));
@@ -139,26 +139,20 @@ const char *standby_url(const struct standby *s) {
 
 void standby_again(struct standby *s, const struct error *why) {
     bool refused = !standby_can_wait(why->code);
-    s->said = s->said && s->refused == refused;
+    s->logged = s->logged && s->refused == refused;
     s->refused = refused;
     try_later(s, why);
 }
 
-/* --- what it says ---------------------------------------------------------------------------- */
+/* --- status ---------------------------------------------------------------------------------- */
 
-static void hear_holder(struct standby *s) {
+static void update_holder(struct standby *s) {
     if (!s->await || store_await_holder(s->await, s->who) < 0)
-        return; /* `problem` says why, or it comes soon */
+        return; /* `problem` has the reason, or it comes soon */
     if (s->refused)
         return;
     s->problem = (struct error){ 0 };
-    s->said = false;
-}
-
-static void ask_holder(struct standby *s) {
-    struct error err = { 0 };
-    if (store_holder(s->url, s->who, &err) < 0)
-        s->problem = err;
+    s->logged = false;
 }
 
 /* "host/pid" */
@@ -174,7 +168,7 @@ static bool is_listed(const struct standby *s, const char *address) {
     return false;
 }
 
-/* Those of the active one first; then those that may be it, but not our own. */
+/* Those of the active daemon first; then the configured ones, except our own. */
 static void print_addresses(const struct standby *s, struct json_writer *w) {
     const char *const *words = NULL;
     size_t count = config_words(s->config, "daemon.addresses", NULL, &words);
@@ -219,29 +213,29 @@ static void print_status(struct standby *s) {
     json_write_object_end(&w);
 }
 
-static void print_sentence(struct standby *s) {
-    strbuf_clear(&s->sentence);
-    strbuf_puts(&s->sentence, "this daemon is a standby: ");
+static void print_message(struct standby *s) {
+    strbuf_clear(&s->message);
+    strbuf_puts(&s->message, "this daemon is a standby: ");
     if (s->problem.code) {
-        strbuf_printf(&s->sentence, "the store cannot be %s: %s",
+        strbuf_printf(&s->message, "the store cannot be %s: %s",
                       standby_can_wait(s->problem.code) ? "reached" : "opened", s->problem.text);
     } else if (*s->who) {
-        print_name(s, &s->sentence);
-        strbuf_puts(&s->sentence, " is the active one");
+        print_name(s, &s->message);
+        strbuf_puts(&s->message, " is the active one");
     } else {
-        strbuf_puts(&s->sentence, "none is active, or it does not say who it is");
+        strbuf_puts(&s->message, "none is active, or it does not say who it is");
     }
 }
 
 void standby_describe(struct standby *s, struct server_standby *ret) {
     struct json_writer w;
-    hear_holder(s);
+    update_holder(s);
     print_status(s);
-    print_sentence(s);
+    print_message(s);
     strbuf_clear(&s->active);
     json_write_init(&w, &s->active, false);
     print_addresses(s, &w);
-    *ret = (struct server_standby){ strbuf_text(&s->status), strbuf_text(&s->sentence),
+    *ret = (struct server_standby){ strbuf_text(&s->status), strbuf_text(&s->message),
                                     strbuf_text(&s->active) };
 }
 
@@ -251,9 +245,11 @@ void standby_set_config(struct standby *s, const struct config *config) {
     s->config = config;
 }
 
-static void say(struct standby *s) {
+static void log_start(struct standby *s) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    ask_holder(s);
+    struct error err = { 0 };
+    if (store_holder(s->url, s->who, &err) < 0)
+        s->problem = err;
     print_name(s, &name);
     log_info("standby: %s%s", name.length > 0 ? strbuf_text(&name) : "waiting for the store",
              name.length > 0 ? " has the store; this daemon takes over when it is free" : "");
@@ -284,7 +280,7 @@ int standby_new(const struct standby_options *options, const struct config *conf
         return r;
     }
     if (!options->was_active)
-        say(s);
+        log_start(s);
     *ret_standby = s;
     return 0;
 }
@@ -295,7 +291,7 @@ struct standby *standby_free(struct standby *s) {
     store_await_cancel(s->await);
     loop_timer_free(s->options.loop, s->timer);
     strbuf_finish(&s->status);
-    strbuf_finish(&s->sentence);
+    strbuf_finish(&s->message);
     strbuf_finish(&s->active);
     free(s->url);
     free(s);

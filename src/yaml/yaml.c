@@ -81,13 +81,6 @@ static size_t block_header(const struct reader *r, size_t from, size_t to) {
     return to;
 }
 
-/* The empty lines behind a block are nobody's. */
-static size_t without_blanks(const struct reader *r, size_t start, size_t end) {
-    while (end > start && is_blank(r->text[end - 1]))
-        end--;
-    return end;
-}
-
 /* Nothing stands in the place of this value: no token, or since libfyaml 0.8 one without width. */
 static bool is_unwritten(const struct yaml_node *node, const struct fy_mark *start,
                          const struct fy_mark *end) {
@@ -121,7 +114,8 @@ static void place(struct reader *r, struct fy_event *event, struct yaml_node *no
         r->seen = ++node->end;
     } else if (node->style == YAML_BLOCK && node->kind == YAML_SCALAR) {
         node->start = block_header(r, before, node->start);
-        node->end = without_blanks(r, node->start, node->end);
+        while (node->end > node->start && is_blank(r->text[node->end - 1]))
+            node->end--; /* empty lines behind it */
     }
 }
 
