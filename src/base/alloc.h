@@ -1,7 +1,7 @@
-/* alloc.h: memory that is there or the program is not.
+/* alloc.h: allocation that never fails: the program aborts instead.
  *
  * Inputs are bounded before they are stored, so running out of memory is no condition a caller
- * could handle better than a restart from durable state: these abort with a sentence. */
+ * could handle better than a restart from durable state: these abort with a message. */
 #pragma once
 
 #include <stddef.h>

@@ -50,7 +50,7 @@ void arena_reset(struct arena *arena) {
 static struct arena_block *block_new(struct arena *arena, size_t size) {
     size_t bytes;
     if (__builtin_add_overflow(size, sizeof(struct arena_block), &bytes))
-        bytes = SIZE_MAX; /* xmalloc refuses it with its sentence */
+        bytes = SIZE_MAX; /* xmalloc aborts with its message */
     struct arena_block *block = xmalloc(bytes);
     block->next = NULL;
     block->size = size;

@@ -1,7 +1,7 @@
-/* error.c: how an error gets its sentence.
+/* error.c: how an error gets its message.
  *
  * Both functions format aside and then copy, because callers pass err->text itself as an argument
- * when they wrap an error. A sentence that is too long is cut, never refused.
+ * when they wrap an error. A message that is too long is cut, never refused.
  */
 #include "base/error.h"
 

@@ -1,8 +1,8 @@
-/* error.h: a negative errno for the program, one sentence for the person.
+/* error.h: a negative errno for the program, a message for the user.
  *
  * Functions that can fail return 0 or a negative errno and fill `err`. error_set returns its code,
- * so one line sets and returns. `err` may be NULL where nobody will read the sentence.
- * Sentences: lower case, no full stop, the subject in quotes, then what was expected or the fix. */
+ * so one line sets and returns. `err` may be NULL where the message is not needed.
+ * Messages: lower case, no full stop, the subject in quotes, then what was expected or the fix. */
 #pragma once
 
 #include "base/macros.h"
@@ -19,5 +19,5 @@ int error_set(struct error *err, int code, const char *format, ...) _printf_(3, 
 /* "cannot WHAT 'PATH': …" for what errno says; returns it, negative. */
 int error_set_errno(struct error *err, const char *what, const char *path);
 
-/* Puts "where: " before a sentence that is already there; returns its code. */
+/* Puts "where: " before the message; returns its code. */
 int error_prefix(struct error *err, const char *format, ...) _printf_(2, 3);

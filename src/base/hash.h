@@ -18,7 +18,8 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t value) {
 }
 
 /* For numbers that are given out one after the other: eight neighbours stay in one line of the
- * cache, so that walking over a million of them does not miss a million times; groups are spread. */
+ * cache, so that walking over a million of them does not miss a million times; groups are
+ * spread. */
 static inline uint64_t hash_sequence(uint64_t number) {
     return (hash_u64(number >> 3) << 3) | (number & 7);
 }

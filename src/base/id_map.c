@@ -1,7 +1,7 @@
 /* id_map.c: open addressing without tombstones.
  *
  * A scheduler adds and removes forever. Tombstones would make every table slow after a while and
- * need a rebuild at a moment nobody chose; removal therefore closes the gap at once (backward
+ * need a rebuild at an unpredictable moment; removal therefore closes the gap at once (backward
  * shift), and the cost of a lookup depends only on what is in the table now.
  */
 #include "base/id_map.h"

@@ -1,7 +1,7 @@
 /* launch_cause.h: why a run could not be launched.
  *
- * Set where the failure is found: by the shim, an executor or the engine. The names are in end.json and in events, and
- * never change once released. */
+ * Set where the failure is found: by the shim, an executor or the engine. The names are in end.json
+ * and in events, and never change once released. */
 #pragma once
 
 enum launch_cause {

@@ -1,7 +1,8 @@
 /* metric.h: numbers in the text format of Prometheus (version 0.0.4).
  *
- * Names get the prefix "sluice_"; counters end in _total, units are seconds and bytes, and no label is
- * the id of a task or a run: the number of series grows with the configuration, never with the work. */
+ * Names get the prefix "sluice_"; counters end in _total, units are seconds and bytes, and no label
+ * is the id of a task or a run: the number of series grows with the configuration, never with the
+ * work. */
 #pragma once
 
 #include <stddef.h>
@@ -38,7 +39,8 @@ struct metric_histogram {
 void metric_histogram(struct strbuf *out, const char *name, const char *help,
                       const struct metric_histogram *histogram);
 
-/* Durations from a tenth of a millisecond to seconds, counted in buckets; engine/spans.h is for longer ones. */
+/* Durations from a tenth of a millisecond to seconds, counted in buckets; engine/spans.h is for
+ * longer ones. */
 #define LATENCY_BOUNDS 10u
 extern const int64_t latency_bounds[LATENCY_BOUNDS]; /* microseconds */
 

@@ -1,8 +1,8 @@
 /* number.c: strict numbers.
  *
  * strtoll is not used: it skips blanks, takes other bases and leaves the rest of the text to the
- * caller. A typing error in a file that people write must be an error with a sentence, not a
- * number that is nearly right. Sentences quote at most 80 bytes, so that long junk does not push out
+ * caller. A typing error in a file that people write must be an error with a message, not a
+ * number that is nearly right. Messages quote at most 80 bytes, so that long junk does not push out
  * what was expected.
  */
 #include "base/number.h"
@@ -97,8 +97,8 @@ struct unit {
     int64_t factor;
 };
 
-/* A number with up to three places and one of the units (the first has no name), as thousandths of the
- * smallest unit. -ERANGE: does not fit. */
+/* A number with up to three places and one of the units (the first has no name), as thousandths of
+ * the smallest unit. -ERANGE: does not fit. */
 static int parse_with_unit(const char *text, const struct unit *units, size_t count,
                            int64_t *ret_milli) {
     char number[24];

@@ -1,4 +1,4 @@
-/* number.h: texts that people write, as exact numbers. The whole text must be used. */
+/* number.h: texts that users write, as exact numbers. The complete text must be a number. */
 #pragma once
 
 #include <stdint.h>
@@ -12,13 +12,14 @@ int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
 /* 0 to 15; -1: it is no hexadecimal digit. */
 int number_hex_digit(char digit);
 
-/* A decimal number with up to `places` places, in units of the last one: "1.5" with 2 is 150. 0, -EINVAL: not a
- * number, -E2BIG: more places, -ERANGE. */
+/* A decimal number with up to `places` places, in units of the last one: "1.5" with 2 is 150. 0,
+ * -EINVAL: not a number, -E2BIG: more places, -ERANGE. */
 int number_parse_decimal(const char *text, int places, int64_t *ret_value);
 /* A decimal number with up to three places, as thousandths: "1.5" is 1500. No exponent. */
 int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);
 
-/* A span in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred years. */
+/* A span in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred
+ * years. */
 int number_parse_span(const char *text, int64_t *ret_ms, struct error *err);
 /* A size in MB of 2^20 bytes, rounded up: 512MB, 1.5GB, 64K, 1T; digits alone are MB. */
 int number_parse_size(const char *text, int64_t *ret_mb, struct error *err);

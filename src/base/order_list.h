@@ -22,8 +22,7 @@ struct order_chunk;
 
 struct order_list {
     struct order_chunk **chunks;
-    uint32_t
-        first_chunk; /* chunks[0 .. first_chunk) are gone: the front leaves without a memmove */
+    uint32_t first_chunk; /* those before it are freed: the front is removed without a memmove */
     uint32_t chunk_count; /* live chunks, from first_chunk on */
     uint32_t chunk_capacity;
     uint32_t count;
@@ -46,8 +45,8 @@ static inline uint32_t order_list_first(const struct order_list *list) {
 size_t order_list_bytes(const struct order_list *list);
 void order_list_copy(const struct order_list *list, struct order_list *ret);
 
-/* How many items come first, where `is_before(ctx, item)` holds for the first ones and for none behind
- * them. A binary search and the sum of the chunks on the shorter side. */
+/* How many items come first, where `is_before(ctx, item)` holds for the first ones and for none
+ * behind them. A binary search and the sum of the chunks on the shorter side. */
 uint32_t order_list_rank(const struct order_list *list,
                          bool (*is_before)(const void *ctx, uint32_t item), const void *ctx);
 

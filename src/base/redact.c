@@ -36,9 +36,10 @@ void redact_index_init(struct redact_index *index, struct redact_value *values, 
     }
 }
 
-/* --- finding --------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
-/* The longest value at the beginning of the text, which has REDACT_LEAST bytes at least; or NULL. */
+/* The longest value at the beginning of the text, which has REDACT_LEAST bytes at least; or
+ * NULL. */
 static const struct redact_value *value_at(const struct redact_index *index, const char *text,
                                            size_t left) {
     uint64_t head = head_of(text);
@@ -117,7 +118,7 @@ size_t redact_open(const struct redact_index *index, const char *text, size_t si
     return at;
 }
 
-/* --- replacing ------------------------------------------------------------------------------- */
+/* --- replacing -------------------------------------------------------------------------------- */
 
 static const char before[] = "[redacted ", behind[] = "]";
 
@@ -146,7 +147,7 @@ bool redact_cover(const struct redact_index *index, char *text, size_t size) {
     return any;
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 size_t redact_json_form(const char *bytes, size_t size, char *out, size_t room) {
     size_t length = 0;

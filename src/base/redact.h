@@ -1,12 +1,14 @@
-/* redact.h: finds values that must not be shown, and replaces them. Pure, and without heap: the shim uses it, too.
+/* redact.h: finds values that must not be shown, and replaces them. Pure, and without heap: the
+ * shim uses it, too.
  *
- * A value is a run of bytes with a name. A text is searched for all values at once: each position costs one
- * multiplication and one look at a filter. Every byte that belongs to any occurrence is replaced, also where
- * occurrences overlap.
+ * A value is a run of bytes with a name. A text is searched for all values at once: each position
+ * costs one multiplication and one look at a filter. Every byte that belongs to any occurrence is
+ * replaced, also where occurrences overlap.
  *
  * Two ways to replace:
  *   redact_text   `[redacted NAME]`: for messages and answers
- *   redact_cover  the same in exactly as many bytes, filled up with '*': for logs, whose offsets must stay true */
+ *   redact_cover  the same in exactly as many bytes, filled up with '*': for logs, whose offsets
+ *   must stay true */
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +27,7 @@ struct redact_value {
     uint64_t head; /* set by redact_index_init */
 };
 
-/* Everything that looks like this, whatever it is: a prefix, and so many bytes of an alphabet behind it. */
+/* Everything that looks like this, whatever it is: a prefix, followed by bytes of an alphabet. */
 struct redact_shape {
     const char *name, *prefix, *alphabet;
     size_t size; /* with the prefix */
@@ -53,8 +55,8 @@ struct redact_hit {
 bool redact_find(const struct redact_index *index, const char *text, size_t size, size_t from,
                  struct redact_hit *ret);
 
-/* Where the last bytes of the text may be the beginning of an occurrence that is not complete yet; `size` if they
- * cannot. For texts that grow. */
+/* Where the last bytes of the text may be the beginning of an occurrence that is not complete yet;
+ * `size` if they cannot. For texts that grow. */
 size_t redact_open(const struct redact_index *index, const char *text, size_t size);
 
 /* What stands for a hit in exactly as many bytes: those from `at` on, as many as `size` says. */
@@ -66,5 +68,6 @@ bool redact_cover(const struct redact_index *index, char *text, size_t size);
 bool redact_text(const struct redact_index *index, const char *text, size_t size,
                  struct strbuf *out);
 
-/* A value as it stands inside a JSON string. Returns its size; 0: it is the same as the value, or does not fit. */
+/* A value as it stands inside a JSON string. Returns its size; 0: it is the same as the value, or
+ * does not fit. */
 size_t redact_json_form(const char *bytes, size_t size, char *out, size_t room);

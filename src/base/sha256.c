@@ -1,7 +1,7 @@
 /* sha256.c: is it really from us, and as we sent it?
  *
- * Written here because no library of the program has it: a TLS library for one hash would cost every
- * start of the daemon more than the hash itself (docs/decisions/0019). */
+ * Written here because no library of the program has it: a TLS library for one hash would cost
+ * every start of the daemon more than the hash itself (docs/decisions/0019). */
 #include "base/sha256.h"
 
 #include <string.h>
@@ -42,7 +42,8 @@ static void fill_schedule(const uint8_t *block, uint32_t w[64]) {
     }
 }
 
-/* The eight words are variables, not an array: so they are in registers in the shim, too, which is compiled to be small. */
+/* The eight words are variables, not an array: so they are in registers in the shim, too, which is
+ * compiled to be small. */
 static void take_block(uint32_t state[8], const uint8_t *block) {
     uint32_t w[64];
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
@@ -140,7 +141,7 @@ bool sha256_from_hex(const char *hex, uint8_t ret[SHA256_SIZE]) {
     return true;
 }
 
-/* --- HMAC ------------------------------------------------------------------------------------ */
+/* --- HMAC ------------------------------------------------------------------------------------- */
 
 void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t size) {
     uint8_t block[BLOCK] = { 0 };

@@ -20,7 +20,7 @@ void sha256_init(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 void sha256_end(struct sha256 *hash, uint8_t ret[SHA256_SIZE]);
 
-/* The parts of a message one after the other, so that nobody must join them. */
+/* The parts of a message one after the other, without joining them first. */
 struct hmac_sha256 {
     struct sha256 inner, outer;
 };

@@ -1,7 +1,7 @@
 /* strbuf.c: text that grows.
  *
  * The buffer keeps room for the final NUL at all times, so the text can be handed to any function
- * of the C library without a last step that somebody could forget.
+ * of the C library without a last step.
  */
 #include "base/strbuf.h"
 

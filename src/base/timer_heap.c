@@ -1,8 +1,9 @@
 /* timer_heap.c: the earliest of many times.
  *
- * Ties go to the lower rank, then to the lower handle, so the order in which timers fire depends on what is in the heap
- * and never on how it got there: a replay from disk fires them in the same order.
- */
+ * Ties go to the lower rank, then to the lower handle, so the order in which timers fire depends on
+ * what is in the heap and never on how it got there: a replay from disk fires them in the same
+ * order.
+ * */
 #include "base/timer_heap.h"
 
 #include <assert.h>
@@ -18,23 +19,23 @@ static bool entry_before(struct timer_entry a, struct timer_entry b) {
     return a.rank != b.rank ? a.rank < b.rank : a.handle < b.handle;
 }
 
-static void tell(const struct timer_heap *heap, uint32_t handle, uint32_t position) {
+static void report_position(const struct timer_heap *heap, uint32_t handle, uint32_t position) {
     if (heap->moved)
         heap->moved(heap->ctx, handle, position);
 }
 
-static void place(struct timer_heap *heap, uint32_t position, struct timer_entry entry) {
+static void put_at(struct timer_heap *heap, uint32_t position, struct timer_entry entry) {
     heap->entries[position] = entry;
-    tell(heap, entry.handle, position);
+    report_position(heap, entry.handle, position);
 }
 
 /* Puts `entry` at `position` or above it. */
 static void sift_up(struct timer_heap *heap, uint32_t position, struct timer_entry entry) {
     while (position > 1 && entry_before(entry, heap->entries[position / 2])) {
-        place(heap, position, heap->entries[position / 2]);
+        put_at(heap, position, heap->entries[position / 2]);
         position /= 2;
     }
-    place(heap, position, entry);
+    put_at(heap, position, entry);
 }
 
 /* Puts `entry` at `position` or below it. */
@@ -45,10 +46,10 @@ static void sift_down(struct timer_heap *heap, uint32_t position, struct timer_e
             child++;
         if (!entry_before(heap->entries[child], entry))
             break;
-        place(heap, position, heap->entries[child]);
+        put_at(heap, position, heap->entries[child]);
         position = child;
     }
-    place(heap, position, entry);
+    put_at(heap, position, entry);
 }
 
 void timer_heap_init(struct timer_heap *heap, timer_moved moved, void *ctx) {
@@ -82,7 +83,7 @@ void timer_heap_remove(struct timer_heap *heap, uint32_t position) {
         else
             sift_down(heap, position, last);
     }
-    tell(heap, removed, 0);
+    report_position(heap, removed, 0);
 }
 
 time_ms timer_heap_next(const struct timer_heap *heap) {

@@ -1,9 +1,9 @@
 /* config.c: the values of a configuration, and the one function through which they come in.
  *
- * Presets, files and command lines all end in config_assign, so a value is checked once and in one way. A refused
- * value changes nothing. Names, texts and lists of words are symbols of the config, everything else a number that the
- * row alone can read (settings_value.c). A list is interned by its printed form, so each is parsed once, however often it
- * is set and looked up. */
+ * Presets, files and command lines all end in config_assign, so a value is checked once and in one
+ * way. A refused value changes nothing. Names, texts and lists of words are symbols of the config,
+ * everything else a number that the row alone can read (settings_value.c). A list is interned by
+ * its printed form, so each is parsed once, however often it is set and looked up. */
 #include "config/config.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@
 #include "base/utf8.h"
 #include "config/config_internal.h"
 
-/* --- sections -------------------------------------------------------------------------------- */
+/* --- sections --------------------------------------------------------------------------------- */
 
 static void section_init(struct section *section, enum setting_section which) {
     *section = (struct section){ 0 };
@@ -84,7 +84,7 @@ static void add_name(struct config *config, enum setting_section which, const ch
         (void)section_item(section, name, strlen(name));
 }
 
-/* --- texts and words ------------------------------------------------------------------------- */
+/* --- texts and words -------------------------------------------------------------------------- */
 
 static sym intern_words(struct config *config, const struct words *words, const char *printed) {
     size_t known = config->lists.count;
@@ -158,11 +158,12 @@ void config_print(const struct config *config, const struct setting *setting, in
         setting_print(setting, value, out);
 }
 
-/* --- built-in agents ------------------------------------------------------------------------- */
+/* --- built-in agents -------------------------------------------------------------------------- */
 
-/* Agents that need no configuration are defaults of their names, and not rows of a preset: an agent that is not used
- * costs nothing and is shown nowhere, and one line about it in a file (its slots, its model) does not make it another. An
- * agent with a command of its own shares only the name: its output format is unknown. */
+/* Agents that need no configuration are defaults of their names, and not rows of a preset: an agent
+ * that is not used costs nothing and is shown nowhere, and one line about it in a file (its slots,
+ * its model) does not make it another. An agent with a command of its own shares only the name: its
+ * output format is unknown. */
 
 /* The default of a row for a built-in agent, where it differs from that of the row; else false. */
 static bool builtin_value(const struct config *config, const struct setting *setting,
@@ -176,7 +177,7 @@ static bool builtin_value(const struct config *config, const struct setting *set
     return true;
 }
 
-/* --- values in effect ------------------------------------------------------------------------ */
+/* --- values in effect ------------------------------------------------------------------------- */
 
 int64_t config_effective(const struct config *config, const struct setting *setting,
                          const char *name, const char **ret_origin) {
@@ -240,7 +241,7 @@ bool config_is_set(const struct config *config, const char *pattern, const char 
            && config_entry(config, setting, item)->origin != 0;
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static bool has_name(const struct config *config, enum setting_section section, const char *name) {
     return config_item(config, section, name) < config->sections[section].count;
@@ -311,7 +312,7 @@ void config_know_agent(struct config *config, const char *name) {
         add_name(config, SECTION_LIMITERS, limiter);
 }
 
-/* --- folders --------------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 char *config_data_folder(const struct config *config, const char *home) {
     const char *given = config_text(config, "data.folder", NULL);
@@ -326,7 +327,7 @@ char *config_data_folder(const struct config *config, const char *home) {
     return strbuf_take(&path);
 }
 
-/* --- the policy ------------------------------------------------------------------------------ */
+/* --- the policy ------------------------------------------------------------------------------- */
 
 static amount times(amount count, amount factor) {
     amount product;
@@ -377,7 +378,7 @@ static void policy_follow(struct config *config) {
         config->policy.order |= ORDER_BY_OVERDUE;
 }
 
-/* --- presets --------------------------------------------------------------------------------- */
+/* --- presets ---------------------------------------------------------------------------------- */
 
 static void put_defaults(struct config *config) {
     for (int i = 0; i < SECTION_MAX; i++) {
@@ -403,7 +404,7 @@ static void put_preset(struct config *config, const struct preset *preset) {
             assert(!"a row of a preset is no setting");
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 /* An empty default of a name or text is no value, but nothing. */
 static int64_t parse_standard(struct config *config, const struct setting *setting) {
@@ -425,7 +426,8 @@ static void values_init(struct config *config) {
     config->standards = xcalloc(settings_count, sizeof(*config->standards));
     for (size_t i = 0; i < settings_count; i++)
         config->standards[i] = parse_standard(config, &settings[i]);
-    /* A const config must know the names of the built-in agents, which are those of their adapters and accounts. */
+    /* A const config must know the names of the built-in agents, which are those of their adapters
+     * and accounts. */
     const char *name;
     for (size_t i = 0; (name = agent_builtin(i)); i++)
         (void)symbol_intern(&config->texts, name, strlen(name));
@@ -466,7 +468,7 @@ const struct policy *config_policy(const struct config *config) {
     return &config->policy;
 }
 
-/* --- setting --------------------------------------------------------------------------------- */
+/* --- setting ---------------------------------------------------------------------------------- */
 
 struct quoted config_quote(const char *text) {
     struct quoted ret;
@@ -559,7 +561,8 @@ static int store_value(struct config *config, const struct assignment *a,
     entry->reading = a->line ? config->reading : 0;
     if (key->section == SECTION_ROOT)
         policy_follow(config);
-    /* An account that an agent names needs no section of its own: it is known with all its defaults. */
+    /* An account that an agent names needs no section of its own: it is known with all its
+     * defaults. */
     if (strcmp(key->setting->key, "agents.A.limiter") == 0)
         add_name(config, SECTION_LIMITERS, a->value);
     return 0;

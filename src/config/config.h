@@ -28,8 +28,8 @@ int config_set(struct config *config, const char *key, const char *value, const 
 
 #define CONFIG_FILE_MAX (1u << 20) /* bytes */
 
-/* A YAML file, or YAML text with the name to show in errors. Errors: file, line, key, expected. What
- * is no YAML changes nothing; after another error the values before it may be set. */
+/* A YAML file, or YAML text with the name to show in errors. Errors: file, line, key, expected.
+ * What is no YAML changes nothing; after another error the values before it may be set. */
 int config_read_file(struct config *config, const char *path, struct error *err);
 int config_read_text(struct config *config, const char *name, const char *text, size_t size,
                      struct error *err);
@@ -41,15 +41,16 @@ bool config_wait_is_idle(const struct config *config);
 /* The same of `pace.tick_s`: a tick limits nothing while `pace.batch` is unlimited. */
 bool config_tick_is_idle(const struct config *config);
 
-/* --- one value ------------------------------------------------------------------------------- */
+/* --- one value -------------------------------------------------------------------------------- */
 
 /* What holds for one row of the settings table. `pattern`: its key as in the table
- * ("agents.A.timeout_s"); `name`: what the capital stands for, or NULL for a row without one. A name
- * that the configuration does not know gets the defaults. A pattern that is no row, or a row of
- * another type, is a mistake of the caller: asserted.
+ * ("agents.A.timeout_s"); `name`: what the capital stands for, or NULL for a row without one. A
+ * name that the configuration does not know gets the defaults. A pattern that is no row, or a row
+ * of another type, is a mistake of the caller: asserted.
  *
  * Spans are in ms whatever unit ends their key (_s, _h, days); INT64_MAX is never or unlimited.
- * Choices are their position, booleans 0 or 1; everything else as it is written (_mb: megabytes). */
+ * Choices are their position, booleans 0 or 1; everything else as it is written (_mb:
+ * megabytes). */
 int64_t config_number(const struct config *config, const char *pattern, const char *name);
 /* Texts, names, and choices as their word. "" when nothing is set. Lives as long as the config. */
 const char *config_text(const struct config *config, const char *pattern, const char *name);
@@ -60,13 +61,14 @@ size_t config_words(const struct config *config, const char *pattern, const char
 /* Is it written somewhere, and not only a default? */
 bool config_is_set(const struct config *config, const char *pattern, const char *name);
 
-/* Has a person set it? Neither a default nor what the preset says. Of a row without a name. */
+/* Has a user set it, so that it is neither a default nor from the preset? For a row without a
+ * name. */
 bool config_is_chosen(const struct config *config, const char *key);
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* Is there anything in the configuration (preset included) of this name? An agent may also be one that needs no
- * configuration (agent_is_builtin). */
+/* Is there anything in the configuration (preset included) of this name? An agent may also be one
+ * that needs no configuration (agent_is_builtin). */
 bool config_has_agent(const struct config *config, const char *name);
 bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
@@ -90,7 +92,7 @@ const char *config_resource_name(const struct config *config, size_t index);
 size_t config_project_count(const struct config *config);
 const char *config_project_name(const struct config *config, size_t index);
 
-/* --- for the core ---------------------------------------------------------------------------- */
+/* --- for the core ----------------------------------------------------------------------------- */
 
 /* What the configuration says of one name; a name it does not know gets the defaults. The symbols
  * are those of `core`, and what a limiter or an agent has lived through there stays. */
@@ -106,6 +108,6 @@ void config_agent_spec(const struct config *config, struct core *core, const cha
 enum until config_until(const struct config *config, const char *kind);
 amount config_budget(const struct config *config); /* global; UNLIMITED */
 
-/* Tells a core everything configured, at its beginning or again: policy, budget, resources, and each kind, limiter, agent
- * and project that has a name in the configuration. */
+/* Applies everything configured to a core, at its beginning or again: policy, budget, resources,
+ * and each kind, limiter, agent and project that has a name in the configuration. */
 int config_tell(const struct config *config, struct core *core, struct error *err);

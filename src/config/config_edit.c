@@ -33,10 +33,11 @@ struct edit_target {
 struct edit_place {
     /* Found: its key and the mapping that has it; the first, if there are more. */
     const struct yaml_node *mapping, *key;
-    /* What goes when it is removed: the same, or the key above that may not be left with nothing. */
+    /* What goes when it is removed: the same, or the key above that may not be left with
+     * nothing. */
     const struct yaml_node *gone_mapping, *gone_key;
-    /* Not found: the nearest mapping above it, or the key of one that is not written yet. Both NULL:
-     * the file says nothing at all. */
+    /* Not found: the nearest mapping above it, or the key of one that is not written yet. Both
+     * NULL: the file says nothing at all. */
     const struct yaml_node *holder, *holder_key;
     size_t depth; /* bytes of the target's key that the holder stands for, with the dot */
 };
@@ -48,10 +49,11 @@ struct edit_file {
     struct strbuf *out; /* empty; gets the new text */
 };
 
-/* --- where it is ----------------------------------------------------------------------------- */
+/* --- where it is ------------------------------------------------------------------------------ */
 
-/* Finds a key in a file, or where it belongs. The same key can be written in many ways (limits: {runs: 4},
- * limits.runs: 4), and a name may contain dots: settings_match decides what a path means, as it does for the reader. */
+/* Finds a key in a file, or where it belongs. The same key can be written in many ways (limits:
+ * {runs: 4}, limits.runs: 4), and a name may contain dots: settings_match decides what a path
+ * means, as it does for the reader. */
 
 struct walk {
     const struct edit_target *target;
@@ -158,14 +160,15 @@ static void edit_find(const struct edit_target *target, const struct yaml_node *
     strbuf_finish(&w.path);
 }
 
-/* --- the new text ---------------------------------------------------------------------------- */
+/* --- the new text ----------------------------------------------------------------------------- */
 
-/* Cut and joined by bytes: what is not part of the change is copied, never printed again. New text follows its
- * neighbours: brackets in brackets, quotes in JSON, the same indentation and line ends. */
+/* Cut and joined by bytes: what is not part of the change is copied, never printed again. New text
+ * follows its neighbours: brackets in brackets, quotes in JSON, the same indentation and line
+ * ends. */
 
 #define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* --- scalars --------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 /* Nothing but itself, in brackets and outside. */
 static bool is_plain(const char *text) {
@@ -221,7 +224,7 @@ static void print_value(const struct edit_target *target, const char *value, boo
         print_scalar(value, json, out);
 }
 
-/* --- places in the text ---------------------------------------------------------------------- */
+/* --- places in the text ----------------------------------------------------------------------- */
 
 static const char *bytes(const struct edit_file *file) {
     return strbuf_text(file->text);
@@ -284,7 +287,7 @@ static bool holds_json(const struct yaml_node *mapping) {
     return mapping->style == YAML_FLOW && mapping->first && mapping->first->style == YAML_QUOTED;
 }
 
-/* --- cutting and joining --------------------------------------------------------------------- */
+/* --- cutting and joining ---------------------------------------------------------------------- */
 
 /* Copies up to `at`, from where the last one ended. */
 struct copy {
@@ -311,7 +314,7 @@ static bool splice(const struct edit_file *file, size_t from, size_t to, const c
     return true;
 }
 
-/* --- replacing ------------------------------------------------------------------------------- */
+/* --- replacing -------------------------------------------------------------------------------- */
 
 /* Behind the colon of a key that has no value yet, or has only an anchor. */
 static bool put_behind_key(const struct edit_file *file, const struct yaml_node *mapping,
@@ -360,7 +363,7 @@ static bool edit_replace(const struct edit_file *file, const struct edit_target 
     return splice(file, old->start, old->end, strbuf_text(&text));
 }
 
-/* --- removing -------------------------------------------------------------------------------- */
+/* --- removing --------------------------------------------------------------------------------- */
 
 static bool remove_lines(const struct edit_file *file, const struct yaml_node *key) {
     size_t start = line_start(file, key->start);
@@ -414,7 +417,7 @@ static bool edit_remove(const struct edit_file *file, const struct edit_place *p
     return remove_lines(file, place->gone_key);
 }
 
-/* --- adding ---------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 /* How far the person who wrote this indents: as in the first level below the top. */
 static size_t indentation(const struct yaml_node *root) {
@@ -536,7 +539,7 @@ static bool edit_add(const struct edit_file *file, const struct edit_target *tar
     return add_lines(file, holder ? holder->end : file->text->length, strbuf_text(&text));
 }
 
-/* --- the file's mode ------------------------------------------------------------------------- */
+/* --- the file's mode -------------------------------------------------------------------------- */
 
 /* "postgresql://user:password@host/…" */
 static bool has_password(const char *url) {
@@ -581,7 +584,7 @@ int config_write_file(const char *path, const struct strbuf *text, const struct 
 
 DEFINE_FREEP(struct config, config_free);
 
-/* --- the changes ----------------------------------------------------------------------------- */
+/* --- the changes ------------------------------------------------------------------------------ */
 
 /* The dots that part levels: not those inside the name. */
 static void find_levels(struct edit_target *target) {
@@ -648,7 +651,7 @@ static int check_changes(struct config_file *old, const char *name,
     return 0;
 }
 
-/* --- one change ------------------------------------------------------------------------------ */
+/* --- one change ------------------------------------------------------------------------------- */
 
 static int refuse(const char *name, const struct edit_target *target, const struct yaml_node *where,
                   struct error *err) {
@@ -698,7 +701,7 @@ static int change_text(const char *name, struct strbuf *text, const struct confi
     return r < 0 ? r : 0;
 }
 
-/* --- the proof ------------------------------------------------------------------------------- */
+/* --- the proof -------------------------------------------------------------------------------- */
 
 /* The next thing that a file says about a key that was not to be changed; NULL: no more. */
 static const struct assignment *next_kept(const struct config_file *file, size_t *at,
@@ -774,7 +777,7 @@ static int check_result(const char *name, const struct config_file *old, const s
                      name, config_quote(changes[0].key).text);
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 int config_edit_text(const char *name, const struct strbuf *text,
                      const struct config_change *changes, size_t count, struct strbuf *out,

@@ -74,8 +74,8 @@ void config_file_finish(struct config_file *file); /* usable with _cleanup_ */
 /* config_set for both: checks, stores, and keeps the policy in step. */
 int config_assign(struct config *config, const struct assignment *assignment, struct error *err);
 
-/* The value in effect for a row and a name (NULL or unknown: no name). *ret_origin, if not NULL: where it came from,
- * "default", or the key that it is inherited from. Borrowed. */
+/* The value in effect for a row and a name (NULL or unknown: no name). *ret_origin, if not NULL:
+ * where it came from, "default", or the key that it is inherited from. Borrowed. */
 int64_t config_effective(const struct config *config, const struct setting *setting,
                          const char *name, const char **ret_origin);
 /* As text that config_set takes. */
@@ -84,10 +84,11 @@ void config_print(const struct config *config, const struct setting *setting, in
 /* The words that a value of SETTING_WORDS stands for. Borrowed. */
 const struct words *config_value_words(const struct config *config, int64_t value);
 
-/* The agents that `failover` lists exist, and no list leads back to its own agent (config_spec.c). */
+/* The agents that `failover` lists exist, and no list leads back to its own agent
+ * (config_spec.c). */
 int config_check_failover(const struct config *config, struct error *err);
 
-/* --- keys and names -------------------------------------------------------------------------- */
+/* --- keys and names --------------------------------------------------------------------------- */
 
 /* The index of the item in its section; the section's count: there is none of this name. */
 size_t config_item(const struct config *config, enum setting_section section, const char *name);

@@ -1,8 +1,8 @@
 /* config_read.c: from a YAML file to assignments.
  *
- * The whole file is read before the first value is set, so that `preset` comes first and a syntax
- * error changes nothing. A key set twice is found by the entry that it set, whichever way it was
- * written. */
+ * The complete file is read before the first value is set, so that `preset` comes first and a
+ * syntax error changes nothing. A key set twice is found by the entry that it set, whichever way it
+ * was written. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int fail(struct reader *r, const char *format, ...) {
     return error_set(r->err, -EINVAL, "%.160s:%u: %s", r->name, r->line, text);
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void add_assignment(struct reader *r, const char *value) {
     struct config_file *file = r->file;
@@ -147,7 +147,7 @@ static int read_mapping(struct reader *r, const struct yaml_node *mapping) {
     return 0;
 }
 
-/* --- the file -------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static int read_root(struct reader *r, const struct yaml_node *root) {
     if (!root || root->kind == YAML_MAPPING)

@@ -1,8 +1,8 @@
 /* config_show.c: the configuration as text, JSON and documentation.
  *
- * `config show` prints all rows of a named item, also those that nobody set: what counts is what is in effect.
- * docs/config.md groups rows by the first part of their key, in the order of the table; rows without a dot come first,
- * as one group. */
+ * `config show` prints all rows of a named item, also those that nobody set: what counts is what is
+ * in effect. docs/config.md groups rows by the first part of their key, in the order of the table;
+ * rows without a dot come first, as one group. */
 #include "config/config_show.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "config/config_internal.h"
 
-/* --- one value as JSON ----------------------------------------------------------------------- */
+/* --- one value as JSON ------------------------------------------------------------------------ */
 
 /* Spans and decimals as JSON numbers with as many decimals as the text has. */
 static void write_number(struct json_writer *w, const char *text) {
@@ -59,7 +59,7 @@ static void write_value(struct json_writer *w, const struct config *config,
     }
 }
 
-/* --- show ------------------------------------------------------------------------------------ */
+/* --- show ------------------------------------------------------------------------------------- */
 
 struct show {
     const struct config *config;
@@ -161,7 +161,7 @@ void config_show(const struct config *config, bool json, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
-/* --- keys ------------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 void config_keys(bool json, struct strbuf *out) {
     struct json_writer w;
@@ -188,7 +188,7 @@ void config_keys(bool json, struct strbuf *out) {
     }
 }
 
-/* --- explain --------------------------------------------------------------------------------- */
+/* --- explain ---------------------------------------------------------------------------------- */
 
 static struct config *preset_config(const char *name) {
     struct config *config = config_new();
@@ -208,8 +208,8 @@ static void print_one(const struct config *config, const struct setting *setting
     config_print(config, setting, config_effective(config, setting, name, NULL), out);
 }
 
-/* What the preset says of a row. For a row with a name: the value of that name, or with NULL those of each name
- * that the preset sets ("plan 40, spec 60"), or the default. */
+/* What the preset says of a row. For a row with a name: the value of that name, or with NULL those
+ * of each name that the preset sets ("plan 40, spec 60"), or the default. */
 static void print_preset_value(const struct config *preset, const struct setting *setting,
                                const char *name, struct strbuf *out) {
     size_t before = out->length;
@@ -332,7 +332,7 @@ int config_explain(const struct config *config, const char *key, bool json, stru
     return 0;
 }
 
-/* --- docs/config.md -------------------------------------------------------------------------- */
+/* --- docs/config.md --------------------------------------------------------------------------- */
 
 static const char *const intro =
     "# Configuration\n"

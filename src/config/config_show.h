@@ -18,7 +18,7 @@ void config_show(const struct config *config, bool json, struct strbuf *out);
 int config_explain(const struct config *config, const char *key, bool json, struct strbuf *out,
                    struct error *err);
 
-/* Every key with its sentence. */
+/* Every key with its description. */
 void config_keys(bool json, struct strbuf *out);
 
 /* docs/config.md. */

@@ -78,10 +78,11 @@ amount config_budget(const struct config *config) {
     return config_number(config, "budget", NULL);
 }
 
-/* --- failover -------------------------------------------------------------------------------- */
+/* --- failover --------------------------------------------------------------------------------- */
 
-/* Checked when everything is read: an agent may name one that is configured further down. Failover takes one step only, so a
- * cycle would do no harm; but a user who writes one expects the lists to be followed, and should know before the night. */
+/* Checked when everything is read: an agent may name one that is configured further down. Failover
+ * takes one step only, so a cycle would do no harm; but a user who writes one expects the lists to
+ * be followed, and should know before the night. */
 
 #define FAILOVER "agents.A.failover"
 
@@ -198,7 +199,7 @@ int config_check_failover(const struct config *config, struct error *err) {
     return r < 0 ? refuse_failover(config, agent, err) : 0;
 }
 
-/* --- facts ----------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static void describe(const struct config *config, struct core *core, enum setting_section section,
                      const char *name, struct fact *ret) {

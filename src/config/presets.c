@@ -1,6 +1,6 @@
 /* presets.c: the six presets, as rows of text.
  *
- * They go through the same door as a user's file, so a row that is misspelt or out of range is found
+ * They are set like the values of a user's file, so a row that is misspelt or out of range is found
  * by the first test that makes a config. A row is here when the scheduler in question names the
  * value, or when the default is a guard that it does not have. */
 #include "config/presets.h"
@@ -40,7 +40,7 @@ static const struct preset_row loopr_rows[] = {
     { "retry.unfinished.cap_s", "0" },
     { "loop.failed", "unfinished" },
     { "pace.tick_s", "1" },
-    { "log.level", "debug" }, /* it tells every tick and every selection */
+    { "log.level", "debug" }, /* it logs every tick and every selection */
     { "queue.soft", "unlimited" },
     { "queue.hard", "unlimited" },
     { NULL, NULL },

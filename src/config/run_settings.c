@@ -54,7 +54,7 @@ static size_t words_of(const struct config *config, const struct levels *levels,
                                       : 0;
 }
 
-/* --- the sandbox ----------------------------------------------------------------------------- */
+/* --- the sandbox ------------------------------------------------------------------------------ */
 
 const char *config_sandbox(const struct config *config, const char *project, const char *agent,
                            const char *const **ret_wrap) {
@@ -95,7 +95,7 @@ void config_sandbox_paths(const struct config *config, const char *list, const c
     }
 }
 
-/* --- the executor ---------------------------------------------------------------------------- */
+/* --- the executor ----------------------------------------------------------------------------- */
 
 const char *config_executor(const struct config *config, const char *project, const char *agent) {
     return text_of(config, "executor", project, agent);
@@ -110,12 +110,12 @@ bool config_uses_slurm(const struct config *config) {
     return uses;
 }
 
-/* --- Slurm ----------------------------------------------------------------------------------- */
+/* --- Slurm ------------------------------------------------------------------------------------ */
 
-/* Values become words of sbatch, behind the = of an option, so none of them can be read as another option. `options` are
- * such words themselves: they must be complete (a word of its own would be taken for the script), and must not take away
- * what a run needs: one job for one attempt, which carries its token. sbatch accepts the beginning of an option's name; so
- * does this. */
+/* Values become words of sbatch, behind the = of an option, so none of them can be read as another
+ * option. `options` are such words themselves: they must be complete (a word of its own would be
+ * taken for the script), and must not take away what a run needs: one job for one attempt, which
+ * carries its token. sbatch accepts the beginning of an option's name; so does this. */
 
 #define LETTERS   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS    "0123456789"

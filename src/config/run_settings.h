@@ -1,8 +1,9 @@
 /* run_settings.h: which sandbox, executor and Slurm options the configuration gives a run.
  *
- * The project comes first, then the agent, then `tasks`: the first that sets a key decides, each key for itself. `wrap`
- * and `sandbox` of one of them are one choice, and `wrap` is the stronger one. Lists of paths are added up. A project and
- * an agent may be NULL. Results live as long as the config. */
+ * The project comes first, then the agent, then `tasks`: the first that sets a key decides, each
+ * key for itself. `wrap` and `sandbox` of one of them are one choice, and `wrap` is the stronger
+ * one. Lists of paths are added up. A project and an agent may be NULL. Results live as long as the
+ * config. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,8 +24,8 @@ int place_check(const char *key, const char *value, struct error *err);
 /* "partition=gpu": the same for a word of a setting. */
 bool place_takes_word(const char *word);
 
-/* "auto" "none" "bubblewrap" "podman" "wrap", for a task that does not set it itself. *ret_wrap: the words of
- * "wrap", ended with NULL. */
+/* "auto" "none" "bubblewrap" "podman" "wrap", for a task that does not set it itself. *ret_wrap:
+ * the words of "wrap", ended with NULL. */
 const char *config_sandbox(const struct config *config, const char *project, const char *agent,
                            const char *const **ret_wrap);
 bool config_sandbox_network(const struct config *config, const char *project, const char *agent);

@@ -1,8 +1,8 @@
 /* settings.c: the table of all settings. See settings.h for how to add one.
  *
- * The rows are in config/rows, one file for each question that somebody comes with; here are the short
- * forms that they are written in, and their order, which is that of docs/config.md. They are parts of
- * one array, and not arrays that are joined when the program starts: a row is known by its place.
+ * The rows are in config/rows, one file for each topic; here are the short forms that they are
+ * written in, and their order, which is that of docs/config.md. They are parts of one array, and
+ * not arrays that are joined when the program starts: a row is known by its place.
  *
  * The defaults here are the preset `sluice`; the other presets (presets.c) name what differs.
  * Limits of numbers are where a larger one can only be a typing error; those of scores and counters
@@ -20,10 +20,10 @@
 #include "core/policy.h"
 #include "os/copy_files.h"
 
-/* --- texts and words ------------------------------------------------------------------------- */
+/* --- texts and words -------------------------------------------------------------------------- */
 
-/* What a text or a word of a setting may look like. Only typing errors are refused here; whatever else is wrong with a
- * value is reported when it is used. */
+/* What a text or a word of a setting may look like. Only typing errors are refused here; whatever
+ * else is wrong with a value is reported when it is used. */
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
@@ -130,8 +130,8 @@ static bool is_path_or_nothing(const char *text) {
     return !*text || is_path(text);
 }
 
-/* A path from somewhere would be another file whenever the daemon is started from somewhere else, and so would a URL that
- * is misspelt: an empty store, where a history was expected. */
+/* A path from somewhere would be another file whenever the daemon is started from somewhere else,
+ * and so would a URL that is misspelt: an empty store, where a history was expected. */
 static bool is_store(const char *text) {
     return is_path_or_nothing(text) || strncmp(text, "postgresql://", 13) == 0
            || strncmp(text, "postgres://", 11) == 0 || strncmp(text, "memory:", 7) == 0;
@@ -207,7 +207,7 @@ static const struct setting_form prefix_form = {
     is_prefix, "1 to 16 letters, digits and hyphens, with a letter first and after each hyphen"
 };
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 #define COUNT_MAX   1000000000 /* places, tasks */
 #define RETRIES_MAX 60000      /* the counters of a task have 16 bits */

@@ -1,17 +1,18 @@
 /* settings.h: every key of the configuration, in one table.
  *
  * A row says what may be written, what it means, what holds when nothing is written, and where the
- * value goes. Parsing, `config show`, `config explain` and docs/config.md all read the same rows.
- * A value is kept as one int64_t: spans in ms, decimals in thousandths, choices as their position,
- * the order as its bits, names, texts and words as a symbol of the config. INT64_MAX is `unlimited` or
- * `never`.
+ * value goes. Parsing, `config show`, `config explain` and docs/config.md all read the same rows. A
+ * value is kept as one int64_t: spans in ms, decimals in thousandths, choices as their position,
+ * the order as its bits, names, texts and words as a symbol of the config. INT64_MAX is `unlimited`
+ * or `never`.
  *
  * Adding a setting
  *   1. its row in the file of config/rows that has its group (settings.c lists them), behind the others
  *      of the group; the field it fills. A new group: at the end of the file that answers its question
  *   2. presets.c, where a preset differs from the default
  *   3. `sluice config reference > docs/config.md`
- * test_config_table tries every row at its limits, and that groups stand together; test_config_reference compares the page. */
+ * test_config_table tries every row at its limits, and that groups stand together;
+ * test_config_reference compares the page. */
 #pragma once
 
 #include <stdbool.h>
@@ -89,13 +90,13 @@ size_t settings_of(enum setting_section section, size_t *ret_first);
 /* The row with exactly this pattern, or NULL. */
 const struct setting *settings_row(const char *pattern);
 
-/* --- keys ------------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 enum setting_match {
     MATCH_NOTHING,
     MATCH_ABOVE,   /* keys lie below it: `limits`, `retry.failed` */
     MATCH_NAME,    /* names a thing and says nothing of it: `projects.web` */
-    MATCH_SETTING, /* a whole key */
+    MATCH_SETTING, /* a complete key */
 };
 
 /* A key taken apart. The name is a part of the key's own text. */
@@ -118,7 +119,7 @@ struct setting_key settings_match(const char *key, const struct setting_joints *
 /* The known key that was probably meant, or false. */
 bool settings_suggest(const char *key, struct strbuf *out);
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* Anything that is kept as a number with a range. */
 bool setting_is_number(const struct setting *setting);

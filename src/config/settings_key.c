@@ -99,7 +99,7 @@ struct setting_key settings_match(const char *key, const struct setting_joints *
     return best;
 }
 
-/* --- suggestions ----------------------------------------------------------------------------- */
+/* --- suggestions ------------------------------------------------------------------------------ */
 
 /* Where the name would begin in the typed key: as many levels down as in the pattern. */
 static const char *name_in(const struct pattern *p, const char *key) {

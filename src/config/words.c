@@ -26,7 +26,7 @@ static bool found_add(struct found *found, const char *text, size_t size) {
     return true;
 }
 
-/* --- as a shell ------------------------------------------------------------------------------ */
+/* --- as a shell ------------------------------------------------------------------------------- */
 
 /* Inside "…" a backslash is itself unless it hides something. */
 static bool hides(char c) {
@@ -70,7 +70,7 @@ static bool split_shell(const char *text, struct found *found) {
     return true;
 }
 
-/* --- as JSON --------------------------------------------------------------------------------- */
+/* --- as JSON ---------------------------------------------------------------------------------- */
 
 static bool split_json(const char *text, struct found *found) {
     json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -84,7 +84,7 @@ static bool split_json(const char *text, struct found *found) {
     return good;
 }
 
-/* --- texts ----------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* C1, as UTF-8 writes it: what a terminal might obey, and no text needs. */
 static bool is_upper_control(const char *at) {
@@ -118,7 +118,7 @@ bool words_split(const char *text, struct arena *arena, struct words *ret_words)
     return true;
 }
 
-/* --- printing -------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 /* Nothing in it that a shell or words_split would take for something else. */
 static bool is_bare(const char *word) {

@@ -1,9 +1,9 @@
 /* words.h: a list of texts, written as one text.
  *
- * Read as a shell would split it: blanks part words; '…' takes everything as it is, "…" all but \" \\
- * \$ \` ; a backslash takes the next character as it is. Nothing is expanded: $HOME, * and | are
- * themselves. A text that begins with [ is a JSON array of texts instead.
- * words_print prints what words_split reads, on one line whatever is in the words. */
+ * Read as a shell would split it: blanks part words; '…' takes everything as it is, "…" all but \"
+ * \\ \$ \` ; a backslash takes the next character as it is. Nothing is expanded: $HOME, * and | are
+ * themselves. A text that begins with [ is a JSON array of texts instead. words_print prints what
+ * words_split reads, on one line whatever is in the words. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 
 #define WORDS_MAX       512   /* of one list: what a command may have */
-#define WORDS_BYTES_MAX 32768 /* of the whole text */
+#define WORDS_BYTES_MAX 32768 /* of the complete text */
 
 struct words {
     const char *const *items; /* ends with NULL; in the arena */

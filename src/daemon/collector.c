@@ -1,14 +1,15 @@
 /* collector.c: sends the runs that have ended to an OpenTelemetry collector (otel.endpoint).
  *
- * A span for each run, and sums over all of them, by OTLP/HTTP in JSON, every otel.interval_s while there is anything
- * new. One body at a time: first the spans that are queued, then the sums if they have changed. The log says when the
- * collector becomes unreachable, and when it is back.
+ * A span for each run, and sums over all of them, by OTLP/HTTP in JSON, every otel.interval_s while
+ * there is anything new. One body at a time: first the spans that are queued, then the sums if they
+ * have changed. The log says when the collector becomes unreachable, and when it is back.
  *
- * Once:    a follower of the events named "otel". What was acknowledged is not sent again; the rest goes out
- *          when the collector is back, also after a restart. After a crash a span may come twice, with the
- *          same id. Sums begin with the daemon, as their start time says.
- * Bounded: at most FOLLOW_AHEAD runs are in memory, the others wait in the log of events. What is older than KEEP when it
- *          cannot be sent is given up, and so is what the collector refuses for good. */
+ * Once:    a follower of the events named "otel". What was acknowledged is not sent again; the rest
+ *          goes out when the collector is back, also after a restart. After a crash a span may come
+ *          twice, with the same id. Sums begin with the daemon, as their start time says.
+ * Bounded: at most FOLLOW_AHEAD runs are in memory, the others wait in the log of events. What is
+ *          older than KEEP when it cannot be sent is given up, and so is what the collector refuses
+ *          for good. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,7 +79,7 @@ static void set_timer(struct collector *c, time_ms least) {
     loop_timer_set(c->loop, c->timer, time_add(loop_now_steady(c->loop), span));
 }
 
-/* --- the queue ------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 static void entry_free(struct entry *e) {
     const char *const texts[] = { e->run.agent,   e->run.model,   e->run.session,   e->run.task,
@@ -176,7 +177,7 @@ static void handle(void *ctx, const struct event_row *event) {
     store_ask(engine_store(c->engine), &question, run_answered, e);
 }
 
-/* --- the address ----------------------------------------------------------------------------- */
+/* --- the address ------------------------------------------------------------------------------ */
 
 static bool is_header(const char *line) {
     static const char letters[] =
@@ -232,8 +233,8 @@ static int take_headers(const char *path, struct http_message *m, struct error *
     return r;
 }
 
-/* Fills URL and headers for /v1/SIGNAL. The headers are in a file, because they hold secrets and the configuration is
- * printed. It is read for each POST: a new secret needs no restart. */
+/* Fills URL and headers for /v1/SIGNAL. The headers are in a file, because they hold secrets and
+ * the configuration is printed. It is read for each POST: a new secret needs no restart. */
 static int fill_address(const struct config *config, const char *signal, struct http_message *m,
                         struct error *err) {
     const char *file = config_text(config, "otel.headers_file", NULL);
@@ -250,7 +251,7 @@ static int fill_address(const struct config *config, const char *signal, struct 
     return *file ? take_headers(file, m, err) : 0;
 }
 
-/* --- sending --------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static void send_next(struct collector *c);
 
@@ -353,7 +354,7 @@ static void is_due(void *ctx) {
     c->totals_changed = c->failing = c->refusing = false;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct collector *collector_new(struct engine *engine, struct loop *loop) {
     struct collector *c = xcalloc(1, sizeof(*c));

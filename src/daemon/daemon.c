@@ -1,11 +1,13 @@
 /* daemon.c: starts in an order in which each step protects the next, stops in the reverse.
  *
- * The home's lock comes first: its holder is the daemon of this home, so it may open the store, adopt runs, remove a
- * stale socket and listen. The socket comes last: every client that can connect is answered.
+ * The home's lock comes first: its holder is the daemon of this home, so it may open the store,
+ * adopt runs, remove a stale socket and listen. The socket comes last: every client that can
+ * connect is answered.
  *
- * A standby listens before it has the store, with a server without an engine. When it gets the store, the same server
- * gets the engine. A daemon that has lost its store shuts everything down and begins again as a standby: its state may be
- * outdated, and nothing of it must reach the next life. */
+ * A standby listens before it has the store, with a server without an engine. When it gets the
+ * store, the same server gets the engine. A daemon that has lost its store shuts everything down
+ * and begins again as a standby: its state may be outdated, and nothing of it must reach the next
+ * life. */
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -47,8 +49,8 @@
 #include "store/await.h"
 #include "store/store.h"
 
-/* $SLUICE_SHIM, else beside this program, else in ../libexec/sluice. A daemon without its shim could start nothing, so
- * it is looked up at the start. The caller frees. */
+/* $SLUICE_SHIM, else beside this program, else in ../libexec/sluice. A daemon without its shim
+ * could start nothing, so it is looked up at the start. The caller frees. */
 static int find_shim(char **ret_path, struct error *err) {
     const char *given = getenv("SLUICE_SHIM");
     if (given && access(given, X_OK) == 0) {
@@ -77,11 +79,11 @@ static int find_shim(char **ret_path, struct error *err) {
                      self);
 }
 
-/* --- the home -------------------------------------------------------------------------------- */
+/* --- the home --------------------------------------------------------------------------------- */
 
-/* The store has a lock of its own, but the configuration may put the store anywhere: two daemons with two stores in one
- * home would adopt each other's runs and remove each other's socket. The pid in the file is informative; the lock is
- * what counts. */
+/* The store has a lock of its own, but the configuration may put the store anywhere: two daemons
+ * with two stores in one home would adopt each other's runs and remove each other's socket. The pid
+ * in the file is informative; the lock is what counts. */
 
 #define TRIES_MAX 500 /* of 10 ms */
 
@@ -92,8 +94,9 @@ static long named_pid(int fd) {
     return length > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-/* A daemon that was killed while it spawned a process leaves a child that holds its locks until exec, which can take a
- * while on a busy machine. So the lock is retried when the process that the file names is dead. */
+/* A daemon that was killed while it spawned a process leaves a child that holds its locks until
+ * exec, which can take a while on a busy machine. So the lock is retried when the process that the
+ * file names is dead. */
 static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
@@ -117,7 +120,8 @@ static int refuse_home(const struct home *home, int fd, struct error *err) {
     return error_set(err, -EBUSY, "the home '%s' is in use by another process", home->data);
 }
 
-/* Locks the home as long as the descriptor is open, at most until the process ends. -EBUSY: another process has it. */
+/* Locks the home as long as the descriptor is open, at most until the process ends. -EBUSY: another
+ * process has it. */
 static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
     int fd =
         outside_open(AT_FDCWD, home->pid_lock, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
@@ -135,7 +139,7 @@ static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
     return r;
 }
 
-/* --- the daemon ------------------------------------------------------------------------------ */
+/* --- the daemon ------------------------------------------------------------------------------- */
 
 #define STOP_PATIENCE SECONDS(2) /* for answers that are being sent */
 #define SHORT_LIFE    SECONDS(5) /* of an active daemon: the next one waits before it starts */
@@ -210,7 +214,7 @@ int daemon_store_url(const struct home *home, char **ret_url, struct error *err)
     return 0;
 }
 
-/* --- stop and reload ------------------------------------------------------------------------- */
+/* --- stop and reload -------------------------------------------------------------------------- */
 
 static void stop_waiting(void *ctx) {
     struct daemon *d = ctx;
@@ -305,8 +309,9 @@ static void on_event(void *ctx, const struct event_row *event) {
     }
 }
 
-/* A stopping daemon ends the loop as soon as the last answer is sent, ordered launches are done and the followers of the
- * events have finished what they began. A commit in progress is waited for however long it takes. */
+/* A stopping daemon ends the loop as soon as the last answer is sent, ordered launches are done and
+ * the followers of the events have finished what they began. A commit in progress is waited for
+ * however long it takes. */
 static void after_turn(void *ctx) {
     struct daemon *d = ctx;
     telemetry_look(d->telemetry);
@@ -339,7 +344,7 @@ static uint64_t identities(void *ctx) {
     return engine ? 1 + executor_kin_epoch(engine_executor(engine)) : 0;
 }
 
-/* --- start ----------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void report_progress(void *ctx, const char *what, unsigned percent) {
     (void)ctx;
@@ -470,7 +475,7 @@ static void report_start(struct daemon *d, const char *line) {
     d->lives->ready_fd = -1;
 }
 
-/* --- standby --------------------------------------------------------------------------------- */
+/* --- standby ---------------------------------------------------------------------------------- */
 
 static void store_came_free(void *ctx) {
     loop_stop(((struct daemon *)ctx)->loop);
@@ -482,8 +487,8 @@ static void check_standby_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* Opens the store that has become free. 1: not yet, after all. A changed store.url takes effect at the next start, as for an
- * active daemon. */
+/* Opens the store that has become free. 1: not yet, after all. A changed store.url takes effect at
+ * the next start, as for an active daemon. */
 static int take_store(struct daemon *d, struct error *err) {
     reload_standby(d);
     const char *url = standby_url(d->standby);
@@ -542,7 +547,7 @@ static int stand_by(struct daemon *d, struct error *err) {
     return 0;
 }
 
-/* --- active ---------------------------------------------------------------------------------- */
+/* --- active ----------------------------------------------------------------------------------- */
 
 /* A first start that is refused fails at once unless another daemon holds the store. */
 static bool can_stand_by(const char *url, int result) {
@@ -644,7 +649,8 @@ static int live(struct daemon *d) {
     if (r < 0) {
         log_error("%s", err.text);
         report_start(d, err.text);
-        /* The server can close the connection while a standby that has opened the store still loads it. */
+        /* The server can close the connection while a standby that has opened the store still loads
+         * it. */
         bool lost = d->standby && d->store && standby_can_wait(r);
         (void)finish(d);
         if (lost)

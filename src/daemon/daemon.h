@@ -22,13 +22,14 @@ struct daemon_options {
     int64_t open_files;  /* that a run may have; 0: as many as the daemon */
 };
 
-/* Writes the line that the starting process waits for, and closes the descriptor; -1: there is none. */
+/* Writes the line that the starting process waits for, and closes the descriptor; -1: there is
+ * none. */
 void daemon_report_start(int ready_fd, const char *line);
 
 /* Runs until it is asked to stop. Returns an exit code. */
 int daemon_run(const struct daemon_options *options);
 
-/* --- without a daemon (offline.c); exit codes -------------------------------------------------- */
+/* --- without a daemon (offline.c); exit codes ------------------------------------------------- */
 
 /* Checks the store, changes nothing, prints what it found. */
 int daemon_check(const struct home *home);
@@ -36,8 +37,8 @@ int daemon_check(const struct home *home);
 int daemon_doctor(const struct home *home);
 /* Replaces the store with a backup. */
 int daemon_restore(const struct home *home, const char *backup);
-/* Copies a complete store into an empty one; counts what is in a store. Both print JSON. A store is a path,
- * postgresql://…, or "current": the one of the configuration. */
+/* Copies a complete store into an empty one; counts what is in a store. Both print JSON. A store is
+ * a path, postgresql://…, or "current": the one of the configuration. */
 int daemon_store_copy(const struct home *home, const char *from, const char *to);
 int daemon_store_show(const struct home *home, const char *store);
 /* Makes the tables of a store, or migrates those of an older version; for roles that may do so. */

@@ -19,7 +19,7 @@ struct http_sender {
     void *ctx;
 };
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 struct http_message *http_message_new(const struct engine *engine) {
     struct http_message *m = xcalloc(1, sizeof(*m));
@@ -49,7 +49,7 @@ void http_message_free(struct http_message *m) {
     free(m);
 }
 
-/* --- the thread ------------------------------------------------------------------------------ */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* Uses nothing but the message: it may outlive the sender. */
 static void run(void *ctx, struct worker_job *job) {
@@ -94,14 +94,15 @@ static void job_done(void *ctx, struct worker_job *job, bool was_run) {
         s->posted(s->ctx, &result);
 }
 
-/* --- https ----------------------------------------------------------------------------------- */
+/* --- https ------------------------------------------------------------------------------------ */
 
 static const char *variable(const void *ctx, const char *name) {
     (void)ctx;
     return getenv(name);
 }
 
-/* notify.https_command was a program that posted, with its options. Those that have a meaning here still count. */
+/* notify.https_command was a program that posted, with its options. Those that have a meaning here
+ * still count. */
 static int take_old_options(const struct config *config, const char **ca, const char **proxy,
                             struct error *err) {
     const char *const *words = NULL;
@@ -132,7 +133,7 @@ static int prepare_tls(const struct http_sender *s, struct http_message *m, stru
     return r;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 int http_sender_post(struct http_sender *s, struct http_message *m, struct error *err) {
     int r = m->url.tls ? prepare_tls(s, m, err) : 0;

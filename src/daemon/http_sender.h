@@ -1,10 +1,11 @@
-/* http_sender.h: POSTs to the webhook and to the OpenTelemetry collector, beside the loop. Private to daemon/.
+/* http_sender.h: POSTs to the webhook and to the OpenTelemetry collector, beside the loop. Private
+ * to daemon/.
  *
- * A worker thread sends, because a name lookup blocks. When the daemon ends, a POST in progress is canceled; a lookup
- * cannot be, so a thread that is in one is left behind.
+ * A worker thread sends, because a name lookup blocks. When the daemon ends, a POST in progress is
+ * canceled; a lookup cannot be, so a thread that is in one is left behind.
  *
- * https trusts the system's certificate authorities, or those of notify.ca_file, and uses the proxy that the daemon's
- * environment names (http_client.h). */
+ * https trusts the system's certificate authorities, or those of notify.ca_file, and uses the proxy
+ * that the daemon's environment names (http_client.h). */
 #pragma once
 
 #include "engine/engine.h"

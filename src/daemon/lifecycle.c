@@ -1,11 +1,12 @@
-/* lifecycle.c: posts what becomes of tasks to the message bus (bus.lifecycle), and deletes old messages
- * (retention.days).
+/* lifecycle.c: posts what becomes of tasks to the message bus (bus.lifecycle), and deletes old
+ * messages (retention.days).
  *
- * A follower of the events named "bus"; docs/bus.md has the messages. Most events become none, and are done at once. The
- * others are done when the bus thread has their messages in files: then the cursor may advance. The id of a message is
- * made from its event, so one that is handled again after a crash is recognized in the file and posted once. A file that
- * cannot be written costs its message, with a warning in the log: nothing else stops for it, and the event itself is
- * kept in the store. */
+ * A follower of the events named "bus"; docs/bus.md has the messages. Most events become none, and
+ * are done at once. The others are done when the bus thread has their messages in files: then the
+ * cursor may advance. The id of a message is made from its event, so one that is handled again
+ * after a crash is recognized in the file and posted once. A file that cannot be written costs its
+ * message, with a warning in the log: nothing else stops for it, and the event itself is kept in
+ * the store. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -52,7 +53,7 @@ struct report {
     unsigned count;
 };
 
-/* --- posting --------------------------------------------------------------------------------- */
+/* --- posting ---------------------------------------------------------------------------------- */
 
 static void release(struct handled *h) {
     if (--h->left > 0)
@@ -114,7 +115,7 @@ _printf_(4, 5) static void post(struct report *n, enum to to, const char *type, 
     bus_post(n->lifecycle->poster, &message, n->event->seq <= n->lifecycle->last_before, posted, h);
 }
 
-/* --- the messages ---------------------------------------------------------------------------- */
+/* --- the messages ----------------------------------------------------------------------------- */
 
 static const char *text_of(const struct report *n, const char *key) {
     const char *text = json_string_value(json_object_get(n->data, key));
@@ -206,7 +207,7 @@ static const struct {
     { "task.blocked", on_blocked },
 };
 
-/* --- events ---------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* False: the task is deleted, and its bus with it. */
 static bool find_task(struct report *n) {
@@ -242,10 +243,11 @@ static void handle(void *ctx, const struct event_row *event) {
         follower_done(l->follower, event->seq);
 }
 
-/* --- retention ------------------------------------------------------------------------------- */
+/* --- retention -------------------------------------------------------------------------------- */
 
-/* Messages are kept as long as the tasks they are about: the bus of a task is deleted with the task, that of a project
- * is rotated by age. Whatever may have to wait for a lock is left to the poster. */
+/* Messages are kept as long as the tasks they are about: the bus of a task is deleted with the
+ * task, that of a project is rotated by age. Whatever may have to wait for a lock is left to the
+ * poster. */
 
 static void look_later(struct lifecycle *l, time_ms span) {
     loop_timer_set(l->loop, l->retention, time_add(loop_now_steady(l->loop), span));
@@ -266,7 +268,7 @@ static void task_deleted(void *ctx, const char *project, const char *id) {
     bus_forget(l->poster, project, id);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct lifecycle *lifecycle_new(struct engine *engine, struct loop *loop,
                                 struct bus_poster *poster) {

@@ -23,7 +23,7 @@ struct arguments {
     bool check, doctor, version, help;
 };
 
-/* --- arguments ------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 static const char arguments_usage[] =
     "usage: sluiced [--home DIR] [--ready-fd N] [--web-dir DIR]\n"

@@ -1,12 +1,13 @@
 /* mirror.c: writes the state of a task that came from a card back to the card.
  *
- * A follower of the events named "cards". A task came from a card when its meta says so (`card`, a path); its card is
- * written with `cards.mirror`, or when its import asked for it (`mirror`). A worker thread writes the files one by one;
- * each line of history ends with the number of its event, so one that is handled again after a crash is not written
- * twice. What is not written when the daemon ends is written by the next one.
+ * A follower of the events named "cards". A task came from a card when its meta says so (`card`, a
+ * path); its card is written with `cards.mirror`, or when its import asked for it (`mirror`). A
+ * worker thread writes the files one by one; each line of history ends with the number of its
+ * event, so one that is handled again after a crash is not written twice. What is not written when
+ * the daemon ends is written by the next one.
  *
- * Most tasks are not cards and must cost nothing: a task that was added without an external id is known not to be one,
- * any other is looked up once. */
+ * Most tasks are not cards and must cost nothing: a task that was added without an external id is
+ * known not to be one, any other is looked up once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -53,7 +54,7 @@ static void job_free(struct job *job) {
     free(job);
 }
 
-/* --- the thread ------------------------------------------------------------------------------ */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* Users move cards from column to column: ROOT/phase/COLUMN/file. */
 static int write_moved(const struct job *job, struct error *err) {
@@ -81,7 +82,7 @@ static void write_card(void *ctx, struct worker_job *base) {
         job->result = write_moved(job, &job->err);
 }
 
-/* --- what came of it ------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static bool is_known_gone(struct mirror *m, const char *path) {
     for (size_t i = 0; i < m->gone_count; i++)
@@ -113,7 +114,7 @@ static void job_done(void *ctx, struct worker_job *base, bool was_run) {
     job_free(job);
 }
 
-/* --- which tasks ----------------------------------------------------------------------------- */
+/* --- which tasks ------------------------------------------------------------------------------ */
 
 static bool is_plain(const struct mirror *m, task_id task) {
     return task / 8 < m->plain_capacity && (m->plain[task / 8] >> (task % 8) & 1);
@@ -161,7 +162,8 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
                        ? json_loadb(answer->specs[0].json, answer->specs[0].json_size, 0, NULL)
                        : NULL;
     const json_t *meta = json_object_get(spec, "meta");
-    /* A card has an external id. No task that a run adds has one, and its `meta` is the run's own. */
+    /* A card has an external id. No task that a run adds has one, and its `meta` is the run's
+     * own. */
     bool is_card = json_is_string(json_object_get(spec, "external_id"));
     const char *path = is_card ? json_string_value(json_object_get(meta, "card")) : NULL;
     bool wanted = config_number(engine_config(m->engine), "cards.mirror", NULL)
@@ -182,7 +184,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
     json_decref(spec);
 }
 
-/* --- what happened --------------------------------------------------------------------------- */
+/* --- what happened ---------------------------------------------------------------------------- */
 
 static enum card_status status_of(const char *state, const char *hold) {
     static const struct {
@@ -282,7 +284,7 @@ static void handle(void *ctx, const struct event_row *event) {
     store_ask(engine_store(m->engine), &question, spec_answered, job);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct mirror *mirror_new(struct engine *engine, struct loop *loop) {
     static const struct worker_calls calls = { .run = write_card, .done = job_done };

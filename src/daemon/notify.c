@@ -1,13 +1,14 @@
-/* notify.c: notifies users by commands of theirs (alerts.notify, groups.notify, notify.command), on the desktop
- * (notify.desktop) and by a webhook (daemon/webhook.h).
+/* notify.c: notifies users by commands of theirs (alerts.notify, groups.notify, notify.command), on
+ * the desktop (notify.desktop) and by a webhook (daemon/webhook.h).
  *
- * A follower of the events. One command runs at a time, in the order of the events. The next one starts when it is
- * on disk that the last one ran, so a daemon that is killed repeats at most one, with the same number
- * (SLUICE_ALERT_SEQ, SLUICE_GROUP_SEQ, SLUICE_NOTIFY_ID). A command that fails is logged and not repeated.
+ * A follower of the events. One command runs at a time, in the order of the events. The next one
+ * starts when it is on disk that the last one ran, so a daemon that is killed repeats at most one,
+ * with the same number (SLUICE_ALERT_SEQ, SLUICE_GROUP_SEQ, SLUICE_NOTIFY_ID). A command that fails
+ * is logged and not repeated.
  *
- * The desktop's command is notify-send. It needs a session bus, which a daemon that was started outside of a session
- * does not know: the user's bus is used then, if there is one. Popups are not shown for old events, for example after
- * a night without a daemon. Commands get everything. */
+ * The desktop's command is notify-send. It needs a session bus, which a daemon that was started
+ * outside of a session does not know: the user's bus is used then, if there is one. Popups are not
+ * shown for old events, for example after a night without a daemon. Commands get everything. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -55,7 +56,7 @@ static const char *const channel_names[CHANNEL_COUNT] = {
     [CHANNEL_WEBHOOK] = "notify.webhook",
 };
 
-/* What there is to notify about one event. */
+/* What one event has to be notified about. */
 struct notice {
     uint64_t seq;
     json_t *data;      /* of the event, for CHANNEL_ALERTS and CHANNEL_GROUPS */
@@ -111,7 +112,7 @@ static void notice_finish(struct notice *n) {
     *n = (struct notice){ 0 };
 }
 
-/* --- the environment of a command ------------------------------------------------------------ */
+/* --- the environment of a command ------------------------------------------------------------- */
 
 /* The command gets nothing of the daemon's environment except what is named: secrets stay here. */
 struct environment {
@@ -186,8 +187,8 @@ static void put_news(struct environment *env, const struct news *news) {
     put(env, "SLUICE_TASK", news->task);
 }
 
-/* The mark by which the next daemon finds a command that outlived this one, the socket, and the variables of
- * tasks.env. Comes last: if there are too many variables, these are left out. */
+/* The mark by which the next daemon finds a command that outlived this one, the socket, and the
+ * variables of tasks.env. Comes last: if there are too many variables, these are left out. */
 static void put_common(struct environment *env, const struct engine *engine) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const *names = NULL;
@@ -199,7 +200,7 @@ static void put_common(struct environment *env, const struct engine *engine) {
         pass(env, names[i]);
 }
 
-/* --- the desktop ----------------------------------------------------------------------------- */
+/* --- the desktop ------------------------------------------------------------------------------ */
 
 /* Whether there is a session bus; *ret is its address, also when it does not exist. */
 static bool find_bus(struct strbuf *ret) {
@@ -253,7 +254,7 @@ static void fill_desktop(const struct news *news, struct environment *env, const
         pass(env, session[i]);
 }
 
-/* --- one command ----------------------------------------------------------------------------- */
+/* --- one command ------------------------------------------------------------------------------ */
 
 static time_ms channel_timeout(const struct notify *n, enum channel channel) {
     if (channel == CHANNEL_GROUPS)
@@ -346,7 +347,7 @@ static bool describe(const struct notify *n, enum channel channel, const struct 
     return !end->error && !end->timed_out && end->code == 0;
 }
 
-/* --- the queue ------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 static void start_next(struct notify *n);
 
@@ -424,7 +425,7 @@ static void start_next(struct notify *n) {
     }
 }
 
-/* --- events ---------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void entry_is_complete(void *ctx) {
     struct entry *entry = ctx;
@@ -466,10 +467,10 @@ static void handle(void *ctx, const struct event_row *event) {
         entry_is_complete(entry);
 }
 
-/* --- `sluice notify test` -------------------------------------------------------------------- */
+/* --- `sluice notify test` --------------------------------------------------------------------- */
 
-/* A sample on every channel that is configured, all at once; the answer comes with the last of them. It does not wait
- * for notifications in progress, and changes nothing. */
+/* A sample on every channel that is configured, all at once; the answer comes with the last of
+ * them. It does not wait for notifications in progress, and changes nothing. */
 
 static void print_results(const struct notify *n, struct strbuf *out) {
     struct json_writer w;
@@ -555,7 +556,7 @@ static int test_start(void *ctx, engine_notify_tested done, void *done_ctx, stru
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct notify *notify_new(struct engine *engine, struct loop *loop) {
     struct notify *n = xcalloc(1, sizeof(*n));

@@ -1,8 +1,9 @@
 /* notify_news.c: which events are worth a notification?
  *
- * Each cause is reported once. A breaker that fails its task is reported as failed, a closed account as something that
- * needs a person and not as a limit, too; tasks that depend on a failed one are not reported. Short pauses of an account
- * are routine: a limit is reported when the pause is long, and again when it has become much longer. */
+ * Each cause is reported once. A breaker that fails its task is reported as failed, a closed
+ * account as something that needs a person and not as a limit, too; tasks that depend on a failed
+ * one are not reported. Short pauses of an account are routine: a limit is reported when the pause
+ * is long, and again when it has become much longer. */
 #include "daemon/notify_news.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ void news_reader_finish(struct news_reader *reader) {
     reader->count = 0;
 }
 
-/* --- texts ----------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* On one line, at most TEXT_MAX bytes; NULL for nothing. */
 static char *clean(const char *text) {
@@ -91,7 +92,7 @@ static int64_t number(const json_t *data, const char *name) {
     return json_integer_value(json_object_get(data, name));
 }
 
-/* --- which events ---------------------------------------------------------------------------- */
+/* --- which events ----------------------------------------------------------------------------- */
 
 static struct news *news_new(enum news_kind kind, const char *reason) {
     struct news *n = xcalloc(1, sizeof(*n));
@@ -241,7 +242,7 @@ struct news *news_sample(time_ms now) {
     return n;
 }
 
-/* --- the text -------------------------------------------------------------------------------- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 static char *limit_text(const struct news *n) {
     char when[32] = "?";
@@ -292,7 +293,7 @@ static char *clean_for(const struct engine *engine, const char *text) {
     return clean(is_redacted ? strbuf_text(&shown) : text);
 }
 
-/* --- title and message ----------------------------------------------------------------------- */
+/* --- title and message ------------------------------------------------------------------------ */
 
 struct completion {
     struct engine *engine;
@@ -343,7 +344,7 @@ void news_complete(struct engine *engine, struct news *n, news_completed done, v
         complete(c);
 }
 
-/* --- the body -------------------------------------------------------------------------------- */
+/* --- the body --------------------------------------------------------------------------------- */
 
 /* 0: null. */
 static void put_number(struct json_writer *w, const char *key, int64_t value) {

@@ -1,7 +1,7 @@
 /* notify_news.h: the events that are worth a notification, as texts. Private to daemon/.
  *
- * Most events are coordination: starts, ends of runs, iterations, retries, waits, cancellations. They are
- * not news. News are (the words of `notify.events`):
+ * Most events are coordination: starts, ends of runs, iterations, retries, waits, cancellations.
+ * They are not news. News are (the words of `notify.events`):
  *   done            a task is done
  *   failed          a task has failed for good; not one that only follows another's failure or deletion
  *   limited         an account must wait for longer than notify.limited_s
@@ -30,8 +30,7 @@ struct news {
     enum news_kind kind;
     uint64_t seq; /* of its event; 0: a test */
     time_ms at;
-    char *
-        id; /* the same for every attempt: seq and time, so it is unique even after a restored backup */
+    char *id; /* of all attempts: seq and time, which is unique even after a restored backup */
     task_id number;
     uint32_t attempt;
     char *task, *project, *title;
@@ -45,7 +44,8 @@ struct news {
     int64_t total, open, failed; /* of the group */
 };
 
-/* The pauses of accounts that were reported; a zeroed one is empty. Reporting one twice after a restart is harmless. */
+/* The pauses of accounts that were reported; a zeroed one is empty. Reporting one twice after a
+ * restart is harmless. */
 #define NEWS_ACCOUNTS_MAX 64u
 struct news_reader {
     struct {

@@ -1,7 +1,8 @@
-/* offline.c: what sluiced does without being a daemon: checks, restores, copies and counts stores, describes itself.
+/* offline.c: what sluiced does without being a daemon: checks, restores, copies and counts stores,
+ * describes itself.
  *
- * Results of --store-copy and --store-show are JSON on stdout, for `sluice store`; progress goes to stderr when that is a
- * terminal. */
+ * Results of --store-copy and --store-show are JSON on stdout, for `sluice store`; progress goes to
+ * stderr when that is a terminal. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -202,7 +203,7 @@ int daemon_print_api(const char *format) {
     return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
 }
 
-/* --- copies ---------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static int fail_store(const struct error *err) {
     fprintf(stderr, "sluiced: %s%s\n", err->text,
@@ -245,7 +246,7 @@ static void print_who(char ret_who[STORE_WHO_MAX]) {
     (void)snprintf(ret_who, STORE_WHO_MAX, "%s/%ld", host, (long)getpid());
 }
 
-/* --- sluiced --store-copy -------------------------------------------------------------------- */
+/* --- sluiced --store-copy --------------------------------------------------------------------- */
 
 struct progress {
     bool terminal;
@@ -325,7 +326,7 @@ int daemon_store_copy(const struct home *home, const char *from, const char *to)
     return print_out(&out);
 }
 
-/* --- sluiced --store-show -------------------------------------------------------------------- */
+/* --- sluiced --store-show --------------------------------------------------------------------- */
 
 struct shown {
     struct store_look look;

@@ -1,5 +1,6 @@
-/* services.h: what an active daemon does beside scheduling. Each service lives between engine_new and engine_free;
- * daemon.c starts and ends them. All `free` functions accept NULL and return NULL. */
+/* services.h: what an active daemon does beside scheduling. Each service lives between engine_new
+ * and engine_free; daemon.c starts and ends them. All `free` functions accept NULL and return
+ * NULL. */
 #pragma once
 
 #include "engine/engine.h"
@@ -31,15 +32,16 @@ struct mirror;
 struct mirror *mirror_new(struct engine *engine, struct loop *loop);
 struct mirror *mirror_free(struct mirror *mirror);
 
-/* Lifecycle messages on the message bus, and their retention (lifecycle.c). lifecycle_started follows engine_start;
- * lifecycle_free comes after engine_free and bus_poster_free. */
+/* Lifecycle messages on the message bus, and their retention (lifecycle.c). lifecycle_started
+ * follows engine_start; lifecycle_free comes after engine_free and bus_poster_free. */
 struct lifecycle;
 struct lifecycle *lifecycle_new(struct engine *engine, struct loop *loop,
                                 struct bus_poster *poster);
 void lifecycle_started(struct lifecycle *lifecycle);
 struct lifecycle *lifecycle_free(struct lifecycle *lifecycle);
 
-/* TCP clients: http.listen, or because `sluice dash` asked for a port (tcp_listener.c). Freed before its server. */
+/* TCP clients: http.listen, or because `sluice dash` asked for a port (tcp_listener.c). Freed
+ * before its server. */
 struct tcp_listener;
 struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
                                       struct server *server);

@@ -1,7 +1,7 @@
 /* standby.c: see standby.h.
  *
- * The store reports when it is free and who has it, so nothing polls. Nothing blocks either, except for the first
- * answer, before there are clients. */
+ * The store reports when it is free and who has it, so nothing polls. Nothing blocks either, except
+ * for the first answer, before there are clients. */
 #include "daemon/standby.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct standby {
     struct strbuf status, message, active;
 };
 
-/* --- who we are ------------------------------------------------------------------------------ */
+/* --- who we are ------------------------------------------------------------------------------- */
 
 static void print_host(const struct config *config, struct strbuf *out) {
     const char *set = config_text(config, "daemon.host", NULL);
@@ -79,7 +79,7 @@ void standby_print_who(const struct home *home, const struct config *config, str
     }
 }
 
-/* --- waiting --------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static void store_is_ours(void *ctx, int r, const struct error *err);
 
@@ -144,7 +144,7 @@ void standby_again(struct standby *s, const struct error *why) {
     try_later(s, why);
 }
 
-/* --- status ---------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static void update_holder(struct standby *s) {
     if (!s->await || store_await_holder(s->await, s->who) < 0)
@@ -239,7 +239,7 @@ void standby_describe(struct standby *s, struct server_standby *ret) {
                                     strbuf_text(&s->active) };
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void standby_set_config(struct standby *s, const struct config *config) {
     s->config = config;

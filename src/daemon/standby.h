@@ -1,9 +1,11 @@
 /* standby.h: the time in which another daemon has the store.
  *
- * Waits beside the loop, tells whoever asks who is active (api/server.h: server_standby), and calls `free` when the store
- * is ours. A store that cannot be reached is tried again, first soon, then every two seconds.
+ * Waits beside the loop, tells clients which daemon is active (api/server.h: server_standby), and
+ * calls `free` when this daemon has the store. A store that cannot be reached is tried again, first
+ * soon, then every two seconds.
  *
- * Life: standby_new → `free` → standby_take → store_open → standby_free, or standby_again when that failed */
+ * Life: standby_new → `free` → standby_take → store_open → standby_free, or standby_again when that
+ * failed */
 #pragma once
 
 #include "api/server.h"
@@ -35,17 +37,20 @@ int standby_new(const struct standby_options *options, const struct config *conf
                 struct standby **ret_standby, struct error *err);
 struct standby *standby_free(struct standby *standby); /* accepts NULL, returns NULL */
 
-/* What store_open wants as `awaited`; once. It is of `standby_url`, whatever the configuration says by now. */
+/* What store_open wants as `awaited`; once. It is of `standby_url`, whatever the configuration says
+ * by now. */
 struct store_await *standby_take(struct standby *standby);
 const char *standby_url(const struct standby *standby);
-/* It could not be opened after all. */
+/* The open failed after all. */
 void standby_again(struct standby *standby, const struct error *why);
-/* Another configuration. */
+/* The configuration has changed. */
 void standby_set_config(struct standby *standby, const struct config *config);
 void standby_describe(struct standby *standby, struct server_standby *ret);
 
-/* Is this the result of store_open because somebody else has it, or because it cannot be reached now? */
+/* Does this result of store_open mean that another daemon has the store, or that it is unreachable
+ * now? */
 bool standby_can_wait(int result);
-/* Who stands by already goes on also when the store takes no writes, or not from us: that may pass (a server that is
- * about to become the primary, a right that is being given back), and another daemon may have it meanwhile. */
+/* A standby also keeps waiting when the store takes no writes, or none from this daemon: that may
+ * pass (a server that is about to become the primary, a right that is being granted), and another
+ * daemon may have the store meanwhile. */
 bool standby_can_go_on(int result);

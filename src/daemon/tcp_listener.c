@@ -1,7 +1,9 @@
-/* tcp_listener.c: listens for TCP clients: as http.listen says, or because `sluice dash` asked for a port.
+/* tcp_listener.c: listens for TCP clients: as http.listen says, or because `sluice dash` asked for
+ * a port.
  *
- * Off until one of the two. The port of `sluice dash` is on the loopback interface and closes with the daemon; the
- * setting takes precedence. An address that is not available is retried, and nothing else waits for it. */
+ * Off until one of the two. The port of `sluice dash` is on the loopback interface and closes with
+ * the daemon; the setting takes precedence. An address that is not available is retried, and
+ * nothing else waits for it. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -101,7 +103,7 @@ void tcp_listener_event(struct tcp_listener *l, const struct event_row *event) {
     json_decref(data);
 }
 
-/* --- what operations ask ----------------------------------------------------------------------- */
+/* --- what operations ask ---------------------------------------------------------------------- */
 
 static const char *url(void *ctx) {
     return server_url(((struct tcp_listener *)ctx)->server);
@@ -127,7 +129,7 @@ static int open_port(void *ctx, unsigned port, struct error *err) {
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
                                       struct server *server) {

@@ -1,13 +1,15 @@
-/* telemetry.c: receives what the agents of live runs report about themselves over OpenTelemetry (otel.listen).
+/* telemetry.c: receives what the agents of live runs report about themselves over OpenTelemetry
+ * (otel.listen).
  *
- * Each run gets an address of its own in its environment, with a secret in the path, so what is posted there belongs to
- * that run. It becomes the usage of the run so far (engine/telemetry.h). Off until a port is configured; a port that
- * is not available is retried, and nothing else waits for it. With otel.endpoint every run also gets TRACEPARENT, so
- * its own spans are children of the run's span.
+ * Each run gets an address of its own in its environment, with a secret in the path, so what is
+ * posted there belongs to that run. It becomes the usage of the run so far (engine/telemetry.h).
+ * Off until a port is configured; a port that is not available is retried, and nothing else waits
+ * for it. With otel.endpoint every run also gets TRACEPARENT, so its own spans are children of the
+ * run's span.
  *
- * A post is parsed at once and applied in the next turn, all runs in one request: many posts share a commit. The client
- * is answered before that: numbers are cumulative, so what is lost with a failed commit comes again with the next
- * post. */
+ * A post is parsed at once and applied in the next turn, all runs in one request: many posts share
+ * a commit. The client is answered before that: numbers are cumulative, so what is lost with a
+ * failed commit comes again with the next post. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,7 +54,7 @@ struct telemetry {
     bool asked; /* the request is queued */
 };
 
-/* --- who posts ------------------------------------------------------------------------------- */
+/* --- who posts -------------------------------------------------------------------------------- */
 
 struct target {
     task_id task;
@@ -106,7 +108,7 @@ static bool knows(void *ctx, const char *path) {
     return find_target(ctx, path, &target);
 }
 
-/* --- posts ----------------------------------------------------------------------------------- */
+/* --- posts ------------------------------------------------------------------------------------ */
 
 /* A run that is older than this daemon may have reported to the last one. */
 static struct otlp_meter *otlp_meter_of(const struct telemetry *t, const struct target *target) {
@@ -203,7 +205,7 @@ void telemetry_run_ended(struct telemetry *t, task_id task, uint32_t attempt) {
         }
 }
 
-/* --- variables of runs ----------------------------------------------------------------------- */
+/* --- variables of runs ------------------------------------------------------------------------ */
 
 static void put(struct strbuf *out, const char *name, const char *value) {
     strbuf_printf(out, "%s=%s", name, value);
@@ -233,7 +235,7 @@ static void variables(void *ctx, const struct engine_launch *launch, struct strb
     put(out, "CLAUDE_CODE_ENABLE_TELEMETRY", "1");
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void listen_now(void *ctx) {
     struct telemetry *t = ctx;

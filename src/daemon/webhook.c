@@ -1,11 +1,12 @@
 /* webhook.c: see webhook.h.
  *
- * Strictly in order: what was acknowledged is then one number, which a crash cannot tear, and receivers see a
- * task fail before they see it done. The price is that one message can hold up all others. So those that the
- * receiver refuses for what they are get a few attempts only, and all of them expire.
+ * Strictly in order: what was acknowledged is then one number, which a crash cannot tear, and
+ * receivers see a task fail before they see it done. The price is that one message can hold up all
+ * others. So those that the receiver refuses for what they are get a few attempts only, and all of
+ * them expire.
  *
- * The secret is read for each attempt: it can be changed without a restart, and is in memory only as long as it is
- * needed. It is in no argument, no environment of a command and no log. */
+ * The secret is read for each attempt: it can be changed without a restart, and is in memory only
+ * as long as it is needed. It is in no argument, no environment of a command and no log. */
 #include "daemon/webhook.h"
 
 #include <errno.h>
@@ -83,7 +84,7 @@ static time_ms span(const struct webhook *w, const char *key) {
     return config_number(engine_config(w->engine), key, NULL);
 }
 
-/* --- the secret ------------------------------------------------------------------------------ */
+/* --- the secret ------------------------------------------------------------------------------- */
 
 static int read_secret_file(const char *path, struct strbuf *ret, struct error *err) {
     _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_LINKS, NULL, err);
@@ -137,7 +138,7 @@ static void print_signature(const char *secret, const char *timestamp, const cha
     explicit_bzero(&hmac, sizeof(hmac));
 }
 
-/* --- the message ---------------------------------------------------------------------------- */
+/* --- the message ------------------------------------------------------------------------------ */
 
 static int sign(const struct webhook *w, struct http_message *m, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf secret = STRBUF_INIT, signature = STRBUF_INIT;
@@ -169,7 +170,7 @@ static int fill_message(const struct webhook *w, const struct news *news, struct
     return sign(w, m, err);
 }
 
-/* --- one attempt ----------------------------------------------------------------------------- */
+/* --- one attempt ------------------------------------------------------------------------------ */
 
 static void came_back(void *ctx, const struct http_result *result) {
     struct webhook *w = ctx;
@@ -200,7 +201,7 @@ static void post(struct webhook *w, const struct news *news, webhook_then then) 
     loop_timer_set(w->loop, w->soon, loop_now_steady(w->loop));
 }
 
-/* --- alerts ---------------------------------------------------------------------------------- */
+/* --- alerts ----------------------------------------------------------------------------------- */
 
 /* They are raised and cleared inside a turn. */
 struct alert_request {
@@ -243,7 +244,7 @@ _printf_(4, 5) static void set_alert(struct webhook *w, const char *key, bool op
     engine_request(w->engine, &a->request);
 }
 
-/* --- the queue ------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 static void item_free(struct item *item) {
     news_free(item->news);
@@ -266,7 +267,7 @@ static void save(struct webhook *w) {
     w->saving = !follower_save(w->follower, saved);
 }
 
-/* --- after an attempt ---------------------------------------------------------------------------- */
+/* --- after an attempt ------------------------------------------------------------------------- */
 
 static void acknowledged(struct webhook *w) {
     if (w->failing_since)
@@ -356,7 +357,7 @@ static void posted(struct webhook *w, const struct http_result *result) {
     send_next(w);
 }
 
-/* --- the next attempt ----------------------------------------------------------------------------- */
+/* --- the next attempt ------------------------------------------------------------------------- */
 
 /* The receiver works again: the rest of a long pause is skipped. */
 static void end_pause(struct webhook *w) {
@@ -394,7 +395,7 @@ static void send_next(struct webhook *w) {
     post(w, w->waiting.first->news, posted);
 }
 
-/* --- events ---------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void completed(void *ctx) {
     struct item *item = ctx;
@@ -435,7 +436,7 @@ bool webhook_test(struct webhook *w, http_posted done, void *ctx) {
     return true;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct webhook *webhook_new(struct engine *engine, struct loop *loop) {
     struct webhook *w = xcalloc(1, sizeof(*w));

@@ -21,7 +21,7 @@
 #define PROXY_PORT "1080"
 #define DATE_SIZE  29u /* Sun, 06 Nov 1994 08:49:37 GMT */
 
-/* --- URLs ------------------------------------------------------------------------------------ */
+/* --- URLs ------------------------------------------------------------------------------------- */
 
 /* Only what can be sent unchanged: nothing is decoded and nothing guessed. */
 
@@ -125,7 +125,7 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err) {
     return refuse_url(err, "is of no kind that can be sent to");
 }
 
-/* --- proxies --------------------------------------------------------------------------------- */
+/* --- proxies ---------------------------------------------------------------------------------- */
 
 /* Is the host this name, or below it? */
 static bool is_named(const char *host, const char *name, size_t size) {
@@ -210,8 +210,8 @@ static int parse_proxy(const char *proxy, struct http_url *ret, struct strbuf *w
     return r < 0 ? error_prefix(err, "the proxy for https") : 0;
 }
 
-/* Afterwards the wire leads to the host and port of the URL. Proxies are spoken to in plain HTTP: what goes through is
- * encrypted. */
+/* Afterwards the wire leads to the host and port of the URL. Proxies are spoken to in plain HTTP:
+ * what goes through is encrypted. */
 static int connect_through(struct http_wire *wire, const char *text, const struct http_url *url,
                            time_ms deadline, struct error *err) {
     _cleanup_(http_url_finish) struct http_url proxy = { 0 };
@@ -243,10 +243,10 @@ static int connect_through(struct http_wire *wire, const char *text, const struc
     return 0;
 }
 
-/* --- Retry-After ----------------------------------------------------------------------------- */
+/* --- Retry-After ------------------------------------------------------------------------------ */
 
-/* Seconds, or a date as servers write it today; its two older forms are not read. The server may be anything, so the
- * answer is bounded, and what cannot be read counts as nothing. */
+/* Seconds, or a date as servers write it today; its two older forms are not read. The server may be
+ * anything, so the answer is bounded, and what cannot be read counts as nothing. */
 
 /* `size` digits; -1: they are none. */
 static int digits(const char *text, size_t size) {
@@ -307,7 +307,7 @@ time_ms http_retry_after(const char *value, size_t size, time_ms now) {
     return time_max(0, time_min(span, HTTP_RETRY_AFTER_MAX));
 }
 
-/* --- the request ----------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static int fail(const struct http_url *url, const struct http_post *post, int code,
                 const char *what, struct error *err) {

@@ -1,11 +1,11 @@
 /* http_client.h: one POST to another program's server, over TCP, TLS or a Unix socket.
  *
- * Waits: call it from a worker, never from the loop. One deadline covers everything but the lookup of the name, which the C
- * library does in its own time; to end it earlier, make `cancel` readable. One connection per request, no
- * redirects.
+ * Waits: call it from a worker, never from the loop. One deadline covers everything but the lookup
+ * of the name, which the C library does in its own time; to end it earlier, make `cancel` readable.
+ * One connection per request, no redirects.
  *
- * Answers are read as strictly as requests (http_wire.h). Only a complete head is an answer; a connection that ends before
- * is an error, whatever its first bytes looked like. */
+ * Answers are read as strictly as requests (http_wire.h). Only a complete head is an answer; a
+ * connection that ends before is an error, whatever its first bytes looked like. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct http_url {
     char *path;      /* with its query; begins with / */
 };
 
-/* Refused with a sentence: user names and passwords, fragments, blanks, control characters. */
+/* Refused: user names and passwords, fragments, blanks, control characters. */
 int http_url_parse(const char *text, struct http_url *ret, struct error *err);
 void http_url_finish(struct http_url *url); /* safe on a zeroed one; usable with _cleanup_ */
 
@@ -50,16 +50,19 @@ struct http_answer {
     char text[HTTP_CLIENT_ANSWER_MAX + 1]; /* how its body begins; printable, on one line */
 };
 
-/* 0: there was an answer, whatever it says. -ETIMEDOUT, -ECANCELED, -EPROTO (not HTTP), -ECONNRESET (ended without an
- * answer), -EACCES (its certificate is not trusted) or what the connection failed with. */
+/* 0: there was an answer, whatever it says. -ETIMEDOUT, -ECANCELED, -EPROTO (not HTTP), -ECONNRESET
+ * (ended without an answer), -EACCES (its certificate is not trusted) or what the connection failed
+ * with. */
 int http_client_post(const struct http_url *url, const struct http_post *post,
                      struct http_answer *ret, struct error *err);
 
-/* The proxy for this URL, as the environment of the daemon has it: https_proxy, else all_proxy, unless no_proxy names the
- * host; each in small letters first, then in capitals. Borrowed; NULL: none. */
+/* The proxy for this URL, as the environment of the daemon has it: https_proxy, else all_proxy,
+ * unless no_proxy names the host; each in small letters first, then in capitals. Borrowed; NULL:
+ * none. */
 const char *http_proxy_find(const struct http_url *url,
                             const char *(*variable)(const void *ctx, const char *name),
                             const void *ctx);
 
-/* What Retry-After says, seconds or a date, as a span of at most HTTP_RETRY_AFTER_MAX; 0: nothing, or now. */
+/* What Retry-After says, seconds or a date, as a span of at most HTTP_RETRY_AFTER_MAX; 0: nothing,
+ * or now. */
 time_ms http_retry_after(const char *value, size_t size, time_ms now);

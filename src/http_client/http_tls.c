@@ -1,7 +1,8 @@
 /* http_tls.c: see http_tls.h.
  *
- * OpenSSL is loaded when it is needed and not linked: loading it takes longer than most commands do, and nearly
- * all of them talk to a Unix socket. What is called is named once, in CALLS, with the types of its own header. */
+ * OpenSSL is loaded when it is needed and not linked: loading it takes longer than most commands
+ * do, and nearly all of them talk to a Unix socket. What is called is named once, in CALLS, with
+ * the types of its own header. */
 #include "http_client/http_tls.h"
 
 #include <dlfcn.h>
@@ -73,7 +74,7 @@ static void load(void) {
     CALLS(FIND)
 }
 
-/* --- the handshake --------------------------------------------------------------------------- */
+/* --- the handshake ---------------------------------------------------------------------------- */
 
 static int prepare(struct http_tls *tls, int fd, const struct http_tls_peer *peer,
                    struct error *err) {
@@ -164,7 +165,7 @@ struct http_tls *http_tls_free(struct http_tls *tls) {
     return NULL;
 }
 
-/* --- bytes ----------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static ssize_t finish(struct http_tls *tls, int r) {
     if (r > 0)

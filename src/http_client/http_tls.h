@@ -1,7 +1,7 @@
 /* http_tls.h: one connection to a server, encrypted.
  *
- * The certificate of the server must be trusted and be that of the host that was asked for; there is no switch that
- * turns this off. OpenSSL is loaded with the first connection. */
+ * The certificate of the server must be trusted and be that of the host that was asked for; there
+ * is no switch that turns this off. OpenSSL is loaded with the first connection. */
 #pragma once
 
 #include <sys/types.h>

@@ -16,9 +16,9 @@
 #include "http_client/http_client.h"
 #include "os/clock.h"
 
-#define AGAIN_MS      10 /* between two tries while the queue of new connections of a socket is full */
+#define AGAIN_MS      10 /* between two attempts while the backlog of a socket is full */
 #define HANDSHAKE_MAX SECONDS(5)
-#define SEND_MAX      ((size_t)16 * 1024) /* what TLS was asked to send must be sent the same again */
+#define SEND_MAX      ((size_t)16 * 1024) /* TLS must get the same bytes again */
 
 /* 0: one of `events` is there. */
 static int wait_for(const struct http_wire *wire, short events, int reader, time_ms deadline) {
@@ -38,7 +38,7 @@ static short wanted(const struct http_wire *wire, short events) {
     return wire->tls ? http_tls_waits_for(wire->tls) : events;
 }
 
-/* --- the connection -------------------------------------------------------------------------- */
+/* --- the connection --------------------------------------------------------------------------- */
 
 void http_wire_close(struct http_wire *wire) {
     wire->tls = http_tls_free(wire->tls);
@@ -142,7 +142,7 @@ int http_wire_start_tls(struct http_wire *wire, const struct http_tls_peer *peer
     return r < 0 ? r : 0;
 }
 
-/* --- bytes ----------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static size_t unread(const struct http_wire *wire) {
     return wire->in.length - wire->in_taken;
@@ -177,7 +177,7 @@ int http_wire_read(struct http_wire *wire, time_ms deadline) {
     }
 }
 
-/* --- the head -------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -320,10 +320,10 @@ int http_wire_read_head(struct http_wire *wire, time_ms deadline) {
     }
 }
 
-/* --- the request ----------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
-/* A server that refuses a request may answer before it has read all of it, and read no more. 1: it has answered, or
- * closed. */
+/* A server that refuses a request may answer before it has read all of it, and read no more. 1: it
+ * has answered, or closed. */
 static int look_for_answer(struct http_wire *wire) {
     int status = 0, r = read_some(wire);
     size_t size = 0;
@@ -355,9 +355,9 @@ int http_wire_send(struct http_wire *wire, const char *bytes, size_t size, time_
     return 0;
 }
 
-/* --- the body -------------------------------------------------------------------------------- */
+/* --- the body --------------------------------------------------------------------------------- */
 
-/* A size line, when it is there as a whole. 1: taken. */
+/* A complete size line. 1: taken. */
 static int take_chunk_size(struct http_wire *wire) {
     const char *begin = wire->in.text + wire->in_taken;
     const char *end = memmem(begin, unread(wire), "\r\n", 2);

@@ -3,9 +3,10 @@
 
 #include "base/time_ms.h"
 
-/* Milliseconds since the epoch, as the wall shows it. */
+/* Wall-clock time: milliseconds since the epoch. */
 time_ms clock_read(void);
-/* Milliseconds since some moment; never goes back, and goes on while the machine sleeps. For spans. */
+/* Milliseconds since some moment; never goes back, and goes on while the machine sleeps. For
+ * spans. */
 time_ms clock_read_steady(void);
 /* The same in microseconds. */
 int64_t clock_read_steady_us(void);

@@ -1,7 +1,8 @@
 /* copy_files.c: see copy_files.h.
  *
- * A run may have written in both folders, and may do so meanwhile. So every part of a path is opened relative
- * to the folder before it and without following links, and what was opened is what is looked at. */
+ * A run may have written in both folders, and may do so meanwhile. So every part of a path is
+ * opened relative to the folder before it and without following links, and what was opened is what
+ * is looked at. */
 #include "os/copy_files.h"
 
 #include <dirent.h>
@@ -38,7 +39,7 @@ static int refuse_errno(struct copying *c) {
     return refuse(c, -errno, errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 }
 
-/* --- into the target ------------------------------------------------------------------------- */
+/* --- into the target -------------------------------------------------------------------------- */
 
 /* Opens the folder of this name, or makes it. Closes `dir`. */
 static int enter(int dir, const char *name, size_t length) {
@@ -120,7 +121,7 @@ static int copy_open_file(struct copying *c, int from, mode_t mode) {
     return r < 0 || fchmod(to, mode & 0777) == 0 ? r : refuse_target(c);
 }
 
-/* --- from the source ------------------------------------------------------------------------- */
+/* --- from the source -------------------------------------------------------------------------- */
 
 /* `matched`: a wildcard has found it, so it need not exist any more, and a folder is not meant. */
 static int copy_file(struct copying *c, int dir, const char *name, bool matched) {
@@ -201,7 +202,7 @@ static int copy_below(struct copying *c, int dir, const char *pattern, bool matc
                                 : copy_name(c, dir, part, rest, matched);
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 bool copy_pattern_is_valid(const char *pattern) {
     if (!*pattern || strlen(pattern) > 1000)

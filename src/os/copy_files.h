@@ -1,12 +1,13 @@
 /* copy_files.h: copies a few small files from one folder into another, never through a link.
  *
- * Files are named by patterns: paths relative to the folder, whose parts may have the wildcards of a shell
- * (*, ? and [...]; a leading dot must be written). A path without wildcards must exist; a pattern may match
- * nothing. Only regular files are copied: a symbolic link, anywhere in the path and on either side, is an
- * error. A file that exists in the target stays as it is. Folders are made as needed; `.git` is left out.
+ * Files are named by patterns: paths relative to the folder, whose parts may have the wildcards of
+ * a shell (*, ? and [...]; a leading dot must be written). A path without wildcards must exist; a
+ * pattern may match nothing. Only regular files are copied: a symbolic link, anywhere in the path
+ * and on either side, is an error. A file that exists in the target stays as it is. Folders are
+ * made as needed; `.git` is left out.
  *
- * It runs in the event loop, so what it copies is bounded: COPY_FILE_MAX bytes a file, COPY_TOTAL_MAX in all,
- * COPY_COUNT_MAX files. */
+ * It runs in the event loop, so what it copies is bounded: COPY_FILE_MAX bytes a file,
+ * COPY_TOTAL_MAX in all, COPY_COUNT_MAX files. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +26,8 @@ struct copy_files {
     size_t count;
 };
 
-/* How many were copied. <0: one could not be, and the message names it; those before it are there. */
+/* How many were copied. <0: one could not be, and the message names it; those before it are
+ * there. */
 int copy_files(const struct copy_files *what, struct error *err);
 
 /* May it be a pattern? Relative, without empty parts, `.`, `..` and `.git`. */

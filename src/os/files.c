@@ -1,7 +1,7 @@
 /* files.c: see files.h.
  *
- * Short reads and writes, EINTR and full disks are handled here and in outside.c, so that callers see one error
- * with a path in it. */
+ * Short reads and writes, EINTR and full disks are handled here and in outside.c, so that callers
+ * see one error with a path in it. */
 #include "os/files.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct error *er
     return outside_read(AT_FDCWD, path, OUTSIDE_LINKS, max, out, err);
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 char *file_resolve(const char *path) {
     char *real = realpath(path, NULL);
@@ -134,7 +134,7 @@ int folders_make(const char *path, size_t known, struct error *err) {
     return 0;
 }
 
-/* --- file systems ---------------------------------------------------------------------------- */
+/* --- file systems ----------------------------------------------------------------------------- */
 
 /* Those that <linux/magic.h> does not have, from their own documentation. */
 #define LUSTRE_MAGIC 0x0bd00bd0ul

@@ -1,5 +1,5 @@
-/* folder.c: reads folders with the kernel's own list. readdir would take and give back 32 kB for each,
- * which is most of the time when there are a hundred thousand of them. */
+/* folder.c: reads folders with the kernel's own list. readdir would take and give back 32 kB for
+ * each, which is most of the time when there are a hundred thousand of them. */
 #include "os/folder.h"
 
 #include <stdint.h>

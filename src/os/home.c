@@ -22,7 +22,7 @@
 #define SOCKET_NAME "sluice.sock"
 #define SOCKET_MAX  (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
-/* --- finding --------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static char *join(const char *folder, const char *name) {
     struct strbuf path = STRBUF_INIT;
@@ -217,7 +217,7 @@ void home_finish(struct home *home) {
     *home = (struct home){ 0 };
 }
 
-/* --- making ---------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static int check_folder(const char *folder, struct error *err) {
     struct stat st;

@@ -11,7 +11,7 @@
  * The address of a socket has room for 107 bytes. A home with a longer path gets the socket
  * /tmp/sluice-UID/HASH.sock: HASH is that of the path, so every program finds the same one and no
  * other home has it. That folder must be ours and closed to others: home_find refuses it otherwise,
- * because whoever owns it could answer in the daemon's place.
+ * because its owner could answer in the daemon's place.
  *
  * Life: home_find → home_make (who writes: the daemon) → home_finish. All paths are absolute. */
 #pragma once
@@ -35,21 +35,22 @@ struct home {
 /* Looks at the environment only; makes nothing. -ENOENT: neither SLUICE_HOME nor a home folder. */
 int home_find(struct home *ret_home, struct error *err);
 
-/* Makes the folders that are missing, 0700. Refuses those that belong to somebody else (root is
- * nobody else) or that everybody may write. */
+/* Makes the folders that are missing, 0700. Refuses those that belong to another user, except root,
+ * and those that are world-writable. */
 int home_make(const struct home *home, struct error *err);
 
-/* A second name of the socket of the runs, in a folder that has nothing else: "/x/run.sock" → "/x/run/sock". A sandbox shows
- * that folder. */
+/* A second name of the socket of the runs, in a folder that has nothing else: "/x/run.sock" →
+ * "/x/run/sock". A sandbox shows that folder. */
 void home_shared_socket(const char *run_socket, struct strbuf *out);
 /* Makes it, for the socket that is there now. */
 int home_share_socket(const char *run_socket, struct error *err);
 
-/* What the system calls a user: "ann"; "uid 1000" when it has no name. The caller's; asks the system's
- * list of users, which may be slow. */
+/* What the system calls a user: "ann"; "uid 1000" when it has no name. The caller's; asks the
+ * system's list of users, which may be slow. */
 char *home_user_name(uid_t user);
 
-/* "/tmp", where the short sockets are; only a test says another folder, to leave those of its user alone. */
+/* "/tmp", where the short sockets are; only a test says another folder, to leave those of its user
+ * alone. */
 extern const char *home_short_base;
 
 void home_finish(struct home *home); /* safe on a zeroed home; usable with _cleanup_ */

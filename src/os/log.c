@@ -1,7 +1,7 @@
 /* log.c: one line, one write, so that lines of two processes never mix.
  *
- * A reader that does not read (a pager, a log collector that hangs) must not stop the scheduler: a line
- * that would have to wait is dropped, and the next one says how many were. */
+ * A reader that does not read (a pager, a log collector that hangs) must not stop the scheduler: a
+ * line that would have to wait is dropped, and the next one says how many were. */
 #include "os/log.h"
 
 #include <poll.h>
@@ -28,13 +28,13 @@ bool log_is_on(enum log_level level) {
     return level <= highest;
 }
 
-/* True: it is out, or nobody can be told. */
+/* True: it is written, or stderr is closed. */
 static bool put_out(const struct strbuf *line) {
     struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
     if (poll(&out, 1, 0) == 0)
         return false;
     ssize_t n = write(STDERR_FILENO, line->text, line->length);
-    (void)n; /* there is nobody left to tell */
+    (void)n; /* there is no other place to report it */
     return true;
 }
 

@@ -1,7 +1,7 @@
-/* log.h: what the daemon has to say to whoever looks for a cause later.
+/* log.h: the daemon's log.
  *
  * One JSON object per line on the standard error: {"at":"2026-01-02T03:04:05.678Z","level":"info",
- * "text":"…"}. Text from outside is escaped by that, so nobody can forge a line. */
+ * "text":"…"}. Text from outside is escaped by that, so lines cannot be forged. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* loop.c: epoll, one signal descriptor, one heap of timers.
  *
  * Why not a library: the daemon needs exactly one round shape (everything that is ready, then one
- * turn), one reading of the clock per round, and a proof that nothing wakes it while it is idle. That
- * is a page of epoll.
+ * turn), one reading of the clock per round, and a proof that nothing wakes it while it is idle.
+ * That is a page of epoll.
  *
  * A watch that is removed may still have an event in the list that was just fetched, so removed
  * watches and timers are freed only at the end of the round. */
@@ -111,7 +111,7 @@ struct loop *loop_free(struct loop *loop) {
     return NULL;
 }
 
-/* --- descriptors ----------------------------------------------------------------------------- */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 static uint32_t to_epoll(unsigned events) {
     return ((events & LOOP_READ) ? (uint32_t)EPOLLIN : 0)
@@ -166,7 +166,7 @@ static void dispatch(const struct epoll_event *event) {
     watch->ready(watch->ctx, watch->fd, events);
 }
 
-/* --- timers ---------------------------------------------------------------------------------- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_due due, void *ctx) {
     struct loop_timer *timer = xcalloc(1, sizeof(*timer));
@@ -206,7 +206,7 @@ void loop_timer_free(struct loop *loop, struct loop_timer *timer) {
     free(timer);
 }
 
-/* --- signals --------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 static void signals_ready(void *ctx, int fd, unsigned events) {
     struct loop *loop = ctx;
@@ -236,7 +236,7 @@ int loop_signal(struct loop *loop, int signal, loop_signaled signaled, void *ctx
     return r < 0 ? error_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
 }
 
-/* --- rounds ---------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 void loop_set_round(struct loop *loop, loop_due round, void *ctx) {
     loop->round = round;
@@ -307,7 +307,7 @@ int loop_run(struct loop *loop, struct error *err) {
     return 0;
 }
 
-/* --- inotify --------------------------------------------------------------------------------- */
+/* --- inotify ---------------------------------------------------------------------------------- */
 
 int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_watch **ret_watch) {
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

@@ -1,8 +1,8 @@
 /* loop.h: one thread that waits for everything at once.
  *
  * Life:     loop_new → loop_watch, loop_timer, loop_signal → loop_run → loop_free
- * A round:  sleep until something is ready or a timer is due; read the clock once; call everybody
- *           concerned; call the round's end (loop_set_round), where the engine makes its turn.
+ * A round:  sleep until something is ready or a timer is due; read the clock once; call the
+ *           callbacks; call the round's end (loop_set_round), where the engine makes its turn.
  * Idle:     without a timer the thread sleeps until a descriptor speaks. Nothing polls.
  * Safe:     a callback may add and remove any watch or timer, its own included.
  * Time:     timers are in the steady clock's milliseconds, so a changed wall clock moves none. */
@@ -21,7 +21,7 @@ struct loop_timer;
 
 enum { LOOP_READ = 1u << 0, LOOP_WRITE = 1u << 1, LOOP_URGENT = 1u << 2 /* POLLPRI */ };
 
-/* `events`: what is ready; an error or a hang-up is told as what was asked for. */
+/* `events`: what is ready; an error or a hang-up is reported as the requested events. */
 typedef void (*loop_ready)(void *ctx, int fd, unsigned events);
 typedef void (*loop_due)(void *ctx);
 typedef void (*loop_signaled)(void *ctx, int signal);
@@ -58,13 +58,13 @@ int loop_run(struct loop *loop, struct error *err); /* until loop_stop */
 void loop_stop(struct loop *loop);
 uint64_t loop_wakeups(const struct loop *loop); /* rounds that slept before */
 
-/* --- inotify --------------------------------------------------------------------------------- */
+/* --- inotify ---------------------------------------------------------------------------------- */
 
-/* A non-blocking inotify descriptor, for inotify_add_watch; `ready` is called when there are events. Or a negative errno:
- * nothing is open. Close it after loop_unwatch. */
+/* A non-blocking inotify descriptor, for inotify_add_watch; `ready` is called when there are
+ * events. Or a negative errno: nothing is open. Close it after loop_unwatch. */
 int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_watch **ret_watch);
 
-/* All events that are there, in order. The event lives as long as the call of `heard`, which must not close the
- * descriptor. A negative descriptor has none. */
+/* All events that are there, in order. The event lives as long as the call of `heard`, which must
+ * not close the descriptor. A negative descriptor has none. */
 typedef void (*inotify_heard)(void *ctx, const struct inotify_event *event);
 void inotify_read(int fd, inotify_heard heard, void *ctx);

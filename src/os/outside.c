@@ -1,7 +1,8 @@
 /* outside.c: see outside.h.
  *
- * O_NONBLOCK keeps the open from waiting for the other end of a FIFO, for a device, and for the holder of a lease.
- * It has no effect on the regular file that is returned. openat2 lets the kernel reject links in one call. */
+ * O_NONBLOCK keeps the open from waiting for the other end of a FIFO, for a device, and for the
+ * holder of a lease. It has no effect on the regular file that is returned. openat2 lets the kernel
+ * reject links in one call. */
 #include "os/outside.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@
 #define READ_CHUNK    65536
 #define TEMP_TRIES    16
 
-/* --- trusted folders --------------------------------------------------------------------------- */
+/* --- trusted folders -------------------------------------------------------------------------- */
 
 /* A list that only grows: the data folder, rarely a second one in tests. */
 struct trusted {
@@ -137,7 +138,7 @@ static int open_raw(int dir, const char *path, int flags) {
     return fd < 0 ? -errno : fd;
 }
 
-/* --- what is there instead ---------------------------------------------------------------------- */
+/* --- what is there instead -------------------------------------------------------------------- */
 
 static const char *kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
@@ -187,7 +188,7 @@ static int refuse(int dir, const char *path, int flags, int error, struct error 
     return error_set_errno(err, "open", path);
 }
 
-/* --- opening ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 int outside_open(int dir, const char *path, int flags, off_t *ret_size, struct error *err) {
     int fd = open_raw(dir, path, flags);
@@ -248,7 +249,7 @@ int outside_create(int dir, const char *path, struct error *err) {
     }
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int too_large(const char *path, size_t max, struct error *err) {
     return error_set(err, -EFBIG, "file '%s' is larger than %zu bytes", path, max);
@@ -285,7 +286,7 @@ int outside_read(int dir, const char *path, int flags, size_t max, struct strbuf
     }
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *bytes, size_t size) {
     while (size > 0) {
@@ -300,7 +301,8 @@ static int write_all(int fd, const char *bytes, size_t size) {
     return 0;
 }
 
-/* A new file in the folder; its name begins with a point, so that nobody takes it for a task or a run. */
+/* A new file in the folder; its name begins with a dot, so that it is not taken for a task or a
+ * run. */
 static int make_temporary(int parent, const char *name, mode_t mode, struct strbuf *ret_name) {
     for (int tries = 0;; tries++) {
         uint64_t number;
@@ -338,7 +340,7 @@ int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
     return 0;
 }
 
-/* --- folders ----------------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 int outside_list_open(struct outside_list *list, const char *path, unsigned max) {
     list->left = max;

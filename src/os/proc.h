@@ -1,7 +1,8 @@
 /* proc.h: other processes, as /proc shows them.
  *
- * A number is another process's as soon as its own has ended and was reaped. So what is signalled is held by a pidfd that was
- * opened before the process was looked at, or is known by number and start. */
+ * A number is another process's as soon as its own has ended and was reaped. So what is signalled
+ * is held by a pidfd that was opened before the process was looked at, or is known by number and
+ * start. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,10 +34,10 @@ int proc_signal(int pidfd, int signal);
 /* A small file, complete; -1: cannot read. `out` ends in NUL. */
 ssize_t proc_file(int dir, const char *path, char *out, size_t size);
 
-/* --- proc_sweep.c: all processes; with heap, not for the shim ---------------------------------- */
+/* --- proc_sweep.c: all processes; with heap, not for the shim --------------------------------- */
 
-/* Is this one of the texts in /proc/PID/environ or cmdline, and is `first`, unless NULL, the first of them? False
- * also for a process of another user. */
+/* Is this one of the texts in /proc/PID/environ or cmdline, and is `first`, unless NULL, the first
+ * of them? False also for a process of another user. */
 bool proc_has_text(pid_t pid, const char *file, const char *text, const char *first);
 
 /* What a sweep has signalled: pidfds, of as many as fit. */
@@ -45,6 +46,7 @@ struct proc_swept {
     unsigned max, count;
 };
 
-/* Signals every process that is wanted, except this one and the first. How many there were. `ret` may be NULL. */
+/* Signals every process that is wanted, except this one and the first. How many there were. `ret`
+ * may be NULL. */
 unsigned proc_sweep(bool (*wanted)(void *ctx, pid_t pid), void *ctx, int signal,
                     struct proc_swept *ret);

@@ -48,7 +48,7 @@ ssize_t redact_pread(const struct redact_index *index, int fd, const struct reda
     return (ssize_t)(end - back < size ? end - back : size);
 }
 
-/* --- in place -------------------------------------------------------------------------------- */
+/* --- in place --------------------------------------------------------------------------------- */
 
 static int write_hit(int fd, const struct redact_hit *hit, off_t offset) {
     char bytes[256];
@@ -64,8 +64,8 @@ static int write_hit(int fd, const struct redact_hit *hit, off_t offset) {
     return 0;
 }
 
-/* The stretch from `begin` to `end`, where there is no hole. The bytes in `space` stay as they were in the file: what
- * is replaced may be part of a value that goes on behind them. */
+/* The stretch from `begin` to `end`, where there is no hole. The bytes in `space` stay as they were
+ * in the file: what is replaced may be part of a value that goes on behind them. */
 static int redact_stretch(const struct redact_index *index, int fd, off_t begin, off_t end,
                           char *space, size_t size) {
     size_t margin = margin_of(index), kept = 0;

@@ -16,8 +16,8 @@ bool terminal_is(FILE *file) {
     return isatty(fileno(file)) == 1;
 }
 
-/* A number that somebody set in the environment; 0: none. */
-static unsigned said(const char *variable) {
+/* A number from the environment; 0: not set. */
+static unsigned number_in(const char *variable) {
     const char *text = getenv(variable);
     char *end;
     unsigned long n = text ? strtoul(text, &end, 10) : 0;
@@ -26,8 +26,8 @@ static unsigned said(const char *variable) {
 
 unsigned terminal_width(FILE *file) {
     struct winsize size;
-    if (said("COLUMNS"))
-        return said("COLUMNS");
+    if (number_in("COLUMNS"))
+        return number_in("COLUMNS");
     if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return WIDTH_UNKNOWN;
@@ -35,8 +35,8 @@ unsigned terminal_width(FILE *file) {
 
 unsigned terminal_height(FILE *file) {
     struct winsize size;
-    if (said("LINES"))
-        return said("LINES");
+    if (number_in("LINES"))
+        return number_in("LINES");
     if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
         return size.ws_row;
     return HEIGHT_UNKNOWN;

@@ -1,13 +1,13 @@
-/* terminal.h: is somebody looking, how wide is it, and may it be in colour? */
+/* terminal.h: is this a terminal, how large is it, and does it have colours? */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 bool terminal_is(FILE *file);
-/* Columns; COLUMNS wins, 80 if nobody knows. */
+/* Columns; COLUMNS wins, 80 if unknown. */
 unsigned terminal_width(FILE *file);
-/* Lines; LINES wins, 24 if nobody knows. */
+/* Lines; LINES wins, 24 if unknown. */
 unsigned terminal_height(FILE *file);
 /* A terminal that is not "dumb", and no NO_COLOR in the environment. */
 bool terminal_has_colour(FILE *file);

@@ -1,10 +1,11 @@
 /* worker.c: two queues under one mutex: jobs to run, and jobs to hand back.
  *
- * The thread sleeps on a condition while the first is empty; an eventfd wakes the loop for the second. It is rung only
- * when that queue becomes non-empty, so a burst costs one wake-up.
+ * The thread sleeps on a condition while the first is empty; an eventfd wakes the loop for the
+ * second. It is rung only when that queue becomes non-empty, so a burst costs one wake-up.
  *
- * The thread and the loop each hold a reference, because worker_free may leave a thread behind that cannot be
- * interrupted (a name lookup). Such a thread touches nothing but the worker and its job. */
+ * The thread and the loop each hold a reference, because worker_free may leave a thread behind that
+ * cannot be interrupted (a name lookup). Such a thread touches nothing but the worker and its
+ * job. */
 #include "os/worker.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static void unref(struct worker *w) {
     free(w);
 }
 
-/* --- the thread ------------------------------------------------------------------------------ */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 void worker_settle(struct worker *w) {
     if (QUEUE_IS_EMPTY(&w->ran))
@@ -133,7 +134,7 @@ int worker_cancel_fd(const struct worker *w) {
     return w->cancel_fd;
 }
 
-/* --- the loop -------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void hand_back(struct worker *w) {
     QUEUE(struct worker_job) jobs = { 0 };

@@ -1,10 +1,13 @@
 /* worker.h: a thread that runs jobs in order while the loop goes on.
  *
- * Life:    worker_new → worker_give … → worker_free. The thread starts with the first job, or with worker_start.
- * Jobs:    a struct with a struct worker_job as its first member. The worker owns it from worker_give until `done`.
- *          Each job is handed back exactly once: by `done`, from the loop or from worker_free, in the order given.
+ * Life:    worker_new → worker_give … → worker_free. The thread starts with the first job, or with
+ *          worker_start.
+ * Jobs:    a struct with a struct worker_job as its first member. The worker owns it from
+ *          worker_give until `done`. Each job is handed back exactly once: by `done`, from the loop
+ *          or from worker_free, in the order given.
  * Calls:   all functions are for the thread of the loop, except worker_settle and worker_cancel_fd.
- * Memory:  `ctx` must outlive worker_free. A job's own data needs no lock: one side has it at a time. */
+ * Memory:  `ctx` must outlive worker_free. A job's own data needs no lock: one side has it at a
+ *          time. */
 #pragma once
 
 #include <pthread.h>
@@ -22,17 +25,18 @@ struct worker_job {
 struct worker_calls {
     /* In the thread. */
     void (*run)(void *ctx, struct worker_job *job);
-    /* In the thread, optional: what `run` did for these jobs is made durable before they are handed back. They
-     * gather until none is waiting, or there are `batch`. Without it each is handed back at once. */
+    /* In the thread, optional: what `run` did for these jobs is made durable before they are handed
+     * back. They gather until none is waiting, or there are `batch`. Without it each is handed back
+     * at once. */
     void (*settle)(void *ctx, struct worker_job *jobs);
     unsigned batch;
     /* In the thread, optional: no job is waiting, and all that were run are handed back. */
     void (*idle)(void *ctx);
-    /* In the loop. `was_run` is false for a job that worker_free dropped. It may give the next job; it may free the
-     * worker if no other job is given. */
+    /* In the loop. `was_run` is false for a job that worker_free dropped. It may give the next job;
+     * it may free the worker if no other job is given. */
     void (*done)(void *ctx, struct worker_job *job, bool was_run);
-    /* In a thread that worker_free has left behind: frees its job. Needed with a patience; `run` must not use
-     * `ctx` then. */
+    /* In a thread that worker_free has left behind: frees its job. Needed with a patience; `run`
+     * must not use `ctx` then. */
     void (*abandon)(struct worker_job *job);
 };
 
@@ -49,11 +53,12 @@ int worker_start(struct worker *worker);
 int worker_give(struct worker *worker, struct worker_job *job);
 /* Waits until all jobs are run, then calls `done` for them. */
 void worker_await(struct worker *worker);
-/* Ends the thread and hands back every job. `patience`: how long a job may still run (0: as long as it takes); a
- * thread that does not end is left behind, with its job. Accepts NULL, returns NULL. */
+/* Ends the thread and hands back every job. `patience`: how long a job may still run (0: as long as
+ * it takes); a thread that does not end is left behind, with its job. Accepts NULL, returns
+ * NULL. */
 struct worker *worker_free(struct worker *worker, enum worker_end end, time_ms patience);
 
-/* --- for `run` ------------------------------------------------------------------------------- */
+/* --- for `run` -------------------------------------------------------------------------------- */
 
 /* Readable as soon as worker_free is called: a wait in `run` ends then. */
 int worker_cancel_fd(const struct worker *worker);
@@ -62,5 +67,6 @@ void worker_settle(struct worker *worker);
 
 /* --- a thread without a worker ---------------------------------------------------------------- */
 
-/* A thread that receives no signals: those are for the loop. Join it with pthread_join. 0 or a negative errno. */
+/* A thread that receives no signals: those are for the loop. Join it with pthread_join. 0 or a
+ * negative errno. */
 int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx);

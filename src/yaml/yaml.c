@@ -4,9 +4,9 @@
  * depth and size are bounded before anything grows. libfyaml drops bytes that are not UTF-8 without
  * a word, so they are refused before it sees them.
  *
- * Its marks count bytes, but leave out the quotes of quoted scalars and the header of block scalars,
- * and a collection by indentation ends only where the next thing begins: all of that is put right
- * here, so that who edits a file can trust start and end. */
+ * Its marks count bytes, but leave out the quotes of quoted scalars and the header of block
+ * scalars, and a collection by indentation ends only where the next thing begins: all of that is
+ * put right here, so that who edits a file can trust start and end. */
 #include "yaml/yaml.h"
 
 #include <ctype.h>
@@ -62,7 +62,7 @@ static int fail_syntax(struct reader *r) {
     return fail(r, "not valid YAML: %s", text);
 }
 
-/* --- where things stand ---------------------------------------------------------------------- */
+/* --- where things stand ----------------------------------------------------------------------- */
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -119,7 +119,7 @@ static void place(struct reader *r, struct fy_event *event, struct yaml_node *no
     }
 }
 
-/* --- events ---------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* libfyaml 0.7.12 loses memory on two escaped quotes in a row inside single quotes. */
 static bool is_leaky(const struct reader *r, struct fy_token *token) {
@@ -208,7 +208,7 @@ static int next_event(struct reader *r, struct yaml_node **ret_node, enum fy_eve
     return result;
 }
 
-/* --- the tree -------------------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 static int read_children(struct reader *r, struct yaml_node *parent);
 
@@ -283,7 +283,7 @@ static int read_stream(struct reader *r, struct yaml_node **ret_root) {
     return fail(r, "expected one document, got a second one");
 }
 
-/* --- the text -------------------------------------------------------------------------------- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 /* Not UTF-8, or a control character that YAML does not allow. */
 static bool is_bad(const char *text, size_t length) {
@@ -362,10 +362,11 @@ void yaml_finish(struct yaml *yaml) {
     *yaml = (struct yaml){ .root = NULL };
 }
 
-/* --- what a plain scalar means --------------------------------------------------------------- */
+/* --- what a plain scalar means ---------------------------------------------------------------- */
 
-/* The core rules of YAML 1.2, a little stricter: numbers in other bases and infinities are texts here, because no user of
- * this parser needs them, and a version like 0x10 or 1.10 in quotes is always safe. */
+/* The core rules of YAML 1.2, a little stricter: numbers in other bases and infinities are texts
+ * here, because no user of this parser needs them, and a version like 0x10 or 1.10 in quotes is
+ * always safe. */
 
 static bool is_one_of(const char *text, const char *lower, const char *title, const char *upper) {
     return strcmp(text, lower) == 0 || strcmp(text, title) == 0 || strcmp(text, upper) == 0;

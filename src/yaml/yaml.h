@@ -1,6 +1,6 @@
 /* yaml.h: a YAML text as a tree that remembers where everything stands.
  *
- * Life:      yaml_parse → look at root → yaml_finish (frees the whole tree)
+ * Life:      yaml_parse → look at root → yaml_finish (frees the tree)
  * JSON is YAML, so it is read, too. Refused, with the line: a second document, aliases and tags (a
  * small file could grow without end, or mean something else than it says), keys that are no text,
  * bytes that are no text, and what is beyond the limits of the caller. A key given twice is not
@@ -58,12 +58,13 @@ struct yaml_limits {
     size_t nodes;
 };
 
-/* `name` begins each sentence: "NAME:LINE: …". Errors are -EINVAL. */
+/* `name` begins each message: "NAME:LINE: …". Errors are -EINVAL. */
 int yaml_parse(const char *name, const char *text, size_t size, const struct yaml_limits *limits,
                struct yaml *ret_yaml, struct error *err);
 void yaml_finish(struct yaml *yaml); /* safe on a zeroed one; usable with _cleanup_ */
 
-/* What a scalar is by the rules of YAML 1.2: only these words and numbers, never yes, no, on, off. */
+/* What a scalar is by the rules of YAML 1.2: only these words and numbers, never yes, no, on,
+ * off. */
 enum yaml_type {
     YAML_NULL, /* nothing, ~ or null */
     YAML_TRUE,
@@ -77,7 +78,7 @@ enum yaml_type yaml_type(const struct yaml_node *scalar);
 int64_t yaml_integer(const struct yaml_node *scalar); /* of YAML_INTEGER */
 double yaml_real(const struct yaml_node *scalar);     /* of YAML_REAL */
 
-/* "a list", "nothing", or the text in quotes, short and harmless: for sentences. */
+/* "a list", "nothing", or the text in quotes, short and harmless: for messages. */
 struct yaml_noun {
     char text[80];
 };
