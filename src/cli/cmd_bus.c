@@ -235,29 +235,6 @@ static char *dump(json_t *value /* taken */) {
     return redact_own_secrets(text);
 }
 
-static int append(const struct cmd_call *call, struct bus_target *target,
-                  struct bus_message *message) {
-    struct error err = { 0 };
-    char id[BUS_ID_MAX];
-    message->project = target->project;
-    message->task = target->task ? target->task : target->sender;
-    message->run = target->own || target->sender ? getenv("SLUICE_RUN") : NULL;
-    message->to_project = !target->task;
-    if (bus_message_check(message, &err) < 0) {
-        cmd_warn("%s", err.text);
-        return CMD_USAGE;
-    }
-    int code = bus_target_check(target);
-    if (code != CMD_OK)
-        return code;
-    if (bus_append(&target->bus, message, false, id, &err) < 0 || bus_sync(&target->bus, &err) < 0)
-        return cmd_fail(&err);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    strbuf_printf(&out, call->json ? "{\"msg_id\":\"%s\"}\n" : "%s\n", id);
-    output_rest(&out);
-    return CMD_OK;
-}
-
 static int post_run(const struct cmd_call *call) {
     _cleanup_(bus_target_finish) struct bus_target target = { 0 };
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
@@ -279,8 +256,23 @@ static int post_run(const struct cmd_call *call) {
         .links = links_text,
         .meta = meta_text,
         .body = shown,
+        .project = target.project,
+        .task = target.task ? target.task : target.sender,
+        .run = target.own || target.sender ? getenv("SLUICE_RUN") : NULL,
+        .to_project = !target.task,
     };
-    return append(call, &target, &message);
+    struct error err = { 0 };
+    char id[BUS_ID_MAX];
+    if (bus_message_check(&message, &err) < 0) {
+        cmd_warn("%s", err.text);
+        return CMD_USAGE;
+    }
+    code = bus_target_check(&target);
+    if (code != CMD_OK)
+        return code;
+    if (bus_append(&target.bus, &message, false, id, &err) < 0 || bus_sync(&target.bus, &err) < 0)
+        return cmd_fail(&err);
+    return call->json ? ask_print_json(json_pack("{s:s}", "msg_id", id)) : cmd_say("%s", id);
 }
 
 struct reading {
@@ -450,20 +442,6 @@ static int follow(struct reading *r, int watch) {
     }
 }
 
-static int read_messages(struct reading *r) {
-    int watch = r->follow ? watch_folder(r) : -1; /* first, so that no message is missed */
-    int got = watch < 0 && r->follow ? watch : open_file(r);
-    if (got == 0)
-        got = seek(r);
-    if (got == 0 && r->follow)
-        got = follow(r, watch);
-    else if (got == 0)
-        got = print_all(r);
-    if (watch >= 0)
-        close(watch);
-    return got;
-}
-
 static int read_run(const struct cmd_call *call) {
     _cleanup_(reading_finish) struct reading r = { .call = call, .reader = BUS_READER_INIT };
     int code = read_call(&r);
@@ -472,7 +450,14 @@ static int read_run(const struct cmd_call *call) {
     bool list = call->json && !r.follow;
     if (list)
         strbuf_puts(&r.out, "{\"items\":[");
-    int got = read_messages(&r);
+    int watch = r.follow ? watch_folder(&r) : -1; /* first, so that no message is missed */
+    int got = watch < 0 && r.follow ? watch : open_file(&r);
+    if (got == 0)
+        got = seek(&r);
+    if (got == 0)
+        got = r.follow ? follow(&r, watch) : print_all(&r);
+    if (watch >= 0)
+        close(watch);
     if (got < 0)
         return cmd_fail(&r.err);
     if (list)

@@ -19,6 +19,7 @@
 #include "cli/print_task.h"
 #include "cli/program.h"
 #include "os/clock.h"
+#include "os/files.h"
 #include "os/home.h"
 #include "os/outside.h"
 
@@ -117,16 +118,6 @@ static int find_locks(struct down *d) {
     return CMD_OK;
 }
 
-/* Blocks until the shim releases it. */
-static void wait_for_lock(const char *path) {
-    int fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
-    if (fd < 0)
-        return; /* the run has ended and its folder is deleted, or it is no lock */
-    while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
-        continue;
-    close(fd);
-}
-
 static int wait_for_end(const struct down *d) {
     if (d->pidfd < 0)
         return CMD_OK;
@@ -208,7 +199,11 @@ static int cmd_down_run(const struct cmd_call *call) {
     if (waits && d.runs > 0 && !call->json)
         cmd_warn("the daemon has stopped; waiting for %zu run%s", d.runs, d.runs == 1 ? "" : "s");
     ASK_EACH(path, d.locks) {
-        wait_for_lock(json_string_value(path));
+        _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, json_string_value(path),
+                                                   O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
+        /* Without a file the run has ended and its folder is deleted. */
+        while (fd >= 0 && flock(fd, LOCK_SH) < 0 && errno == EINTR)
+            continue;
     }
     report_stop(&d, true, waits);
     return CMD_OK;
@@ -221,39 +216,33 @@ static const struct cmd_option down_options[] = {
 
 const struct cmd cmd_down = { "down", .options = down_options, .run = cmd_down_run };
 
-static void print_started(const json_t *starts, bool dry, struct strbuf *out) {
-    struct output_column columns[] = { { "#", true }, { "TASK" },        { "PROJECT" },
-                                       { "AGENT" },   { "SCORE", true }, { "WHEN" } };
-    time_ms now = clock_read();
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
-    size_t i;
-    json_t *item;
-    json_array_foreach(starts, i, item) {
-        char number[24], score[24];
-        (void)snprintf(number, sizeof(number), "%zu", i + 1);
-        (void)snprintf(score, sizeof(score), "%" PRId64, ask_int(item, "score", 0));
-        time_ms at = ask_int(item, "at", 0);
-        struct print_text when = print_when(at, now);
-        rows_add(&rows, (const char *[]){
-                            number, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
-                            ask_text(item, "agent", NULL), score, at > now ? when.text : "now" });
-    }
-    if (json_array_size(starts) == 0)
-        strbuf_puts(out, dry ? "nothing would start; 'sluice status' tells why\n"
-                             : "nothing to start; 'sluice status' tells why\n");
-    else
-        strbuf_puts(out, dry ? "would start\n" : "started\n");
-    rows_print(&rows, out);
-}
-
 static int cmd_tick_run(const struct cmd_call *call) {
     bool dry = cmd_has(call, "dry-run");
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_post(&ask, json_pack("{s:b}", "dry_run", dry), "/v1/tick");
     if (ask_ended(call, &ask, &code))
         return code;
+    struct output_column columns[] = { { "#", true }, { "TASK" },        { "PROJECT" },
+                                       { "AGENT" },   { "SCORE", true }, { "WHEN" } };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    print_started(json_object_get(ask.answer, "start"), dry, &out);
+    time_ms now = clock_read();
+    size_t count = 0;
+    ASK_EACH(item, json_object_get(ask.answer, "start")) {
+        char number[24];
+        (void)snprintf(number, sizeof(number), "%zu", ++count);
+        time_ms at = ask_int(item, "at", 0);
+        rows_add(&rows, (const char *[]){
+                            number, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
+                            ask_text(item, "agent", NULL), cell_number(item, "score").text,
+                            at > now ? print_when(at, now).text : "now" });
+    }
+    if (count == 0)
+        strbuf_puts(&out, dry ? "nothing would start; 'sluice status' tells why\n"
+                              : "nothing to start; 'sluice status' tells why\n");
+    else
+        strbuf_puts(&out, dry ? "would start\n" : "started\n");
+    rows_print(&rows, &out);
     output_rest(&out);
     return CMD_OK;
 }

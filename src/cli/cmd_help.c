@@ -341,12 +341,15 @@ static void print_zsh(struct strbuf *out) {
                      "sluice; fi\n");
 }
 
-static void put_fish_text(const char *text, struct strbuf *out) {
+/* " -d 'TEXT'" and the end of the line. */
+static void put_fish_description(const char *text, struct strbuf *out) {
+    strbuf_puts(out, " -d '");
     for (; *text; text++) {
         if (*text == '\'' || *text == '\\')
             strbuf_putc(out, '\\');
         strbuf_putc(out, *text);
     }
+    strbuf_puts(out, "'\n");
 }
 
 static void put_fish_options(const struct cmd_option *list, const char *condition,
@@ -355,9 +358,8 @@ static void put_fish_options(const struct cmd_option *list, const char *conditio
         strbuf_printf(out, "complete -c sluice -n '%s' -l %s", condition, list->name);
         if (list->letter)
             strbuf_printf(out, " -s %c", list->letter);
-        strbuf_printf(out, "%s -d '", list->argument ? " -r" : "");
-        put_fish_text(list->text, out);
-        strbuf_puts(out, "'\n");
+        strbuf_puts(out, list->argument ? " -r" : "");
+        put_fish_description(list->text, out);
     }
 }
 
@@ -369,10 +371,9 @@ static void put_fish_command(const struct cmd *cmd, const char *words, struct st
     if (blank)
         strbuf_printf(&condition, "; and __fish_seen_subcommand_from %s", blank + 1);
     for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {
-        strbuf_printf(out, "complete -c sluice -n '%s' -f -a %s -d '", strbuf_text(&condition),
+        strbuf_printf(out, "complete -c sluice -n '%s' -f -a %s", strbuf_text(&condition),
                       cmd_name(*sub));
-        put_fish_text(cmd_part(*sub, CMD_PART_SUMMARY), out);
-        strbuf_puts(out, "'\n");
+        put_fish_description(cmd_part(*sub, CMD_PART_SUMMARY), out);
     }
     if (cmd->subs)
         return;
@@ -387,24 +388,17 @@ static void print_fish(struct strbuf *out) {
     strbuf_puts(out, "# fish completion of sluice: sluice completion fish | source\n"
                      "complete -c sluice -e\n");
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-        strbuf_printf(out, "complete -c sluice -n __fish_use_subcommand -f -a %s -d '",
-                      (*cmd)->words);
-        put_fish_text(cmd_part(*cmd, CMD_PART_SUMMARY), out);
-        strbuf_puts(out, "'\n");
+        strbuf_printf(out, "complete -c sluice -n __fish_use_subcommand -f -a %s", (*cmd)->words);
+        put_fish_description(cmd_part(*cmd, CMD_PART_SUMMARY), out);
     }
     each_command(put_fish_command, out);
 }
 
-static const struct shell {
-    const char *name;
-    void (*print)(struct strbuf *out);
-} shells[] = {
-    { "bash", print_bash },
-    { "zsh", print_zsh },
-    { "fish", print_fish },
-};
-
 static int cmd_completion_run(const struct cmd_call *call) {
+    static const struct {
+        const char *name;
+        void (*print)(struct strbuf *out);
+    } shells[] = { { "bash", print_bash }, { "zsh", print_zsh }, { "fish", print_fish } };
     for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
         if (strcmp(shells[i].name, call->args[0]) != 0)
             continue;

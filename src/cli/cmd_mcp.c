@@ -18,6 +18,7 @@
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/mcp_install.h"
+#include "cli/print_task.h"
 #include "mcp/mcp.h"
 #include "os/clock.h"
 
@@ -63,18 +64,6 @@ static int connect_client(bool may_start, struct client **ret_client, struct err
     return r;
 }
 
-/* A number or a truth as the text of a query. */
-static void add_query(struct strbuf *path, const char *name, const json_t *value) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (json_is_string(value)) {
-        client_query(path, name, json_string_value(value));
-        return;
-    }
-    ask_dump(value, &text);
-    text.text[--text.length] = '\0'; /* the newline */
-    client_query(path, name, strbuf_text(&text));
-}
-
 /* "/v1/tasks/{id}/why" with what belongs there. */
 static int make_path(const struct mcp_ask *ask, struct strbuf *path, struct error *err) {
     for (const char *at = ask->op->path; *at;) {
@@ -95,20 +84,6 @@ static int make_path(const struct mcp_ask *ask, struct strbuf *path, struct erro
     return 0;
 }
 
-/* Everything but what is in the path. *ret_body: the caller's. */
-static void place_params(const struct mcp_ask *ask, struct strbuf *path, json_t **ret_body) {
-    json_t *body = json_object(), *value;
-    const char *name;
-    json_object_foreach(ask->params, name, value) {
-        const struct mcp_param *param = mcp_param_find(ask->op->params, name);
-        if (!param || strcmp(param->place, "body") == 0)
-            (void)json_object_set(body, name, value);
-        else if (strcmp(param->place, "query") == 0)
-            add_query(path, name, value);
-    }
-    *ret_body = body;
-}
-
 static int take_bytes(void *ctx, const char *bytes, size_t size) {
     struct strbuf *out = ctx;
     size_t room = MCP_LOG_MAX - out->length;
@@ -123,20 +98,6 @@ struct answer {
     struct strbuf bytes;
     struct error err;
 };
-
-/* `body` is taken. The status. */
-static int send_request(struct stdio *s, const struct mcp_op *op, const char *path, json_t *body,
-                        struct answer *a) {
-    bool is_post = strcmp(op->method, "POST") == 0;
-    if (!is_post)
-        json_decref(body);
-    if (is_post)
-        client_set_key(s->client, a->key);
-    if (op->bytes)
-        return client_stream_bytes(s->client, path, take_bytes, &a->bytes, &a->err);
-    return client_call(s->client, op->method, path, is_post ? body : NULL, &a->reply.value,
-                       &a->err);
-}
 
 /* Only a change starts a daemon: one that was stopped is not started again by a read. So the
  * connection that stays open is always one that starts none. */
@@ -158,13 +119,33 @@ static int connect_for(struct stdio *s, bool writes, struct error *err) {
 static int try_request(struct stdio *s, const struct mcp_ask *ask, const char *path,
                        struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
-    json_t *body = NULL;
+    _cleanup_(client_answer_freep) json_t *body = json_object();
+    bool is_post = strcmp(ask->op->method, "POST") == 0;
+    const char *name;
+    json_t *value;
     int r = connect_for(s, ask->op->writes, &a->err);
     if (r < 0)
         return r;
     strbuf_puts(&full, path);
-    place_params(ask, &full, &body);
-    int status = send_request(s, ask->op, strbuf_text(&full), body, a);
+    json_object_foreach(ask->params, name, value) {
+        const struct mcp_param *param = mcp_param_find(ask->op->params, name);
+        if (!param || strcmp(param->place, "body") == 0) {
+            (void)json_object_set(body, name, value);
+        } else if (strcmp(param->place, "query") == 0) {
+            _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+            if (!json_is_string(value))
+                print_value(&text, value);
+            client_query(&full, name,
+                         text.length > 0 ? strbuf_text(&text) : json_string_value(value));
+        }
+    }
+    if (is_post)
+        client_set_key(s->client, a->key);
+    int status =
+        ask->op->bytes
+            ? client_stream_bytes(s->client, strbuf_text(&full), take_bytes, &a->bytes, &a->err)
+            : client_call(s->client, ask->op->method, strbuf_text(&full),
+                          is_post ? json_incref(body) : NULL, &a->reply.value, &a->err);
     if (status < 0)
         s->client = client_close(s->client);
     return status;

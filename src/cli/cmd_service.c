@@ -346,18 +346,6 @@ static int systemctl(struct service *s, const char *verb, const char *unit, stru
     return is_dry(s) ? 0 : service_manager_call(words, err);
 }
 
-static int write_unit(struct service *s, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    if (s->current)
-        return 0;
-    add_action(s, "write %s", s->unit.file);
-    if (is_dry(s))
-        return 0;
-    strbuf_add(&folder, s->unit.file, (size_t)(strrchr(s->unit.file, '/') - s->unit.file));
-    int r = folders_make(strbuf_text(&folder), 1, err);
-    return r < 0 ? r : file_write(s->unit.file, s->text.text, s->text.length, err);
-}
-
 /* Stops the daemon that answers: 'sluice down' waits for its end. Runs go on. */
 static int stop_daemon_outside(struct service *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
@@ -459,11 +447,18 @@ static int install(struct service *s, struct error *err) {
     int r = read_state(s, err);
     if (r < 0)
         return r;
-    bool was_current = s->current;
-    r = write_unit(s, err);
-    if (r >= 0 && !was_current)
-        r = systemctl(s, "daemon-reload", NULL, err);
-    if (r >= 0 && (!was_current || !s->state.enabled))
+    if (!s->current) {
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        strbuf_add(&folder, s->unit.file, (size_t)(strrchr(s->unit.file, '/') - s->unit.file));
+        add_action(s, "write %s", s->unit.file);
+        if (!is_dry(s))
+            r = folders_make(strbuf_text(&folder), 1, err);
+        if (r >= 0 && !is_dry(s))
+            r = file_write(s->unit.file, s->text.text, s->text.length, err);
+        if (r >= 0)
+            r = systemctl(s, "daemon-reload", NULL, err);
+    }
+    if (r >= 0 && (!s->current || !s->state.enabled))
         r = systemctl(s, "enable", s->unit.name, err);
     if (r >= 0)
         r = start_in_service(s, err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -957,31 +958,30 @@ int state_lines(struct state *s, const char *path, state_each each, void *ctx, s
     return 0;
 }
 
-static int64_t days_of(int64_t year, int64_t month, int64_t day) {
-    year -= month <= 2;
-    int64_t era = year / 400, of_era = year - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
 time_ms state_time(const char *text) {
-    int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, length = 0, zone_h = 0,
-        zone_m = 0;
-    if (!text || sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &length) != 3 || year < 1970)
+    struct tm tm = { 0 };
+    int length = 0, zone_h = 0, zone_m = 0;
+    if (!text || sscanf(text, "%4d-%2d-%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &length) != 3
+        || tm.tm_year < 1970)
         return 0;
     text += length;
     length = 0;
     if (*text == 'T' || *text == ' ')
-        if (sscanf(text + 1, "%2d:%2d:%2d%n", &hour, &minute, &second, &length) != 3)
+        if (sscanf(text + 1, "%2d:%2d:%2d%n", &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &length) != 3)
             return 0;
     text += length > 0 ? length + 1 : 0;
     time_ms ms = 0, unit = 100;
     if (*text == '.')
         for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10)
             ms += (*text - '0') * unit;
-    if ((*text == '+' || *text == '-') && sscanf(text + 1, "%2d:%2d", &zone_h, &zone_m) == 2)
-        hour -= *text == '+' ? zone_h : -zone_h, minute -= *text == '+' ? zone_m : -zone_m;
-    return (((days_of(year, month, day) * 24 + hour) * 60 + minute) * 60 + second) * 1000 + ms;
+    int sign = *text == '+' ? -1 : *text == '-' ? 1 : 0;
+    if (sign != 0 && sscanf(text + 1, "%2d:%2d", &zone_h, &zone_m) == 2) {
+        tm.tm_hour += sign * zone_h;
+        tm.tm_min += sign * zone_m;
+    }
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    return (time_ms)timegm(&tm) * 1000 + ms;
 }
 
 double state_number(const json_t *object, const char *key, double otherwise) {

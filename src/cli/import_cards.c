@@ -90,19 +90,10 @@ static int find_cards(struct cards *c, const char *folder, struct error *err) {
                : error_set(err, -EINVAL, "there is no folder phase-* in '%s'", folder);
 }
 
-/* "phase-1-setup/login.md": where it stands does not matter. */
-static char *id_of(const char *path) {
-    const char *file = strrchr(path, '/');
-    struct strbuf id = STRBUF_INIT;
-    strbuf_add(&id, path, strcspn(path, "/"));
-    strbuf_puts(&id, file ? file : "");
-    return strbuf_take(&id);
-}
-
 static int make_task(const struct cards *c, const char *path, const struct card *card,
                      const struct strbuf *text, json_t **ret_task, struct error *err) {
-    _cleanup_(freep) char *id = id_of(path);
-    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT, id = STRBUF_INIT;
+    strbuf_printf(&id, "%.*s%s", (int)strcspn(path, "/"), path, strrchr(path, '/'));
     const char *prompt = text->text + card->body;
     strbuf_printf(&full, "%s/%s", c->root, path);
     prompt += strspn(prompt, " \t\r\n");
@@ -119,8 +110,8 @@ static int make_task(const struct cards *c, const char *path, const struct card 
     json_t *meta = json_pack("{s:o}", "card", file);
     if (cmd_has(c->import->call, "mirror"))
         json_object_set_new(meta, "mirror", json_true());
-    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", ask_string(id), "prompt", body,
-                          "serial", serial, "meta", meta);
+    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", ask_string(strbuf_text(&id)),
+                          "prompt", body, "serial", serial, "meta", meta);
     if (card->flow)
         json_object_set_new(*ret_task, "kind", ask_string(card->flow));
     if (card->title) {

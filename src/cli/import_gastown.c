@@ -263,15 +263,6 @@ static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
         state_hold(g->s, item, "'%s' is not a status that is known", status);
 }
 
-static void set_prompt(const struct gastown *g, json_t *item, const json_t *bead) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    const char *args = ask_text(open_context(g, state_id(item)), "args", "");
-    import_bead_prompt(bead, &text);
-    if (*args)
-        strbuf_printf(&text, "\n\n%s", args);
-    state_put(item, "prompt", ask_string(strbuf_text(&text)));
-}
-
 /* The fields of the context; those without a counterpart here are kept and reported. */
 static void take_fields(struct gastown *g, json_t *item) {
     static const char *const kept[] = { "formula",      "vars",     "merge",
@@ -354,7 +345,11 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     const char *agent = ask_text(context, "agent", rig_agent(g, project));
     state_known(g->s, bead, members);
     state_title(item, ask_text(bead, "title", id));
-    set_prompt(g, item, bead);
+    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
+    const char *args = ask_text(context, "args", "");
+    import_bead_prompt(bead, &prompt);
+    strbuf_printf(&prompt, "%s%s", *args ? "\n\n" : "", args);
+    state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
     set_state(g, item, bead);
     state_created(g->s, item, state_time(ask_text(bead, "created_at", NULL)));
     state_put(item, "priority", import_bead_priority(state_number(bead, "priority", 2)));
@@ -372,18 +367,6 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
         json_object_set_new(state_project(g->s, TOWN), "coordination", json_true());
 }
 
-/* The beads that a convoy tracks know it. */
-static void take_convoy(struct gastown *g, const char *convoy, const json_t *bead) {
-    if (strcmp(type_of(bead), "convoy") != 0)
-        return;
-    ASK_EACH(link, json_object_get(bead, "dependencies")) {
-        const char *id = last_part(ask_text(link, "depends_on_id", ""));
-        json_t *item = state_find(g->s, project_of(g, id), id);
-        if (item)
-            state_keep(item, "convoy", ask_string(convoy));
-    }
-}
-
 static void take_all(struct gastown *g) {
     const char *id;
     json_t *bead;
@@ -397,7 +380,13 @@ static void take_all(struct gastown *g) {
     }
     json_object_foreach(g->beads, id, bead) {
         json_t *item = state_find(g->s, project_of(g, id), id);
-        take_convoy(g, id, bead);
+        const json_t *links = json_object_get(bead, "dependencies");
+        ASK_EACH(link, strcmp(type_of(bead), "convoy") == 0 ? links : NULL) {
+            const char *tracked = last_part(ask_text(link, "depends_on_id", ""));
+            json_t *member = state_find(g->s, project_of(g, tracked), tracked);
+            if (member)
+                state_keep(member, "convoy", ask_string(id));
+        }
         if (item)
             set_links(g, item, bead);
         if (item && strcmp(type_of(bead), "epic") == 0)

@@ -71,13 +71,6 @@ static const char *missing_above(const struct loopr *l, const json_t *loop) {
     return NULL;
 }
 
-static bool is_stale(const struct loopr *l, const json_t *loop) {
-    const json_t *above = json_object_get(l->loops, parent_of(loop));
-    long from = iteration_in(artifact_of(loop));
-    return ask_is(loop, "status", "pending") && from >= 0
-           && from != (long)state_number(above, "iteration", 0);
-}
-
 /* Why loopr would not run it: a parent is missing, or has moved on. The state it gets, or NULL. */
 static const char *lost_state(const struct loopr *l, const json_t *loop, struct strbuf *why) {
     const char *missing = missing_above(l, loop);
@@ -89,9 +82,11 @@ static const char *lost_state(const struct loopr *l, const json_t *loop, struct 
     for (unsigned depth = 0; parent_of(loop) && depth < 1000; depth++) {
         const char *parent = parent_of(loop);
         const json_t *above = json_object_get(l->loops, parent);
-        if (is_stale(l, loop)) {
-            strbuf_printf(why, "it comes from iteration %ld of '%s', which has gone on",
-                          iteration_in(artifact_of(loop)), parent);
+        long from = iteration_in(artifact_of(loop));
+        if (ask_is(loop, "status", "pending") && from >= 0
+            && from != (long)state_number(above, "iteration", 0)) {
+            strbuf_printf(why, "it comes from iteration %ld of '%s', which has gone on", from,
+                          parent);
             return "invalidated";
         }
         if (ask_is(above, "status", "invalidated")) {
