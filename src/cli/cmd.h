@@ -102,7 +102,7 @@ int cmd_fail(const struct error *err);
  * -ELOOP, or a file that cannot be opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES). */
 int cmd_error(const struct error *err);
 /* `path` itself when it is absolute, else below the current directory; the file need not exist. */
-int full_path(const char *path, struct strbuf *out, struct error *err);
+int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err);
 /* From now on SIGINT and SIGTERM come through this non-blocking signalfd. */
 int cmd_watch_interrupts(void);
 

@@ -321,7 +321,7 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
 }
 
 static int add_formula(const struct cmd_call *call, const char *name) {
-    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    _cleanup_(formula_dirs_finish) struct formula_dirs dirs = { 0 };
     _cleanup_(formula_values_finish) struct formula_values values = { 0 };
     _cleanup_(formula_freep) struct formula *formula = NULL;
     struct error err = { 0 };
@@ -333,9 +333,9 @@ static int add_formula(const struct cmd_call *call, const char *name) {
         code = formula_values_take(call, &values);
     if (code != CMD_OK)
         return code;
-    int r = formula_places_find(cmd_value(call, "project"), &places, &err);
+    int r = formula_dirs_find(cmd_value(call, "project"), &dirs, &err);
     if (r >= 0)
-        r = formula_find(&places, name, &formula, &err);
+        r = formula_find(&dirs, name, &formula, &err);
     if (r >= 0)
         r = formula_expand(formula, values.items, values.count, &body, &err);
     if (r < 0)

@@ -134,15 +134,6 @@ static int take_amounts(const struct cmd_call *call, const struct option *o, boo
     return CMD_OK;
 }
 
-static int change(const struct cmd_call *call, json_t *body) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_change(&ask, call, body, "/v1/tasks/", "/budget");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    return cmd_say("%s budget changed: %s", ask_text(ask.answer, "id", "?"),
-                   print_state(ask.answer).text);
-}
-
 static int take_booked(const struct cmd_call *call, json_t *body) {
     int64_t attempt = 0;
     int code = cmd_number(call, "attempt", 1, UINT32_MAX, &attempt);
@@ -156,39 +147,32 @@ static int take_booked(const struct cmd_call *call, json_t *body) {
     return code;
 }
 
-static int correct(const struct cmd_call *call, json_t *body) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_change(&ask, call, body, "/v1/tasks/", "/usage");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    return cmd_say("%s attempt %" PRId64 " corrected", ask_text(ask.answer, "id", "?"),
-                   ask_int(ask.answer, "attempt", 0));
-}
-
 static int cmd_budget_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(client_answer_freep) json_t *body = json_object(), *used = json_object();
     int code = ask_name(call, call->args[0]);
-    if (code != CMD_OK)
-        return code;
-    json_t *body = json_object(), *used = json_object();
-    code = take_amounts(call, amounts, true, body);
+    if (code == CMD_OK)
+        code = take_amounts(call, amounts, true, body);
     if (code == CMD_OK && cmd_has(call, "on-budget"))
         json_object_set_new(body, "on_budget", ask_string(cmd_value(call, "on-budget")));
     if (code == CMD_OK)
         code = take_booked(call, used);
-    bool corrects = json_object_size(used) > 0;
-    if (code == CMD_OK && corrects && json_object_size(body) > 0)
-        code =
-            cmd_usage_error(call->cmd, "--booked-tokens and --booked-usd cannot be used together "
-                                       "with a change of the budget");
-    if (code == CMD_OK && corrects) {
-        json_decref(body);
-        return correct(call, used);
-    }
-    json_decref(used);
-    if (code == CMD_OK && json_object_size(body) > 0)
-        return change(call, body);
-    json_decref(body);
-    return code == CMD_OK ? show(call) : code;
+    bool changes = json_object_size(body) > 0, corrects = json_object_size(used) > 0;
+    if (code == CMD_OK && corrects && changes)
+        return cmd_usage_error(call->cmd,
+                               "--booked-tokens and --booked-usd cannot be used together "
+                               "with a change of the budget");
+    if (code != CMD_OK || (!changes && !corrects))
+        return code == CMD_OK ? show(call) : code;
+    code = ask_open_change(&ask, call, json_incref(corrects ? used : body), "/v1/tasks/",
+                           corrects ? "/usage" : "/budget");
+    if (ask_ended(call, &ask, &code))
+        return code;
+    if (corrects)
+        return cmd_say("%s attempt %" PRId64 " corrected", ask_text(ask.answer, "id", "?"),
+                       ask_int(ask.answer, "attempt", 0));
+    return cmd_say("%s budget changed: %s", ask_text(ask.answer, "id", "?"),
+                   print_state(ask.answer).text);
 }
 
 static const struct cmd_option budget_options[] = {

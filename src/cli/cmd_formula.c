@@ -19,16 +19,10 @@
 
 DEFINE_FREEP(struct config, config_free);
 
-static char *join(const char *folder, const char *below) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s%s", folder, below);
-    return strbuf_take(&path);
-}
-
-int formula_places_find(const char *project, struct formula_places *ret, struct error *err) {
+int formula_dirs_find(const char *project, struct formula_dirs *ret, struct error *err) {
     _cleanup_(home_finish) struct home home = { 0 };
     _cleanup_(config_freep) struct config *config = config_new();
-    *ret = (struct formula_places){ 0 };
+    *ret = (struct formula_dirs){ 0 };
     int r = home_find(&home, err);
     if (r < 0)
         return r;
@@ -37,19 +31,20 @@ int formula_places_find(const char *project, struct formula_places *ret, struct 
         return r;
     const char *path = project ? config_text(config, "projects.P.path", project) : "";
     const char *slash = strrchr(home.config_file, '/');
-    _cleanup_(freep) char *beside =
-        xstrndup(home.config_file, slash ? (size_t)(slash - home.config_file) : 0);
-    if (*path)
-        ret->folders[0] = join(path, "/.sluice/formulas");
-    ret->folders[1] = join(beside, "/formulas");
+    _cleanup_(strbuf_finish) struct strbuf own = STRBUF_INIT, beside = STRBUF_INIT;
+    strbuf_printf(&own, "%s/.sluice/formulas", path);
+    strbuf_printf(&beside, "%.*s/formulas", slash ? (int)(slash - home.config_file) : 0,
+                  home.config_file);
+    ret->folders[0] = *path ? strbuf_take(&own) : NULL;
+    ret->folders[1] = strbuf_take(&beside);
     ret->work = *path ? xstrdup(path) : getcwd(NULL, 0);
     return ret->work ? 0 : error_set(err, -errno, "this folder has no path: %s", strerror(errno));
 }
 
-void formula_places_finish(struct formula_places *places) {
-    free(places->folders[0]);
-    free(places->folders[1]);
-    free(places->work);
+void formula_dirs_finish(struct formula_dirs *dirs) {
+    free(dirs->folders[0]);
+    free(dirs->folders[1]);
+    free(dirs->work);
 }
 
 static bool ends_in_yaml(const char *name) {
@@ -57,22 +52,22 @@ static bool ends_in_yaml(const char *name) {
     return length > 5 && strcmp(name + length - 5, ".yaml") == 0;
 }
 
-int formula_find(const struct formula_places *places, const char *name, struct formula **ret,
+int formula_find(const struct formula_dirs *dirs, const char *name, struct formula **ret,
                  struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf looked = STRBUF_INIT, text = STRBUF_INIT;
     if (strchr(name, '/') || ends_in_yaml(name)) {
         int r = file_read_any(name, FORMULA_BYTES_MAX, &text, err); /* a pipe will do */
-        return r < 0 ? r
-                     : formula_read_text(name, places->work, strbuf_text(&text), text.length, ret,
-                                         err);
+        return r < 0
+                   ? r
+                   : formula_read_text(name, dirs->work, strbuf_text(&text), text.length, ret, err);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(places->folders); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(dirs->folders); i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        if (!places->folders[i])
+        if (!dirs->folders[i])
             continue;
-        strbuf_printf(&path, "%s/%s.yaml", places->folders[i], name);
+        strbuf_printf(&path, "%s/%s.yaml", dirs->folders[i], name);
         if (access(strbuf_text(&path), F_OK) == 0)
-            return formula_read(strbuf_text(&path), places->work, ret, err);
+            return formula_read(strbuf_text(&path), dirs->work, ret, err);
         strbuf_printf(&looked, "%s%s", looked.length ? " and not " : "", strbuf_text(&path));
     }
     return error_set(err, -ENOENT, "there is no formula '%.60s': not %s", name,
@@ -190,13 +185,13 @@ static void print_list(const struct listing *l) {
 }
 
 static int list_run(const struct cmd_call *call) {
-    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    _cleanup_(formula_dirs_finish) struct formula_dirs dirs = { 0 };
     struct error err = { 0 };
-    if (formula_places_find(cmd_value(call, "project"), &places, &err) < 0)
+    if (formula_dirs_find(cmd_value(call, "project"), &dirs, &err) < 0)
         return cmd_error(&err);
     struct listing l = { .items = json_array() };
-    for (size_t i = 0; i < ARRAY_SIZE(places.folders); i++)
-        list_folder(&l, places.folders[i], places.work);
+    for (size_t i = 0; i < ARRAY_SIZE(dirs.folders); i++)
+        list_folder(&l, dirs.folders[i], dirs.work);
     if (call->json)
         (void)ask_print_json(json_pack("{s:O}", "items", l.items));
     else
@@ -240,10 +235,10 @@ static void print_formula(const struct formula *f) {
 
 static int read_named(const struct cmd_call *call, const char *name, struct formula **ret,
                       struct error *err) {
-    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
-    int r = formula_places_find(cmd_value(call, "project"), &places, err);
+    _cleanup_(formula_dirs_finish) struct formula_dirs dirs = { 0 };
+    int r = formula_dirs_find(cmd_value(call, "project"), &dirs, err);
     if (r >= 0)
-        r = formula_find(&places, name, ret, err);
+        r = formula_find(&dirs, name, ret, err);
     return r < 0 ? r : formula_check(*ret, offered, ARRAY_SIZE(offered), err);
 }
 

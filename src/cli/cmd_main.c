@@ -402,7 +402,7 @@ int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int
                            option, min, max, text);
 }
 
-int full_path(const char *path, struct strbuf *out, struct error *err) {
+int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err) {
     if (*path == '\0')
         return error_set(err, -EINVAL, "a path is empty");
     if (*path != '/') {

@@ -317,14 +317,11 @@ static int group_show_run(const struct cmd_call *call) {
 }
 
 static int group_add_run(const struct cmd_call *call) {
+    if (call->arg_count > 0 && ask_name(call, call->args[0]) != CMD_OK)
+        return CMD_USAGE;
     json_t *body = json_object();
-    if (call->arg_count > 0) {
-        if (ask_name(call, call->args[0]) != CMD_OK) {
-            json_decref(body);
-            return CMD_USAGE;
-        }
+    if (call->arg_count > 0)
         json_object_set_new(body, "name", ask_string(call->args[0]));
-    }
     ask_take_members(call, body);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_post(&ask, body, "/v1/groups");
@@ -524,7 +521,7 @@ static int make_path_absolute(json_t *body) {
         return CMD_OK;
     _cleanup_(strbuf_finish) struct strbuf absolute = STRBUF_INIT;
     struct error err = { 0 };
-    if (full_path(path, &absolute, &err) < 0)
+    if (cmd_absolute_path(path, &absolute, &err) < 0)
         return cmd_error(&err);
     json_object_set_new(body, "path", ask_string(strbuf_text(&absolute)));
     return CMD_OK;
@@ -534,15 +531,14 @@ static int project_add_run(const struct cmd_call *call) {
     int code = ask_name(call, call->args[0]);
     if (code != CMD_OK)
         return code;
-    json_t *body = json_pack("{s:o}", "name", ask_string(call->args[0]));
+    _cleanup_(client_answer_freep) json_t *body =
+        json_pack("{s:o}", "name", ask_string(call->args[0]));
     ask_take_members(call, body);
     code = make_path_absolute(body);
-    if (code != CMD_OK) {
-        json_decref(body);
+    if (code != CMD_OK)
         return code;
-    }
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    code = ask_open_post(&ask, body, "/v1/projects");
+    code = ask_open_post(&ask, json_incref(body), "/v1/projects");
     if (ask_ended(call, &ask, &code))
         return code;
     const char *prefix = ask_text(ask.answer, "prefix", NULL);
@@ -553,28 +549,22 @@ static int project_add_run(const struct cmd_call *call) {
 
 static int project_set_run(const struct cmd_call *call) {
     int code = ask_name(call, call->args[0]);
-    if (code != CMD_OK)
-        return code;
-    json_t *body = json_object();
+    _cleanup_(client_answer_freep) json_t *body = json_object();
     for (size_t i = 1; i < call->arg_count && code == CMD_OK; i++)
         code = ask_add_pair(call, call->args[i], body);
     if (code == CMD_OK)
         code = make_path_absolute(body);
-    if (code != CMD_OK) {
-        json_decref(body);
+    if (code != CMD_OK)
         return code;
-    }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    code = ask_open_change(&ask, call, json_incref(body), "/v1/projects/", "/set");
+    if (ask_ended(call, &ask, &code))
+        return code;
     const char *key;
     json_t *value;
     json_object_foreach(body, key, value) {
-        strbuf_printf(&out, "%s %s=%s\n", call->args[0], key, json_string_value(value));
+        (void)cmd_say("%s %s=%s", call->args[0], key, json_string_value(value));
     }
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    code = ask_open_change(&ask, call, body, "/v1/projects/", "/set");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    output_rest(&out);
     return CMD_OK;
 }
 
@@ -633,15 +623,13 @@ static int take_expiry(const struct cmd_call *call, json_t *body) {
 
 static int token_add_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    json_t *body = json_object();
-    json_object_set_new(body, "name", ask_string(call->args[0]));
+    _cleanup_(client_answer_freep) json_t *body =
+        json_pack("{s:o}", "name", ask_string(call->args[0]));
     ask_take_members(call, body);
     int code = take_expiry(call, body);
-    if (code != CMD_OK) {
-        json_decref(body);
+    if (code != CMD_OK)
         return code;
-    }
-    code = ask_open_post(&ask, body, "/v1/tokens");
+    code = ask_open_post(&ask, json_incref(body), "/v1/tokens");
     if (ask_ended(call, &ask, &code))
         return code;
     (void)cmd_say("%s", ask_text(ask.answer, "token", ""));

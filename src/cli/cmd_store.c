@@ -17,7 +17,7 @@
 static int cmd_backup_run(const struct cmd_call *call) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (full_path(call->args[0], &path, &ask.err) < 0)
+    if (cmd_absolute_path(call->args[0], &path, &ask.err) < 0)
         return cmd_error(&ask.err);
     int code = ask_open(&ask, ASK_START);
     if (code != CMD_OK)
@@ -41,7 +41,8 @@ static int cmd_restore_run(const struct cmd_call *call) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, program = STRBUF_INIT,
                                            out = STRBUF_INIT;
     FILE *file;
-    if (full_path(call->args[0], &path, &err) < 0 || file_open(strbuf_text(&path), &file, &err) < 0)
+    if (cmd_absolute_path(call->args[0], &path, &err) < 0
+        || file_open(strbuf_text(&path), &file, &err) < 0)
         return cmd_error(&err);
     file_close(file);
     _cleanup_(ask_finish) struct ask ask = { 0 };

@@ -8,17 +8,17 @@
 #include "cli/cmd.h"
 #include "formula/formula.h"
 
-struct formula_places {
+struct formula_dirs {
     char *folders[2]; /* searched in this order; NULL: none */
     char *work;       /* where steps run: the project's folder, else this one */
 };
 
 /* `project` NULL: none. */
-int formula_places_find(const char *project, struct formula_places *ret, struct error *err);
-void formula_places_finish(struct formula_places *places); /* usable with _cleanup_ */
+int formula_dirs_find(const char *project, struct formula_dirs *ret, struct error *err);
+void formula_dirs_finish(struct formula_dirs *dirs); /* usable with _cleanup_ */
 
 /* Reads it; -ENOENT with all the places where it is not. */
-int formula_find(const struct formula_places *places, const char *name, struct formula **ret,
+int formula_find(const struct formula_dirs *dirs, const char *name, struct formula **ret,
                  struct error *err);
 
 /* The values of variables, each with a name and a text of its own. */

@@ -724,16 +724,14 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
     if (code != CMD_OK || cmd_has(s->im.call, "dry-run"))
         return code;
     json_object_foreach(all, name, settings) {
-        json_t *body = json_copy(settings);
+        _cleanup_(client_answer_freep) json_t *body = json_copy(settings);
         json_object_set_new(body, "name", ask_string(name));
-        if (ask_try_post(ask, body, "/v1/projects") == 0)
+        if (ask_try_post(ask, json_incref(body), "/v1/projects") == 0)
             continue;
         state_note(s, name, "the project has neither prefix nor path of there: %s", ask->err.text);
-        body = json_copy(settings);
-        json_object_set_new(body, "name", ask_string(name));
         json_object_del(body, "prefix");
         json_object_del(body, "path");
-        code = ask_post(ask, body, "/v1/projects");
+        code = ask_post(ask, json_incref(body), "/v1/projects");
         if (code != CMD_OK)
             break;
     }
@@ -747,9 +745,7 @@ static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
     state_note(
         s, s->im.call->args[0],
         "dispatch was paused there: the first import pauses it here; 'sluice resume' ends that");
-    if (!item || cmd_has(s->im.call, "dry-run"))
-        return CMD_OK;
-    if (ask_try_task(ask, state_id(item)) == 0)
+    if (!item || cmd_has(s->im.call, "dry-run") || ask_try_task(ask, state_id(item)) == 0)
         return CMD_OK;
     return ask_post(ask, json_object(), "/v1/pause");
 }

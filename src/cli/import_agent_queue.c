@@ -116,19 +116,6 @@ static int read_folder(struct agent_queue *q) {
                            q->s->im.call->args[0]);
 }
 
-/* As the words of a shell, which the setting takes. */
-static void add_workspaces(const struct agent_queue *q, const char *project, json_t *settings) {
-    _cleanup_(strbuf_finish) struct strbuf paths = STRBUF_INIT;
-    ASK_EACH(row, rows_of(q, "workspaces")) {
-        const char *path = ask_text(row, "workspace_path", "");
-        if (strcmp(ask_text(row, "project_id", ""), project) == 0 && *path == '/'
-            && !strchr(path, '\''))
-            strbuf_printf(&paths, "%s'%s'", paths.length > 0 ? " " : "", path);
-    }
-    if (paths.length > 0)
-        json_object_set_new(settings, "workspace_paths", ask_string(strbuf_text(&paths)));
-}
-
 static void take_project(struct agent_queue *q, json_t *row) {
     const char *id = ask_text(row, "id", "");
     const json_t *limits = row_with(q, "project_constraints", "project_id", id);
@@ -150,7 +137,16 @@ static void take_project(struct agent_queue *q, json_t *row) {
     const char *types = ask_text(limits, "max_agents_by_type", "{}");
     if (strcmp(types, "{}") != 0)
         state_note(q->s, id, "max_agents_by_type %s is not brought over", types);
-    add_workspaces(q, id, settings);
+    /* As the words of a shell, which the setting takes. */
+    _cleanup_(strbuf_finish) struct strbuf paths = STRBUF_INIT;
+    ASK_EACH(workspace, rows_of(q, "workspaces")) {
+        const char *path = ask_text(workspace, "workspace_path", "");
+        if (strcmp(ask_text(workspace, "project_id", ""), id) == 0 && *path == '/'
+            && !strchr(path, '\''))
+            strbuf_printf(&paths, "%s'%s'", paths.length > 0 ? " " : "", path);
+    }
+    if (paths.length > 0)
+        json_object_set_new(settings, "workspace_paths", ask_string(strbuf_text(&paths)));
 }
 
 static void take_agents(struct agent_queue *q) {

@@ -261,7 +261,7 @@ static int set_path(struct loopr *l, const char *project) {
                    "the folder of the repository is not in the state: give --path, or set "
                    "projects.%s.path",
                    project);
-    if (given && full_path(given, &path, &err) < 0)
+    if (given && cmd_absolute_path(given, &path, &err) < 0)
         return cmd_error(&err);
     if (given)
         json_object_set_new(state_project(l->s, project), "path", ask_string(strbuf_text(&path)));

@@ -39,7 +39,7 @@ static int find_usual_file(const struct agent *agent, bool project, struct strbu
         return error_set(err, -EINVAL, "'%s' has no file for a project: leave out --project",
                          agent->name);
     if (project)
-        return full_path(agent->mcp->project_file, out, err);
+        return cmd_absolute_path(agent->mcp->project_file, out, err);
     const char *variable = agent->mcp->variable, *home = cmd_env("HOME");
     const char *own = variable ? cmd_env(variable) : NULL;
     if (own) {
@@ -96,7 +96,7 @@ static json_t *make_environment(void) {
     const char *home = cmd_env("SLUICE_HOME");
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    if (!home || full_path(home, &path, &err) < 0)
+    if (!home || cmd_absolute_path(home, &path, &err) < 0)
         return NULL;
     return json_pack("{s:o}", "SLUICE_HOME", ask_string(strbuf_text(&path)));
 }

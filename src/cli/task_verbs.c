@@ -33,8 +33,7 @@ struct task_verb {
     time_ms timeout; /* for the answer; 0: as usual */
 };
 
-#define MERGE_TIMEOUT                                                                              \
-    HOURS(24) /* for an answer that waits for a merge, with the checks of its task */
+#define MERGE_TIMEOUT HOURS(24) /* for an answer that waits for a merge and its checks */
 
 #define BATCH        500     /* tasks in one request */
 #define LIST_MOST    2000000 /* more than a queue can hold */
@@ -627,7 +626,7 @@ static int expand_for(const struct sling *s, const json_t *task, struct formula 
                       json_t **ret_body) {
     const char *id = ask_text(task, "id", "");
     const char *project = ask_text(s->body, "project", ask_text(task, "project", ""));
-    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    _cleanup_(formula_dirs_finish) struct formula_dirs dirs = { 0 };
     _cleanup_(formula_values_finish) struct formula_values values = { 0 };
     struct error err = { 0 };
     formula_values_offer(&values, "task", id);
@@ -637,9 +636,9 @@ static int expand_for(const struct sling *s, const json_t *task, struct formula 
     int code = formula_values_take(s->call, &values);
     if (code != CMD_OK)
         return code;
-    int r = formula_places_find(project, &places, &err);
+    int r = formula_dirs_find(project, &dirs, &err);
     if (r >= 0)
-        r = formula_find(&places, cmd_value(s->call, "on"), ret_formula, &err);
+        r = formula_find(&dirs, cmd_value(s->call, "on"), ret_formula, &err);
     if (r >= 0)
         r = formula_expand(*ret_formula, values.items, values.count, ret_body, &err);
     return r < 0 ? cmd_error(&err) : CMD_OK;
