@@ -14,8 +14,6 @@
 #include "cli/ask.h"
 #include "cli/print_task.h"
 #include "cli/top.h"
-#include "cli/top_daemon.h"
-#include "cli/top_screen.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 

@@ -3,7 +3,7 @@
  * News are only a sign that something changed: the state is asked for, at most a few times in a second,
  * and never so often that asking is what the daemon does most (LEISURE). Answers that take long
  * are given up soon: a person looks at the screen. */
-#include "cli/top_daemon.h"
+#include "cli/top.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Only the last row can change when more comes, so a line of ten megabytes that comes in a thousand
  * pieces costs no more than ten megabytes in lines. */
-#include "cli/top_log.h"
+#include "cli/top.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -3,10 +3,9 @@
  * ncurses would catch signals by itself; the caller has blocked them and reads them from a
  * descriptor, so no handler of the library ever runs and nothing is drawn from inside of one.
  * Where there are no colours (NO_COLOR, an old terminal), symbols, weight and reverse are left. */
-#include "cli/top_screen.h"
+#include "cli/top.h"
 
 #include "base/macros.h"
-#include "cli/top.h"
 #include "core/state_look.h"
 
 /* Behind the own headers: these define words like `lines` and `columns`. */

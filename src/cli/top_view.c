@@ -9,9 +9,286 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "core/state_look.h"
 
-#define SMALL 12 /* lines: below this the head is one line */
+#define SMALL       12 /* lines: below this the head is one line */
+#define COLUMNS_MAX 10
+#define WIDE        120 /* columns of a screen from which the rest is shown */
+#define GAP         2
+#define BAR         20
+#define LABEL       12 /* columns of a name */
+
+/* --- the tables of the panes ------------------------------------------------------------------ */
+
+/* The tables of the panes.
+ *
+ * Each pane names its columns; a column takes what its widest cell on the screen needs, up to a most,
+ * and the last one takes the rest. What only a wide screen has room for says so. */
+
+struct column {
+    const char *title;
+    bool right, wide; /* wide: only on a wide screen */
+    unsigned most;    /* 0: the rest of the line; only the last one */
+    /* The text of a row; `buffer` may be used for it. */
+    const char *(*text)(const struct top *top, size_t row, struct strbuf *buffer);
+};
+
+static const struct top_task *task_at(const struct top *top, size_t row) {
+    return top_list_row(&top->lists[top->pane], row);
+}
+
+#define TASK_TEXT(name)                                                                            \
+    static const char *text_##name(const struct top *top, size_t row, struct strbuf *buffer) {     \
+        (void)buffer;                                                                              \
+        return task_at(top, row)->name;                                                            \
+    }                                                                                              \
+    struct top_needs_a_semicolon_
+
+TASK_TEXT(id);
+TASK_TEXT(word);
+TASK_TEXT(project);
+TASK_TEXT(agent);
+TASK_TEXT(gate);
+TASK_TEXT(why);
+TASK_TEXT(doing);
+TASK_TEXT(title);
+
+static const char *text_mark(const struct top *top, size_t row, struct strbuf *buffer) {
+    (void)buffer;
+    return state_symbol(task_at(top, row)->state, top->unicode);
+}
+
+static const char *text_since(const struct top *top, size_t row, struct strbuf *buffer) {
+    time_ms since = task_at(top, row)->since;
+    strbuf_puts(buffer, since > 0 ? print_span(top->now - since).text : "-");
+    return strbuf_text(buffer);
+}
+
+static const char *text_opens(const struct top *top, size_t row, struct strbuf *buffer) {
+    time_ms at = task_at(top, row)->not_before;
+    strbuf_puts(buffer, at > top->now ? print_when(at, top->now).text : "");
+    return strbuf_text(buffer);
+}
+
+static const char *text_tokens(const struct top *top, size_t row, struct strbuf *buffer) {
+    strbuf_puts(buffer, print_short(task_at(top, row)->tokens).text);
+    return strbuf_text(buffer);
+}
+
+static const char *text_priority(const struct top *top, size_t row, struct strbuf *buffer) {
+    strbuf_printf(buffer, "%lld", (long long)task_at(top, row)->priority);
+    return strbuf_text(buffer);
+}
+
+static const char *text_key(const struct top *top, size_t row, struct strbuf *buffer) {
+    (void)buffer;
+    return top->model.limits[row].key;
+}
+
+static const char *text_used(const struct top *top, size_t row, struct strbuf *buffer) {
+    strbuf_puts(buffer, print_short(top->model.limits[row].used).text);
+    return strbuf_text(buffer);
+}
+
+static const char *text_cap(const struct top *top, size_t row, struct strbuf *buffer) {
+    int64_t cap = top->model.limits[row].cap;
+    strbuf_puts(buffer, cap < 0 ? "no limit" : print_short(cap).text);
+    return strbuf_text(buffer);
+}
+
+/* [#####---------------]; nothing for what has no cap. */
+static const char *text_bar(const struct top *top, size_t row, struct strbuf *buffer) {
+    const struct top_limit *limit = &top->model.limits[row];
+    if (limit->cap <= 0 || limit->used < 0)
+        return "";
+    double part = (double)limit->used / (double)limit->cap;
+    unsigned full = part >= 1 ? BAR : (unsigned)(part * BAR);
+    full += full == 0 && limit->used > 0;
+    strbuf_putc(buffer, '[');
+    strbuf_repeat(buffer, "#", full);
+    strbuf_repeat(buffer, "-", BAR - full);
+    strbuf_putc(buffer, ']');
+    return strbuf_text(buffer);
+}
+
+static const char *text_state(const struct top *top, size_t row, struct strbuf *buffer) {
+    const struct top_limit *limit = &top->model.limits[row];
+    strbuf_puts(buffer, limit->state);
+    if (limit->opens_at > top->now)
+        strbuf_printf(buffer, "%sopens %s", buffer->length > 0 ? ", " : "",
+                      print_when(limit->opens_at, top->now).text);
+    return strbuf_text(buffer);
+}
+
+static const char *text_alert_since(const struct top *top, size_t row, struct strbuf *buffer) {
+    strbuf_puts(buffer, print_when(top->model.alerts[row].since, top->now).text);
+    return strbuf_text(buffer);
+}
+
+static const char *text_alert_key(const struct top *top, size_t row, struct strbuf *buffer) {
+    (void)buffer;
+    return top->model.alerts[row].key;
+}
+
+static const char *text_alert(const struct top *top, size_t row, struct strbuf *buffer) {
+    (void)buffer;
+    return top->model.alerts[row].text;
+}
+
+/* clang-format off */
+static const struct column panes[TOP_PANE_MAX][COLUMNS_MAX] = {
+    [TOP_PANE_RUNNING] = {
+        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
+        { "PROJECT", false, false, 12, text_project }, { "AGENT", false, false, 10, text_agent },
+        { "FOR", true, false, 6, text_since }, { "TOKENS", true, false, 6, text_tokens },
+        { "STATE", false, true, 20, text_word }, { "DOING", false, true, 50, text_doing },
+        { "TITLE", false, false, 0, text_title },
+    },
+    [TOP_PANE_READY] = {
+        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
+        { "PROJECT", false, false, 12, text_project }, { "AGENT", false, true, 10, text_agent },
+        { "PRIO", true, false, 6, text_priority }, { "SINCE", true, false, 6, text_since },
+        { "GATE", false, false, 20, text_gate }, { "WHY", false, true, 60, text_why },
+        { "TITLE", false, false, 0, text_title },
+    },
+    [TOP_PANE_WAITING] = {
+        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
+        { "STATE", false, true, 16, text_word }, { "PROJECT", false, false, 12, text_project },
+        { "SINCE", true, false, 6, text_since }, { "GATE", false, false, 20, text_gate },
+        { "OPENS", true, false, 8, text_opens }, { "WHY", false, true, 60, text_why },
+        { "TITLE", false, false, 0, text_title },
+    },
+    [TOP_PANE_ENDED] = {
+        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
+        { "STATE", false, false, 11, text_word }, { "PROJECT", false, false, 12, text_project },
+        { "AGENT", false, true, 10, text_agent }, { "SINCE", true, false, 6, text_since },
+        { "WHY", false, true, 60, text_why }, { "TITLE", false, false, 0, text_title },
+    },
+    [TOP_PANE_LIMITS] = {
+        { "LIMIT", false, false, 30, text_key }, { "USED", true, false, 8, text_used },
+        { "CAP", true, false, 8, text_cap }, { "", false, false, BAR + 2, text_bar },
+        { "STATE", false, false, 0, text_state },
+    },
+    [TOP_PANE_ALERTS] = {
+        { "SINCE", true, false, 10, text_alert_since }, { "ALERT", false, false, 24, text_alert_key },
+        { "WHAT", false, false, 0, text_alert },
+    },
+};
+
+static const char *const nothing[TOP_PANE_MAX] = {
+    "nothing runs", "nothing is ready to start", "nothing waits", "nothing has ended",
+    "no limits are known", "no alerts",
+};
+/* clang-format on */
+
+/* --- drawing --------------------------------------------------------------------------------- */
+
+struct table {
+    struct top *top;
+    struct top_cells *cells;
+    const struct column *columns;
+    unsigned widths[COLUMNS_MAX];
+    size_t first, count; /* rows that are seen */
+    size_t selected;
+};
+
+static bool is_shown(const struct table *t, const struct column *column) {
+    return !column->wide || t->cells->width >= WIDE;
+}
+
+static bool is_loaded(const struct table *t, size_t row) {
+    return t->top->pane >= TOP_LISTS || task_at(t->top, row);
+}
+
+static void measure(struct table *t) {
+    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].text; i++) {
+        const struct column *column = &t->columns[i];
+        unsigned width = (unsigned)strlen(column->title);
+        for (size_t r = t->first; r < t->first + t->count; r++) {
+            if (!is_loaded(t, r))
+                continue;
+            _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
+            unsigned need = top_cells_columns(t->cells->unicode, column->text(t->top, r, &buffer));
+            width = need > width ? need : width;
+        }
+        t->widths[i] = column->most > 0 && width > column->most ? column->most : width;
+    }
+}
+
+/* One line: the titles, or the row. */
+static void draw_line(const struct table *t, unsigned y, size_t row, bool titles) {
+    unsigned x = 0, width = t->cells->width;
+    const struct top_task *task = t->top->pane < TOP_LISTS ? task_at(t->top, row) : NULL;
+    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].text && x < width; i++) {
+        const struct column *column = &t->columns[i];
+        _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
+        if (!is_shown(t, column))
+            continue;
+        const char *text = titles ? column->title : column->text(t->top, row, &buffer);
+        unsigned room = column->most > 0 ? t->widths[i] : width - x;
+        unsigned columns = top_cells_columns(t->cells->unicode, text);
+        unsigned at = column->right && columns < room ? x + room - columns : x;
+        bool of_state = task && !titles && (column->text == text_mark || column->text == text_word);
+        unsigned style = titles ? TOP_DIM : of_state ? TOP_STATE + task->state : TOP_PLAIN;
+        (void)top_cells_put(t->cells, y, at, room - (at - x), style, text);
+        x += room + GAP;
+    }
+}
+
+static void draw_rows(const struct table *t, unsigned y) {
+    for (size_t i = 0; i < t->count; i++) {
+        size_t row = t->first + i;
+        unsigned line = y + (unsigned)i;
+        if (is_loaded(t, row))
+            draw_line(t, line, row, false);
+        else
+            (void)top_cells_put(t->cells, line, 0, t->cells->width, TOP_DIM, "...");
+        if (row != t->selected || t->top->plain || line >= t->cells->height)
+            continue;
+        for (unsigned x = 0; x < t->cells->width; x++)
+            top_cells_at(t->cells, line, x)->style |= TOP_SELECTED;
+    }
+}
+
+/* Which rows are seen. A list knows by itself; the others follow their selection. */
+static void choose_rows(struct table *t, size_t height) {
+    struct top *top = t->top;
+    size_t total;
+    if (top->pane < TOP_LISTS) {
+        struct top_list *list = &top->lists[top->pane];
+        top_list_height(list, height);
+        total = top_list_known(list);
+        t->first = list->top;
+        t->selected = list->selected;
+    } else {
+        total = top->pane == TOP_PANE_LIMITS ? top->model.limit_count : top->model.alert_count;
+        size_t *row = &top->rows[top->pane];
+        *row = *row < total ? *row : total > 0 ? total - 1 : 0;
+        t->selected = *row;
+        t->first = *row >= height ? *row - height + 1 : 0;
+    }
+    t->count = total - t->first < height ? total - t->first : height;
+}
+
+static void draw_pane(struct top *top, struct top_cells *cells, unsigned y, unsigned height) {
+    struct table t = { .top = top, .cells = cells, .columns = panes[top->pane] };
+    choose_rows(&t, height > 1 ? height - 1 : 1);
+    measure(&t);
+    draw_line(&t, y, 0, true);
+    draw_rows(&t, y + 1);
+    if (t.count > 0)
+        return;
+    bool looking = top->pane < TOP_LISTS && top_list_wants(&top->lists[top->pane]);
+    (void)top_cells_put(cells, y + 1, 0, cells->width, TOP_DIM,
+                        !top->model.known        ? ""
+                        : looking                ? "looking ..."
+                        : top->filter.length > 0 ? "nothing matches the filter; esc removes it"
+                                                 : nothing[top->pane]);
+}
+
+/* --- the screen ------------------------------------------------------------------------------- */
 
 /* Pieces of a line from the left, the important ones first; one that does not fit is left out. */
 struct pieces {
@@ -256,7 +533,7 @@ static void draw_list(struct top *top, struct top_cells *cells) {
             draw_gates(top, cells);
     }
     draw_tabs(top, cells, y);
-    top_panes_draw(top, cells, y + 1, (unsigned)top_view_rows(top) + 1);
+    draw_pane(top, cells, y + 1, (unsigned)top_view_rows(top) + 1);
 }
 
 /* A countdown of a row that is seen counts as well. */
@@ -285,4 +562,167 @@ void top_view(struct top *top, struct top_cells *cells) {
         draw_list(top, cells);
     draw_last(top, cells);
     top->moves = is_moving(top);
+}
+
+/* --- one task in words ------------------------------------------------------------------------ */
+
+/* Everything about one task, in words.
+ *
+ * First why it does not run, since that is what is asked most: every gate in the order in which they
+ * are checked. Then what it is, and how its last runs ended. */
+
+static void add_value(struct top_text *text, const char *name, const char *value) {
+    if (value && *value)
+        top_text_add(text, TOP_PLAIN, LABEL, "%-*s %s", LABEL - 1, name, value);
+}
+
+/* --- why ------------------------------------------------------------------------------------- */
+
+static void add_gate(struct top_text *text, const json_t *gate, time_ms now, bool unicode) {
+    bool open = ask_true(gate, "open");
+    const char *mark = open ? (unicode ? "✓" : "+") : (unicode ? "✗" : "x");
+    time_ms opens_at = ask_int(gate, "opens_at", 0), since = ask_int(gate, "since", 0);
+    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
+    if (!open && opens_at > 0)
+        strbuf_printf(&more, " (opens %s)", print_when(opens_at, now).text);
+    if (!open && since > 0)
+        strbuf_printf(&more, " (paused %s)", print_since(since, now).text);
+    top_text_add(text, open ? TOP_DIM : TOP_WARNING, 4, "  %s %s %s%s%s%s", mark,
+                 ask_text(gate, "gate", "?"), open ? "open" : "closed", open ? "" : ": ",
+                 open ? "" : ask_text(gate, "reason", ""), strbuf_text(&more));
+}
+
+static void add_forecast(struct top_text *text, const json_t *why, time_ms now) {
+    int64_t position = ask_int(why, "queue_position", 0);
+    const json_t *forecast = json_object_get(why, "forecast");
+    if (position > 0)
+        top_text_add(text, TOP_PLAIN, 2, "  position %lld in the queue", (long long)position);
+    if (!json_is_object(forecast))
+        return;
+    top_text_add(text, TOP_PLAIN, 2, "  should start %s%s", print_start(forecast, now).text,
+                 ask_text(forecast, "text", "when its gate opens"));
+}
+
+static void add_why(struct top_text *text, const json_t *why, time_ms now, bool unicode) {
+    size_t i;
+    json_t *gate;
+    if (!why)
+        return;
+    top_text_add(text, TOP_BOLD, LABEL, "%-*s%s", LABEL, "why",
+                 ask_text(why, "summary", "nothing is known"));
+    json_array_foreach(json_object_get(why, "gates"), i, gate) {
+        add_gate(text, gate, now, unicode);
+    }
+    add_forecast(text, why, now);
+}
+
+/* --- what ------------------------------------------------------------------------------------ */
+
+static void add_words(struct top_text *text, const char *name, const json_t *list) {
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+    size_t i;
+    json_t *word;
+    json_array_foreach(list, i, word) {
+        strbuf_printf(&words, "%s%s", i > 0 ? " " : "", json_string_value(word));
+    }
+    add_value(text, name, strbuf_text(&words));
+}
+
+static void add_what(struct top_text *text, const json_t *task, time_ms now) {
+    static const char *const names[] = { "project", "kind", "agent", "group", "parent" };
+    const json_t *spec = json_object_get(task, "spec");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        add_value(text, names[i], ask_text(task, names[i], NULL));
+    add_value(text, "priority", cell_number(task, "priority").text);
+    add_value(text, "iteration", cell_number(task, "iteration").text);
+    add_value(text, "created", cell_span(task, "created_at", now).text);
+    add_value(text, "changed", cell_span(task, "changed_at", now).text);
+    if (ask_int(task, "not_before", 0) > now)
+        add_value(text, "not before", cell_span(task, "not_before", now).text);
+    add_words(text, "needs", json_object_get(task, "depends_on"));
+    add_words(text, "command", json_object_get(spec, "argv"));
+    add_value(text, "prompt", ask_text(spec, "prompt", NULL));
+    add_value(text, "last line", ask_text(json_object_get(task, "run"), "last_line", NULL));
+    add_value(text, "works in", ask_text(task, "works_in", ask_text(spec, "cwd", NULL)));
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static void add_run(struct top_text *text, const json_t *run, time_ms now) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    time_ms started = ask_int(run, "started_at", ask_int(run, "ordered_at", 0));
+    time_ms ended = ask_int(run, "ended_at", 0);
+    const char *outcome = ask_text(run, "outcome", ask_text(run, "phase", "?"));
+    int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
+    strbuf_printf(&line, "  run %lld  %s", (long long)ask_int(run, "attempt", 0), outcome);
+    if (json_is_integer(json_object_get(run, "exit_code")))
+        strbuf_printf(&line, "  exit %lld", (long long)ask_int(run, "exit_code", 0));
+    if (ask_int(run, "signal", 0) > 0)
+        strbuf_printf(&line, "  signal %lld", (long long)ask_int(run, "signal", 0));
+    if (started > 0)
+        strbuf_printf(&line, "  %s", print_span((ended > 0 ? ended : now) - started).text);
+    if (ended > 0)
+        strbuf_printf(&line, "  ended %s", print_since(ended, now).text);
+    if (in >= 0 || out >= 0)
+        strbuf_printf(&line, "  tokens %s in, %s out", print_short(in).text, print_short(out).text);
+    top_text_add(text, strcmp(outcome, "failed") == 0 ? TOP_ERROR : TOP_PLAIN, 4, "%s",
+                 strbuf_text(&line));
+    const char *message = ask_text(run, "message", "");
+    if (*message)
+        top_text_add(text, TOP_DIM, 4, "    %s", message);
+}
+
+void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
+                      bool unicode) {
+    struct print_text state = print_state(task);
+    enum task_state known = task_state_find(ask_text(task, "state", ""));
+    const char *title = print_title(task);
+    size_t i;
+    json_t *run;
+    top_text_clear(text);
+    bool is_plain = known == TASK_ABSENT || known == TASK_WAITING;
+    top_text_add(text, is_plain ? TOP_BOLD : TOP_STATE + known, 0, "%s %s  %s",
+                 state_symbol(known, unicode), ask_text(task, "id", "?"), state.text);
+    top_text_add(text, TOP_BOLD, 0, "%s", title ? title : "");
+    top_text_add(text, TOP_PLAIN, 0, "%s", "");
+    add_why(text, why, now, unicode);
+    top_text_add(text, TOP_PLAIN, 0, "%s", "");
+    add_what(text, task, now);
+    const json_t *runs = json_object_get(task, "runs");
+    if (json_array_size(runs) > 0)
+        top_text_add(text, TOP_PLAIN, 0, "%s", "");
+    json_array_foreach(runs, i, run) {
+        add_run(text, run, now);
+    }
+}
+
+/* --- help ------------------------------------------------------------------------------------ */
+
+void top_help_fill(struct top_text *text, bool unicode) {
+    static const char *const keys[][2] = {
+        { "tab, 1 to 6", "the panes: running, ready, waiting, ended, limits, alerts" },
+        { "arrows, j k", "up and down; page up, page down, home, end" },
+        { "enter", "everything about a task, with all the gates that stop it" },
+        { "l", "its log: / searches, n and N go on, e shows the other stream, f follows" },
+        { "/", "only rows with these words: id, title, project, agent, state, gate; "
+               "gate:dependency is that gate alone; project:web, "
+               "agent:, kind: and group: are asked of the daemon; esc removes the filter" },
+        { "s", "another order: as they will start, oldest first, newest first" },
+        { "c", "cancel the task; asks first" },
+        { "p, P", "pause everything, or the project of the task, and resume; asks first" },
+        { "r", "retry a task that failed or was canceled, or do its next attempt now" },
+        { "h", "hold a task that waits, or release it" },
+        { "+ -", "to the front of the queue, to its end" },
+        { "Ctrl-L", "draw the screen anew" },
+        { "q", "back, and at last out; Ctrl-C ends it at once" },
+    };
+    top_text_add(text, TOP_BOLD, 0, "keys");
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        top_text_add(text, TOP_PLAIN, 14, "%-14s%s", keys[i][0], keys[i][1]);
+    top_text_add(text, TOP_PLAIN, 0, "%s", "");
+    top_text_add(text, TOP_BOLD, 0, "marks");
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+        top_text_add(text, TOP_STATE + (unsigned)s, 0, "  %s %s",
+                     state_symbol((enum task_state)s, unicode),
+                     task_state_name((enum task_state)s));
 }

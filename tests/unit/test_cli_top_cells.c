@@ -2,8 +2,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include "cli/top_cells.h"
-#include "cli/top_text.h"
+#include "cli/top.h"
 #include "harness/test.h"
 
 /* One line of `width` columns that the text was put into, with a '|' behind it. */

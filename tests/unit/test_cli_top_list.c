@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "cli/top_list.h"
+#include "cli/top.h"
 #include "harness/test.h"
 
 #define PAGE 100

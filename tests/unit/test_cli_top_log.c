@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/top_log.h"
+#include "cli/top.h"
 #include "harness/test.h"
 
 static void feed(struct top_log *log, const char *text) {

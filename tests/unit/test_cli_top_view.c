@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "cli/top.h"
-#include "cli/top_daemon.h"
 #include "core/state_look.h"
 #include "harness/test.h"
 
