@@ -24,7 +24,6 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
-#include "cli/digest.h"
 #include "cli/page.h"
 #include "cli/print_task.h"
 #include "os/clock.h"

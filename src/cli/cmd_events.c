@@ -14,13 +14,10 @@
 #include "cli/daemon.h"
 #include "cli/event_list.h"
 #include "cli/print_task.h"
-#include "os/clock.h"
 
 #define LIMIT_DEFAULT 50
 #define LIMIT_FOLLOW  10 /* before the new ones, as tail does */
 #define LIMIT_PAGE    1000
-#define LOOK_AGAIN    200 /* ms */
-#define SAY_AFTER     SECONDS(1)
 
 int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
                      void *ctx) {
@@ -203,8 +200,7 @@ static int on_event(void *ctx, const struct client_event *event) {
 
 /* Until a daemon answers; -EPIPE: nobody waits for it any more. */
 static int wait_for_daemon(struct ask *ask) {
-    time_ms since = clock_read_steady();
-    bool said = false;
+    struct daemon_lost lost = { 0 };
     ask_finish(ask);
     for (;;) {
         int r = daemon_connect(false, &ask->client, &ask->err);
@@ -213,11 +209,8 @@ static int wait_for_daemon(struct ask *ask) {
         ask->client = NULL;
         if (!client_is_absent(r) && r != -ECONNRESET)
             return r;
-        if (!said && clock_read_steady() - since >= SAY_AFTER) {
-            cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it)");
-            said = true;
-        }
-        if (output_is_unread(LOOK_AGAIN))
+        (void)daemon_lost_look(&lost, NULL);
+        if (output_is_unread(DAEMON_LOOK_AGAIN))
             return -EPIPE;
     }
 }
@@ -238,7 +231,7 @@ static int follow_events(struct ask *ask, struct listing *l) {
         if (r == -EPIPE)
             return CMD_OK; /* nobody reads any more; the end of the program tells */
         /* It is going, or always breaks: not in a circle. */
-        if (l->unbroken == 0 && output_is_unread(LOOK_AGAIN))
+        if (l->unbroken == 0 && output_is_unread(DAEMON_LOOK_AGAIN))
             return CMD_OK;
         r = wait_for_daemon(ask);
         if (r == -EPIPE)

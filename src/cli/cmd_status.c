@@ -204,9 +204,6 @@ static void fill_running(struct screen *s) {
     ASK_EACH(task, json_object_get(s->status, "running")) {
         const json_t *run = json_object_get(task, "run");
         time_ms since = ask_int(run, "started_at", ask_int(task, "changed_at", 0));
-        int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
-        int64_t tokens =
-            in < 0 && written < 0 ? -1 : (in > 0 ? in : 0) + (written > 0 ? written : 0);
         _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
         const char *doing = ask_text(run, "doing", NULL), *text = print_title(task);
         if (doing)
@@ -217,7 +214,7 @@ static void fill_running(struct screen *s) {
                                  ask_text(task, "project", NULL),
                                  ask_text(task, "agent", NULL),
                                  since > 0 ? print_span(s->now - since).text : NULL,
-                                 print_short(tokens).text,
+                                 print_short(print_run_tokens(run)).text,
                                  strbuf_text(&title),
                              });
     }
@@ -244,17 +241,6 @@ static void fill_waiting(struct screen *s) {
     }
 }
 
-/* What stops work comes first: closed, full, then the fullest. All runs are always on top. */
-static int urgency_of(const char *key, const struct limit *limit, bool closed) {
-    if (strcmp(key, "runs") == 0)
-        return 1000;
-    if (closed)
-        return 900;
-    if (limit->cap < 0 || limit->used <= 0)
-        return limit->used > 0 ? 1 : 0;
-    return limit->used >= limit->cap ? 500 : (int)(100 * limit->used / limit->cap);
-}
-
 static void add_limit(struct screen *s, const char *key, const json_t *item, const char *state) {
     bool endless = ask_int(item, "cap", -1) < 0 && strcmp(key, "runs") != 0;
     if (s->limit_count == LIMITS_MAX || (endless && !s->all))
@@ -262,7 +248,7 @@ static void add_limit(struct screen *s, const char *key, const json_t *item, con
     struct limit *limit = &s->limits[s->limit_count++];
     *limit = (struct limit){ .used = ask_int(item, "used", -1), .cap = ask_int(item, "cap", -1) };
     const char *open = ask_text(item, "state", "open");
-    limit->urgency = urgency_of(key, limit, strcmp(open, "open") != 0);
+    limit->urgency = print_limit_urgency(key, limit->used, limit->cap, strcmp(open, "open") != 0);
     limit->key = xstrdup(key);
     bool full = limit->cap >= 0 && limit->used >= limit->cap;
     limit->state = xstrdup(*state ? state : full ? "full" : EMPTY);
@@ -333,7 +319,7 @@ static void add_money_budget(struct screen *s, const json_t *item) {
     status_money(item, s->now, &state);
     struct limit *limit = &s->limits[s->limit_count++];
     *limit = (struct limit){ .used = used, .cap = cap, .is_money = true };
-    limit->urgency = urgency_of(strbuf_text(&key), limit, false);
+    limit->urgency = print_limit_urgency(strbuf_text(&key), used, cap, false);
     limit->key = xstrdup(strbuf_text(&key));
     limit->state = xstrdup(state.length > 0 ? strbuf_text(&state) : EMPTY);
 }

@@ -8,22 +8,20 @@
 #include <string.h>
 
 #include "cli/ask.h"
+#include "cli/daemon.h"
 #include "cli/print_task.h"
 #include "os/clock.h"
 
 #define TASKS_MAX    256u
 #define QUESTION_MAX MINUTES(60)
 #define ANSWER_GRACE SECONDS(60) /* how much later than promised an answer may come */
-#define LOOK_AGAIN   200         /* ms */
-#define SAY_AFTER    SECONDS(1)
 #define TIMEOUT_MAX  (365 * 24 * 3600)
 
 struct waiting {
     const struct cmd_call *call;
     struct ask ask;
     time_ms deadline; /* steady; TIME_NEVER: none */
-    time_ms lost;     /* since when there is no daemon; 0: there is one */
-    bool said;
+    struct daemon_lost lost;
 };
 
 static json_t *body_of(const struct waiting *w, time_ms span) {
@@ -51,16 +49,9 @@ static bool is_lost(const struct ask *ask) {
 
 /* True: look again. */
 static bool wait_for_daemon(struct waiting *w) {
-    time_ms now = clock_read_steady();
-    if (w->lost == 0)
-        w->lost = now;
-    if (now >= w->deadline)
+    if (daemon_lost_look(&w->lost, "the tasks go on") >= w->deadline)
         return false;
-    if (!w->said && now - w->lost >= SAY_AFTER) {
-        cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it, the tasks go on)");
-        w->said = true;
-    }
-    (void)poll(NULL, 0, LOOK_AGAIN);
+    (void)poll(NULL, 0, DAEMON_LOOK_AGAIN);
     return true;
 }
 
@@ -68,15 +59,15 @@ static bool wait_for_daemon(struct waiting *w) {
 static int ask_once(struct waiting *w) {
     for (;;) {
         time_ms span = next_span(w);
-        int code = w->lost ? ask_open(&w->ask, ASK_TRY) : ask_open(&w->ask, ASK_RUNNING);
+        int code = w->lost.since ? ask_open(&w->ask, ASK_TRY) : ask_open(&w->ask, ASK_RUNNING);
         if (code != CMD_OK && code != CMD_NO_DAEMON)
             return code;
-        if (code == CMD_NO_DAEMON && !w->lost)
+        if (code == CMD_NO_DAEMON && !w->lost.since)
             return code; /* said: none was there from the beginning */
         if (code == CMD_OK) {
             client_set_timeout(w->ask.client, span + ANSWER_GRACE);
             if (ask_try_post(&w->ask, body_of(w, span), "/v1/wait") == 0) {
-                w->lost = 0;
+                w->lost.since = 0;
                 return CMD_OK;
             }
             if (!is_lost(&w->ask))
@@ -149,14 +140,12 @@ static int cmd_wait_run(const struct cmd_call *call) {
            && clock_read_steady() < w.deadline);
     if (code == CMD_OK) {
         _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-        size_t i;
-        json_t *task;
         if (call->json)
             (void)ask_print(&w.ask);
-        json_array_foreach(json_object_get(w.ask.answer, "tasks"), i, task) {
-            if (!call->json)
+        else
+            ASK_EACH(task, json_object_get(w.ask.answer, "tasks")) {
                 print_one(task, &out);
-        }
+            }
         output_rest(&out);
         code = exit_code(&w);
     }

@@ -5,6 +5,7 @@
 
 #include "cli/ask.h"
 #include "cli/print_task.h"
+#include "core/state_look.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -37,18 +38,12 @@ static void put_summary(struct answer *a) {
 /* "lease:runs     closed  8 of 8 places are taken (opens in 27 s)" */
 static void put_gate(struct answer *a, const json_t *gate) {
     const struct output_style *style = output_style();
-    bool open = ask_true(gate, "open"), unicode = terminal_is_utf8();
-    const char *mark = open ? (unicode ? "✓" : "+") : (unicode ? "✗" : "x");
+    bool open = ask_true(gate, "open");
+    const char *mark = state_symbol(open ? TASK_DONE : TASK_FAILED, terminal_is_utf8());
     const char *code = ask_text(gate, "gate", "?"), *first = ask_text(a->why, "first", "");
     const char *colour = open ? style->dim : strcmp(code, first) == 0 ? style->red : style->yellow;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (!open)
-        strbuf_puts(&text, ask_text(gate, "reason", ""));
-    time_ms opens_at = ask_int(gate, "opens_at", 0), since = ask_int(gate, "since", 0);
-    if (!open && opens_at > 0)
-        strbuf_printf(&text, " (opens %s)", print_when(opens_at, a->now).text);
-    if (!open && since > 0)
-        strbuf_printf(&text, " (paused %s)", print_since(since, a->now).text);
+    print_gate(&text, gate, a->now);
     size_t length = text_columns(code);
     strbuf_printf(&a->out, "  %s%s ", colour, mark);
     print_line(&a->out, code, 0);

@@ -463,3 +463,15 @@ int daemon_connect_home(struct client **ret_client, struct error *err) {
     int r = find_home(&home, err);
     return r < 0 ? r : client_open(home->socket, NULL, ret_client, err);
 }
+
+time_ms daemon_lost_look(struct daemon_lost *lost, const char *goes_on) {
+    time_ms now = clock_read_steady();
+    if (lost->since == 0)
+        lost->since = now;
+    if (!lost->said && now - lost->since >= SECONDS(1)) {
+        cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it%s%s)",
+                 goes_on ? ", " : "", goes_on ? goes_on : "");
+        lost->said = true;
+    }
+    return now;
+}

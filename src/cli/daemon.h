@@ -22,6 +22,15 @@ int daemon_connect_home(struct client **ret_client, struct error *err);
 /* Does the configuration name daemons (daemon.addresses)? Then none is started but by `sluice up`. */
 bool daemon_has_peers(void);
 
+/* For a command that goes on when the daemon goes away: called between two tries to reach it. Says once, after a
+ * second, that it waits, and what goes on meanwhile (or NULL). Returns the time, steady. */
+struct daemon_lost {
+    time_ms since; /* 0: it is not lost */
+    bool said;
+};
+#define DAEMON_LOOK_AGAIN 200 /* ms from one try to the next */
+time_ms daemon_lost_look(struct daemon_lost *lost, const char *goes_on);
+
 /* A daemon that answered. */
 struct daemon_found {
     pid_t pid;

@@ -12,7 +12,6 @@
 #include "cli/cmd.h"
 #include "cli/daemon.h"
 #include "cli/follow.h"
-#include "cli/log_stream.h"
 #include "cli/output.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -174,7 +173,6 @@ void log_stream_finish(struct log_stream *log) {
     strbuf_finish(&log->kept);
 }
 
-#define LOOK_AGAIN  200        /* ms */
 #define START_AFTER SECONDS(1) /* somebody else may be about to start a died daemon */
 
 void follow_init(struct follow *f, const char *task) {
@@ -287,8 +285,9 @@ static int wait_signal(const struct follow *f, int timeout) {
 
 /* Until a daemon answers. 1: a signal, or the end of the reader, came first. */
 static int reconnect(struct follow *f, struct error *err) {
-    time_ms since = clock_read_steady();
-    bool said = false;
+    struct daemon_lost lost = { .since = clock_read_steady() };
+    _cleanup_(strbuf_finish) struct strbuf goes_on = STRBUF_INIT;
+    strbuf_printf(&goes_on, "%s goes on", f->task);
     close_events(f);
     for (;;) {
         int r = follow_connect(f, err);
@@ -300,7 +299,7 @@ static int reconnect(struct follow *f, struct error *err) {
         }
         if (!client_is_absent(r) && r != -ECONNRESET && r != -ESHUTDOWN)
             return r;
-        time_ms passed = clock_read_steady() - since;
+        time_ms passed = clock_read_steady() - lost.since;
         /* The socket of a daemon that was stopped is gone; that of one that died is there. */
         if (r == -ECONNREFUSED && passed >= START_AFTER && !daemon_has_peers()) {
             struct daemon_found found;
@@ -311,12 +310,8 @@ static int reconnect(struct follow *f, struct error *err) {
                 cmd_warn("started the daemon (pid %d)", (int)found.pid);
             continue;
         }
-        if (!said && passed >= START_AFTER) {
-            cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it, %s goes on)",
-                     f->task);
-            said = true;
-        }
-        if (wait_signal(f, LOOK_AGAIN))
+        (void)daemon_lost_look(&lost, strbuf_text(&goes_on));
+        if (wait_signal(f, DAEMON_LOOK_AGAIN))
             return 1;
     }
 }

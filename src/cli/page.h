@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "base/strbuf.h"
+#include "base/time_ms.h"
 
 struct page {
     bool html;
@@ -28,3 +30,6 @@ void page_item(struct page *page, const char *name, const char *text, const char
 /* Rows follow; the first `count` cells are the head. */
 void page_table(struct page *page, const char *const *cells, size_t count);
 void page_row(struct page *page, const char *const *cells);
+
+/* cmd_digest.c. A moment that is over: 12h (so long ago), yesterday, today, 18:30 (the last one), 2027-01-31 … */
+int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error *err);

@@ -146,6 +146,32 @@ const char *print_state_colour(const char *state) {
     return codes[known];
 }
 
+int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed) {
+    if (strcmp(key, "runs") == 0)
+        return 1000;
+    if (closed)
+        return 900;
+    if (cap < 0 || used <= 0)
+        return used > 0;
+    return used >= cap ? 500 : (int)(100 * (double)used / (double)cap);
+}
+
+int64_t print_run_tokens(const json_t *run) {
+    int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
+    return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
+}
+
+void print_gate(struct strbuf *out, const json_t *gate, time_ms now) {
+    time_ms opens_at = ask_int(gate, "opens_at", 0), since = ask_int(gate, "since", 0);
+    if (ask_true(gate, "open"))
+        return;
+    strbuf_puts(out, ask_text(gate, "reason", ""));
+    if (opens_at > 0)
+        strbuf_printf(out, " (opens %s)", print_when(opens_at, now).text);
+    if (since > 0)
+        strbuf_printf(out, " (paused %s)", print_since(since, now).text);
+}
+
 /* --- lines ----------------------------------------------------------------------------------- */
 
 void print_line(struct strbuf *out, const char *text, size_t columns) {

@@ -40,6 +40,13 @@ struct print_text print_agent(const json_t *task);
 /* Of output_style(); "" where none is needed. */
 const char *print_state_colour(const char *state);
 
+/* What stops work comes first: closed, full, then the fullest; all runs are on top. The higher the nearer. */
+int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed);
+/* In and out; -1: nobody said. */
+int64_t print_run_tokens(const json_t *run);
+/* "8 of 8 places are taken (opens in 27 s)"; nothing of a gate that is open. */
+void print_gate(struct strbuf *out, const json_t *gate, time_ms now);
+
 /* It has succeeded in its worktree, and has changed no file. */
 bool print_is_empty(const json_t *task);
 

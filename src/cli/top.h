@@ -22,7 +22,7 @@
 #include "base/time_ms.h"
 #include "cli/ask.h"
 #include "cli/client.h"
-#include "cli/log_stream.h"
+#include "cli/follow.h"
 #include "core/model.h"
 
 /* --- top_cells.c ------------------------------------------------------------------------------ */

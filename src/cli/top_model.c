@@ -38,10 +38,8 @@ static void read_counts(struct top_model *model, const json_t *counts) {
 }
 
 static void read_gates(struct top_model *model, const json_t *gates) {
-    size_t i;
-    json_t *gate;
     model->gates = arena_alloc(&model->arena, (json_array_size(gates) + 1) * sizeof(*model->gates));
-    json_array_foreach(gates, i, gate) {
+    ASK_EACH(gate, gates) {
         model->gates[model->gate_count++] = (struct top_gate){
             .gate = member(&model->arena, gate, "gate"),
             .count = ask_int(gate, "count", 0),
@@ -50,11 +48,9 @@ static void read_gates(struct top_model *model, const json_t *gates) {
 }
 
 static void read_alerts(struct top_model *model, const json_t *alerts) {
-    size_t i;
-    json_t *alert;
     model->alerts =
         arena_alloc(&model->arena, (json_array_size(alerts) + 1) * sizeof(*model->alerts));
-    json_array_foreach(alerts, i, alert) {
+    ASK_EACH(alert, alerts) {
         model->alerts[model->alert_count++] = (struct top_alert){
             .key = member(&model->arena, alert, "key"),
             .text = member(&model->arena, alert, "text"),
@@ -64,27 +60,14 @@ static void read_alerts(struct top_model *model, const json_t *alerts) {
 }
 
 static void read_projects(struct top_model *model, const json_t *projects) {
-    size_t i;
-    json_t *project;
     model->projects =
         arena_alloc(&model->arena, (json_array_size(projects) + 1) * sizeof(*model->projects));
-    json_array_foreach(projects, i, project) {
+    ASK_EACH(project, projects) {
         model->projects[model->project_count++] = (struct top_project){
             .name = member(&model->arena, project, "name"),
             .paused = ask_true(project, "paused"),
         };
     }
-}
-
-/* What stops work comes first: closed, full, then the fullest. All runs are always on top. */
-static int urgency_of(const struct top_limit *limit, bool closed) {
-    if (strcmp(limit->key, "runs") == 0)
-        return 1000;
-    if (closed)
-        return 900;
-    if (limit->cap < 0 || limit->used <= 0)
-        return limit->used > 0;
-    return limit->used >= limit->cap ? 500 : (int)(100 * (double)limit->used / (double)limit->cap);
 }
 
 /* `prefix` is put before the name that the item has under `name`. */
@@ -111,7 +94,7 @@ static void add_limit(struct top_model *model, const json_t *item, const char *p
         strbuf_printf(&state, "%s%s reserved", state.length > 0 ? ", " : "",
                       print_short(reserved).text);
     limit.state = safe(&model->arena, strbuf_text(&state));
-    limit.urgency = urgency_of(&limit, closed);
+    limit.urgency = print_limit_urgency(limit.key, limit.used, limit.cap, closed);
     /* Stable: those of the same urgency stay as the daemon told them. */
     size_t at = model->limit_count++;
     for (; at > 0 && model->limits[at - 1].urgency < limit.urgency; at--)
@@ -125,17 +108,15 @@ static void read_limits(struct top_model *model, const json_t *status) {
     const json_t *budgets = json_object_get(status, "budgets");
     size_t count = json_array_size(limits) + json_array_size(limiters) + json_array_size(budgets);
     model->limits = arena_alloc(&model->arena, (count + 1) * sizeof(*model->limits));
-    size_t i;
-    json_t *item;
-    json_array_foreach(limits, i, item) {
+    ASK_EACH(item, limits) {
         /* Limiters have more to say; they come below. */
         if (strncmp(ask_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
             add_limit(model, item, "", "key");
     }
-    json_array_foreach(limiters, i, item) {
+    ASK_EACH(item, limiters) {
         add_limit(model, item, "limiter:", "name");
     }
-    json_array_foreach(budgets, i, item) {
+    ASK_EACH(item, budgets) {
         add_limit(model, item, "budget:", "key");
     }
 }
@@ -189,11 +170,6 @@ bool top_model_moves(const struct top_model *model, time_ms now) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-static int64_t sum_tokens(const json_t *run) {
-    int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
-    return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
-}
-
 static struct top_task task_of(struct arena *arena, const json_t *item) {
     const json_t *run = json_object_get(item, "run");
     struct top_task task = {
@@ -212,7 +188,7 @@ static struct top_task task_of(struct arena *arena, const json_t *item) {
         .can_release = top_offers(item, "release"),
         .since = ask_int(run, "started_at", ask_int(item, "changed_at", 0)),
         .not_before = ask_int(item, "not_before", 0),
-        .tokens = sum_tokens(run),
+        .tokens = print_run_tokens(run),
         .priority = ask_int(item, "priority", 0),
         .attempt = ask_int(item, "attempt", 0),
     };

@@ -580,16 +580,11 @@ static void add_value(struct top_text *text, const char *name, const char *value
 
 static void add_gate(struct top_text *text, const json_t *gate, time_ms now, bool unicode) {
     bool open = ask_true(gate, "open");
-    const char *mark = open ? (unicode ? "✓" : "+") : (unicode ? "✗" : "x");
-    time_ms opens_at = ask_int(gate, "opens_at", 0), since = ask_int(gate, "since", 0);
-    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
-    if (!open && opens_at > 0)
-        strbuf_printf(&more, " (opens %s)", print_when(opens_at, now).text);
-    if (!open && since > 0)
-        strbuf_printf(&more, " (paused %s)", print_since(since, now).text);
-    top_text_add(text, open ? TOP_DIM : TOP_WARNING, 4, "  %s %s %s%s%s%s", mark,
-                 ask_text(gate, "gate", "?"), open ? "open" : "closed", open ? "" : ": ",
-                 open ? "" : ask_text(gate, "reason", ""), strbuf_text(&more));
+    _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
+    print_gate(&reason, gate, now);
+    top_text_add(text, open ? TOP_DIM : TOP_WARNING, 4, "  %s %s %s%s",
+                 state_symbol(open ? TASK_DONE : TASK_FAILED, unicode), ask_text(gate, "gate", "?"),
+                 open ? "open" : "closed: ", strbuf_text(&reason));
 }
 
 static void add_forecast(struct top_text *text, const json_t *why, time_ms now) {
@@ -604,13 +599,11 @@ static void add_forecast(struct top_text *text, const json_t *why, time_ms now) 
 }
 
 static void add_why(struct top_text *text, const json_t *why, time_ms now, bool unicode) {
-    size_t i;
-    json_t *gate;
     if (!why)
         return;
     top_text_add(text, TOP_BOLD, LABEL, "%-*s%s", LABEL, "why",
                  ask_text(why, "summary", "nothing is known"));
-    json_array_foreach(json_object_get(why, "gates"), i, gate) {
+    ASK_EACH(gate, json_object_get(why, "gates")) {
         add_gate(text, gate, now, unicode);
     }
     add_forecast(text, why, now);
@@ -677,8 +670,6 @@ void top_details_fill(struct top_text *text, const json_t *task, const json_t *w
     struct print_text state = print_state(task);
     enum task_state known = task_state_find(ask_text(task, "state", ""));
     const char *title = print_title(task);
-    size_t i;
-    json_t *run;
     top_text_clear(text);
     bool is_plain = known == TASK_ABSENT || known == TASK_WAITING;
     top_text_add(text, is_plain ? TOP_BOLD : TOP_STATE + known, 0, "%s %s  %s",
@@ -691,7 +682,7 @@ void top_details_fill(struct top_text *text, const json_t *task, const json_t *w
     const json_t *runs = json_object_get(task, "runs");
     if (json_array_size(runs) > 0)
         top_text_add(text, TOP_PLAIN, 0, "%s", "");
-    json_array_foreach(runs, i, run) {
+    ASK_EACH(run, runs) {
         add_run(text, run, now);
     }
 }

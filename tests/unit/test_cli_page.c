@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "base/macros.h"
-#include "cli/digest.h"
 #include "cli/page.h"
 #include "harness/test.h"
 
