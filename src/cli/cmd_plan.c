@@ -21,9 +21,7 @@
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/terminal.h"
-#include "sim/report.h"
-#include "sim/svg.h"
-#include "sim/world.h"
+#include "sim/sim_report.h"
 
 #define SET_OPTION                                                                                 \
     { "set", 's', "KEY=VALUE", "change a setting after the snapshot's own; may be repeated" }

@@ -1,10 +1,50 @@
-/* chart.c: rows, lanes and heights of a play. Draws nothing itself. */
+/* chart.c: see chart.h. Draws nothing itself. */
 #include "sim/chart.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+
+/* Marks at times that people count in: 5, 15 and 30 minutes, not 7. */
+static const time_ms axis_steps[] = {
+    1,           2,          5,          10,         20,          50,          100,
+    200,         500,        SECONDS(1), SECONDS(2), SECONDS(5),  SECONDS(10), SECONDS(15),
+    SECONDS(30), MINUTES(1), MINUTES(2), MINUTES(5), MINUTES(10), MINUTES(15), MINUTES(30),
+    HOURS(1),    HOURS(2),   HOURS(3),   HOURS(6),   HOURS(12),   DAYS(1),     DAYS(2),
+    DAYS(7),     DAYS(14),   DAYS(30),   DAYS(90),   DAYS(365),
+};
+
+struct axis axis_choose(time_ms span, unsigned marks) {
+    struct axis axis = { .span = span < 1 ? 1 : span, .step = axis_steps[0] };
+    if (marks < 1)
+        marks = 1;
+    for (size_t i = 0; i < ARRAY_SIZE(axis_steps) && axis.span / axis.step > (time_ms)marks; i++)
+        axis.step = axis_steps[i];
+    while (axis.span / axis.step > (time_ms)marks)
+        axis.step *= 2;
+    return axis;
+}
+
+void axis_label(const struct axis *axis, time_ms at, struct strbuf *out) {
+    if (axis->step < SECONDS(1))
+        strbuf_printf(out, "%" PRId64, at);
+    else if (axis->step < MINUTES(1))
+        strbuf_printf(out, "%" PRId64 ":%02" PRId64, at / MINUTES(1), at / 1000 % 60);
+    else if (axis->step < DAYS(1))
+        strbuf_printf(out, "%" PRId64 ":%02" PRId64, at / HOURS(1), at / MINUTES(1) % 60);
+    else
+        strbuf_printf(out, "%" PRId64 " d", at / DAYS(1));
+}
+
+const char *axis_unit(const struct axis *axis) {
+    if (axis->step < SECONDS(1))
+        return "ms";
+    if (axis->step < MINUTES(1))
+        return "m:ss";
+    return axis->step < DAYS(1) ? "h:mm" : "days";
+}
 
 struct chart_row {
     uint32_t task, project;
@@ -101,7 +141,7 @@ void chart_lanes(const struct sim_play *play, uint32_t *ret_lanes, uint32_t *ret
 
 void chart_waits(const struct sim_play *play, uint32_t id, chart_stretch each, void *ctx) {
     const struct sim_task *task = &play->tasks[id];
-    time_ms since = task->ready_at; /* it waits since then; TIME_NEVER: it does not */
+    time_ms since = task->ready_at; /* TIME_NEVER: it does not wait */
     bool final = task_state_is_final(task->state);
     for (size_t i = 0; i < play->run_count; i++) {
         const struct sim_run *run = &play->runs[i];

@@ -1,16 +1,29 @@
-/* chart.h: what both charts, text and SVG, need to know about a play before they draw it. */
+/* chart.h: what both charts, text and SVG, compute before they draw: time axis, rows, lanes, heights. */
 #pragma once
 
+#include "base/strbuf.h"
 #include "sim/player.h"
+
+struct axis {
+    time_ms span; /* from 0 to here; at least 1 */
+    time_ms step; /* between two marks */
+};
+
+/* At most `marks` marks besides the one at 0. */
+struct axis axis_choose(time_ms span, unsigned marks);
+/* The label of the mark at `at`: "250 ms", "1:30" (with the unit the axis has), "3 d". */
+void axis_label(const struct axis *axis, time_ms at, struct strbuf *out);
+/* What the labels are: "ms", "m:ss", "h:mm", "days". */
+const char *axis_unit(const struct axis *axis);
 
 #define CHART_ALL UINT32_MAX
 
-/* Tasks that took part, by project, inside one by their first start; those that never started are
- * last. `ret` has room for task_count; returns how many. */
+/* The tasks that took part, by project and then by first start; those that never started come last. `ret` has room
+ * for task_count; returns how many. */
 size_t chart_tasks(const struct sim_play *play, uint32_t *ret);
 
-/* How many runs of one project (or CHART_ALL) lived on average in each of `columns` equal parts of
- * `span` from the beginning. */
+/* The average number of live runs of one project (or CHART_ALL) in each of `columns` equal parts of `span` from the
+ * beginning. */
 void chart_concurrency(const struct sim_play *play, uint32_t project, time_ms span, size_t columns,
                        double *ret);
 

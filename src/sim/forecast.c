@@ -1,8 +1,8 @@
-/* forecast.c: the scheduler played forward with runs that all go well. See forecast.h.
+/* forecast.c: the scheduler played forward with runs that all succeed. See forecast.h.
  *
- * The player of `sluice sim` records everything that ever happened to a queue whose tasks are
- * numbered from 1. Here a few tasks may have numbers in the millions and only the first start of
- * each is wanted, so nothing is sized by numbers: live runs are a heap, starts a list. */
+ * The player of `sluice sim` records everything about a queue whose tasks are numbered from 1. Here a few tasks may
+ * have ids in the millions and only the first start of each is wanted, so nothing is sized by ids: live runs are
+ * a heap, starts a list. */
 #include "sim/forecast.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/timer_heap.h"
 
-#define STOP_GRACE     SECONDS(5) /* what a run that is told to stop still takes */
+#define STOP_GRACE     SECONDS(5) /* how long a run lives after it was stopped */
 #define IDLE_TURNS_MAX 16         /* turns in a row at one moment in which nothing happens */
 
 struct live {
@@ -39,7 +39,7 @@ struct forecaster {
     int r;
 };
 
-static void tell(struct forecaster *f, const struct fact *fact) {
+static void apply(struct forecaster *f, const struct fact *fact) {
     f->result->steps++;
     if (f->r == 0 && core_apply(f->core, fact, NULL) < 0)
         f->r = -ENOTRECOVERABLE;
@@ -105,7 +105,7 @@ static void add_running(void *ctx, task_id task) {
         return;
     add_run(f, &view);
     if (view.state == TASK_STARTING)
-        tell(f, &(struct fact){ .kind = FACT_RUN_STARTED, .task = task, .attempt = view.attempt });
+        apply(f, &(struct fact){ .kind = FACT_RUN_STARTED, .task = task, .attempt = view.attempt });
 }
 
 static void note_end(struct forecaster *f, const struct live *run) {
@@ -121,12 +121,12 @@ static void end_run(struct forecaster *f, uint32_t handle) {
     const struct live run = f->runs[handle - 1];
     free_handle(f, handle);
     note_end(f, &run);
-    tell(f, &(struct fact){
-                .kind = FACT_RUN_ENDED,
-                .task = run.task,
-                .attempt = run.attempt,
-                .ended = {
-                    .outcome = run.outcome, .tokens = run.tokens, .money = -1, .output = true } });
+    apply(f, &(struct fact){
+                 .kind = FACT_RUN_ENDED,
+                 .task = run.task,
+                 .attempt = run.attempt,
+                 .ended = {
+                     .outcome = run.outcome, .tokens = run.tokens, .money = -1, .output = true } });
 }
 
 static void start_run(struct forecaster *f, const struct order *order) {
@@ -139,11 +139,11 @@ static void start_run(struct forecaster *f, const struct order *order) {
     result->entries[result->count] = (struct forecast_entry){ order->task, f->now, result->count };
     result->count++;
     add_run(f, &view);
-    tell(f, &(struct fact){
-                .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
+    apply(f, &(struct fact){
+                 .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
 }
 
-/* Rare here: nobody cancels, and a run that succeeds begins no new iteration. */
+/* Rare: nothing is canceled, and a run that succeeds begins no new iteration. */
 static void stop_run(struct forecaster *f, task_id task) {
     for (uint32_t handle = 1; handle <= f->run_count; handle++) {
         struct live *run = &f->runs[handle - 1];
@@ -157,7 +157,7 @@ static void stop_run(struct forecaster *f, task_id task) {
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
-/* The core's list is gone with the next fact, so what causes facts is copied first. */
+/* The next fact invalidates the core's list, so orders that cause facts are copied first. */
 static void decide(struct forecaster *f) {
     size_t all, count = 0;
     const struct order *orders = core_decide(f->core, &all);
@@ -178,7 +178,7 @@ static void decide(struct forecaster *f) {
 /* One moment. False: nothing happened in it. */
 static bool turn(struct forecaster *f) {
     uint64_t quiet = f->result->steps + 1; /* the clock alone */
-    tell(f, &(struct fact){ .kind = FACT_CLOCK, .now = f->now });
+    apply(f, &(struct fact){ .kind = FACT_CLOCK, .now = f->now });
     uint32_t handle;
     while ((handle = timer_heap_pop(&f->ends, f->now)))
         end_run(f, handle);
@@ -217,12 +217,12 @@ static int by_task(const void *a, const void *b) {
     const struct forecast_entry *left = a, *right = b;
     if (left->task != right->task)
         return left->task < right->task ? -1 : 1;
-    return left->place < right->place ? -1 : left->place > right->place;
+    return left->position < right->position ? -1 : left->position > right->position;
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_position(const void *a, const void *b) {
     const struct forecast_entry *left = a, *right = b;
-    return left->place < right->place ? -1 : left->place > right->place;
+    return left->position < right->position ? -1 : left->position > right->position;
 }
 
 /* Each task once, with its first start. */
@@ -238,10 +238,10 @@ static void sort_entries(struct forecast *result) {
     if (kept == 0)
         return;
     result->order = xcalloc(kept, sizeof(*result->order));
-    qsort(result->entries, kept, sizeof(*result->entries), by_place);
+    qsort(result->entries, kept, sizeof(*result->entries), by_position);
     for (size_t i = 0; i < kept; i++) {
         result->order[i] = result->entries[i].task;
-        result->entries[i].place = i;
+        result->entries[i].position = i;
     }
     qsort(result->entries, kept, sizeof(*result->entries), by_task);
 }
@@ -252,7 +252,7 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
         .core = copy, .options = options, .result = &result, .now = options->now
     };
     timer_heap_init(&f.ends, run_moved, &f);
-    tell(&f, &(struct fact){ .kind = FACT_CLOCK, .now = f.now });
+    apply(&f, &(struct fact){ .kind = FACT_CLOCK, .now = f.now });
     core_each_run(copy, add_running, &f);
     play(&f);
     sort_entries(&result);
@@ -288,7 +288,7 @@ time_ms forecast_start(const struct forecast *forecast, task_id task) {
 
 size_t forecast_place(const struct forecast *forecast, task_id task) {
     const struct forecast_entry *entry = find(forecast, task);
-    return entry ? entry->place : SIZE_MAX;
+    return entry ? entry->position : SIZE_MAX;
 }
 
 void forecast_finish(struct forecast *forecast) {

@@ -1,13 +1,13 @@
-/* forecast.h: when would each waiting task start, if everything went well from now on?
+/* forecast.h: when would each waiting task start, if all runs succeeded from now on?
  *
  * Life:      core_copy (where the original lives) → forecast_run (anywhere, also in a thread)
  *            → forecast_start … → forecast_finish, core_free
  * Assumed:   each run takes as long as runs of its project and kind took on average, and succeeds.
- *            Nobody approves, releases, adds or cancels; no gate closes that is open now, but by
- *            what the forecast itself uses.
- * Said:      the start of what starts. What waits for a person, for an artifact, or beyond the last
- *            step has none: TIME_NEVER means "nobody can say", never "never".
- * Pure:      reads no clock and no globals, touches nothing but the copy and its own memory. */
+ *            Nothing is approved, released, added or canceled; a gate that is open now closes only by what the
+ *            forecast itself uses.
+ * Result:    the start of each task that starts. Tasks that wait for a person, for an artifact, or beyond the last
+ *            step have none: TIME_NEVER means "unknown".
+ * Pure:      reads no clock and no globals, changes nothing but the copy and its own memory. */
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ struct forecast_options {
     size_t mean_count;
     time_ms default_duration; /* of a project that has no mean */
     time_ms horizon;          /* span; 0: as far as it goes */
-    uint64_t max_steps;       /* facts told + orders given; 0: FORECAST_STEPS */
+    uint64_t max_steps;       /* facts applied + orders given; 0: FORECAST_STEPS */
     bool wants_ends;
 };
 
@@ -37,10 +37,10 @@ struct forecast_options {
 struct forecast_entry {
     task_id task;
     time_ms start;
-    size_t place; /* in `order` */
+    size_t position; /* in `order` */
 };
 
-/* A run that ended well. */
+/* A run that succeeded. */
 struct forecast_end {
     time_ms at;
     sym project;
@@ -53,9 +53,8 @@ struct forecast {
     struct forecast_end *ends; /* in their order; only if the options want them */
     size_t end_count;
     uint64_t steps;
-    time_ms end; /* how far it went */
-    bool
-        complete; /* everything started that ever would; else it ended at the steps or the horizon */
+    time_ms end;   /* how far it went */
+    bool complete; /* everything started that ever would; else it hit max_steps or the horizon */
 };
 
 /* The copy is used up: free it. -ENOTRECOVERABLE: the scheduler refused or stood still. */

@@ -1,17 +1,14 @@
-/* gantt.c: rows of blocks over a time axis.
+/* gantt.c: a play as rows of blocks over a time axis.
  *
- * A row is first a line of plain marks, one byte per column; how a mark looks (block or letter,
- * colour or none) is decided only when it is printed. So the tests of one look hold for the other.
- */
-#include "sim/gantt.h"
+ * A row is first a line of plain marks, one byte per column; how a mark looks (block or letter, colour or none) is
+ * decided when it is printed, so that the tests of one look hold for the other. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "sim/axis.h"
 #include "sim/chart.h"
-#include "sim/result.h"
+#include "sim/sim_report.h"
 #include "sim/text.h"
 
 #define LABEL_MAX   26

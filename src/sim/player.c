@@ -1,10 +1,8 @@
 /* player.c: the loop of a daemon without a daemon.
  *
- * Each turn is one moment: the clock is told, the runs that end now end, the core decides, and its
- * orders are carried out by drawing how the run will go. Then time jumps to the next moment at which
- * anything can happen. Runs end in the order of their starts when they end together, so the same
- * seed always gives the same record.
- */
+ * Each turn is one moment: the clock is set, the runs that end now end, the core decides, and its orders are carried
+ * out by drawing how the run will go. Then time jumps to the next moment at which anything can happen. Runs that end
+ * together end in the order of their starts, so the same seed always gives the same record. */
 #include "sim/player.h"
 
 #include <assert.h>
@@ -39,135 +37,8 @@ struct player {
         int64_t weight;    /* of the projects that compete now */
         uint32_t projects;
     } contest;
-    bool acted; /* a fact was told after the decision that may change it */
+    bool acted; /* a fact was applied after the decision that may change it */
 };
-
-static int player_tell(struct player *p, const struct fact *fact, struct error *err);
-static void player_add_run(struct player *p, const struct task_view *view, time_ms start);
-static void player_stop_run(struct player *p, task_id id);
-static void player_set_ready(struct player *p, task_id id, bool ready);
-
-/* --- before the clock moves ------------------------------------------------------------------ */
-
-/* One look at every task before the clock moves.
- *
- * Sorts the tasks into projects and kinds, finds what is ready, gives an end to what runs already,
- * and remembers which children wait for something their parent has yet to leave.
- */
-
-struct group_index {
-    uint32_t *by_symbol; /* index + 1; 0: not seen */
-    size_t size;
-    size_t capacity;
-};
-
-static uint32_t group_of(struct group_index *index, struct sim_group **groups, size_t *count,
-                         sym id) {
-    if (index->by_symbol[id] == 0) {
-        *groups = xgrow(*groups, &index->capacity, *count + 1, sizeof(**groups));
-        (*groups)[(*count)++] = (struct sim_group){ .id = id };
-        index->by_symbol[id] = (uint32_t)*count;
-    }
-    return index->by_symbol[id] - 1;
-}
-
-static bool waits_for_artifact(const struct player *p, task_id task) {
-    struct verdict verdicts[VERDICT_MAX];
-    size_t count = core_explain(p->world->core, task, verdicts);
-    for (size_t i = 0; i < count; i++)
-        if (verdicts[i].gate == GATE_ARTIFACT)
-            return !verdicts[i].open;
-    return false;
-}
-
-static int awaited_compare(const void *left, const void *right) {
-    const struct sim_awaited *a = left, *b = right;
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
-    return a->child < b->child ? -1 : a->child > b->child;
-}
-
-static int setup_live(struct player *p, const struct task_view *view, struct error *err) {
-    if (view->phase == PHASE_DRAINING)
-        return 0; /* nothing runs; the core ends it */
-    if (view->state == TASK_STARTING) {
-        const struct fact started = { .kind = FACT_RUN_STARTED,
-                                      .task = view->id,
-                                      .attempt = view->attempt };
-        int r = player_tell(p, &started, err);
-        if (r < 0)
-            return r;
-    }
-    bool known = view->started_at > 0 && view->started_at < p->now;
-    player_add_run(p, view, known ? view->started_at : p->now);
-    struct sim_run *run = &p->play->runs[p->play->run_count - 1];
-    run->listed = true;
-    run->workspace = view->workspace;
-    if (view->phase == PHASE_STOPPING)
-        player_stop_run(p, view->id);
-    return 0;
-}
-
-static int setup_task(struct player *p, const struct task_view *view, size_t *awaited_capacity,
-                      struct error *err) {
-    if (view->state == TASK_READY)
-        player_set_ready(p, view->id, true);
-    if (task_state_is_live(view->state))
-        return setup_live(p, view, err);
-    if (view->state == TASK_HELD && p->options->approve_after != TIME_NEVER
-        && (view->hold == HOLD_REVIEW || view->hold == HOLD_EXTERNAL))
-        timer_heap_add(&p->approvals, time_add(p->now, p->options->approve_after), 0,
-                       (uint32_t)view->id);
-    if (view->parent != 0 && view->parent <= p->play->task_count
-        && !task_state_is_final(view->state) && waits_for_artifact(p, view->id)) {
-        p->awaited = xgrow(p->awaited, awaited_capacity, p->awaited_count + 1, sizeof(*p->awaited));
-        p->awaited[p->awaited_count++] = (struct sim_awaited){
-            .parent = (uint32_t)view->parent,
-            .child = (uint32_t)view->id,
-        };
-    }
-    return 0;
-}
-
-static void setup_groups(struct player *p) {
-    struct sim_play *play = p->play;
-    size_t symbols = (size_t)core_symbols(p->world->core)->count + 1;
-    struct group_index projects = { .by_symbol = xcalloc(symbols, sizeof(uint32_t)) };
-    struct group_index kinds = { .by_symbol = xcalloc(symbols, sizeof(uint32_t)) };
-    for (size_t i = 1; i <= play->task_count; i++) {
-        struct task_view view = { 0 };
-        (void)core_task(p->world->core, i, &view); /* unknown: no project, no kind */
-        struct sim_task *task = &play->tasks[i];
-        task->ready_at = task->first_start = TIME_NEVER;
-        task->project = group_of(&projects, &play->projects, &play->project_count, view.project);
-        task->kind = group_of(&kinds, &play->kinds, &play->kind_count, view.kind);
-        task->listed = view.state != TASK_ABSENT && view.state != TASK_DRAFT
-                       && !task_state_is_final(view.state);
-    }
-    for (size_t i = 0; i < play->project_count; i++)
-        play->projects[i].weight = p->world->weight(p->world->ctx, play->projects[i].id);
-    free(projects.by_symbol);
-    free(kinds.by_symbol);
-}
-
-/* Looks at every task once: groups, what is ready, what runs already, what waits for a person. */
-static int player_setup(struct player *p, struct error *err) {
-    struct sim_play *play = p->play;
-    play->tasks = xcalloc(play->task_count + 1, sizeof(*play->tasks));
-    setup_groups(p);
-    size_t awaited_capacity = 0;
-    for (size_t i = 1; i <= play->task_count; i++) {
-        struct task_view view;
-        if (!core_task(p->world->core, i, &view))
-            continue;
-        int r = setup_task(p, &view, &awaited_capacity, err);
-        if (r < 0)
-            return r;
-    }
-    if (p->awaited_count > 0)
-        qsort(p->awaited, p->awaited_count, sizeof(*p->awaited), awaited_compare);
-    return 0;
-}
 
 /* Turns in a row at one moment in which nothing happens: more is a fault of the core. */
 #define IDLE_TURNS_MAX 16
@@ -187,7 +58,7 @@ const char *sim_end_name(enum sim_end end) {
     return end_names[end];
 }
 
-static int player_tell(struct player *p, const struct fact *fact, struct error *err) {
+static int player_apply(struct player *p, const struct fact *fact, struct error *err) {
     p->play->steps++;
     int r = core_apply(p->world->core, fact, err);
     if (r < 0)
@@ -202,8 +73,8 @@ static bool group_competes(const struct sim_group *project) {
     return project->ready > 0 && project->weight >= 0;
 }
 
-/* What its weight gave it since it joined those that compete. When all their weights are 0 each
- * counts the same, as in the core. */
+/* Adds what its weight gave it since it joined those that compete. When all weights are 0 each counts the same, as in
+ * the core. */
 static void contest_settle(const struct player *p, struct sim_group *project) {
     project->contested_target +=
         (double)project->weight * (p->contest.per_weight - project->joined_weight);
@@ -223,7 +94,7 @@ static void contest_leave(struct player *p, struct sim_group *project) {
     p->contest.projects--;
 }
 
-/* Is the task one that could start now? Keeps the projects that compete up to date. */
+/* Updates the projects that compete. */
 static void player_set_ready(struct player *p, task_id id, bool ready) {
     struct sim_task *task = &p->play->tasks[id];
     if (task->is_ready == ready)
@@ -238,7 +109,7 @@ static void player_set_ready(struct player *p, task_id id, bool ready) {
         contest_leave(p, project);
 }
 
-/* A place was given to one project while others wanted it too. */
+/* A slot went to one project while others wanted it too. */
 static void contest_charge(struct player *p, const struct sim_run *run) {
     struct sim_group *project = &p->play->projects[p->play->tasks[run->task].project];
     if (p->contest.projects < 2 || !group_competes(project) || run->tokens <= 0)
@@ -266,7 +137,7 @@ static enum outcome outcome_of_failure(enum until until) {
     return OUTCOME_FAILED;
 }
 
-/* Every number is drawn whether it is needed or not: one hint must not move another's luck. */
+/* Every number is drawn whether it is needed or not, so that one hint does not change the others. */
 static void run_draw(const struct player *p, struct sim_run *run, bool has_limiter) {
     const struct sim_world *world = p->world;
     struct sim_hint hint;
@@ -331,13 +202,13 @@ static int start_run(struct player *p, const struct order *order, struct error *
         .limiter = order->limiter,
     };
     player_add_run(p, &view, p->now);
-    player_set_ready(p, order->task, true); /* it was, even if nobody told us */
+    player_set_ready(p, order->task, true); /* it was, even without an order that said so */
     contest_charge(p, &p->play->runs[p->play->run_count - 1]);
     player_set_ready(p, order->task, false);
     const struct fact started = { .kind = FACT_RUN_STARTED,
                                   .task = order->task,
                                   .attempt = order->attempt };
-    return player_tell(p, &started, err);
+    return player_apply(p, &started, err);
 }
 
 /* Ends the task's live run, if it has one, after the grace. */
@@ -346,21 +217,21 @@ static void player_stop_run(struct player *p, task_id id) {
     if (task->live_run == 0)
         return; /* draining: nothing runs any more */
     struct sim_run *run = &p->play->runs[task->live_run - 1];
-    time_ms gone = time_add(p->now, SIM_STOP_GRACE);
-    if (run->end <= gone)
-        return; /* it is over before the signal is */
-    run->end = gone;
+    time_ms stopped = time_add(p->now, SIM_STOP_GRACE);
+    if (run->end <= stopped)
+        return;
+    run->end = stopped;
     run->outcome = OUTCOME_CANCELED;
     timer_heap_remove(&p->ends, run->heap_position);
-    timer_heap_add(&p->ends, gone, 0, task->live_run);
+    timer_heap_add(&p->ends, stopped, 0, task->live_run);
 }
 
-/* A workspace that the snapshot calls locked by a run that ended is locked no more. */
+/* Unlocks a workspace that the snapshot calls locked by this run. */
 static int unlock_workspace(struct player *p, const struct sim_run *run, struct error *err) {
     if (!run->listed || run->workspace == 0)
         return 0;
     const struct fact unlocked = { .kind = FACT_WORKSPACE, .workspace = { .id = run->workspace } };
-    return player_tell(p, &unlocked, err);
+    return player_apply(p, &unlocked, err);
 }
 
 static int end_run(struct player *p, uint32_t handle, struct error *err) {
@@ -379,7 +250,7 @@ static int end_run(struct player *p, uint32_t handle, struct error *err) {
                    .money = run->money,
                    .output = true },
     };
-    int r = player_tell(p, &ended, err);
+    int r = player_apply(p, &ended, err);
     return r < 0 ? r : unlock_workspace(p, run, err);
 }
 
@@ -400,7 +271,7 @@ static int leave_artifacts(struct player *p, task_id parent, struct error *err) 
                                     .task = p->awaited[low].child,
                                     .artifact_present = true };
         p->acted = true;
-        int r = player_tell(p, &there, err);
+        int r = player_apply(p, &there, err);
         if (r < 0)
             return r;
     }
@@ -419,7 +290,7 @@ static int follow_change(struct player *p, const struct order *change, struct er
     return 0;
 }
 
-/* The core's list is gone with the next fact, so what causes facts is copied first. */
+/* The next fact invalidates the core's list, so orders that cause facts are copied first. */
 static int decide(struct player *p, struct error *err) {
     size_t count;
     const struct order *orders = core_decide(p->world->core, &count);
@@ -444,20 +315,140 @@ static int decide(struct player *p, struct error *err) {
     return 0;
 }
 
+/* --- setup -------------------------------------------------------------------------------------
+ *
+ * Sorts the tasks into projects and kinds, finds what is ready, gives an end to what runs already, and notes which
+ * children wait for an artifact of their parent. */
+
+struct group_index {
+    uint32_t *by_symbol; /* index + 1; 0: not seen */
+    size_t size;
+    size_t capacity;
+};
+
+static uint32_t group_of(struct group_index *index, struct sim_group **groups, size_t *count,
+                         sym id) {
+    if (index->by_symbol[id] == 0) {
+        *groups = xgrow(*groups, &index->capacity, *count + 1, sizeof(**groups));
+        (*groups)[(*count)++] = (struct sim_group){ .id = id };
+        index->by_symbol[id] = (uint32_t)*count;
+    }
+    return index->by_symbol[id] - 1;
+}
+
+static bool waits_for_artifact(const struct player *p, task_id task) {
+    struct verdict verdicts[VERDICT_MAX];
+    size_t count = core_explain(p->world->core, task, verdicts);
+    for (size_t i = 0; i < count; i++)
+        if (verdicts[i].gate == GATE_ARTIFACT)
+            return !verdicts[i].open;
+    return false;
+}
+
+static int awaited_compare(const void *left, const void *right) {
+    const struct sim_awaited *a = left, *b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->child < b->child ? -1 : a->child > b->child;
+}
+
+static int setup_live(struct player *p, const struct task_view *view, struct error *err) {
+    if (view->phase == PHASE_DRAINING)
+        return 0; /* nothing runs; the core ends it */
+    if (view->state == TASK_STARTING) {
+        const struct fact started = { .kind = FACT_RUN_STARTED,
+                                      .task = view->id,
+                                      .attempt = view->attempt };
+        int r = player_apply(p, &started, err);
+        if (r < 0)
+            return r;
+    }
+    bool known = view->started_at > 0 && view->started_at < p->now;
+    player_add_run(p, view, known ? view->started_at : p->now);
+    struct sim_run *run = &p->play->runs[p->play->run_count - 1];
+    run->listed = true;
+    run->workspace = view->workspace;
+    if (view->phase == PHASE_STOPPING)
+        player_stop_run(p, view->id);
+    return 0;
+}
+
+static int setup_task(struct player *p, const struct task_view *view, size_t *awaited_capacity,
+                      struct error *err) {
+    if (view->state == TASK_READY)
+        player_set_ready(p, view->id, true);
+    if (task_state_is_live(view->state))
+        return setup_live(p, view, err);
+    if (view->state == TASK_HELD && p->options->approve_after != TIME_NEVER
+        && (view->hold == HOLD_REVIEW || view->hold == HOLD_EXTERNAL))
+        timer_heap_add(&p->approvals, time_add(p->now, p->options->approve_after), 0,
+                       (uint32_t)view->id);
+    if (view->parent != 0 && view->parent <= p->play->task_count
+        && !task_state_is_final(view->state) && waits_for_artifact(p, view->id)) {
+        p->awaited = xgrow(p->awaited, awaited_capacity, p->awaited_count + 1, sizeof(*p->awaited));
+        p->awaited[p->awaited_count++] = (struct sim_awaited){
+            .parent = (uint32_t)view->parent,
+            .child = (uint32_t)view->id,
+        };
+    }
+    return 0;
+}
+
+static void setup_groups(struct player *p) {
+    struct sim_play *play = p->play;
+    size_t symbols = (size_t)core_symbols(p->world->core)->count + 1;
+    struct group_index projects = { .by_symbol = xcalloc(symbols, sizeof(uint32_t)) };
+    struct group_index kinds = { .by_symbol = xcalloc(symbols, sizeof(uint32_t)) };
+    for (size_t i = 1; i <= play->task_count; i++) {
+        struct task_view view = { 0 };
+        (void)core_task(p->world->core, i, &view); /* unknown: no project, no kind */
+        struct sim_task *task = &play->tasks[i];
+        task->ready_at = task->first_start = TIME_NEVER;
+        task->project = group_of(&projects, &play->projects, &play->project_count, view.project);
+        task->kind = group_of(&kinds, &play->kinds, &play->kind_count, view.kind);
+        task->listed = view.state != TASK_ABSENT && view.state != TASK_DRAFT
+                       && !task_state_is_final(view.state);
+    }
+    for (size_t i = 0; i < play->project_count; i++)
+        play->projects[i].weight = p->world->weight(p->world->ctx, play->projects[i].id);
+    free(projects.by_symbol);
+    free(kinds.by_symbol);
+}
+
+static int player_setup(struct player *p, struct error *err) {
+    struct sim_play *play = p->play;
+    play->tasks = xcalloc(play->task_count + 1, sizeof(*play->tasks));
+    setup_groups(p);
+    size_t awaited_capacity = 0;
+    for (size_t i = 1; i <= play->task_count; i++) {
+        struct task_view view;
+        if (!core_task(p->world->core, i, &view))
+            continue;
+        int r = setup_task(p, &view, &awaited_capacity, err);
+        if (r < 0)
+            return r;
+    }
+    if (p->awaited_count > 0)
+        qsort(p->awaited, p->awaited_count, sizeof(*p->awaited), awaited_compare);
+    return 0;
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
 static int approve(struct player *p, task_id task, struct error *err) {
     struct task_view view;
     if (!core_task(p->world->core, task, &view) || view.state != TASK_HELD
         || (view.hold != HOLD_REVIEW && view.hold != HOLD_EXTERNAL))
-        return 0; /* something else happened to it meanwhile */
+        return 0; /* its state changed meanwhile */
     const struct fact approved = { .kind = FACT_APPROVE, .task = task };
-    return player_tell(p, &approved, err);
+    return player_apply(p, &approved, err);
 }
 
 /* One moment. *ret_happened: anything ended, started or changed. */
 static int turn(struct player *p, bool *ret_happened, struct error *err) {
     const struct fact clock = { .kind = FACT_CLOCK, .now = p->now };
     uint64_t quiet = p->play->steps + 1; /* the clock alone */
-    int r = player_tell(p, &clock, err);
+    int r = player_apply(p, &clock, err);
     uint32_t handle;
     while (r >= 0 && (handle = timer_heap_pop(&p->ends, p->now)) != 0)
         r = end_run(p, handle, err);
@@ -490,7 +481,7 @@ static int play_loop(struct player *p, struct error *err) {
             return r;
         time_ms next = next_moment(p);
         if (next == TIME_NEVER && p->play->live == 0) {
-            p->play->how = SIM_STUCK; /* or drained: play_close looks */
+            p->play->how = SIM_STUCK; /* or drained: see play_close */
             return 0;
         }
         if (next > horizon) {

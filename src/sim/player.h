@@ -1,13 +1,12 @@
 /* player.h: the real scheduler, played forward in virtual time.
  *
  * Life:       fill a sim_world and sim_options → sim_play_run → read the record → sim_play_finish
- * The world:  a core that was told a whole queue, and how each run would behave. The player tells
- *             the core what a daemon would tell it; it decides nothing itself.
- * Draws:      how a run goes depends on the seed, the task's name and the attempt, on nothing else.
- *             Another limit, order or neighbour does not change a task's own luck, so two plays of
- *             one queue differ only by what the scheduler did.
- * Ends:       when nothing is live and no wake-up would help, at the horizon, or after max_steps.
- *             A core that asks to be woken at once for ever is an error (-ENOTRECOVERABLE), never a hang.
+ * The world:  a core with a complete queue, and how each run would behave. The player applies the facts that a
+ *             daemon would apply; it decides nothing itself.
+ * Draws:      how a run goes depends on the seed, the task's name and the attempt alone, so two plays of one queue
+ *             differ only by what the scheduler did.
+ * Ends:       when nothing is live and no wake-up would help, at the horizon, or after max_steps. A core that always
+ *             asks to be woken at once is an error (-ENOTRECOVERABLE), never a hang.
  * Cost:       one heap operation per start and end, no allocation per event. */
 #pragma once
 
@@ -19,7 +18,7 @@
 #include "core/core.h"
 #include "snapshot/snapshot.h"
 
-#define SIM_STOP_GRACE SECONDS(5) /* what a run that is stopped still takes */
+#define SIM_STOP_GRACE SECONDS(5) /* how long a run lives after it was stopped */
 
 /* What is played. Tasks have the numbers 1 .. task_count. */
 struct sim_world {
@@ -38,15 +37,15 @@ struct sim_world {
 struct sim_options {
     uint64_t seed;
     time_ms horizon;       /* span from now */
-    time_ms approve_after; /* what waits for a person is approved then; TIME_NEVER: never */
+    time_ms approve_after; /* span after which a review is approved; TIME_NEVER: never */
     uint64_t max_steps;    /* 0: enough for any queue that ends */
 };
 
 /* One attempt, in the order of their starts. */
 struct sim_run {
-    time_ms start, end; /* points; the end of one that still lives is the end of the play */
+    time_ms start, end; /* points; a live run ends with the play */
     int64_t tokens;     /* -1: it reports none */
-    int64_t money;      /* millionths of a dollar; -1: it tells none */
+    int64_t money;      /* millionths of a dollar; -1: it reports none */
     uint32_t task;
     uint32_t attempt;
     uint32_t heap_position; /* the player's own */
@@ -67,7 +66,7 @@ struct sim_task {
     bool listed; /* not final and no draft when the play began */
 };
 
-/* What a project or a kind was seen to do. */
+/* A project or a kind. */
 struct sim_group {
     sym id;
     int64_t weight; /* projects: thousandths, or -1 */
@@ -98,10 +97,13 @@ struct sim_play {
     size_t project_count, kind_count;
     time_ms begin, end; /* end: of the last run, or the horizon with live runs */
     uint32_t live, peak;
-    uint64_t steps; /* facts told + orders given */
+    uint64_t steps; /* facts applied + orders given */
     enum sim_end how;
 };
 
 int sim_play_run(const struct sim_world *world, const struct sim_options *options,
                  struct sim_play *ret_play, struct error *err);
 void sim_play_finish(struct sim_play *play); /* safe on a zeroed play; usable with _cleanup_ */
+
+/* A snapshot as a world. The snapshot must outlive it; its core is used up by the play. */
+void world_from_snapshot(struct snapshot *snapshot, struct sim_world *ret_world);

@@ -1,38 +1,20 @@
-/* result.c: from the record of a play to the numbers that people compare.
+/* result.c: from the record of a play to the numbers of a report.
  *
- * Everything is counted from the record, after the play: the player stays fast, and a number that
- * is asked for later needs no second play.
- */
-#include "sim/result.h"
-
+ * Everything is counted from the record, after the play: the player stays fast. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "sim/sim_report.h"
 
 bool sim_outcome_failed(enum outcome outcome) {
-    switch (outcome) {
-    case OUTCOME_UNFINISHED:
-    case OUTCOME_INVALID:
-    case OUTCOME_FAILED:
-    case OUTCOME_LAUNCH:
-    case OUTCOME_TIMEOUT:
-    case OUTCOME_LOST:
-    case OUTCOME_CONFLICT:
-    case OUTCOME_UNMERGED:
-    case OUTCOME_STUCK:
-    case OUTCOME_DENIED:
-        return true;
-    case OUTCOME_OK:
-    case OUTCOME_LIMITED:
-    case OUTCOME_CLOSED:
-    case OUTCOME_BUDGET:
-    case OUTCOME_CANCELED:
-    case OUTCOME_AFRESH:
-    case OUTCOME_MAX:
-        break;
-    }
-    return false;
+    static const bool failed[OUTCOME_MAX] = {
+        [OUTCOME_UNFINISHED] = true, [OUTCOME_INVALID] = true,  [OUTCOME_FAILED] = true,
+        [OUTCOME_LAUNCH] = true,     [OUTCOME_TIMEOUT] = true,  [OUTCOME_LOST] = true,
+        [OUTCOME_CONFLICT] = true,   [OUTCOME_UNMERGED] = true, [OUTCOME_STUCK] = true,
+        [OUTCOME_DENIED] = true,
+    };
+    return failed[outcome];
 }
 
 /* --- waits ----------------------------------------------------------------------------------- */
@@ -203,8 +185,8 @@ static void left_code(const struct sim_world *world, const struct task_view *vie
         strbuf_printf(out, ":%s", hold_name(verdict->hold));
 }
 
-/* Few gates stop many tasks, so a list is enough. Codes with the name of a workspace or a phase in
- * them could be as many as the tasks; behind the first hundred they count as one. */
+/* Few gates stop many tasks, so a list is enough. Codes that name a workspace or a phase could be as many as the
+ * tasks; after the first hundred they count as one. */
 #define LEFT_MAX 100
 
 static struct sim_left *left_find(struct sim_result *result, const char *code, size_t *capacity) {
@@ -269,11 +251,11 @@ void sim_result_build(const struct sim_world *world, const struct sim_options *o
             result.by_state[play->tasks[i].state]++;
     }
     build_attempts(play, &result);
-    amount places = result.peak;
-    if (result.runs_cap != UNLIMITED && result.runs_cap > places)
-        places = result.runs_cap;
-    if (places > 0 && result.makespan > 0)
-        result.utilisation = (double)result.busy / ((double)places * (double)result.makespan);
+    amount slots = result.peak;
+    if (result.runs_cap != UNLIMITED && result.runs_cap > slots)
+        slots = result.runs_cap;
+    if (slots > 0 && result.makespan > 0)
+        result.utilisation = (double)result.busy / ((double)slots * (double)result.makespan);
     build_waits(play, &result.waits);
     build_groups(world, play, &result);
     build_left(world, &result);

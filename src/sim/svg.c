@@ -3,8 +3,6 @@
  * Colours are classes with a second value for dark viewers, not CSS variables: some viewers know
  * only the first.
  */
-#include "sim/svg.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "core/state_look.h"
-#include "sim/axis.h"
 #include "sim/chart.h"
+#include "sim/sim_report.h"
 #include "sim/text.h"
 
 #define SVG_WIDTH     1200

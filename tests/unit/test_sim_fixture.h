@@ -11,8 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sim/report.h"
-#include "sim/world.h"
+#include "sim/sim_report.h"
 
 struct sim_test {
     struct snapshot *snapshot;

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "harness/test.h"
-#include "sim/axis.h"
-#include "sim/svg.h"
-#include "sim/table.h"
+#include "sim/chart.h"
+#include "sim/sim_report.h"
 #include "sim/text.h"
 #include "test_sim_fixture.h"
 

@@ -1,5 +1,5 @@
-/* world.c: the bridge from snapshot/ to the player, so that the player needs only a core. */
-#include "sim/world.h"
+/* snapshot_world.c: a snapshot as a world of the player, so that the player needs only a core. */
+#include "sim/player.h"
 
 static const char *world_name(const void *ctx, task_id task) {
     return snapshot_task_name(ctx, task);
@@ -10,7 +10,7 @@ static void world_hint(const void *ctx, task_id task, struct sim_hint *ret) {
 }
 
 static const struct core *core_of(const void *ctx) {
-    return snapshot_core((struct snapshot *)(uintptr_t)ctx); /* only looked at */
+    return snapshot_core((struct snapshot *)(uintptr_t)ctx); /* only read */
 }
 
 static enum until world_until(const void *ctx, task_id task) {

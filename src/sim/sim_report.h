@@ -1,4 +1,4 @@
-/* result.h: what a play shows, in numbers.
+/* sim_report.h: what a play shows: numbers, tables, charts, JSON.
  *
  * Life:       sim_play_run → sim_result_build → print → sim_result_finish
  * Borrowed:   names are those of the world's core, so the world outlives its result. */
@@ -44,7 +44,7 @@ struct sim_result {
     amount runs_cap; /* UNLIMITED */
     uint32_t peak;
     time_ms busy;
-    double utilisation; /* busy / (places · makespan), 0..1 */
+    double utilisation; /* busy / (slots · makespan), 0..1 */
     struct sim_waits waits;
     uint32_t tasks; /* not final and no draft at the beginning */
     uint32_t by_state[TASK_STATE_MAX];
@@ -65,3 +65,50 @@ void sim_result_finish(struct sim_result *result); /* safe on a zeroed one; usab
 
 /* Did the attempt fail (not: was it limited or stopped)? */
 bool sim_outcome_failed(enum outcome outcome);
+
+/* --- a chart of characters ---------------------------------------------------------------------
+ *
+ * Up to 40 tasks: one row each, with its waits and failed attempts. More: one lane per project whose height is the
+ * number of runs. Plain ASCII when the terminal is not UTF-8. */
+
+#define GANTT_ROWS_MAX 40
+
+struct gantt_style {
+    unsigned width; /* columns of a line */
+    bool unicode;
+    bool colour;
+};
+
+/* `span`: how much time the width shows; 0 = the play's own. Two plays drawn with the same span
+ * can be compared by eye. */
+void gantt_print(const struct sim_world *world, const struct sim_play *play, time_ms span,
+                 const struct gantt_style *style, struct strbuf *out);
+
+/* --- reports --------------------------------------------------------------------------------- */
+
+struct sim_case {
+    const char *title; /* "night.json", "with limits.runs=8" */
+    const struct sim_world *world;
+    const struct sim_play *play;
+    const struct sim_result *result;
+};
+
+/* Numbers, tables, chart. */
+void report_print(const struct sim_case *c, const struct gantt_style *style, struct strbuf *out);
+/* The numbers of both and how they differ, then both charts on one time scale. */
+void report_compare(const struct sim_case *now, const struct sim_case *with,
+                    const struct gantt_style *style, struct strbuf *out);
+
+/* Everything as one JSON object (docs/cli/sim.md). `with` may be NULL; `overrides` are the
+ * KEY=VALUE pairs it was played with, NULL at the end. */
+void report_json(const struct sim_case *now, const struct sim_case *with,
+                 const char *const *overrides, struct strbuf *out);
+
+/* --- SVG ---------------------------------------------------------------------------------------
+ *
+ * One file that needs nothing else: light and dark by the viewer's own setting, tooltips, no script. Two cases are
+ * drawn below each other on one time scale. Up to 60 tasks: one row each. More: the runs of a project packed on
+ * lanes. Far more: its number of runs as an area. */
+
+/* `with` may be NULL. */
+void svg_print(const struct sim_case *now, const struct sim_case *with, struct strbuf *out);
