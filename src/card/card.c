@@ -1,16 +1,30 @@
-/* card.c: what a card says.
+/* card.c: reads a card, and changes two places of it and no other byte.
  *
- * The front matter is read by the same YAML reader as everything else, from the beginning of the file, so that
- * its lines are the lines of the file. */
+ * The front matter is read by the YAML reader from the beginning of the file, so that its lines are the lines of the
+ * file. People edit cards while agents work, so the file is read right before it is written, and checked once more
+ * before the new one is renamed: if it has changed meanwhile, it is read and changed again. */
 #include "card/card.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-#include "card/card_internal.h"
+#include "os/files.h"
+#include "os/outside.h"
+#include "yaml/yaml.h"
+
+#define TRIES 10
+
+/* Offsets in the text: the first fence, the second one, and the body. */
+struct card_front {
+    size_t begin, close, body;
+};
 
 static const char *const status_names[] = {
     [CARD_IDLE] = "idle",           [CARD_QUEUED] = "queued", [CARD_RUNNING] = "running",
@@ -24,9 +38,10 @@ const char *card_status_name(enum card_status status) {
 
 static const struct yaml_limits limits = { .bytes = 65536, .levels = 16, .nodes = 4096 };
 
-/* --- the frame ------------------------------------------------------------------------------- */
+/* --- front matter ---------------------------------------------------------------------------- */
 
-size_t card_line_end(const char *text, size_t size, size_t at) {
+/* The end of the line that `at` is in, after its newline. */
+static size_t line_end(const char *text, size_t size, size_t at) {
     const char *end = at < size ? memchr(text + at, '\n', size - at) : NULL;
     return end ? (size_t)(end - text) + 1 : size;
 }
@@ -38,11 +53,11 @@ static bool is_fence(const char *text, size_t from, size_t to) {
     return to - from == 3 && memcmp(text + from, "---", 3) == 0;
 }
 
-int card_find_front(const char *name, const char *text, size_t size, struct card_front *ret,
-                    struct error *err) {
+static int find_front(const char *name, const char *text, size_t size, struct card_front *ret,
+                      struct error *err) {
     static const char mark[] = "\xEF\xBB\xBF";
     size_t begin = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
-    size_t at = card_line_end(text, size, begin);
+    size_t at = line_end(text, size, begin);
     if (size > CARD_BYTES_MAX)
         return error_set(err, -EINVAL, "%.160s: %zu bytes are too many for a card; the most are %u",
                          name, size, CARD_BYTES_MAX);
@@ -52,7 +67,7 @@ int card_find_front(const char *name, const char *text, size_t size, struct card
         return error_set(err, -EINVAL,
                          "%.160s:1: there is no front matter: a card begins with a line ---", name);
     for (unsigned line = 2; at < size; line++) {
-        size_t end = card_line_end(text, size, at);
+        size_t end = line_end(text, size, at);
         if (is_fence(text, at, end)) {
             *ret = (struct card_front){ .begin = begin, .close = at, .body = end };
             return 0;
@@ -63,9 +78,10 @@ int card_find_front(const char *name, const char *text, size_t size, struct card
                      name);
 }
 
-int card_read_front(const char *name, const char *text, size_t size, struct card_front *front,
-                    struct yaml *ret_yaml, struct error *err) {
-    int r = card_find_front(name, text, size, front, err);
+/* The front matter as a tree; its offsets count from front.begin. */
+static int read_front(const char *name, const char *text, size_t size, struct card_front *front,
+                      struct yaml *ret_yaml, struct error *err) {
+    int r = find_front(name, text, size, front, err);
     if (r == 0)
         r = yaml_parse(name, text + front->begin, front->close - front->begin, &limits, ret_yaml,
                        err);
@@ -81,8 +97,9 @@ int card_read_front(const char *name, const char *text, size_t size, struct card
     return r;
 }
 
-int card_find_key(const char *name, const struct yaml *yaml, const char *key,
-                  const struct yaml_node **ret_key, struct error *err) {
+/* NULL: it is not set. */
+static int find_key(const char *name, const struct yaml *yaml, const char *key,
+                    const struct yaml_node **ret_key, struct error *err) {
     *ret_key = NULL;
     if (!yaml->root || yaml->root->kind != YAML_MAPPING)
         return 0;
@@ -105,15 +122,15 @@ static int refuse(const char *name, const struct yaml_node *key, const char *exp
                      key->text, expected, yaml_noun(key->value).text);
 }
 
-static bool says_nothing(const struct yaml_node *key) {
+static bool is_unset(const struct yaml_node *key) {
     return !key || (key->value->kind == YAML_SCALAR && yaml_type(key->value) == YAML_NULL);
 }
 
 static int read_word(const char *name, const struct yaml *yaml, const char *what, char **ret_text,
                      struct error *err) {
     const struct yaml_node *key = NULL;
-    int r = card_find_key(name, yaml, what, &key, err);
-    if (r < 0 || says_nothing(key))
+    int r = find_key(name, yaml, what, &key, err);
+    if (r < 0 || is_unset(key))
         return r;
     const char *text = key->value->text;
     if (key->value->kind != YAML_SCALAR || strpbrk(text, " \t\r\n"))
@@ -126,8 +143,8 @@ static int read_word(const char *name, const struct yaml *yaml, const char *what
 static int read_status(const char *name, const struct yaml *yaml, enum card_status *ret,
                        struct error *err) {
     const struct yaml_node *key = NULL;
-    int r = card_find_key(name, yaml, "agent_status", &key, err);
-    if (r < 0 || says_nothing(key))
+    int r = find_key(name, yaml, "agent_status", &key, err);
+    if (r < 0 || is_unset(key))
         return r;
     for (int s = 0; key->value->kind == YAML_SCALAR && s < CARD_STATUS_MAX; s++)
         if (strcmp(key->value->text, status_names[s]) == 0) {
@@ -140,8 +157,8 @@ static int read_status(const char *name, const struct yaml *yaml, enum card_stat
 static int read_parallelizable(const char *name, const struct yaml *yaml, enum card_switch *ret,
                                struct error *err) {
     const struct yaml_node *key = NULL;
-    int r = card_find_key(name, yaml, "parallelizable", &key, err);
-    if (r < 0 || says_nothing(key))
+    int r = find_key(name, yaml, "parallelizable", &key, err);
+    if (r < 0 || is_unset(key))
         return r;
     enum yaml_type type = key->value->kind == YAML_SCALAR ? yaml_type(key->value) : YAML_TEXT;
     if (type != YAML_TRUE && type != YAML_FALSE)
@@ -153,7 +170,7 @@ static int read_parallelizable(const char *name, const struct yaml *yaml, enum c
 /* The first heading of the body, without its marks. */
 static char *find_title(const char *text, size_t size, size_t at) {
     while (at < size) {
-        size_t end = card_line_end(text, size, at), marks = 0;
+        size_t end = line_end(text, size, at), marks = 0;
         while (at + marks < end && text[at + marks] == '#')
             marks++;
         size_t from = at + marks, to = end;
@@ -183,7 +200,7 @@ int card_parse(const char *name, const char *text, size_t size, struct card *ret
     struct card card = { .status = CARD_IDLE };
     struct card_front front = { 0 };
     struct yaml yaml = { 0 };
-    int r = card_read_front(name, text, size, &front, &yaml, err);
+    int r = read_front(name, text, size, &front, &yaml, err);
     if (r < 0)
         return r;
     r = read_values(name, &yaml, &card, err);
@@ -202,4 +219,244 @@ void card_finish(struct card *card) {
     free(card->flow);
     free(card->branch);
     free(card->title);
+}
+
+/* Bytes [from, to) become `with`. */
+struct edit {
+    size_t from, to;
+    struct strbuf with;
+};
+
+/* --- agent_status ---------------------------------------------------------------------------- */
+
+static const char *newline_of(const struct strbuf *text) {
+    size_t end = line_end(text->text, text->length, 0);
+    return end >= 2 && text->text[end - 2] == '\r' ? "\r\n" : "\n";
+}
+
+/* 1: it has this status already. */
+static int edit_status(const char *name, const struct strbuf *text, enum card_status status,
+                       struct card_front *ret_front, struct edit *ret, struct error *err) {
+    struct card_front front = { 0 };
+    struct yaml yaml = { 0 };
+    const struct yaml_node *key = NULL;
+    int r = read_front(name, text->text, text->length, &front, &yaml, err);
+    *ret_front = front;
+    if (r == 0)
+        r = find_key(name, &yaml, "agent_status", &key, err);
+    if (r == 0 && key && key->value->kind != YAML_SCALAR)
+        r = error_set(err, -EINVAL, "%.160s:%u: 'agent_status': expected one word", name,
+                      key->line);
+    if (r == 0 && key && strcmp(key->value->text, card_status_name(status)) == 0)
+        r = 1;
+    if (r == 0 && key && key->value->end > key->value->start) {
+        ret->from = front.begin + key->value->start;
+        ret->to = front.begin + key->value->end;
+        strbuf_puts(&ret->with, card_status_name(status));
+    } else if (r == 0 && key) { /* nothing is written behind the colon */
+        const char *colon =
+            memchr(text->text + front.begin + key->end, ':', text->length - front.begin - key->end);
+        ret->from = ret->to = (size_t)(colon - text->text) + 1;
+        strbuf_printf(&ret->with, " %s", card_status_name(status));
+    } else if (r == 0) {
+        ret->from = ret->to = front.close;
+        strbuf_printf(&ret->with, "agent_status: %s%s", card_status_name(status), newline_of(text));
+    }
+    yaml_finish(&yaml);
+    return r;
+}
+
+/* --- history --------------------------------------------------------------------------------- */
+
+struct line {
+    const char *text;
+    size_t length; /* without blanks at the ends */
+    size_t end;    /* offset after its newline */
+};
+
+static struct line line_at(const struct strbuf *text, size_t at) {
+    struct line line = { .end = line_end(text->text, text->length, at) };
+    size_t to = line.end;
+    while (to > at && strchr(" \t\r\n", text->text[to - 1]))
+        to--;
+    while (at < to && (text->text[at] == ' ' || text->text[at] == '\t'))
+        at++;
+    line.text = text->text + at;
+    line.length = to - at;
+    return line;
+}
+
+static bool line_is(const struct line *line, const char *word) {
+    return line->length == strlen(word) && memcmp(line->text, word, line->length) == 0;
+}
+
+static bool is_history(const struct line *line) {
+    return line_is(line, "History:") || line_is(line, "# History") || line_is(line, "## History")
+           || line_is(line, "### History") || line_is(line, "**History:**");
+}
+
+/* The next section: a heading, or a word with a colon that stands alone. */
+static bool is_section(const struct line *line) {
+    if (line->length == 0)
+        return false;
+    return line->text[0] == '#'
+           || (line->text[line->length - 1] == ':' && line->text[0] != '-' && line->text[0] != '*');
+}
+
+/* 1: the line is there already. */
+static int edit_history(const struct strbuf *text, size_t body, const char *what,
+                        struct edit *ret) {
+    _cleanup_(strbuf_finish) struct strbuf entry = STRBUF_INIT;
+    const char *end = newline_of(text);
+    bool inside = false, found = false;
+    size_t last = text->length; /* after the last line of the section that is not blank */
+    strbuf_printf(&entry, "- %s", what);
+    for (size_t at = body; at < text->length;) {
+        struct line line = line_at(text, at);
+        if (is_history(&line)) {
+            inside = found = true;
+            last = line.end;
+        } else if (inside && is_section(&line)) {
+            inside = false;
+        } else if (inside && line_is(&line, strbuf_text(&entry))) {
+            return 1;
+        } else if (inside && line.length > 0) {
+            last = line.end;
+        }
+        at = line.end;
+    }
+    ret->from = ret->to = last;
+    if (last > 0 && text->text[last - 1] != '\n')
+        strbuf_puts(&ret->with, end);
+    if (!found)
+        strbuf_printf(&ret->with, "%sHistory:%s", end, end);
+    strbuf_printf(&ret->with, "%s%s", strbuf_text(&entry), end);
+    return 0;
+}
+
+/* --- both ------------------------------------------------------------------------------------ */
+
+static void add_edited(const struct strbuf *text, const struct edit *edits, struct strbuf *out) {
+    size_t at = 0;
+    for (size_t i = 0; i < 2; i++) { /* in the order of the text */
+        if (edits[i].with.length == 0)
+            continue;
+        strbuf_add(out, text->text + at, edits[i].from - at);
+        strbuf_add(out, edits[i].with.text, edits[i].with.length);
+        at = edits[i].to;
+    }
+    strbuf_add(out, text->text + at, text->length - at);
+}
+
+/* Refuses to write unless the result reads back as intended. */
+static int check_edited(const char *name, const struct strbuf *out, size_t from,
+                        enum card_status status, struct error *err) {
+    _cleanup_(card_finish) struct card card = { 0 };
+    struct error why = { 0 };
+    if (card_parse(name, out->text + from, out->length - from, &card, &why) == 0
+        && card.status == status)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "%.160s:1: agent_status cannot be written into this front matter; write it "
+                     "there once by hand",
+                     name);
+}
+
+int card_edit(const char *name, const struct strbuf *text, enum card_status status,
+              const char *line, struct strbuf *out, struct error *err) {
+    struct edit edits[2] = { 0 };
+    struct card_front front = { 0 };
+    int same = text->length > 0 ? edit_status(name, text, status, &front, &edits[0], err)
+                                : error_set(err, -EINVAL, "%.160s:1: it is empty", name);
+    int there = 1;
+    size_t before = out->length;
+    if (same >= 0 && line)
+        there = edit_history(text, front.body, line, &edits[1]);
+    bool changes = same >= 0 && (same == 0 || there == 0);
+    if (changes)
+        add_edited(text, edits, out);
+    strbuf_finish(&edits[0].with);
+    strbuf_finish(&edits[1].with);
+    if (!changes)
+        return same < 0 ? same : 1;
+    int r = check_edited(name, out, before, status, err);
+    if (r < 0) {
+        out->length = before;
+        out->text[before] = '\0';
+    }
+    return r;
+}
+
+/* --- a file ---------------------------------------------------------------------------------- */
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_ino == b->st_ino && a->st_size == b->st_size
+           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int sync_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    _cleanup_(freep) char *folder =
+        slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+    int fd = outside_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, NULL);
+    int r = fd < 0 ? fd : fsync(fd) < 0 ? -errno : 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return r;
+}
+
+static int write_bytes(int fd, const struct strbuf *bytes) {
+    for (size_t done = 0; done < bytes->length;) {
+        ssize_t n = write(fd, bytes->text + done, bytes->length - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Writes the new card beside the old one and renames it, only if that is still `before`. 1: it is not. */
+static int replace(const char *path, const struct stat *before, const struct strbuf *bytes,
+                   struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf temp = STRBUF_INIT;
+    struct stat now;
+    strbuf_printf(&temp, "%s.XXXXXX", path);
+    int fd = mkostemp(temp.text, O_CLOEXEC);
+    if (fd < 0)
+        return error_set_errno(err, "write beside", path);
+    int r = write_bytes(fd, bytes);
+    (void)!fchown(fd, before->st_uid, before->st_gid); /* only root may */
+    if (r == 0 && fchmod(fd, before->st_mode & 07777) < 0)
+        r = -errno;
+    (void)close(fd);
+    bool moved = r == 0 && (stat(path, &now) < 0 || !same_file(before, &now));
+    if (r == 0 && !moved && rename(temp.text, path) < 0)
+        r = -errno;
+    if (r < 0 || moved)
+        (void)unlink(temp.text);
+    else
+        r = sync_folder(path);
+    return r < 0 ? error_set(err, r, "cannot write '%s': %s", path, strerror(-r)) : moved;
+}
+
+/* A symbolic link stays: its target is changed. */
+int card_write(const char *path, enum card_status status, const char *line, struct error *err) {
+    _cleanup_(freep) char *real = realpath(path, NULL);
+    if (!real)
+        return error_set_errno(err, "find", path);
+    for (int i = 0; i < TRIES; i++) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, out = STRBUF_INIT;
+        struct stat before;
+        int r = stat(real, &before) < 0 ? error_set_errno(err, "look at", real) : 0;
+        if (r == 0)
+            r = file_read(real, CARD_BYTES_MAX, &text, err);
+        if (r == 0)
+            r = card_edit(real, &text, status, line, &out, err);
+        if (r != 0)
+            return r < 0 ? r : 0;
+        r = replace(real, &before, &out, err);
+        if (r <= 0)
+            return r;
+    }
+    return error_set(err, -EAGAIN, "'%s' changes all the time; it was left alone", path);
 }

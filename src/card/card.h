@@ -11,9 +11,8 @@
  *   History:
  *   - 2027-01-31: …
  *
- * Other keys are kept and not looked at. card_edit changes two places and no other byte: the value of
- * agent_status, and one line at the end of the section History (made when there is none). Line ends stay as they
- * are; new ones are like the first one of the file. */
+ * Other keys are ignored and kept. card_edit changes the value of agent_status and adds one line at the end of the
+ * section History (created if missing), and changes no other byte. New newlines are like the first one of the file. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,22 +37,22 @@ const char *card_status_name(enum card_status status);
 enum card_switch { CARD_NOT_SAID, CARD_FALSE, CARD_TRUE };
 
 struct card {
-    char *flow, *branch, *title; /* NULL: not said */
-    enum card_status status;     /* idle when not said */
+    char *flow, *branch, *title; /* NULL: not set */
+    enum card_status status;     /* idle when not set */
     enum card_switch parallelizable;
-    size_t body; /* where it begins */
+    size_t body; /* offset */
 };
 
-/* -EINVAL, "NAME:LINE: …": no front matter, one that is no YAML, a value that cannot be. */
+/* -EINVAL, "NAME:LINE: …": no front matter, not YAML, or an invalid value. */
 int card_parse(const char *name, const char *text, size_t size, struct card *ret,
                struct error *err);
 void card_finish(struct card *card); /* safe on a zeroed one; usable with _cleanup_ */
 
-/* The whole text of the card with this status and this line of history ("2027-01-31: …", without the dash) added to
- * `out`. A line that is there already is not added again. 1: nothing changes, and `out` is as it was. */
+/* Appends the card with this status and this line of history ("2027-01-31: …", without the dash) to `out`. A line that
+ * exists is not added again. 1: nothing changes, and `out` is as it was. */
 int card_edit(const char *name, const struct strbuf *text, enum card_status status,
               const char *line, struct strbuf *out, struct error *err);
 
-/* The same with a file: read, changed, written whole or not at all (temp, fsync, rename), its mode kept. A card that
- * somebody changes in between is read again. -ENOENT: it is not there. */
+/* The same with a file, atomically (temporary file, fsync, rename); keeps its mode. A card that changes in between is
+ * read again. -ENOENT: it does not exist. */
 int card_write(const char *path, enum card_status status, const char *line, struct error *err);

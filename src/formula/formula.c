@@ -1,7 +1,8 @@
-/* formula.c: a file becomes variables and steps.
+/* formula.c: a file becomes variables and steps, and these become tasks.
  *
- * The steps are read by the reader of task files, so that a formula can say whatever a task can, and is
- * told its mistakes in the same words. */
+ * The steps are read by the reader of task files, so that a formula may have whatever a task file may have, with the
+ * same error messages. Values are put in after the tree was parsed, so a value cannot change what the file means:
+ * quotes, colons and newlines in it are only text. */
 #include "formula/formula.h"
 
 #include <ctype.h>
@@ -14,8 +15,20 @@
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
-#include "formula/formula_internal.h"
 #include "os/files.h"
+#include "taskfile/taskfile.h"
+#include "yaml/yaml.h"
+
+struct formula {
+    char *file; /* for messages */
+    char *name;
+    const char *description; /* in the tree */
+    struct yaml yaml;
+    struct formula_var *vars;
+    size_t var_count;
+    struct taskfile *steps;
+    json_t *body;
+};
 
 static const struct yaml_limits limits = {
     .bytes = FORMULA_BYTES_MAX,
@@ -23,8 +36,9 @@ static const struct yaml_limits limits = {
     .nodes = 100000,
 };
 
-int formula_fail(const struct formula *f, unsigned line, struct error *err, const char *format,
-                 ...) {
+/* "FILE:LINE: …", -EINVAL. */
+_printf_(4, 5) static int fail(const struct formula *f, unsigned line, struct error *err,
+                               const char *format, ...) {
     char text[ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
@@ -36,15 +50,15 @@ int formula_fail(const struct formula *f, unsigned line, struct error *err, cons
     return error_set(err, -EINVAL, "%.160s:%u: %s", f->file, line, text);
 }
 
-bool formula_name_fits(const char *name, size_t length) {
+static bool name_fits(const char *name, size_t length) {
     bool good = length > 0 && length <= 64 && !isdigit((unsigned char)name[0]) && name[0] != '-';
     for (size_t i = 0; i < length; i++)
         good = good && (isalnum((unsigned char)name[i]) || name[i] == '_' || name[i] == '-');
     return good;
 }
 
-const struct formula_var *formula_find_var(const struct formula *f, const char *name,
-                                           size_t length) {
+static const struct formula_var *find_var(const struct formula *f, const char *name,
+                                          size_t length) {
     for (size_t i = 0; i < f->var_count; i++)
         if (strlen(f->vars[i].name) == length && memcmp(f->vars[i].name, name, length) == 0)
             return &f->vars[i];
@@ -53,7 +67,7 @@ const struct formula_var *formula_find_var(const struct formula *f, const char *
 
 /* --- variables ------------------------------------------------------------------------------- */
 
-static bool is_nothing(const struct yaml_node *node) {
+static bool is_null(const struct yaml_node *node) {
     return node->kind == YAML_SCALAR && yaml_type(node) == YAML_NULL;
 }
 
@@ -62,17 +76,17 @@ static int read_var_member(const struct formula *f, const struct yaml_node *key,
     bool is_required = strcmp(key->text, "required") == 0;
     bool is_default = strcmp(key->text, "default") == 0;
     if (!is_required && !is_default && strcmp(key->text, "description") != 0)
-        return formula_fail(f, key->line, err,
-                            "a variable has no '%.60s'; it has description, default and required",
-                            key->text);
+        return fail(f, key->line, err,
+                    "a variable has no '%.60s'; it has description, default and required",
+                    key->text);
     if (key->value->kind != YAML_SCALAR)
-        return formula_fail(f, key->line, err, "'%s' of variable '%s': expected a text, got %s",
-                            key->text, var->name, yaml_noun(key->value).text);
+        return fail(f, key->line, err, "'%s' of variable '%s': expected a text, got %s", key->text,
+                    var->name, yaml_noun(key->value).text);
     if (is_required) {
         enum yaml_type type = yaml_type(key->value);
         if (type != YAML_TRUE && type != YAML_FALSE)
-            return formula_fail(f, key->line, err, "'required': expected true or false, got %s",
-                                yaml_noun(key->value).text);
+            return fail(f, key->line, err, "'required': expected true or false, got %s",
+                        yaml_noun(key->value).text);
         *required = type == YAML_TRUE;
     } else if (is_default) {
         var->standard = key->value->text;
@@ -86,44 +100,43 @@ static int read_var(struct formula *f, const struct yaml_node *key, struct error
     struct formula_var *var = &f->vars[f->var_count];
     bool required = false;
     *var = (struct formula_var){ .name = key->text, .line = key->line };
-    if (!formula_name_fits(key->text, key->length))
-        return formula_fail(f, key->line, err,
-                            "%s is no name of a variable: letters, digits, - and _, a letter first",
-                            yaml_noun(key).text);
-    const struct formula_var *other = formula_find_var(f, key->text, key->length);
+    if (!name_fits(key->text, key->length))
+        return fail(f, key->line, err,
+                    "%s is no name of a variable: letters, digits, - and _, a letter first",
+                    yaml_noun(key).text);
+    const struct formula_var *other = find_var(f, key->text, key->length);
     if (other)
-        return formula_fail(f, key->line, err, "'%s' is said twice, first in line %u", key->text,
-                            other->line);
+        return fail(f, key->line, err, "'%s' is said twice, first in line %u", key->text,
+                    other->line);
     if (key->value->kind == YAML_LIST)
-        return formula_fail(f, key->value->line, err,
-                            "'%s': expected a default, or description, default and required, got a "
-                            "list",
-                            key->text);
-    if (key->value->kind == YAML_SCALAR && !is_nothing(key->value))
+        return fail(f, key->value->line, err,
+                    "'%s': expected a default, or description, default and required, got a "
+                    "list",
+                    key->text);
+    if (key->value->kind == YAML_SCALAR && !is_null(key->value))
         var->standard = key->value->text;
     int r = 0;
     if (key->value->kind == YAML_MAPPING)
         for (const struct yaml_node *m = key->value->first; r == 0 && m; m = m->next)
             r = read_var_member(f, m, var, &required, err);
     if (r == 0 && required && var->standard)
-        return formula_fail(f, key->line, err,
-                            "variable '%s' is required and has a default; leave one out",
-                            key->text);
+        return fail(f, key->line, err, "variable '%s' is required and has a default; leave one out",
+                    key->text);
     if (r == 0 && key->value->kind == YAML_MAPPING && !required && !var->standard)
-        var->standard = ""; /* it says that it is not required */
+        var->standard = "";
     f->var_count++;
     return r;
 }
 
 static int read_vars(struct formula *f, const struct yaml_node *value, struct error *err) {
-    if (!value || is_nothing(value))
+    if (!value || is_null(value))
         return 0;
     if (value->kind != YAML_MAPPING)
-        return formula_fail(f, value->line, err, "'vars': expected names and defaults, got %s",
-                            yaml_noun(value).text);
+        return fail(f, value->line, err, "'vars': expected names and defaults, got %s",
+                    yaml_noun(value).text);
     if (value->count > FORMULA_VARS_MAX)
-        return formula_fail(f, value->line, err, "%zu variables are too many; the most are %u",
-                            value->count, FORMULA_VARS_MAX);
+        return fail(f, value->line, err, "%zu variables are too many; the most are %u",
+                    value->count, FORMULA_VARS_MAX);
     f->vars = xcalloc(value->count + 1, sizeof(*f->vars));
     int r = 0;
     for (const struct yaml_node *key = value->first; r == 0 && key; key = key->next)
@@ -141,7 +154,7 @@ static int take_head_key(const struct formula *f, const struct yaml_node *key, s
                          struct error *err) {
     const struct {
         const char *name;
-        const struct yaml_node **place;
+        const struct yaml_node **value;
     } known[] = { { "name", &head->name },
                   { "description", &head->description },
                   { "vars", &head->vars },
@@ -152,31 +165,31 @@ static int take_head_key(const struct formula *f, const struct yaml_node *key, s
         nearest_offer(&nearest, known[i].name);
         if (strcmp(known[i].name, key->text) != 0)
             continue;
-        if (*known[i].place)
-            return formula_fail(f, key->line, err, "'%s' is said twice", key->text);
-        *known[i].place = key->value;
+        if (*known[i].value)
+            return fail(f, key->line, err, "'%s' is said twice", key->text);
+        *known[i].value = key->value;
         return 0;
     }
     if (nearest.best)
-        return formula_fail(f, key->line, err, "a formula has no %s; did you mean '%s'?",
-                            yaml_noun(key).text, nearest.best);
-    return formula_fail(f, key->line, err,
-                        "a formula has no %s; it has name, description, vars, defaults and steps",
-                        yaml_noun(key).text);
+        return fail(f, key->line, err, "a formula has no %s; did you mean '%s'?",
+                    yaml_noun(key).text, nearest.best);
+    return fail(f, key->line, err,
+                "a formula has no %s; it has name, description, vars, defaults and steps",
+                yaml_noun(key).text);
 }
 
 static int read_text_key(const struct formula *f, const struct yaml_node *value, const char *key,
                          const char **ret_text, struct error *err) {
-    if (!value || is_nothing(value))
+    if (!value || is_null(value))
         return 0;
     if (value->kind != YAML_SCALAR)
-        return formula_fail(f, value->line, err, "'%s': expected a text, got %s", key,
-                            yaml_noun(value).text);
+        return fail(f, value->line, err, "'%s': expected a text, got %s", key,
+                    yaml_noun(value).text);
     *ret_text = value->text;
     return 0;
 }
 
-/* "formulas/release.yaml" is called release. */
+/* "formulas/release.yaml" is named release. */
 static char *name_of_file(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
@@ -188,9 +201,8 @@ static int read_root(struct formula *f, const char *folder, struct error *err) {
     struct head head = { NULL };
     const char *name = NULL;
     if (!root || root->kind != YAML_MAPPING)
-        return formula_fail(f, root ? root->line : 1, err,
-                            "expected a formula with vars and steps, got %s",
-                            root ? yaml_noun(root).text : "nothing");
+        return fail(f, root ? root->line : 1, err, "expected a formula with vars and steps, got %s",
+                    root ? yaml_noun(root).text : "nothing");
     int r = 0;
     for (const struct yaml_node *key = root->first; r == 0 && key; key = key->next)
         r = take_head_key(f, key, &head, err);
@@ -203,8 +215,8 @@ static int read_root(struct formula *f, const char *folder, struct error *err) {
     if (r < 0)
         return r;
     f->name = name ? xstrdup(name) : name_of_file(f->file);
-    if (!head.steps || is_nothing(head.steps))
-        return formula_fail(f, root->line, err, "there are no steps in it");
+    if (!head.steps || is_null(head.steps))
+        return fail(f, root->line, err, "there are no steps in it");
     r = taskfile_read_list(f->file, folder, head.steps, head.defaults, &f->steps, err);
     if (r == 0)
         f->body = taskfile_body(f->steps);
@@ -269,4 +281,255 @@ const json_t *formula_body(const struct formula *f) {
 
 int formula_locate(const struct formula *f, size_t index, struct error *err) {
     return taskfile_locate(f->steps, index, err);
+}
+
+/* --- expansion ------------------------------------------------------------------------------- */
+
+struct expansion {
+    const struct formula *f;
+    const struct formula_value *values;
+    size_t count;
+    bool only_check; /* variables without a value are no error */
+    unsigned line;   /* of the current member */
+    struct error *err;
+};
+
+static const struct formula_value *find_value(const struct expansion *x, const char *name,
+                                              size_t length) {
+    for (size_t i = x->count; i-- > 0;) /* the last one wins */
+        if (strlen(x->values[i].name) == length && memcmp(x->values[i].name, name, length) == 0)
+            return &x->values[i];
+    return NULL;
+}
+
+static const char *nearest_var(const struct formula *f, const char *typed) {
+    struct nearest nearest = nearest_to(typed);
+    for (size_t i = 0; i < f->var_count; i++)
+        nearest_offer(&nearest, f->vars[i].name);
+    return nearest.best;
+}
+
+static int refuse_unknown(const struct expansion *x, const char *name, size_t length) {
+    char typed[72];
+    size_t size = length < sizeof(typed) - 1 ? length : sizeof(typed) - 1;
+    memcpy(typed, name, size);
+    typed[size] = '\0';
+    const char *nearest = nearest_var(x->f, typed);
+    if (nearest)
+        return fail(x->f, x->line, x->err, "variable '%s' is not declared; did you mean '%s'?",
+                    typed, nearest);
+    return fail(x->f, x->line, x->err, "variable '%s' is not declared in 'vars'", typed);
+}
+
+static int put_value(const struct expansion *x, const char *name, size_t length,
+                     struct strbuf *out) {
+    const struct formula_var *var = find_var(x->f, name, length);
+    const struct formula_value *value = find_value(x, name, length);
+    if (!var && !(value && value->offered))
+        return refuse_unknown(x, name, length);
+    const char *text = value ? value->value : var ? var->standard : NULL;
+    if (!text && !x->only_check)
+        return fail(x->f, x->line, x->err,
+                    "variable '%.*s' has no value: it is required (--var %.*s=VALUE)", (int)length,
+                    name, (int)length, name);
+    strbuf_puts(out, text ? text : "");
+    return 0;
+}
+
+/* `text` behind the opening braces; *ret_end is behind the closing ones. */
+static int put_reference(const struct expansion *x, const char *text, const char **ret_end,
+                         struct strbuf *out) {
+    const char *name = text + strspn(text, " ");
+    size_t length = strcspn(name, " }\n");
+    const char *end = name + length + strspn(name + length, " ");
+    if (strncmp(end, "}}", 2) != 0 || !name_fits(name, length))
+        return fail(x->f, x->line, x->err,
+                    "'{{%.20s' is no variable like {{name}}; write {{{{ for {{", text);
+    *ret_end = end + 2;
+    return put_value(x, name, length, out);
+}
+
+static int expand_text(const struct expansion *x, const char *text, struct strbuf *out) {
+    int r = 0;
+    while (r == 0) {
+        const char *open = strstr(text, "{{");
+        if (!open)
+            break;
+        strbuf_add(out, text, (size_t)(open - text));
+        if (strncmp(open, "{{{{", 4) == 0) {
+            strbuf_puts(out, "{{");
+            text = open + 4;
+        } else {
+            r = put_reference(x, open + 2, &text, out);
+        }
+    }
+    if (r == 0)
+        strbuf_puts(out, text);
+    return r;
+}
+
+static int expand_value(const struct expansion *x, json_t *value, json_t **ret_value);
+
+static int expand_string(const struct expansion *x, json_t *value, json_t **ret_value) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int r = expand_text(x, json_string_value(value), &out);
+    if (r < 0)
+        return r;
+    *ret_value = json_stringn(strbuf_text(&out), out.length);
+    return *ret_value ? 0 : fail(x->f, x->line, x->err, "a value is not UTF-8");
+}
+
+static int expand_array(const struct expansion *x, const json_t *array, json_t **ret_value) {
+    json_t *copy = json_array();
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        json_t *item = NULL;
+        int r = expand_value(x, json_array_get(array, i), &item);
+        if (r < 0) {
+            json_decref(copy);
+            return r;
+        }
+        json_array_append_new(copy, item);
+    }
+    *ret_value = copy;
+    return 0;
+}
+
+static int expand_object(const struct expansion *x, json_t *object, json_t **ret_value) {
+    json_t *copy = json_object(), *value;
+    const char *key;
+    json_object_foreach(object, key, value) {
+        json_t *item = NULL;
+        int r = expand_value(x, value, &item);
+        if (r < 0) {
+            json_decref(copy);
+            return r;
+        }
+        json_object_set_new(copy, key, item);
+    }
+    *ret_value = copy;
+    return 0;
+}
+
+static int expand_value(const struct expansion *x, json_t *value, json_t **ret_value) {
+    if (json_is_string(value))
+        return expand_string(x, value, ret_value);
+    if (json_is_array(value))
+        return expand_array(x, value, ret_value);
+    if (json_is_object(value))
+        return expand_object(x, value, ret_value);
+    *ret_value = json_incref(value);
+    return 0;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* Names link the steps and have no variables. */
+static bool is_name(const char *member) {
+    return strcmp(member, "name") == 0 || strcmp(member, "depends_on") == 0
+           || strcmp(member, "parent") == 0;
+}
+
+static void put_meta(const struct expansion *x, json_t *task) {
+    json_t *meta = json_object_get(task, "meta"), *vars = json_object();
+    if (!json_is_object(meta))
+        json_object_set_new(task, "meta", meta = json_object());
+    for (size_t i = 0; i < x->f->var_count; i++) {
+        const struct formula_var *var = &x->f->vars[i];
+        const struct formula_value *value = find_value(x, var->name, strlen(var->name));
+        const char *text = value ? value->value : var->standard;
+        json_object_set_new(vars, var->name, json_string(text ? text : ""));
+    }
+    json_object_set_new(meta, "formula", json_string(x->f->name));
+    json_object_set_new(meta, "vars", vars);
+    if (json_object_get(task, "name"))
+        json_object_set(meta, "step", json_object_get(task, "name"));
+}
+
+static int expand_step(struct expansion *x, size_t index, json_t **ret_task) {
+    json_t *step = json_array_get(json_object_get(x->f->body, "tasks"), index), *value;
+    json_t *task = json_object();
+    const char *member;
+    json_object_foreach(step, member, value) {
+        json_t *item = NULL;
+        unsigned line = taskfile_member_line(x->f->steps, index, member);
+        x->line = line ? line : taskfile_line(x->f->steps, index);
+        int r = 0;
+        if (is_name(member))
+            item = json_incref(value);
+        else
+            r = expand_value(x, value, &item);
+        if (r < 0) {
+            json_decref(task);
+            return r;
+        }
+        json_object_set_new(task, member, item);
+    }
+    put_meta(x, task);
+    *ret_task = task;
+    return 0;
+}
+
+static int expand_all(struct expansion *x, json_t **ret_body) {
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < taskfile_count(x->f->steps); i++) {
+        json_t *task = NULL;
+        int r = expand_step(x, i, &task);
+        if (r < 0) {
+            json_decref(tasks);
+            return r;
+        }
+        json_array_append_new(tasks, task);
+    }
+    *ret_body = json_pack("{s:o}", "tasks", tasks);
+    return 0;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static int check_values(const struct expansion *x) {
+    for (size_t i = 0; i < x->count; i++) {
+        const struct formula_value *v = &x->values[i];
+        if (v->offered || find_var(x->f, v->name, strlen(v->name)))
+            continue;
+        const char *nearest = nearest_var(x->f, v->name);
+        if (nearest)
+            return error_set(x->err, -EINVAL,
+                             "formula '%.60s' has no variable '%.60s'; did you mean '%s'?",
+                             x->f->name, v->name, nearest);
+        return error_set(x->err, -EINVAL, "formula '%.60s' has no variable '%.60s'", x->f->name,
+                         v->name);
+    }
+    return 0;
+}
+
+/* Also those that no step uses. */
+static int check_required(const struct expansion *x) {
+    for (size_t i = 0; i < x->f->var_count; i++) {
+        const struct formula_var *var = &x->f->vars[i];
+        if (!var->standard && !find_value(x, var->name, strlen(var->name)))
+            return fail(x->f, var->line, x->err,
+                        "variable '%s' has no value: it is required (--var %s=VALUE)", var->name,
+                        var->name);
+    }
+    return 0;
+}
+
+int formula_check(const struct formula *f, const struct formula_value *offered, size_t count,
+                  struct error *err) {
+    struct expansion x = {
+        .f = f, .values = offered, .count = count, .only_check = true, .err = err
+    };
+    json_t *body = NULL;
+    int r = expand_all(&x, &body);
+    json_decref(body);
+    return r;
+}
+
+int formula_expand(const struct formula *f, const struct formula_value *values, size_t count,
+                   json_t **ret_body, struct error *err) {
+    struct expansion x = { .f = f, .values = values, .count = count, .err = err };
+    int r = check_values(&x);
+    if (r == 0)
+        r = check_required(&x);
+    return r < 0 ? r : expand_all(&x, ret_body);
 }

@@ -1,4 +1,4 @@
-/* formula.h: work that is done again and again, as a file with variables.
+/* formula.h: recurring work as a file with variables.
  *
  *   name: release                      # that of the file when not given
  *   description: build, test and publish
@@ -13,13 +13,12 @@
  *       needs: build
  *       prompt: Publish {{version}} to {{channel}}.
  *
- * {{name}} stands for the value of a variable, in texts alone: not in ids, in needs, or in numbers. A value is
- * put in as it is, and never looked at again. {{{{ is {{. A variable that is not declared, one that has no
- * value, and one that is given but not known are refused with the line; as are the mistakes of a
- * file of tasks: unknown members, names given twice, cycles.
+ * {{name}} stands for the value of a variable, in texts only: not in ids, in needs, or in numbers. A value is inserted
+ * as it is and not expanded again. {{{{ is {{. A variable that is not declared, one without a value, and a value
+ * for an unknown variable are errors, with the line; as are the errors of a task file: unknown members, repeated
+ * names, cycles.
  *
- * Everything is checked and expanded when it is submitted, never later: what waits in the queue does not
- * change when the file does.
+ * Everything is checked and expanded when it is submitted: queued tasks do not change when the file does.
  *
  * Life: formula_read → formula_expand … → formula_locate for a refusal → formula_free */
 #pragma once
@@ -43,16 +42,15 @@ struct formula_var {
 
 struct formula_value {
     const char *name, *value;
-    bool
-        offered; /* no mistake if the formula has no such variable, and known without being declared */
+    bool offered; /* no error if the formula does not declare the variable */
 };
 
 #define FORMULA_BYTES_MAX (1u << 20)
 
-/* `folder` (absolute): where relative paths of its steps begin, and where they run. -EINVAL: it is wrong. */
+/* `folder` (absolute): base of relative paths in its steps, and where they run. -EINVAL: the file has an error. */
 int formula_read(const char *path, const char *folder, struct formula **ret_formula,
                  struct error *err);
-/* `name` is for sentences. */
+/* `name` is for messages. */
 int formula_read_text(const char *name, const char *folder, const char *text, size_t size,
                       struct formula **ret_formula, struct error *err);
 struct formula *formula_free(struct formula *formula); /* accepts NULL, returns NULL */
@@ -62,14 +60,14 @@ const char *formula_name(const struct formula *formula);
 const char *formula_description(const struct formula *formula); /* "": none */
 size_t formula_var_count(const struct formula *formula);
 const struct formula_var *formula_var_at(const struct formula *formula, size_t index);
-/* {"tasks": […]} as it was written, with the variables in it; borrowed. */
+/* {"tasks": […]} before the expansion; borrowed. */
 const json_t *formula_body(const struct formula *formula);
 
-/* Every variable that the steps name is declared, or among `offered`. */
+/* Is every variable of the steps declared, or among `offered`? */
 int formula_check(const struct formula *formula, const struct formula_value *offered, size_t count,
                   struct error *err);
 /* {"tasks": […]} ready for POST /v1/tasks: a new reference. Each task has formula, vars and step in its meta. */
 int formula_expand(const struct formula *formula, const struct formula_value *values, size_t count,
                    json_t **ret_body, struct error *err);
-/* As taskfile_locate: the place of a step in a sentence of the daemon. */
+/* As taskfile_locate: puts the position of a step into an error message of the daemon. */
 int formula_locate(const struct formula *formula, size_t index, struct error *err);
