@@ -1,5 +1,5 @@
-/* action.h: what people can do to a task, by its state: the one table. Operations ask it before they apply a fact, and
- * answers list what it offers, so that no front end has a table of its own. */
+/* action.h: the requests that are possible in each state of a task. Operations check them before they
+ * apply a fact, and answers list them, so that no front end has a table of its own. */
 #pragma once
 
 #include "core/fact.h"
@@ -12,7 +12,7 @@ struct task_action {
     const char *name; /* of the operation `task.NAME`; NULL ends the table */
     enum fact_kind fact;
     uint32_t from;         /* it is possible */
-    uint32_t offered;      /* it is what one would do */
+    uint32_t offered;      /* it is useful */
     uint32_t already;      /* there is nothing left to do */
     const char *otherwise; /* what to do in any other state */
 };

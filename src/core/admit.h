@@ -1,9 +1,9 @@
 /* admit.h: which of several new tasks the queue has room for.
  *
  * A task is admitted together with everything it needs from the same request, or deferred. Node n needs
- * targets[starts[n]] .. targets[starts[n + 1] - 1]; nodes that need each other are admitted together. Targets >=
- * node_count are outside the request and ignored. Tasks are considered in their order; one that does not
- * fit does not stop a later one that does. No recursion. */
+ * targets[starts[n]] .. targets[starts[n + 1] - 1]; nodes that need each other are admitted together.
+ * Targets >= node_count are outside the request and ignored. Tasks are considered in their order; one
+ * that does not fit does not stop a later one that does. No recursion. */
 #pragma once
 
 #include <stdbool.h>

@@ -126,8 +126,8 @@ static int apply_kind(struct core *c, const struct fact *fact, struct error *err
     return 0;
 }
 
-/* Moves the tasks of the agent that have no limiter of their own to another limiter, or to another clock: whether
- * the agent has a failover list (`lists`) decides which. */
+/* Moves the tasks of the agent that have no limiter of their own to another limiter, or to another
+ * clock: whether the agent has a failover list (`lists`) decides which. */
 static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter, bool lists) {
     queue_empty(c);
     for (uint32_t h = 1; h < c->tasks.next; h++) {
@@ -634,7 +634,8 @@ static int apply_dependencies(struct core *c, uint32_t task, const struct fact *
     return 0;
 }
 
-/* --- requests: the table in docs/rules.md §4 --------------------------------------------------- */
+/* --- requests: the table in docs/rules.md §4
+ * --------------------------------------------------- */
 
 static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     const struct sling_spec *sling = &fact->sling;
@@ -686,7 +687,8 @@ static int apply_release(struct core *c, uint32_t task, const struct fact *fact,
     return 0;
 }
 
-/* A task that a person holds, or that awaits a verdict, stays as it is: its usage is checked again later. */
+/* A task that a person holds, or that awaits a verdict, stays as it is: its usage is checked again
+ * later. */
 static int apply_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     const struct task *t = task_at(c, task);
@@ -892,7 +894,8 @@ static int apply_forget(struct core *c, uint32_t task, const struct fact *fact, 
     return 0;
 }
 
-/* --- runs -------------------------------------------------------------------------------------- */
+/* --- runs
+ * -------------------------------------------------------------------------------------- */
 
 static int apply_order_refused(struct core *c, uint32_t task, const struct fact *fact,
                                struct error *err) {
@@ -913,8 +916,8 @@ static int apply_run_started(struct core *c, uint32_t task, const struct fact *f
     return 0;
 }
 
-/* A run may go to and fro between working and waiting, and from there to validating. One that was stopped keeps
- * all its slots until its end. */
+/* A run may go to and fro between working and waiting, and from there to validating. One that was
+ * stopped keeps all its slots until its end. */
 static int apply_run_phase(struct core *c, uint32_t task, const struct fact *fact,
                            struct error *err) {
     (void)err;
@@ -958,9 +961,9 @@ static int apply_run_ended(struct core *c, uint32_t task, const struct fact *fac
 
 /* --- loading -----------------------------------------------------------------------------------
  *
- * A stored row is correct: a core that knew all the others computed it. So nothing follows from a row while others
- * are still missing; at the end every task is rechecked as after a new policy. If the policy is the one the
- * rows were made under, nothing changes. */
+ * A stored row is correct: a core that knew all the others computed it. So nothing follows from a
+ * row while others are still missing; at the end every task is rechecked as after a new policy. If
+ * the policy is the one the rows were made under, nothing changes. */
 
 static int apply_loading(struct core *c, const struct fact *fact, struct error *err) {
     (void)fact;
@@ -1041,7 +1044,8 @@ static int apply_loaded(struct core *c, const struct fact *fact, struct error *e
     return 0;
 }
 
-/* --- all facts --------------------------------------------------------------------------------- */
+/* --- all facts
+ * --------------------------------------------------------------------------------- */
 
 #define IN(state) (1u << TASK_##state)
 #define QUEUED    (IN(WAITING) | IN(READY) | IN(HELD))

@@ -1,4 +1,4 @@
-/* budgets.h: what was used of the budgets of the window, and when they open. Part of what core.h shows. */
+/* budgets.h: usage of the budgets of the window. Part of the interface of core.h. */
 #pragma once
 
 #include "core/core.h"
@@ -7,19 +7,19 @@
 struct budget_view {
     int64_t used;     /* by ended runs that reported */
     int64_t live;     /* reported by live runs so far */
-    int64_t reserved; /* charged to live and external runs; what they reported is in it */
+    int64_t reserved; /* charged to live and external runs, including their reports */
     amount budget;    /* UNLIMITED: none */
 };
 struct budgets_view {
     struct budget_view tokens, money;
-    uint32_t priced, unpriced; /* ended runs that told their cost, and that did not */
+    uint32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
     bool counts_reserved;      /* the gate looks at used + reserved, else at used */
     bool open;
     time_ms span;     /* of the window */
-    time_ms opens_at; /* when closed; TIME_NEVER: nobody knows */
+    time_ms opens_at; /* when closed; TIME_NEVER: unknown */
 };
 /* project 0: of all. False: no such project. */
 bool core_budgets(const struct core *core, sym project, struct budgets_view *ret);
-/* What ended runs and live ones have reported has reached the budget, in one currency; estimates aside. Costs
- * nothing without a budget. project 0: of all. */
+/* Have reports of ended and live runs reached a budget, without estimates? Costs nothing without a
+ * budget. project 0: of all. */
 bool core_budget_is_reached(const struct core *core, sym project);

@@ -1,6 +1,7 @@
 /* core.c: creates, copies and frees a core, and answers what only counts. See core.h. */
 #include "core/core.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,28 @@ void by_symbol_set(struct by_symbol *map, sym name, uint32_t index) {
     map->index[name] = index;
 }
 
+/* clang-format off */
+#define SLAB(member, type) { offsetof(struct core, member), sizeof(struct type) }
+/* clang-format on */
+
+static const struct {
+    size_t offset, size; /* of the records */
+} slabs[] = {
+    SLAB(tasks, task),
+    SLAB(runs, run),
+    SLAB(keys, key),
+    SLAB(parks, park),
+    SLAB(classes, queue_class),
+    SLAB(crowds, crowd),
+    SLAB(domains, domain),
+    SLAB(edges, edge),
+    SLAB(resource_lists, resource_list),
+};
+
+static struct slab *slab_of(const struct core *c, size_t i) {
+    return (struct slab *)((uintptr_t)c + slabs[i].offset);
+}
+
 static void add_neutral_entries(struct core *c) {
     c->projects = xgrow(NULL, &c->project_capacity, 1, sizeof(*c->projects));
     c->projects[0] = (struct project){ .spec.budget = UNLIMITED };
@@ -42,15 +65,8 @@ struct core *core_new(void) {
     struct core *c = xcalloc(1, sizeof(*c));
     symbol_table_init(&c->symbols);
     policy_default(&c->policy);
-    slab_init(&c->tasks, sizeof(struct task));
-    slab_init(&c->runs, sizeof(struct run));
-    slab_init(&c->keys, sizeof(struct key));
-    slab_init(&c->parks, sizeof(struct park));
-    slab_init(&c->classes, sizeof(struct queue_class));
-    slab_init(&c->crowds, sizeof(struct crowd));
-    slab_init(&c->domains, sizeof(struct domain));
-    slab_init(&c->edges, sizeof(struct edge));
-    slab_init(&c->resource_lists, sizeof(struct resource_list));
+    for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
+        slab_init(slab_of(c, i), slabs[i].size);
     id_map_init(&c->task_map, task_same, c);
     id_map_init(&c->class_map, queue_class_same, c);
     id_map_init(&c->crowd_map, crowd_same, c);
@@ -83,10 +99,8 @@ void core_free(struct core *c) {
     if (!c)
         return;
     free_lists(c);
-    struct slab *slabs[] = { &c->tasks,  &c->runs,    &c->keys,  &c->parks,         &c->classes,
-                             &c->crowds, &c->domains, &c->edges, &c->resource_lists };
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
-        slab_finish(slabs[i]);
+        slab_finish(slab_of(c, i));
     id_map_finish(&c->task_map);
     id_map_finish(&c->class_map);
     id_map_finish(&c->crowd_map);
@@ -118,8 +132,8 @@ void core_free(struct core *c) {
 
 /* --- copies ------------------------------------------------------------------------------------
  *
- * Handles stay valid, so a copy is memory and no rebuilding: what points into the core is listed below,
- * everything else is copied with the struct. */
+ * Handles stay valid, so a copy is memory and no rebuilding: what points into the core is listed
+ * below, everything else is copied with the struct. */
 
 /* The first `count` items, in memory of their own. */
 static void *items_copy(const void *items, size_t count, size_t size, size_t *ret_capacity) {
@@ -171,15 +185,8 @@ static void copy_lists(struct core *to, const struct core *from) {
 struct core *core_copy(const struct core *from) {
     struct core *to = xmalloc(sizeof(*to));
     *to = *from;
-    slab_copy(&from->tasks, &to->tasks);
-    slab_copy(&from->runs, &to->runs);
-    slab_copy(&from->keys, &to->keys);
-    slab_copy(&from->parks, &to->parks);
-    slab_copy(&from->classes, &to->classes);
-    slab_copy(&from->crowds, &to->crowds);
-    slab_copy(&from->domains, &to->domains);
-    slab_copy(&from->edges, &to->edges);
-    slab_copy(&from->resource_lists, &to->resource_lists);
+    for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
+        slab_copy(slab_of(from, i), slab_of(to, i));
     id_map_copy(&from->task_map, to, &to->task_map);
     id_map_copy(&from->class_map, to, &to->class_map);
     id_map_copy(&from->crowd_map, to, &to->crowd_map);
@@ -345,14 +352,11 @@ void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), 
 }
 
 static size_t memory_of(const struct core *c) {
-    const struct slab *slabs[] = { &c->tasks,   &c->runs,    &c->keys,
-                                   &c->parks,   &c->classes, &c->crowds,
-                                   &c->domains, &c->edges,   &c->resource_lists };
     size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
                    + id_map_bytes(&c->crowd_map) + id_map_bytes(&c->serial_map)
                    + c->symbols.arena.total;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
-        bytes += slab_bytes(slabs[i]);
+        bytes += slab_bytes(slab_of(c, i));
     for (uint32_t h = 1; h < c->classes.next; h++) {
         const struct queue_class *k = class_at(c, h);
         if (k->domain)

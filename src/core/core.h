@@ -2,17 +2,17 @@
  *
  * Life:       core_new → core_apply (any number of facts) → core_decide → carry out its orders
  *             → core_apply (what happened) → … → core_free
- * A turn:     tell FACT_CLOCK once, then everything that happened, then call core_decide once.
+ * A turn:     apply FACT_CLOCK once, then everything that happened, then call core_decide once.
  * Pure:       no clock, no I/O, no randomness, no logging. The same facts give the same orders.
  * Cost:       a fact costs what it touches (a task's dependants, children); a decision costs the
- *             projects and classes it compares. Nothing walks over the waiting tasks.
- * Orders:     a START has taken its leases, its attempt and its reservation when it is returned. It
- *             is then confirmed (FACT_RUN_STARTED), refused (FACT_ORDER_REFUSED: all three are
- *             given back), or has failed (FACT_RUN_ENDED with OUTCOME_LAUNCH).
- * Restart:    FACT_LOADING; the clock and the world; usage, waits, pace; FACT_TASK_ADDED for each stored
- *             task in the order of their numbers, FACT_RUN_TOKENS for what a live run has reported;
- *             FACT_LOADED. What to store: below, "what a new core must be told". The new core is as
- *             the old one was, apart from a place reserved for an overdue task. */
+ *             projects and classes it compares. Nothing iterates over the waiting tasks.
+ * Orders:     a START holds its leases, its attempt and its reservation when it is returned. It is
+ *             then confirmed (FACT_RUN_STARTED), refused (FACT_ORDER_REFUSED: all three are
+ *             released), or has failed (FACT_RUN_ENDED with OUTCOME_LAUNCH).
+ * Restart:    FACT_LOADING; the clock and the world; usage, waits, pace; FACT_TASK_ADDED for each
+ *             stored task in the order of their ids, FACT_RUN_TOKENS for what a live run has
+ *             reported; FACT_LOADED. What to store: below, "state to store". The new core decides
+ *             as the old one would. */
 #pragma once
 
 #include <stddef.h>
@@ -29,14 +29,15 @@ void core_free(struct core *core);
 /* Names of projects, kinds, agents, limiters, resources, workspaces and phases. */
 struct symbol_table *core_symbols(struct core *core);
 
-/* 0: applied. 1: came too late or twice, ignored. <0: refused with a sentence, nothing changed. */
+/* 0: applied. 1: came too late or twice, ignored. <0: refused with a message, nothing changed. */
 int core_apply(struct core *core, const struct fact *fact, struct error *err);
 
 /* Decides for the current clock. Returns all orders since the last call, in order: the changes that
- * facts caused, then what starts now. The list is valid until the next core_apply or core_decide. */
+ * facts caused, then what starts now. The list is valid until the next core_apply or
+ * core_decide. */
 const struct order *core_decide(struct core *core, size_t *ret_count);
 
-/* When a decision could differ although nothing is told before; TIME_NEVER: only a fact can. */
+/* When a decision could differ without a fact before; TIME_NEVER: only after a fact. */
 time_ms core_next_wakeup(const struct core *core);
 
 /* --- why ------------------------------------------------------------------------------------- */
@@ -45,27 +46,27 @@ time_ms core_next_wakeup(const struct core *core);
 struct verdict {
     enum gate gate;
     bool open;
-    bool ramping;          /* with LEASE_LIMITER: the cap is below the full one for now */
+    bool ramping;          /* with LEASE_LIMITER: the cap is reduced for now */
     bool inactive;         /* with GATE_PROJECT: the project takes no part at all */
-    bool closed;           /* with GATE_LIMITER: until somebody clears it */
+    bool closed;           /* with GATE_LIMITER: until it is cleared */
     bool money;            /* with the budgets: of money; used and cap in millionths of a dollar */
     enum lease_kind lease; /* with GATE_LEASE */
-    sym key;               /* what the lease, limiter, agent or project is called */
+    sym key;               /* name of the lease, limiter, agent or project */
     sym key_project;       /* with LEASE_SERIAL: project/phase/kind */
     sym key_kind;
     enum task_state about_state;
     enum hold hold;
-    uint32_t
-        count; /* how many dependencies are missing; with GATE_LIMITER and an agent's GATE_BREAKER: how many
-                        others it could fail over to, none of which is open */
+    /* Unmet dependencies. With GATE_LIMITER and an agent's GATE_BREAKER: the agents it could fail
+     * over to, none of which is open. */
+    uint32_t count;
     uint32_t floors; /* with GATE_HOST: those that are undercut; 1 << enum host_floor */
-    task_id about;   /* the dependency, the parent, the task a place is reserved for; or 0 */
-    /* With leases and budgets; with GATE_HOST those of the first floor that is undercut: MB, and the
-     * load in thousandths. */
+    task_id about;   /* the dependency, the parent, the task with the reservation; or 0 */
+    /* With leases and budgets; with GATE_HOST those of the first floor that is undercut: MB, and
+     * the load in thousandths. */
     amount used, cap;
     struct pause pause; /* with GATE_PAUSED and GATE_PROJECT */
     time_ms span;       /* with the budgets: of their window */
-    time_ms opens_at;   /* TIME_NEVER: nobody knows */
+    time_ms opens_at;   /* TIME_NEVER: unknown */
 };
 
 #define VERDICT_MAX 40
@@ -76,7 +77,7 @@ size_t core_explain(const struct core *core, task_id task, struct verdict ret[VE
 /* The first gate that is closed. False: none is (it runs, is final, or will start in this turn). */
 bool core_blocked(const struct core *core, task_id task, struct verdict *ret);
 
-/* Task numbers as people know them. */
+/* Names of tasks for people. */
 struct task_names {
     const char *(*name)(const void *ctx, task_id task);
     const void *ctx;
@@ -84,75 +85,75 @@ struct task_names {
 
 /* "lease:kind:plan": compared by tests. */
 void verdict_code(const struct verdict *v, const struct symbol_table *symbols, struct strbuf *out);
-/* For people: names the thing and what clears it. */
+/* For people: names the key and what clears it. */
 void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
                       const struct task_names *names, struct strbuf *out);
-/* Of GATE_LIMITER: the same without what clears it. */
+/* The same of GATE_LIMITER, without what clears it. */
 void verdict_account(const struct verdict *v, const struct symbol_table *symbols,
                      struct strbuf *out);
 
-/* --- what a new core must be told ------------------------------------------------------------ */
+/* --- state to store --------------------------------------------------------------------------- */
 
-/* The FACT_TASK_ADDED that makes it known to a new core as this one knows it. The two lists are asked
- * for beside it; what a live run has reported is in core_task. False: no such task. */
+/* The FACT_TASK_ADDED that restores it in a new core, without its two lists; what a live run has
+ * reported is in core_task. False: no such task. */
 bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret);
-/* A number of the caller's that goes with a task, and comes back in its spec. */
+/* An opaque number of the caller, returned in the spec of the task. */
 void core_set_look(struct core *core, task_id task, uint64_t look);
-/* Fill at most `max`; return how many there are. A dependency that was done when it was forgotten or
- * deleted is none any more. */
+/* Fill at most `max`; return the total. A dependency that was done when it was forgotten or deleted
+ * is not included. */
 size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);
 /* The tasks that depend on it, in any state. */
 size_t core_task_dependants(const struct core *core, task_id task, task_id *ret, size_t max);
 size_t core_task_resources(const struct core *core, task_id task, sym *ret, size_t max);
 /* The first `max` of its children, oldest first; returns how many. */
 size_t core_task_children(const struct core *core, task_id task, task_id *ret, size_t max);
-/* Up to `max` tasks that are not final and wait for it to be done: those that depend on it, then its
- * children with gate `done`. Returns how many. Looks at the first thousand of each. */
+/* Up to `max` tasks that are not final and wait for it to be done: its dependants, then its children
+ * with gate `done`. Returns how many. Considers the first thousand of each. */
 size_t core_task_waiters(const struct core *core, task_id task, task_id *ret, size_t max);
-/* What a task that is neither live nor final waits for and ended otherwise than done: its parent and its
- * dependencies. */
+/* Of a task that is neither live nor final: its parent and its dependencies that ended and are not
+ * done. */
 void core_each_failed_prerequisite(const struct core *core, task_id task,
                                    void (*each)(void *ctx, task_id), void *ctx);
-/* All that depend on it, final or not; costs their number. */
+/* All its dependants, final or not; costs their number. */
 void core_each_dependant(const struct core *core, task_id task, void (*each)(void *ctx, task_id),
                          void *ctx);
 
 bool core_agent_spec(const struct core *core, sym agent, struct agent_spec *ret);
 bool core_limiter_spec(const struct core *core, sym limiter, struct limiter_spec *ret);
 
-/* The buckets in the window, oldest first. project 0: what is of none. */
+/* The buckets in the window, oldest first. project 0: usage of no project. */
 typedef void (*core_usage_each)(void *ctx, const struct usage_spec *bucket);
 void core_usage(const struct core *core, sym project, core_usage_each each, void *ctx);
 typedef void (*core_wait_each)(void *ctx, const struct wait_spec *wait);
 void core_waits(const struct core *core, core_wait_each each, void *ctx);
 struct pace_spec core_pace(const struct core *core);
 
-/* Which of all this is another than when it was last taken: what must be written in this turn. Each is
- * told once; a function may be NULL. */
+/* What changed since the last call and must be stored in this turn, each once. A function may be
+ * NULL. */
 struct core_changes {
-    void (*task)(void *ctx, task_id task);    /* new, changed, or gone */
-    void (*depends)(void *ctx, task_id task); /* just before `task`: so is what it depends on */
+    void (*task)(void *ctx, task_id task);    /* new, changed, or removed */
+    void (*depends)(void *ctx, task_id task); /* just before `task`: its dependencies changed too */
     void (*agent)(void *ctx, sym agent);
     void (*limiter)(void *ctx, sym limiter);
-    core_usage_each usage; /* what was added to a bucket; negative when it was taken back */
+    core_usage_each usage; /* what was added to a bucket; may be negative */
     core_wait_each wait;
-    void (*pace)(void *ctx, const struct pace_spec *pace); /* only while there is one */
+    void (*pace)(void *ctx, const struct pace_spec *pace); /* only while it is in force */
     void *ctx;
 };
-void core_watch(struct core *core); /* from now on it notes what changes */
+void core_watch(struct core *core); /* records changes from now on */
 void core_take_changes(struct core *core, const struct core_changes *changes);
 
 /* --- other cores ----------------------------------------------------------------------------- */
 
-/* Decides as the original would, from here on. Costs a copy of its memory; shares nothing; notes no
- * changes until core_watch. */
+/* Decides as the original would. Costs a copy of its memory; shares nothing; records no changes
+ * until core_watch. */
 struct core *core_copy(const struct core *core);
 
 /* The START orders that core_decide would give now. Works on a copy. */
 void core_would_start(const struct core *core, void (*each)(void *ctx, const struct order *order),
                       void *ctx);
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- views ----------------------------------------------------------------------------------- */
 
 struct task_view {
     task_id id;
@@ -173,19 +174,18 @@ struct task_view {
     time_ms started_at; /* of the live run */
     int64_t tokens;     /* reported by the live run so far; -1: none, or it does not run */
     int64_t money;      /* the same, millionths of a dollar */
-    task_id lender;     /* whose places its run uses; or 0 */
-    task_id borrower;   /* who uses the places of its run; or 0 */
+    task_id lender;     /* the task whose slots its run uses; or 0 */
+    task_id borrower;   /* the task that uses the slots of its run; or 0 */
 };
 
 bool core_task(const struct core *core, task_id task, struct task_view *ret);
 
-/* The runs that have a process, or are getting one; in no order. */
+/* Runs with a process, or that are getting one; in no order. */
 void core_each_run(const struct core *core, void (*each)(void *ctx, task_id task), void *ctx);
 
 struct core_counts {
     uint32_t by_state[TASK_STATE_MAX];
-    uint32_t
-        hopeless; /* of the waiting: wait for a dependency or parent that ended otherwise than done */
+    uint32_t hopeless; /* waiting for a dependency or parent that ended and is not done */
     uint32_t classes, projects, keys;
     amount runs_used, runs_cap;
     size_t bytes; /* memory of the core */
@@ -193,7 +193,7 @@ struct core_counts {
 
 void core_count(const struct core *core, struct core_counts *ret);
 
-/* Places of a limited key: used and cap as they are now. False: no such key. */
+/* Slots of a limited key. False: no such key. */
 bool core_lease(const struct core *core, enum lease_kind kind, sym name, amount *ret_used,
                 amount *ret_cap);
 
@@ -222,30 +222,31 @@ bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret
 void core_group(const struct core *core, uint32_t group, uint32_t *ret_open, uint32_t *ret_total);
 /* Those that are final and not done. */
 uint32_t core_group_failed(const struct core *core, uint32_t group);
-/* Fills at most `max` of its tasks, or of its drafts, who joined last first; returns how many there are.
- * Costs what it walks over: a draft that joined first is behind all others. */
+/* Fills at most `max` of its tasks, or of its drafts, the last to join first; returns the total. Costs
+ * the members it passes. */
 size_t core_group_members(const struct core *core, uint32_t group, bool drafts, task_id *ret,
                           size_t max);
 
-bool core_host_is_open(const struct core *core); /* no floor of the policy is undercut */
+bool core_host_is_open(const struct core *core); /* no floor of the policy is violated */
 
 /* --- admission ------------------------------------------------------------------------------- */
 
 enum admission {
     ADMIT,      /* take it */
-    ADMIT_WARN, /* take it and say that the queue is long */
-    ADMIT_DEFER /* store nothing: the queue is full */
+    ADMIT_WARN, /* take it and warn that the queue is long */
+    ADMIT_DEFER /* the queue is full */
 };
 
-/* May one more task come, with the queue (waiting and ready) as long as it is? */
+/* May one more task be added to the queue (waiting and ready)? */
 enum admission core_admission(const struct core *core, amount *ret_depth, amount *ret_limit);
 
 /* How many waiting and ready tasks of one kind (0: of all kinds). */
 amount core_queue_depth(const struct core *core, sym kind);
 
-/* Its place among those that wait (waiting and ready); 1: the next. 0: it does not wait. Shares aside;
- * exact where the order is by number or by age (docs/rules.md §3). Costs the classes, not the tasks. */
+/* Its position among the waiting and ready tasks; 1: the next. 0: it is neither. Without shares; exact
+ * where the order is by id or by age (docs/rules.md §3). Costs the classes, not the tasks. */
 amount core_queue_position(const struct core *core, task_id task);
 
-/* A task that is not final depends on it, is its child, or is in its group: FACT_FORGET is refused. */
+/* A task that is not final depends on it, is its child, or is in its group: FACT_FORGET is
+ * refused. */
 bool core_is_needed(const struct core *core, task_id task);

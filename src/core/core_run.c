@@ -1,7 +1,7 @@
 /* core_run.c: one attempt, from its order to its end.
  *
- * Which failure counts where, and what then becomes of the task, is decided in this file and nowhere else. The table
- * in docs/rules.md §5 is its specification. */
+ * Which failure counts where, and what then becomes of the task, is decided in this file and
+ * nowhere else. The table in docs/rules.md §5 is its specification. */
 #include "core/core_run.h"
 
 #include <assert.h>
@@ -357,7 +357,8 @@ static bool update_account_and_agent(struct core *c, const struct run *r, const 
            || count_launch_on_agent(c, r->agent);
 }
 
-/* The next attempt goes on in the same workspace. After the slots are released: the run held the old one. */
+/* The next attempt goes on in the same workspace. After the slots are released: the run held the
+ * old one. */
 static void set_workspace(struct core *c, struct task *t, sym workspace) {
     uint32_t old = t->workspace_key;
     t->workspace_key = key_workspace(c, workspace);

@@ -10,8 +10,9 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec);
 /* As if it had never been ordered. */
 void run_undo(struct core *c, uint32_t task);
 
-/* Orders a live run to stop, once. A later request replaces the earlier one unless that was stronger (orphan over
- * invalidate over cancel). False: the task was draining and its run is dropped; the caller sets the state. */
+/* Orders a live run to stop, once. A later request replaces the earlier one unless that was
+ * stronger (orphan over invalidate over cancel). False: the task was draining and its run is
+ * dropped; the caller sets the state. */
 bool run_order_stop(struct core *c, uint32_t task, enum stop_wish stop, enum reason reason);
 
 void run_set_phase(struct core *c, uint32_t run, enum run_phase phase);

@@ -1,4 +1,4 @@
-/* cycle.h: does a graph bite its own tail?
+/* cycle.h: finds a cycle in a graph.
  *
  * Node n points at targets[starts[n]] .. targets[starts[n + 1] - 1]. Targets >= node_count are
  * outside and ignored. Linear, no recursion. */

@@ -1,9 +1,10 @@
 /* decide.c: starts the first task in order that no gate stops, again and again.
  *
- * A decision looks once at each project that has something in its queue, and at the heads of the classes of those
- * projects whose first task is not cached. A project's first task is cached until one of its tasks changes, a
- * shared key gets a free slot (the epoch), or a score or an overdue time passes. What makes a cached task impossible
- * is not tracked: it is checked before the task is started. */
+ * A decision looks once at each project that has something in its queue, and at the heads of the
+ * classes of those projects whose first task is not cached. A project's first task is cached until
+ * one of its tasks changes, a shared key gets a free slot (the epoch), or a score or an overdue
+ * time passes. What makes a cached task impossible is not tracked: it is checked before the task is
+ * started. */
 #include "core/decide.h"
 
 #include "core/core_run.h"
@@ -98,7 +99,8 @@ static uint32_t claim_startable(struct core *c) {
     return task;
 }
 
-/* The first overdue task of a list that comes before `best` and that the end of a run could help; else `best`. */
+/* The first overdue task of a list that comes before `best` and that the end of a run could help;
+ * else `best`. */
 static uint32_t better_of_list(const struct core *c, const struct order_list *list, uint32_t best) {
     struct order_cursor cursor = { 0 };
     uint32_t task;
@@ -164,9 +166,9 @@ static size_t needs_by_rank(const struct core *c, uint32_t task, uint32_t ret[NE
     return count;
 }
 
-/* Keeps the reservations on the keys before the first that it lacks, and reserves that one. As the order is always
- * the same, it never reserves what other tasks need to free the key it waits for. True: a reservation was
- * dropped. */
+/* Keeps the reservations on the keys before the first that it lacks, and reserves that one. As the
+ * order is always the same, it never reserves what other tasks need to free the key it waits for.
+ * True: a reservation was dropped. */
 static bool reserve_in_order(struct core *c) {
     uint32_t needs[NEEDS_MAX];
     size_t count = needs_by_rank(c, c->claim.task, needs), first = 0;
@@ -263,8 +265,8 @@ void decide_timers(struct core *c) {
     }
 }
 
-/* Are there slots on the keys that every task of a class needs, except those of its project? `worker`: the roster
- * agent that would take it; 0: there is no roster. */
+/* Are there slots on the keys that every task of a class needs, except those of its project?
+ * `worker`: the roster agent that would take it; 0: there is no roster. */
 static bool class_open(const struct core *c, const struct queue_class *k, uint32_t worker) {
     if (worker && k->agent && k->agent != worker)
         return false;

@@ -1,7 +1,7 @@
 /* explain.c: why does a task not run, and how many tasks wait for what?
  *
- * Calls the same functions as the decision, gate by gate, in the order in which they are shown. Most callers want only
- * the first closed gate: then the gates behind it are not evaluated. */
+ * Calls the same functions as the decision, gate by gate, in the order in which they are shown.
+ * Most callers want only the first closed gate: then the gates behind it are not evaluated. */
 #include <inttypes.h>
 
 #include "base/money.h"
@@ -339,7 +339,8 @@ static void put_hold(const struct verdict *v, struct strbuf *out) {
         strbuf_puts(out, texts[v->hold]);
 }
 
-/* For dependencies and parents: the task that must be done first, and what to do if it never will be. */
+/* For dependencies and parents: the task that must be done first, and what to do if it never will
+ * be. */
 static void put_other_task(const struct verdict *v, const struct task_names *names,
                            struct strbuf *out) {
     strbuf_printf(out, "waits for %s'%s', which ", v->gate == GATE_PARENT ? "its parent " : "",
@@ -496,8 +497,8 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
 
 /* --- samples of the waiting tasks --------------------------------------------------------------
  *
- * A bounded part of the queue without a walk over all tasks. Inside a class the order is by age, so the first of
- * every class include those that start next. */
+ * A bounded part of the queue without a walk over all tasks. Inside a class the order is by age, so
+ * the first of every class include those that start next. */
 
 struct sample {
     const struct core *c;
@@ -597,8 +598,9 @@ void core_each_head(const struct core *c, size_t each, size_t lacking,
 
 /* --- counts by gate ----------------------------------------------------------------------------
  *
- * Tasks that are alike are stopped by the same gate, so one made-up task of each crowd is explained. A reservation
- * for one task and a workspace locked by one task are exceptions; they are corrected at the end. */
+ * Tasks that are alike are stopped by the same gate, so one made-up task of each crowd is
+ * explained. A reservation for one task and a workspace locked by one task are exceptions; they are
+ * corrected at the end. */
 
 struct counting {
     const struct core *c;
@@ -687,7 +689,8 @@ static bool count_class(struct counting *n, const struct queue_class *k) {
     return true;
 }
 
-/* `count` tasks were counted at the gate of `was`; the gate of `is`, which is `task` (0: any like it), stops them. */
+/* `count` tasks were counted at the gate of `was`; the gate of `is`, which is `task` (0: any like
+ * it), stops them. */
 static void move(struct counting *n, const struct task *was, const struct task *is, uint32_t task,
                  int64_t count) {
     struct verdict from, to;

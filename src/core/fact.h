@@ -1,8 +1,8 @@
-/* fact.h: everything the core is ever told.
+/* fact.h: every input of the core.
  *
- * A fact is plain data and one call applies it (core.h: core_apply). The daemon stores what it
- * tells the core, a test writes histories of them, `plan` and `sim` make them from a snapshot.
- * Pointers inside a fact are read during the call and not kept.
+ * A fact is plain data and core_apply (core.h) applies it. The daemon stores the facts it applies,
+ * a test writes histories of them, `plan` and `sim` make them from a snapshot. Pointers inside a
+ * fact are read during the call and not kept.
  *
  * Adding a fact
  *   1. a value of enum fact_kind and its part of the union, here
@@ -13,32 +13,144 @@
 
 #include <stddef.h>
 
-#include "core/world_spec.h"
+#include "core/model.h"
+#include "core/policy.h"
+
+/* --- projects, kinds, agents, accounts, usage ---------------------------------------------------
+ *
+ * "When it comes from a store": the state; the rest comes from the configuration. */
+
+/* Who stopped starts, and when; for display only. */
+enum pause_cause {
+    PAUSE_CONFIGURED,      /* by a setting */
+    PAUSE_ASKED,           /* by a user, who may resume it */
+    PAUSE_SECTION_REMOVED, /* its section, with its caps, was removed */
+    PAUSE_DELETED,         /* the project was deleted; its finished tasks still exist */
+};
+
+struct pause {
+    enum pause_cause cause;
+    sym by;     /* 0: unknown */
+    time_ms at; /* 0: unknown */
+};
+
+struct project_spec {
+    sym id;
+    int64_t weight_milli; /* share, in thousandths */
+    amount max_running;
+    amount budget; /* tokens */
+    struct money_budget money;
+    bool active, paused;
+    struct pause pause;   /* with paused */
+    amount workspaces;    /* number of slots; UNLIMITED: no such gate */
+    bool workspaces_kept; /* a slot stays with the task (worktree), not with the run (pool) */
+    amount review;        /* slots for finished work that awaits review */
+};
+
+struct kind_spec {
+    sym id;
+    int64_t base; /* score */
+    amount max_running;
+};
+
+#define FAILOVER_MAX 8
+
+struct agent_spec {
+    sym id;
+    amount slots; /* of a roster agent: 0, or any other number for its one run */
+    sym limiter;
+    bool roster; /* one worker that is idle or not (document 004); such agents get tasks in the
+                    order in which they were added */
+    bool idle;   /* with roster */
+    /* The agents that take its tasks while it is closed, in order; may be added later. */
+    sym failover[FAILOVER_MAX];
+    uint8_t failover_count;
+    /* When it comes from a store: */
+    uint32_t launch_failures; /* in a row, of any tasks */
+    uint32_t openings;        /* how often it was closed for them */
+    time_ms closed_until;     /* 0: open */
+};
+
+struct limiter_spec {
+    sym id;
+    struct limiter_policy policy;
+    time_ms backoff_until; /* 0: open */
+    uint32_t hits;
+    bool closed; /* until FACT_LIMITER_CLEAR */
+    /* When it comes from a store: */
+    time_ms backoff_since; /* beginning of the current backoff */
+    time_ms last_hit;
+    bool in_backoff;      /* hit, and no success cleared it since: a probe goes first */
+    time_ms ramp_since;   /* the success that cleared it; 0: not ramping */
+    time_ms last_success; /* of any of its runs; 0: none yet. For display */
+};
+
+/* The usage in one bucket of the window. */
+struct usage_spec {
+    sym project;    /* 0: of no project (counts only in the global budget) */
+    int64_t tokens; /* negative: a correction, at most what the bucket has */
+    int32_t starts, completions;
+    int32_t reports;    /* runs that reported `tokens`; 0: as many as completions, unless loading */
+    int64_t unreported; /* charged in the shares to runs without a report */
+    int64_t money;      /* millionths of a dollar; may be negative in the same way */
+    int32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
+    time_ms at;               /* from a store: the beginning of the bucket */
+};
+
+/* Time that does not count for max_wait, of the tasks of one project with one limiter (and, with a
+ * failover list, one agent). Their clock shows `now − lost` while their gates are open, and
+ * `closed_since − lost` while one is closed. */
+struct wait_spec {
+    sym project, limiter; /* limiter 0: none */
+    sym agent;            /* that has a failover list; 0: any other */
+    time_ms lost;
+    time_ms closed_since; /* 0: open */
+};
+
+#define CLAIM_RESOURCES_MAX 16
+
+/* The slots reserved for the one overdue task that has the claim (claim.h). */
+struct claim_spec {
+    task_id task;    /* 0: no task has it */
+    unsigned leases; /* 1 << enum lease_kind, of those it needs once */
+    sym resources[CLAIM_RESOURCES_MAX];
+    uint8_t resource_count;
+};
+
+/* The counters of the pace (policy.h). */
+struct pace_spec {
+    bool ticking; /* a tick has begun, at `tick_began`, with `tick_starts` starts */
+    bool started; /* a run has started, at `last_start` */
+    time_ms tick_began, last_start;
+    amount tick_starts;
+};
+
+/* --- facts ----------------------------------------------------------------------------------- */
 
 enum fact_kind {
     /* the world */
-    FACT_CLOCK,   /* time went on (never backwards; an older time is ignored) */
+    FACT_CLOCK,   /* the time (never backwards; an older one is ignored) */
     FACT_POLICY,  /* the configuration changed */
     FACT_PROJECT, /* a project is new or changed */
     FACT_KIND,
     FACT_AGENT,
     FACT_LIMITER,
     FACT_RESOURCE,
-    FACT_WORKSPACE, /* a path exists, or is locked by something outside */
+    FACT_WORKSPACE, /* a path exists, or is locked externally */
     FACT_HOST,
     FACT_BUDGET,   /* the global budget: tokens, money */
-    FACT_USAGE,    /* tokens, starts and completions of a project from before */
-    FACT_WAIT,     /* how much of the time did not count as waiting, from before */
-    FACT_PACE,     /* how far the tick and the spawn delay are, from before */
-    FACT_CLAIM,    /* which slots were reserved for an overdue task, from before */
+    FACT_USAGE,    /* earlier tokens, starts and completions of a project */
+    FACT_WAIT,     /* state of a wait clock */
+    FACT_PACE,     /* state of the pace */
+    FACT_CLAIM,    /* slots reserved for an overdue task */
     FACT_EXTERNAL, /* the number of runs of a project or a limiter that the core did not order */
     FACT_PAUSE,
     FACT_RESUME,
     FACT_AGENT_CLEAR, /* an agent that was closed after launch failures is open again */
-    FACT_TICK,        /* decide now, whatever the pace says */
-    FACT_LOADING, /* rows follow (core.h: Restart): they are believed, and nothing follows from them */
-    FACT_LOADED, /* that were all */
-    /* what people and other programs ask for */
+    FACT_TICK,        /* decide now, despite the pace */
+    FACT_LOADING,     /* rows follow (core.h: Restart): they are taken as they are */
+    FACT_LOADED,      /* no more rows */
+    /* requests */
     FACT_TASK_ADDED,
     FACT_SLING,
     FACT_HOLD,
@@ -55,19 +167,19 @@ enum fact_kind {
     FACT_PRIORITY,
     FACT_DEPENDENCIES,
     FACT_LIMITER_CLEAR,
-    /* what happened */
-    FACT_ARTIFACT,      /* the artifact of a task is there, or is gone */
+    /* events */
+    FACT_ARTIFACT,      /* the artifact of a task exists, or does not any more */
     FACT_MARKED,        /* the DONE marker of a task that is not live appeared */
     FACT_ORDER_REFUSED, /* a start order could not be committed: as if never given */
     FACT_RUN_STARTED,   /* the command was seen to start */
     FACT_RUN_PHASE,     /* working ↔ waiting; working or waiting → validating */
     FACT_RUN_TOKENS,    /* tokens and money reported so far */
-    FACT_RUN_LIMITED,   /* a live run was told to wait by its provider */
+    FACT_RUN_LIMITED,   /* the provider limits a live run */
     FACT_RUN_ENDED,
     FACT_KIND_MAX,
 };
 
-/* Places that stay with a task between its runs. */
+/* Slots that stay with a task between its runs. */
 enum keep {
     KEEP_TASK = 1, /* it has started, and was neither final nor draft since */
     KEEP_ROOTS = 2,
@@ -76,7 +188,7 @@ enum keep {
     KEEP_ALL = 15,
 };
 
-/* Places that a run which waits for its descendants lends to one of them. */
+/* Slots that a run which waits for its descendants lends to one of them. */
 enum lend {
     LEND_RUNS = 1,
     LEND_PROJECT = 2,
@@ -86,17 +198,17 @@ enum lend {
     LEND_ALL = 31,
 };
 
-/* What the core needs of a task. What it does not compare (title, prompt, command) stays outside. */
+/* What the core needs of a task: not its title, prompt or command. */
 struct task_spec {
     task_id id;
     sym project, kind; /* both must be known by a FACT_PROJECT / FACT_KIND before; kind 0 = none */
     sym agent, limiter, workspace, serial;
     int32_t priority;
-    task_id parent;            /* 0: none; may be a task that is not there yet */
+    task_id parent;            /* 0: none; may be added later */
     uint32_t parent_iteration; /* the parent's iteration this one came from; 0 = the current one */
     const task_id *depends_on; /* no duplicates, not itself */
     size_t depends_on_count;
-    const sym *resources; /* one place on each; no duplicates */
+    const sym *resources; /* one slot on each; no duplicates */
     size_t resource_count;
     time_ms created_at;
     time_ms ready_since;   /* the wait that counts for max_wait began here */
@@ -105,16 +217,15 @@ struct task_spec {
                               PHASE_DRAINING: when that ends; 0 = as the policy says, from now on */
     uint32_t iteration;    /* from 1 */
     uint32_t attempt;      /* attempts so far */
-    enum task_state state; /* not ABSENT; WAITING and READY are the same: the core finds out */
+    enum task_state state; /* not ABSENT; WAITING and READY are the same: the core computes it */
     enum hold hold;        /* with TASK_HELD */
     enum run_phase phase;  /* with STARTING and RUNNING */
     time_ms started_at;    /* with STARTING and RUNNING; 0 = now */
     enum until until;
     enum parent_gate parent_gate;
     bool parallelizable, review, artifact_missing;
-    bool bound; /* to its agent: others do not take it over (failover.h) */
-    /* enum keep: what is its own between two runs. Of a live task: what it had before this run; it
-     * holds all it needs anyway. */
+    bool bound; /* to its agent: others do not take it over */
+    /* enum keep: what it keeps between runs. Of a live task: what it had before this run. */
     unsigned keeps;
     int32_t retry_max; /* overrides the row "run failed"; -1 = as the policy says */
     uint32_t group;    /* 0 = none */
@@ -123,14 +234,14 @@ struct task_spec {
     uint16_t breaker_openings; /* how often its breaker has opened */
     enum reason reason;        /* of its last change */
     /* Of a live run: what it becomes at its end. With PHASE_VALIDATING it was validating when it was
-     * told to stop. PHASE_STOPPING without a wish is STOP_CANCEL. */
+     * stopped. PHASE_STOPPING without a request is STOP_CANCEL. */
     enum stop_wish stop;
-    sym run_agent, run_limiter; /* of a live run; 0, or not known any more: those of its task */
+    sym run_agent, run_limiter; /* of a live run; 0 or unknown: those of its task */
     bool run_unlimited;         /* of a live run: it has no limiter */
-    task_id lender;             /* of a live run: whose places it uses; 0: it has its own */
+    task_id lender;             /* of a live run: the task whose slots it uses; or 0 */
     unsigned borrowed;          /* enum lend: which of them */
-    time_ms ready_clock;        /* ready_since, on the clock that FACT_WAIT tells of */
-    uint64_t look; /* whatever was told last, or by core_set_look: it decides nothing */
+    time_ms ready_clock;        /* ready_since, on the clock of FACT_WAIT */
+    uint64_t look;              /* the caller's: see core_set_look */
 };
 
 struct sling_spec {
@@ -157,7 +268,7 @@ struct fact {
         struct {
             sym id;
             task_id locked_by; /* 0: free */
-            bool locked;       /* by something the core does not know (then locked_by is 0) */
+            bool locked;       /* externally (then locked_by is 0) */
         } workspace;
         struct {
             int64_t disk_free_mb, memory_free_mb, load_milli; /* -1: unknown */
@@ -172,7 +283,7 @@ struct fact {
         struct pace_spec pace;   /* while loading */
         struct claim_spec claim; /* while loading */
         struct {
-            sym project, limiter; /* one of them; none: runs of a project nobody knows */
+            sym project, limiter; /* one of them; none: runs of an unknown project */
             uint32_t running;
             uint32_t roots; /* of them: tasks without a parent */
         } external;
@@ -190,7 +301,7 @@ struct fact {
         sym limiter_clear, agent_clear;
         bool artifact_present;
         enum run_phase phase; /* RUN_PHASE */
-        struct {              /* RUN_TOKENS: all so far; -1: none was told yet */
+        struct {              /* RUN_TOKENS: all so far; -1: none reported yet */
             int64_t tokens;
             int64_t money; /* millionths of a dollar */
         };
@@ -203,12 +314,11 @@ struct fact {
             int64_t tokens;                /* in all; -1: the run reported none */
             int64_t money;                 /* in all, millionths of a dollar; -1: unknown */
             time_ms retry_after, reset_at; /* with LIMITED; reset_at also with BUDGET */
-            bool limit_told; /* with LIMITED: the account knows it, by FACT_RUN_LIMITED */
-            bool output;     /* the run printed something or lived for 2 s: closes a breaker */
-            bool
-                before_agent; /* with LAUNCH: its agent had no part in it; that of its task counts */
-            sym workspace;    /* where it worked: its task wants that from now on; 0: as before */
-            time_ms pause;    /* span: the next attempt comes no sooner than that; 0: no floor */
+            bool limit_told;               /* with LIMITED: FACT_RUN_LIMITED has reported it */
+            bool output;       /* the run printed something or lived for 2 s: closes a breaker */
+            bool before_agent; /* with LAUNCH: before the agent was involved; counts on its task */
+            sym workspace;     /* where it worked: that of its task from now on; 0: as before */
+            time_ms pause;     /* span: least delay before the next attempt */
         } ended;
     };
 };

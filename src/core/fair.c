@@ -1,8 +1,8 @@
 /* fair.c: usage, shares and budgets over a rolling window. See fair.h.
  *
- * Shares are compared as tokens·W − weight·T, exactly, in 128 bits: two machines never disagree, and no project is
- * preferred by a rounding error. The sums W and T are updated with every change of a project, so that a decision
- * need not add them up. */
+ * Shares are compared as tokens·W − weight·T, exactly, in 128 bits: two machines never disagree,
+ * and no project is preferred by a rounding error. The sums W and T are updated with every change
+ * of a project, so that a decision need not add them up. */
 #include "core/fair.h"
 
 #include <assert.h>
@@ -112,7 +112,8 @@ void fair_expire(struct core *c) {
     fair_recharge(c);
 }
 
-/* Moves each old bucket to where its end falls in the new window, so that nothing leaves too early. */
+/* Moves each old bucket to where its end falls in the new window, so that nothing leaves too
+ * early. */
 static void window_restamp(struct core *c, uint32_t project, int64_t old_width, int64_t new_width) {
     struct window *w = &c->projects[project].window;
     struct window old = *w;
@@ -393,7 +394,8 @@ time_ms fair_next_leaving(const struct core *c) {
     return (oldest + WINDOW_BUCKETS) * bucket_width(c->policy.fair_window);
 }
 
-/* --- views ------------------------------------------------------------------------------------- */
+/* --- views
+ * ------------------------------------------------------------------------------------- */
 
 static void add_window(const struct bucket *sum, struct budgets_view *ret) {
     ret->tokens.used += sum->reported;

@@ -1,8 +1,9 @@
 /* fair.h: usage, shares and budgets over a rolling window. Private to core/.
  *
- * Tokens and money of ended runs are kept per project in the buckets of the window; a live run is charged its
- * estimate, or what it reported if that is more. Shares count tokens only. Charges in money are added up when a
- * budget of money is checked: most projects have none, and it costs them nothing. */
+ * Tokens and money of ended runs are kept per project in the buckets of the window; a live run is
+ * charged its estimate, or what it reported if that is more. Shares count tokens only. Charges in
+ * money are added up when a budget of money is checked: most projects have none, and it costs them
+ * nothing. */
 #pragma once
 
 #include "core/state.h"

@@ -119,9 +119,10 @@ void pace_count_start(struct core *c) {
 
 /* --- limiters ----------------------------------------------------------------------------------
  *
- * Many runs meet the same limit in the same second. Counting each of them would double the backoff a dozen times for
- * one event, so only a run that was started after the current backoff began counts; older ones only prolong it. After
- * the backoff one run goes first (the probe): if the account is still limited, one run is lost, not ten. */
+ * Many runs meet the same limit in the same second. Counting each of them would double the backoff
+ * a dozen times for one event, so only a run that was started after the current backoff began
+ * counts; older ones only prolong it. After the backoff one run goes first (the probe): if the
+ * account is still limited, one run is lost, not ten. */
 
 void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms retry_after,
                  time_ms reset_at) {
@@ -219,9 +220,9 @@ time_ms limiter_rises_at(const struct core *c, uint32_t limiter) {
 
 /* --- failover ----------------------------------------------------------------------------------
  *
- * Computed per class: all its tasks name the same agent. Lists are not followed from one agent to the next, so
- * two exhausted accounts never pass a task back and forth. Names are looked up when they are needed: an agent may
- * name one that is added later. */
+ * Computed per class: all its tasks name the same agent. Lists are not followed from one agent to
+ * the next, so two exhausted accounts never pass a task back and forth. Names are looked up when
+ * they are needed: an agent may name one that is added later. */
 
 static bool failover_agent_open(const struct core *c, uint32_t agent) {
     return gate_agent_open(c, agent) && limiter_open(c, c->agents[agent].limiter);

@@ -25,11 +25,13 @@ bool pace_open(const struct core *c);
 bool pace_in_force(const struct core *c);
 time_ms pace_opens_at(const struct core *c);
 void pace_begin_decision(struct core *c);
-/* Undoes a tick that FACT_TICK asked for and that started nothing: else it would start something later. */
+/* Undoes a tick that FACT_TICK asked for and that started nothing: else it would start something
+ * later. */
 void pace_end_decision(struct core *c);
 void pace_count_start(struct core *c);
 
-/* --- limiters: provider accounts --------------------------------------------------------------- */
+/* --- limiters: provider accounts
+ * --------------------------------------------------------------- */
 
 static inline bool limiter_open(const struct core *c, uint32_t limiter) {
     const struct limiter *l = &c->limiters[limiter];
@@ -49,7 +51,8 @@ void limiter_refresh(struct core *c, uint32_t limiter);
 /* When that cap rises next; TIME_NEVER: only after an event. */
 time_ms limiter_rises_at(const struct core *c, uint32_t limiter);
 
-/* --- failover: the agent and account that a task would run with now ---------------------------- */
+/* --- failover: the agent and account that a task would run with now
+ * ---------------------------- */
 
 /* Indexes, as in struct run. */
 struct runner {
@@ -62,8 +65,8 @@ bool failover_is_covered(const struct core *c, uint32_t agent);
 time_ms failover_opens_at(const struct core *c, uint32_t agent);
 /* When the first of its list is open again; TIME_NEVER: unknown, or the list is empty. */
 time_ms failover_others_open_at(const struct core *c, uint32_t agent);
-/* The agent itself unless it is closed; then the first of its list that is open and has a slot for this task
- * (0: for any other); else the first that is open; else itself. */
+/* The agent itself unless it is closed; then the first of its list that is open and has a slot for
+ * this task (0: for any other); else the first that is open; else itself. */
 struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task);
 
 /* The agent whose list counts, or 0. */

@@ -1,4 +1,4 @@
-/* lease.c: slots on limited keys, and who lends which of them to whom. See lease.h.
+/* lease.c: slots on limited keys, and how runs lend them. See lease.h.
  *
  * What a freed slot means differs by how many tasks may want it: rare keys (serial, workspace,
  * resource) know who waits and wake one of each class; shared keys only raise the epoch, and the
@@ -317,7 +317,8 @@ static bool lend_pass(struct core *c, uint32_t run, uint32_t key) {
     return true;
 }
 
-/* The slot goes to the first lender up the chain that still needs it: one that validates calls no model. */
+/* The slot goes to the first lender up the chain that still needs it: one that validates calls no
+ * model. */
 static void give_up_chain(struct core *c, uint32_t run, uint32_t key) {
     uint8_t bit = lend_bit(key_at(c, key));
     struct run *r = run_at(c, run);
@@ -489,9 +490,10 @@ void lend_loaded(struct core *c) {
     }
 }
 
-/* --- whom to lend to ------------------------------------------------------------------------- */
+/* --- what to lend to ------------------------------------------------------------------------- */
 
-/* The agent it names, or the one that takes over; with a roster, if it names none, that of the lender. */
+/* The agent it names, or the one that takes over; with a roster, if it names none, that of the
+ * lender. */
 static struct runner runner_for(const struct core *c, uint32_t task, const struct run *lender) {
     const struct task *t = task_at(c, task);
     if (c->roster_count == 0)
@@ -500,8 +502,8 @@ static struct runner runner_for(const struct core *c, uint32_t task, const struc
     return (struct runner){ agent, t->limiter ? t->limiter : c->agents[agent].limiter };
 }
 
-/* Could the task start with slots of this run? A reservation for an overdue task is no obstacle: that one may
- * be waiting for the end of the lender. */
+/* Could the task start with slots of this run? A reservation for an overdue task is no obstacle:
+ * that one may be waiting for the end of the lender. */
 static bool only_lacks(const struct core *c, const struct run *lender, uint32_t task) {
     const struct task *t = task_at(c, task);
     struct runner with = runner_for(c, task, lender);

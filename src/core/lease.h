@@ -1,8 +1,8 @@
 /* lease.h: the one mechanism behind every cap and lock. Private to core/.
  *
- * A key has `cap` slots. A run holds one slot on each key it needs, from its START to its end; the slots of the
- * task (roots, review, a kept workspace) stay between runs. There is no other counter: a cap is exceeded only when
- * it was lowered below what is held. */
+ * A key has `cap` slots. A run holds one slot on each key it needs, from its START to its end; the
+ * slots of the task (roots, review, a kept workspace) stay between runs. There is no other counter:
+ * a cap is exceeded only when it was lowered below what is held. */
 #pragma once
 
 #include "core/state.h"
@@ -32,8 +32,8 @@ uint32_t key_serial(struct core *c, uint32_t project, sym phase, uint32_t kind);
 uint32_t key_workspace(struct core *c, sym name);
 uint32_t key_resource(struct core *c, sym name);
 
-/* Rare keys (serial, workspace, resource) exist while a task names them, they are locked externally, or a fact
- * has set their cap. */
+/* Rare keys (serial, workspace, resource) exist while a task names them, they are locked
+ * externally, or a fact has set their cap. */
 void key_use(struct core *c, uint32_t key);
 void key_unuse(struct core *c, uint32_t key);
 void key_drop_if_unused(struct core *c, uint32_t key);
@@ -43,8 +43,8 @@ uint16_t lease_missing_kept(const struct core *c, const struct task *t);
 /* Acquires those of them that are named by enum keep bits. */
 void lease_keep(struct core *c, uint32_t task, unsigned keeps);
 
-/* The keys this task would have to acquire now, in the order in which their gates are shown. `agent` and `limiter`
- * are those it would run with. */
+/* The keys this task would have to acquire now, in the order in which their gates are shown.
+ * `agent` and `limiter` are those it would run with. */
 size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, uint32_t limiter,
                    uint32_t ret[NEEDS_MAX]);
 
@@ -59,13 +59,13 @@ bool lease_serial_same(const void *ctx, uint32_t handle, const void *wanted);
 
 /* --- lending -----------------------------------------------------------------------------------
  *
- * A run in PHASE_WAITING holds its slots while it waits for its own descendants: at a cap of one its child could
- * never start. So it lends one descendant at a time the slots that both need (enum lend). The slot moves from one
- * run to the other, and the number of taken slots never changes. What the borrower releases goes back to its lender
- * before any other task can have it.
+ * A run in PHASE_WAITING holds its slots while it waits for its own descendants: at a cap of one
+ * its child could never start. So it lends one descendant at a time the slots that both need (enum
+ * lend). The slot moves from one run to the other, and the number of taken slots never changes.
+ * What the borrower releases goes back to its lender before any other task can have it.
  *
- * When a run ends that has lent what it borrowed, its lender and its borrower are linked, so that no slot is
- * lost in the middle of a chain. docs/rules.md §3. */
+ * When a run ends that has lent what it borrowed, its lender and its borrower are linked, so that
+ * no slot is lost in the middle of a chain. docs/rules.md §3. */
 
 /* The task of a run, or 0. */
 task_id lend_task(const struct core *c, uint32_t run);
@@ -75,7 +75,8 @@ void lend_link(struct core *c, uint32_t lender, uint32_t borrower);
 void lend_load(struct core *c, uint32_t run, const struct task_spec *spec);
 void lend_loaded(struct core *c);
 
-/* The oldest waiting run that lends nothing and has a descendant that lacks only slots it could lend; of its
- * descendants the first in order. Returns that task, or 0. `ret_agent`: which agent takes it. */
+/* The oldest waiting run that lends nothing and has a descendant that lacks only slots it could
+ * lend; of its descendants the first in order. Returns that task, or 0. `ret_agent`: which agent
+ * takes it. */
 uint32_t lend_find(struct core *c, bool (*before)(const struct core *c, uint32_t a, uint32_t b),
                    uint32_t *ret_lender, uint32_t *ret_agent);

@@ -7,164 +7,23 @@
 #include "core/action.h"
 #include "core/order.h"
 
-/* The tests find a hole in the middle of a list, the assertion a missing end. */
-#define DEFINE_NAMES(enum_type, function, list, max)                                               \
-    _Static_assert(ARRAY_SIZE(list) == (max), "a value of " #enum_type " has no name");            \
+#define NAME(value, name) [value] = (name),
+#define DEFINE_NAMES(enum_type, function, values)                                                  \
     const char *function(enum enum_type value) {                                                   \
-        return (list)[value];                                                                      \
+        static const char *const names[] = { values(NAME) };                                       \
+        return names[value];                                                                       \
     }
-
-static const char *const task_states[] = {
-    [TASK_ABSENT] = "absent",
-    [TASK_DRAFT] = "draft",
-    [TASK_WAITING] = "waiting",
-    [TASK_READY] = "ready",
-    [TASK_STARTING] = "starting",
-    [TASK_RUNNING] = "running",
-    [TASK_HELD] = "held",
-    [TASK_DONE] = "done",
-    [TASK_FAILED] = "failed",
-    [TASK_CANCELED] = "canceled",
-    [TASK_INVALIDATED] = "invalidated",
-};
-DEFINE_NAMES(task_state, task_state_name, task_states, TASK_STATE_MAX)
-
-static const char *const holds[] = {
-    [HOLD_NONE] = "none",       [HOLD_PERSON] = "person",     [HOLD_BACKOFF] = "backoff",
-    [HOLD_RESTART] = "restart", [HOLD_BREAKER] = "breaker",   [HOLD_BUDGET] = "budget",
-    [HOLD_REVIEW] = "review",   [HOLD_EXTERNAL] = "external", [HOLD_MARKER] = "marker",
-    [HOLD_DENIED] = "denied",
-};
-DEFINE_NAMES(hold, hold_name, holds, HOLD_MAX)
-
-static const char *const run_phases[] = {
-    [PHASE_WORKING] = "working",   [PHASE_WAITING] = "waiting",   [PHASE_VALIDATING] = "validating",
-    [PHASE_DRAINING] = "draining", [PHASE_STOPPING] = "stopping",
-};
-DEFINE_NAMES(run_phase, run_phase_name, run_phases, PHASE_MAX)
-
-static const char *const stop_wishes[] = {
-    [STOP_NONE] = "none",
-    [STOP_CANCEL] = "cancel",
-    [STOP_INVALIDATE] = "invalidate",
-    [STOP_ORPHAN] = "orphan",
-};
-DEFINE_NAMES(stop_wish, stop_wish_name, stop_wishes, STOP_WISH_MAX)
-
-static const char *const untils[] = {
-    [UNTIL_EXIT] = "exit",
-    [UNTIL_DONE] = "done",
-    [UNTIL_VALIDATE] = "validate",
-    [UNTIL_EXTERNAL] = "external",
-};
-DEFINE_NAMES(until, until_name, untils, UNTIL_MAX)
-
-static const char *const parent_gates[] = {
-    [PARENT_DONE] = "done",
-    [PARENT_NONE] = "none",
-};
-DEFINE_NAMES(parent_gate, parent_gate_name, parent_gates, PARENT_GATE_MAX)
-
-static const char *const outcomes[] = {
-    [OUTCOME_OK] = "ok",
-    [OUTCOME_UNFINISHED] = "unfinished",
-    [OUTCOME_INVALID] = "invalid",
-    [OUTCOME_FAILED] = "failed",
-    [OUTCOME_LAUNCH] = "launch",
-    [OUTCOME_TIMEOUT] = "timeout",
-    [OUTCOME_LIMITED] = "limited",
-    [OUTCOME_CLOSED] = "closed",
-    [OUTCOME_BUDGET] = "budget",
-    [OUTCOME_LOST] = "lost",
-    [OUTCOME_CANCELED] = "canceled",
-    [OUTCOME_CONFLICT] = "conflict",
-    [OUTCOME_UNMERGED] = "unmerged",
-    [OUTCOME_AFRESH] = "afresh",
-    [OUTCOME_STUCK] = "stuck",
-    [OUTCOME_DENIED] = "denied",
-};
-DEFINE_NAMES(outcome, outcome_name, outcomes, OUTCOME_MAX)
-
-static const char *const retry_classes[] = {
-    [RETRY_UNFINISHED] = "unfinished",
-    [RETRY_FAILED] = "failed",
-    [RETRY_LAUNCH] = "launch",
-    [RETRY_LOST] = "lost",
-};
-DEFINE_NAMES(retry_class, retry_class_name, retry_classes, RETRY_CLASS_MAX)
-
-static const char *const lease_kinds[] = {
-    [LEASE_TASK] = "task",           [LEASE_SERIAL] = "serial",
-    [LEASE_WORKSPACE] = "workspace", [LEASE_WORKSPACES] = "workspaces",
-    [LEASE_PROJECT] = "project",     [LEASE_KIND] = "kind",
-    [LEASE_AGENT] = "agent",         [LEASE_AGENTS] = "agents",
-    [LEASE_LIMITER] = "limiter",     [LEASE_RESOURCE] = "resource",
-    [LEASE_REVIEW] = "review",       [LEASE_ROOTS] = "roots",
-    [LEASE_RUNS] = "runs",
-};
-DEFINE_NAMES(lease_kind, lease_kind_name, lease_kinds, LEASE_KIND_MAX)
-
-static const char *const gates[] = {
-    [GATE_PAUSED] = "paused",
-    [GATE_PROJECT] = "project",
-    [GATE_HELD] = "held",
-    [GATE_DEPENDENCY] = "dependency",
-    [GATE_PARENT] = "parent",
-    [GATE_ARTIFACT] = "artifact",
-    [GATE_BREAKER] = "breaker",
-    [GATE_LIMITER] = "limiter",
-    [GATE_HOST] = "host",
-    [GATE_BUDGET] = "budget",
-    [GATE_PROJECT_BUDGET] = "project-budget",
-    [GATE_LEASE] = "lease",
-    [GATE_PACE] = "pace",
-};
-DEFINE_NAMES(gate, gate_name, gates, GATE_MAX)
-
-static const char *const reasons[] = {
-    [REASON_NONE] = "none",
-    [REASON_FIRST_IN_ORDER] = "first-in-order",
-    [REASON_PREREQUISITES] = "prerequisites",
-    [REASON_EXECUTED] = "executed",
-    [REASON_SUCCEEDED] = "succeeded",
-    [REASON_DRAIN] = "drain",
-    [REASON_DRAIN_TIMEOUT] = "drain-timeout",
-    [REASON_ITERATE] = "iterate",
-    [REASON_RETRY] = "retry",
-    [REASON_RELAUNCH] = "relaunch",
-    [REASON_BREAKER] = "breaker",
-    [REASON_LIMITED] = "limited",
-    [REASON_ACCOUNT_CLOSED] = "account-closed",
-    [REASON_AGENT_BUDGET] = "agent-budget",
-    [REASON_LOST] = "lost",
-    [REASON_RETRIES] = "retries",
-    [REASON_RESTARTS] = "restarts",
-    [REASON_TIMEOUT] = "timeout",
-    [REASON_VALIDATION] = "validation",
-    [REASON_CONFLICT] = "merge-conflict",
-    [REASON_ORPHANED] = "orphaned",
-    [REASON_DEPENDENCY] = "dependency",
-    [REASON_INVALIDATED] = "invalidated",
-    [REASON_CANCELED] = "canceled",
-    [REASON_HELD] = "held",
-    [REASON_RELEASED] = "released",
-    [REASON_CLEARED] = "cleared",
-    [REASON_SLUNG] = "slung",
-    [REASON_RETRIED] = "retried",
-    [REASON_AGAIN] = "again",
-    [REASON_REVIEW] = "review",
-    [REASON_EXTERNAL] = "external",
-    [REASON_APPROVED] = "approved",
-    [REASON_REJECTED] = "rejected",
-    [REASON_REFUSED] = "refused",
-    [REASON_MARKED] = "marked",
-    [REASON_UNMERGED] = "merge-failed",
-    [REASON_AFRESH] = "afresh",
-    [REASON_STUCK] = "stuck",
-    [REASON_SPENT] = "spent",
-    [REASON_DENIED] = "denied",
-};
-DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
+DEFINE_NAMES(task_state, task_state_name, TASK_STATES)
+DEFINE_NAMES(hold, hold_name, HOLDS)
+DEFINE_NAMES(run_phase, run_phase_name, RUN_PHASES)
+DEFINE_NAMES(stop_wish, stop_wish_name, STOP_WISHES)
+DEFINE_NAMES(until, until_name, UNTILS)
+DEFINE_NAMES(parent_gate, parent_gate_name, PARENT_GATES)
+DEFINE_NAMES(outcome, outcome_name, OUTCOMES)
+DEFINE_NAMES(retry_class, retry_class_name, RETRY_CLASSES)
+DEFINE_NAMES(lease_kind, lease_kind_name, LEASE_KINDS)
+DEFINE_NAMES(gate, gate_name, GATES)
+DEFINE_NAMES(reason, reason_name, REASONS)
 
 bool task_state_is_final(enum task_state state) {
     return state == TASK_DONE || state == TASK_FAILED || state == TASK_CANCELED

@@ -1,7 +1,7 @@
-/* model.h: the words of the scheduler, as types.
+/* model.h: the states, phases, outcomes, gates and reasons of the scheduler.
  *
- * Every enum here has names beside it (model.c) and ends in _MAX. The names are what people, files
- * and tests see; they never change once released. */
+ * Every enum here is a list of values with the names that people, files and tests see, and ends in
+ * _MAX. The names never change once released. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,191 +10,191 @@
 #include "base/symbol_table.h"
 #include "base/time_ms.h"
 
-/* A task's number: given by whoever stores it, rising with every task ever added. It is the task's
- * identity in the core and the last tie-break of the order. 0 is "no task". */
+/* A task's number: assigned by the store, rising with every task ever added. It identifies the task
+ * in the core and is the last tie-break of the order. 0 is "no task". */
 typedef uint64_t task_id;
 
 /* A cap or a budget. Not negative, or UNLIMITED. */
 typedef int64_t amount;
 #define UNLIMITED INT64_MAX
 
-/* A budget of money, in millionths of a dollar. Zeroed: there is none. */
+/* A budget of money, in millionths of a dollar. Zeroed: no budget. */
 struct money_budget {
     bool is_set;
     int64_t micro;
 };
 
-enum task_state {
-    TASK_ABSENT, /* named by another task (parent, dependency) but never added */
-    TASK_DRAFT,
-    TASK_WAITING,
-    TASK_READY,
-    TASK_STARTING,
-    TASK_RUNNING,
-    TASK_HELD,
-    TASK_DONE,
-    TASK_FAILED,
-    TASK_CANCELED,
-    TASK_INVALIDATED,
-    TASK_STATE_MAX,
-};
+#define ENUM_VALUE(value, name) value,
+
+/* clang-format off */
+#define TASK_STATES(X) \
+    X(TASK_ABSENT, "absent") /* named by another task (parent, dependency) but never added */ \
+    X(TASK_DRAFT, "draft") \
+    X(TASK_WAITING, "waiting") \
+    X(TASK_READY, "ready") \
+    X(TASK_STARTING, "starting") \
+    X(TASK_RUNNING, "running") \
+    X(TASK_HELD, "held") \
+    X(TASK_DONE, "done") \
+    X(TASK_FAILED, "failed") \
+    X(TASK_CANCELED, "canceled") \
+    X(TASK_INVALIDATED, "invalidated")
+enum task_state { TASK_STATES(ENUM_VALUE) TASK_STATE_MAX };
 
 /* Why a task is held. Those with a time leave by themselves. */
-enum hold {
-    HOLD_NONE,
-    HOLD_PERSON,   /* someone said hold */
-    HOLD_BACKOFF,  /* retry after a failure; has a time */
-    HOLD_RESTART,  /* between two iterations of a loop; has a time */
-    HOLD_BREAKER,  /* too many launch failures; has a time */
-    HOLD_BUDGET,   /* its agent ran out of budget; has a time. Its own is used up: has none */
-    HOLD_REVIEW,   /* finished, waits for approve or reject */
-    HOLD_EXTERNAL, /* finished its run, waits for someone to close it */
-    HOLD_MARKER,   /* its DONE marker is not a file, so nothing could end it */
-    HOLD_DENIED,   /* its agent was not permitted to do something: a person must allow it */
-    HOLD_MAX,
-};
+#define HOLDS(X) \
+    X(HOLD_NONE, "none") \
+    X(HOLD_PERSON, "person") /* by a request */ \
+    X(HOLD_BACKOFF, "backoff") /* retry after a failure; has a time */ \
+    X(HOLD_RESTART, "restart") /* between two iterations of a loop; has a time */ \
+    X(HOLD_BREAKER, "breaker") /* too many launch failures; has a time */ \
+    X(HOLD_BUDGET, "budget") /* its agent ran out (has a time), or the task itself did */ \
+    X(HOLD_REVIEW, "review") /* finished, waits for approve or reject */ \
+    X(HOLD_EXTERNAL, "external") /* finished its run, waits to be closed */ \
+    X(HOLD_MARKER, "marker") /* its DONE marker is not a file, so nothing could end it */ \
+    X(HOLD_DENIED, "denied") /* its agent lacked a permission; a person must grant it */
+enum hold { HOLDS(ENUM_VALUE) HOLD_MAX };
 
-enum run_phase {
-    PHASE_WORKING,
-    PHASE_WAITING,    /* for its own descendants: it may lend them its places */
-    PHASE_VALIDATING, /* check commands run; needs no API */
-    PHASE_DRAINING,   /* the run has ended, its children have not */
-    PHASE_STOPPING,   /* a stop was ordered; every lease stays */
-    PHASE_MAX,
-};
+#define RUN_PHASES(X) \
+    X(PHASE_WORKING, "working") \
+    X(PHASE_WAITING, "waiting") /* for its own descendants: it may lend them its slots */ \
+    X(PHASE_VALIDATING, "validating") /* check commands run; needs no API */ \
+    X(PHASE_DRAINING, "draining") /* the run has ended, its children have not */ \
+    X(PHASE_STOPPING, "stopping") /* a stop was ordered; every lease stays */
+enum run_phase { RUN_PHASES(ENUM_VALUE) PHASE_MAX };
 
 /* A stop that was ordered, and what the task becomes at the end of its run. */
-enum stop_wish { STOP_NONE, STOP_CANCEL, STOP_INVALIDATE, STOP_ORPHAN, STOP_WISH_MAX };
+#define STOP_WISHES(X) \
+    X(STOP_NONE, "none") \
+    X(STOP_CANCEL, "cancel") \
+    X(STOP_INVALIDATE, "invalidate") \
+    X(STOP_ORPHAN, "orphan")
+enum stop_wish { STOP_WISHES(ENUM_VALUE) STOP_WISH_MAX };
 
 /* How a task is finished. */
-enum until {
-    UNTIL_EXIT,     /* exit code 0 */
-    UNTIL_DONE,     /* its DONE marker exists */
-    UNTIL_VALIDATE, /* its check commands pass */
-    UNTIL_EXTERNAL, /* someone closes it */
-    UNTIL_MAX,
-};
+#define UNTILS(X) \
+    X(UNTIL_EXIT, "exit") /* exit code 0 */ \
+    X(UNTIL_DONE, "done") /* its DONE marker exists */ \
+    X(UNTIL_VALIDATE, "validate") /* its check commands pass */ \
+    X(UNTIL_EXTERNAL, "external") /* someone closes it */
+enum until { UNTILS(ENUM_VALUE) UNTIL_MAX };
 
-enum parent_gate {
-    PARENT_DONE, /* may start when the parent is done and its artifact exists */
-    PARENT_NONE, /* may start at once */
-    PARENT_GATE_MAX,
-};
+#define PARENT_GATES(X) \
+    X(PARENT_DONE, "done") /* may start when the parent is done and its artifact exists */ \
+    X(PARENT_NONE, "none") /* may start at once */
+enum parent_gate { PARENT_GATES(ENUM_VALUE) PARENT_GATE_MAX };
 
 /* How one attempt ended, as the executor or the agent's adapter saw it. */
-enum outcome {
-    OUTCOME_OK, /* exit code 0, and where the task asks for it: marker there, checks passed */
-    OUTCOME_UNFINISHED, /* exit code 0 without the marker */
-    OUTCOME_INVALID,    /* the checks failed */
-    OUTCOME_FAILED,     /* exit code other than 0, refused, crashed, … */
-    OUTCOME_LAUNCH,     /* could not be launched, or died at once without output */
-    OUTCOME_TIMEOUT,
-    OUTCOME_LIMITED, /* rate limited or overloaded */
-    OUTCOME_CLOSED,  /* auth or billing: the account is closed until a person clears it */
-    OUTCOME_BUDGET,  /* the agent's own budget is used up */
-    OUTCOME_LOST,    /* no end was recorded and nothing lives */
-    OUTCOME_CANCELED,
-    OUTCOME_CONFLICT, /* merge conflict */
-    OUTCOME_UNMERGED, /* good work that could not be merged, and not because of a conflict */
-    OUTCOME_AFRESH,   /* the session it should go on with is gone: once more without, not counted */
-    OUTCOME_STUCK,    /* it changes nothing any more, or fails in the same way again and again */
-    OUTCOME_DENIED,   /* the agent was not permitted to do something, and no check has passed */
-    OUTCOME_MAX,
-};
+#define OUTCOMES(X) \
+    X(OUTCOME_OK, "ok") /* exit code 0; marker and checks, if it has any, passed */ \
+    X(OUTCOME_UNFINISHED, "unfinished") /* exit code 0 without the marker */ \
+    X(OUTCOME_INVALID, "invalid") /* the checks failed */ \
+    X(OUTCOME_FAILED, "failed") /* exit code other than 0, refused, crashed, … */ \
+    X(OUTCOME_LAUNCH, "launch") /* could not be launched, or died at once without output */ \
+    X(OUTCOME_TIMEOUT, "timeout") \
+    X(OUTCOME_LIMITED, "limited") /* rate limited or overloaded */ \
+    X(OUTCOME_CLOSED, "closed") /* auth or billing: the account needs a person */ \
+    X(OUTCOME_BUDGET, "budget") /* the agent's own budget is used up */ \
+    X(OUTCOME_LOST, "lost") /* no end was recorded and no process is left */ \
+    X(OUTCOME_CANCELED, "canceled") \
+    X(OUTCOME_CONFLICT, "conflict") /* merge conflict */ \
+    X(OUTCOME_UNMERGED, "unmerged") /* it succeeded, but merging failed without a conflict */ \
+    X(OUTCOME_AFRESH, "afresh") /* its session does not exist any more: not counted */ \
+    X(OUTCOME_STUCK, "stuck") /* no changes any more, or always the same failure */ \
+    X(OUTCOME_DENIED, "denied") /* the agent lacked a permission, and no check passed */
+enum outcome { OUTCOMES(ENUM_VALUE) OUTCOME_MAX };
 
 /* The failure classes that have a policy row. */
-enum retry_class {
-    RETRY_UNFINISHED,
-    RETRY_FAILED,
-    RETRY_LAUNCH,
-    RETRY_LOST,
-    RETRY_CLASS_MAX,
-};
+#define RETRY_CLASSES(X) \
+    X(RETRY_UNFINISHED, "unfinished") \
+    X(RETRY_FAILED, "failed") \
+    X(RETRY_LAUNCH, "launch") \
+    X(RETRY_LOST, "lost")
+enum retry_class { RETRY_CLASSES(ENUM_VALUE) RETRY_CLASS_MAX };
 
-/* What a place belongs to: the kinds of limited key, in the order in which their gates are shown. */
-enum lease_kind {
-    LEASE_TASK,
-    LEASE_SERIAL,
-    LEASE_WORKSPACE,  /* one named path */
-    LEASE_WORKSPACES, /* the number of a project's workspaces */
-    LEASE_PROJECT,
-    LEASE_KIND,
-    LEASE_AGENT,
-    LEASE_AGENTS, /* no named agent, and none of the roster is idle */
-    LEASE_LIMITER,
-    LEASE_RESOURCE,
-    LEASE_REVIEW,
-    LEASE_ROOTS,
-    LEASE_RUNS,
-    LEASE_KIND_MAX,
-};
+/* The kinds of limited key, in the order in which their gates are shown. */
+#define LEASE_KINDS(X) \
+    X(LEASE_TASK, "task") \
+    X(LEASE_SERIAL, "serial") \
+    X(LEASE_WORKSPACE, "workspace") /* one named path */ \
+    X(LEASE_WORKSPACES, "workspaces") /* the number of a project's workspaces */ \
+    X(LEASE_PROJECT, "project") \
+    X(LEASE_KIND, "kind") \
+    X(LEASE_AGENT, "agent") \
+    X(LEASE_AGENTS, "agents") /* no named agent, and none of the roster is idle */ \
+    X(LEASE_LIMITER, "limiter") \
+    X(LEASE_RESOURCE, "resource") \
+    X(LEASE_REVIEW, "review") \
+    X(LEASE_ROOTS, "roots") \
+    X(LEASE_RUNS, "runs")
+enum lease_kind { LEASE_KINDS(ENUM_VALUE) LEASE_KIND_MAX };
 
 /* A condition that must hold before a task may start, in the order in which they are checked. */
-enum gate {
-    GATE_PAUSED,
-    GATE_PROJECT,
-    GATE_HELD,
-    GATE_DEPENDENCY,
-    GATE_PARENT,
-    GATE_ARTIFACT,
-    GATE_BREAKER,
-    GATE_LIMITER,
-    GATE_HOST,
-    GATE_BUDGET,
-    GATE_PROJECT_BUDGET,
-    GATE_LEASE,
-    GATE_PACE,
-    GATE_MAX,
-};
+#define GATES(X) \
+    X(GATE_PAUSED, "paused") \
+    X(GATE_PROJECT, "project") \
+    X(GATE_HELD, "held") \
+    X(GATE_DEPENDENCY, "dependency") \
+    X(GATE_PARENT, "parent") \
+    X(GATE_ARTIFACT, "artifact") \
+    X(GATE_BREAKER, "breaker") \
+    X(GATE_LIMITER, "limiter") \
+    X(GATE_HOST, "host") \
+    X(GATE_BUDGET, "budget") \
+    X(GATE_PROJECT_BUDGET, "project-budget") \
+    X(GATE_LEASE, "lease") \
+    X(GATE_PACE, "pace")
+enum gate { GATES(ENUM_VALUE) GATE_MAX };
 
 /* What GATE_HOST looks at. */
 enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
 
 /* Why a task changed its state, or why an order was given. */
-enum reason {
-    REASON_NONE,
-    REASON_FIRST_IN_ORDER, /* start: it was its turn */
-    REASON_PREREQUISITES,  /* ready: nothing is missing any more; waiting: something is again */
-    REASON_EXECUTED,       /* running: the command was seen to start */
-    REASON_SUCCEEDED,      /* done */
-    REASON_DRAIN,          /* running, phase draining: waits for its children */
-    REASON_DRAIN_TIMEOUT,  /* done, although children are not: a warning */
-    REASON_ITERATE,        /* held: the next iteration comes */
-    REASON_RETRY,          /* held: the next attempt comes */
-    REASON_RELAUNCH,       /* waiting: launch failed, tried again at once */
-    REASON_BREAKER,        /* held or failed: too many launch failures */
-    REASON_LIMITED,        /* waiting: the account hit its limit; nothing counted */
-    REASON_ACCOUNT_CLOSED, /* waiting: auth or billing; nothing counted */
-    REASON_AGENT_BUDGET,   /* held: the agent's budget */
-    REASON_LOST,           /* waiting or failed */
-    REASON_RETRIES,        /* failed: no retry left */
-    REASON_RESTARTS,       /* failed: no restart left */
-    REASON_TIMEOUT,        /* failed: no retry left after a timeout */
-    REASON_VALIDATION,     /* failed: the checks failed and no restart is left */
-    REASON_CONFLICT,       /* failed: merge conflict */
-    REASON_ORPHANED,       /* failed: the parent was deleted */
-    REASON_DEPENDENCY,     /* failed: a dependency failed or was deleted */
-    REASON_INVALIDATED,    /* the parent began a new iteration */
-    REASON_CANCELED,       /* someone said cancel */
-    REASON_HELD,           /* someone said hold */
-    REASON_RELEASED,       /* someone said release, or the time has come */
-    REASON_CLEARED,        /* back to draft */
-    REASON_SLUNG,          /* draft → waiting */
-    REASON_RETRIED,        /* someone said retry */
-    REASON_AGAIN,          /* someone said again: a new iteration */
-    REASON_REVIEW,         /* held: waits for approval */
-    REASON_EXTERNAL,       /* held: waits to be closed */
-    REASON_APPROVED,
-    REASON_REJECTED,
-    REASON_REFUSED,  /* waiting: the order could not be committed; all was restored */
-    REASON_MARKED,   /* done: its DONE marker appeared while it waited */
-    REASON_UNMERGED, /* failed: its work is good, and could not be merged */
-    REASON_AFRESH,   /* waiting: begins a new session; nothing counted */
-    REASON_STUCK,    /* failed: more of the same would change nothing */
-    REASON_SPENT,    /* held: the task has used up its own budget */
-    REASON_DENIED,   /* held: the agent was not permitted to do something; nothing counted */
-    REASON_MAX,
-};
+#define REASONS(X) \
+    X(REASON_NONE, "none") \
+    X(REASON_FIRST_IN_ORDER, "first-in-order") /* start */ \
+    X(REASON_PREREQUISITES, "prerequisites") /* ready or waiting: they are complete or not */ \
+    X(REASON_EXECUTED, "executed") /* running: the command was seen to start */ \
+    X(REASON_SUCCEEDED, "succeeded") /* done */ \
+    X(REASON_DRAIN, "drain") /* running, phase draining: waits for its children */ \
+    X(REASON_DRAIN_TIMEOUT, "drain-timeout") /* done, although children are not: a warning */ \
+    X(REASON_ITERATE, "iterate") /* held: the next iteration comes */ \
+    X(REASON_RETRY, "retry") /* held: the next attempt comes */ \
+    X(REASON_RELAUNCH, "relaunch") /* waiting: launch failed, tried again at once */ \
+    X(REASON_BREAKER, "breaker") /* held or failed: too many launch failures */ \
+    X(REASON_LIMITED, "limited") /* waiting: the account hit its limit; nothing counted */ \
+    X(REASON_ACCOUNT_CLOSED, "account-closed") /* waiting: auth or billing; nothing counted */ \
+    X(REASON_AGENT_BUDGET, "agent-budget") /* held: the agent's budget */ \
+    X(REASON_LOST, "lost") /* waiting or failed */ \
+    X(REASON_RETRIES, "retries") /* failed: no retry left */ \
+    X(REASON_RESTARTS, "restarts") /* failed: no restart left */ \
+    X(REASON_TIMEOUT, "timeout") /* failed: no retry left after a timeout */ \
+    X(REASON_VALIDATION, "validation") /* failed: the checks failed and no restart is left */ \
+    X(REASON_CONFLICT, "merge-conflict") /* failed: merge conflict */ \
+    X(REASON_ORPHANED, "orphaned") /* failed: the parent was deleted */ \
+    X(REASON_DEPENDENCY, "dependency") /* failed: a dependency failed or was deleted */ \
+    X(REASON_INVALIDATED, "invalidated") /* the parent began a new iteration */ \
+    X(REASON_CANCELED, "canceled") /* by a request */ \
+    X(REASON_HELD, "held") /* by a request */ \
+    X(REASON_RELEASED, "released") /* by a request, or its time has come */ \
+    X(REASON_CLEARED, "cleared") /* back to draft */ \
+    X(REASON_SLUNG, "slung") /* draft → waiting */ \
+    X(REASON_RETRIED, "retried") /* by a request */ \
+    X(REASON_AGAIN, "again") /* by a request: a new iteration */ \
+    X(REASON_REVIEW, "review") /* held: waits for approval */ \
+    X(REASON_EXTERNAL, "external") /* held: waits to be closed */ \
+    X(REASON_APPROVED, "approved") \
+    X(REASON_REJECTED, "rejected") \
+    X(REASON_REFUSED, "refused") /* waiting: the order could not be committed; all was restored */ \
+    X(REASON_MARKED, "marked") /* done: its DONE marker appeared while it waited */ \
+    X(REASON_UNMERGED, "merge-failed") /* failed: it succeeded but could not be merged */ \
+    X(REASON_AFRESH, "afresh") /* waiting: begins a new session; nothing counted */ \
+    X(REASON_STUCK, "stuck") /* failed: no progress */ \
+    X(REASON_SPENT, "spent") /* held: the task has used up its own budget */ \
+    X(REASON_DENIED, "denied") /* held: lack of a permission; nothing counted */
+enum reason { REASONS(ENUM_VALUE) REASON_MAX };
+
+/* clang-format on */
 
 const char *task_state_name(enum task_state state);
 const char *hold_name(enum hold hold);
@@ -210,7 +210,7 @@ const char *reason_name(enum reason reason);
 
 /* Final: nothing the scheduler does by itself changes it any more. */
 bool task_state_is_final(enum task_state state);
-/* Final, and not done: those that wait for it to be done wait for a person. */
+/* Final, and not done. */
 bool task_state_is_failure(enum task_state state);
 /* Live: has or is getting a process, or waits for its children. */
 bool task_state_is_live(enum task_state state);

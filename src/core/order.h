@@ -1,8 +1,8 @@
-/* order.h: what the core wants done, and what became of what it was told.
+/* order.h: the outputs of the core.
  *
- * START and STOP are to be carried out. CHANGE tells that a task's state is now another one: the
- * daemon writes it down in the same transaction as the fact that caused it. Orders are numbered by
- * their place in the list; the same facts give the same list, byte for byte. */
+ * START and STOP are to be carried out. CHANGE says that a task's state changed: the daemon stores
+ * it in the same transaction as the fact that caused it. The same facts give the same list, byte
+ * for byte. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -10,7 +10,7 @@
 
 enum order_kind {
     ORDER_START,  /* task is `starting`, its leases are taken, its attempt is counted */
-    ORDER_STOP,   /* stop the live run; its task stays as it is until the end is told */
+    ORDER_STOP,   /* stop the live run; its task changes with FACT_RUN_ENDED */
     ORDER_CHANGE, /* task went from one state to another */
     ORDER_GROUP,  /* a group closed (to = DONE) or was opened again (to = WAITING) */
     ORDER_KIND_MAX,
@@ -26,10 +26,10 @@ struct order {
     enum reason reason;
     time_ms until;                          /* with to = HELD: leaves then; 0 = not by itself */
     sym project, agent, limiter, workspace; /* START */
-    sym instead_of; /* START: the agent of the task, which is closed (failover.h); 0: it runs with its own */
-    time_ms instead_until; /* with instead_of: it opens then; TIME_NEVER: nobody knows */
+    sym instead_of; /* START: the closed agent of the task (failover.h); 0: it runs with its own */
+    time_ms instead_until; /* with instead_of: when it opens; TIME_NEVER: unknown */
     int32_t score;         /* START */
-    task_id lender;        /* START: whose places it uses; 0: nobody's */
+    task_id lender;        /* START: the task whose slots it uses; or 0 */
     uint32_t group;        /* GROUP */
 };
 

@@ -1,7 +1,8 @@
 /* persist.c: what must be stored so that a new core decides as this one.
  *
- * The counterpart of apply.c: what is applied there is answered here. A value that decides anything and is missing
- * in one of them makes a restart visible; tests/world restarts in the middle of everything and compares. */
+ * The counterpart of apply.c: what is applied there is answered here. A value that decides anything
+ * and is missing in one of them makes a restart visible; tests/world restarts in the middle of
+ * everything and compares. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -245,8 +246,8 @@ void core_waits(const struct core *c, core_wait_each each, void *ctx) {
 
 /* --- export ------------------------------------------------------------------------------------
  *
- * Each array and slab of struct core is either exported here, or follows from what is exported: classes, parks, crowds,
- * edges, timers, domains, sums and caches are built again by the facts. */
+ * Each array and slab of struct core is either exported here, or follows from what is exported:
+ * classes, parks, crowds, edges, timers, domains, sums and caches are built again by the facts. */
 
 struct export {
     const struct core *core;
@@ -412,8 +413,8 @@ int core_retell(const struct core *core, core_fact_each each, void *ctx) {
 
 /* --- changes -----------------------------------------------------------------------------------
  *
- * Orders alone do not say which rows are stale: a stronger request to stop gives no order, and a dependency that is
- * forgotten does not change the state of its dependants. */
+ * Orders alone do not say which rows are stale: a stronger request to stop gives no order, and a
+ * dependency that is forgotten does not change the state of its dependants. */
 
 #define LOOK_BACK 64 /* entries searched for the same bucket; an older one is repeated */
 
@@ -452,8 +453,7 @@ void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bu
 
 void core_watch(struct core *c) {
     for (uint32_t h = 1; h < c->tasks.next; h++)
-        task_at(c, h)->flags &=
-            (uint16_t) ~(TASK_CHANGED | TASK_REWIRED); /* of whom it is a copy */
+        task_at(c, h)->flags &= (uint16_t) ~(TASK_CHANGED | TASK_REWIRED);
     c->changes.on = true;
 }
 

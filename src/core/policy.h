@@ -12,7 +12,7 @@
 enum order_part {
     ORDER_BY_GUARANTEE = 1u << 0, /* projects without a start (or completion) in the window first */
     ORDER_BY_DEFICIT = 1u << 1,   /* the project furthest below its share first */
-    ORDER_BY_POSITION = 1u << 2,  /* the project's place in the list */
+    ORDER_BY_POSITION = 1u << 2,  /* the project's position in the list */
     ORDER_BY_OVERDUE = 1u << 3,   /* tasks that waited longer than max_wait, oldest first */
     ORDER_BY_PRIORITY = 1u << 4,  /* lower first */
     ORDER_BY_SCORE = 1u << 5,     /* higher first */
@@ -47,7 +47,7 @@ struct limiter_policy {
     amount max_running;
     time_ms initial;  /* backoff after the first hit; doubles with each */
     time_ms max;      /* longest backoff, unless the provider named a later time */
-    time_ms recovery; /* from one place to all of them after the backoff; 0 = at once */
+    time_ms recovery; /* from one slot to all of them after the backoff; 0: at once */
     bool probe;       /* one run alone until it succeeds */
     bool any_success; /* any success clears, and any hit counts (document 000) */
 };
@@ -93,14 +93,13 @@ struct policy {
     } queue;
 
     struct {
-        int64_t disk_min_mb, memory_min_mb, load_max_milli; /* 0: not looked at */
+        int64_t disk_min_mb, memory_min_mb, load_max_milli; /* 0: not checked */
     } host;
 
     time_ms drain;
-    bool
-        drain_active_only; /* only children that start or run keep a finished parent (document 001) */
-    bool dependency_fails; /* a failed dependency fails its dependants */
-    enum until until;      /* of a task whose kind says nothing */
+    bool drain_active_only; /* only live children keep a finished parent (document 001) */
+    bool dependency_fails;  /* a failed dependency fails its dependants */
+    enum until until;       /* of a task whose kind says nothing */
     enum parent_gate parent_gate;
     bool serial;                   /* tasks that do not say are not parallelizable */
     struct limiter_policy limiter; /* of a limiter that says nothing else */

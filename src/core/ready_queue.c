@@ -1,8 +1,10 @@
-/* ready_queue.c: classes, parks and crowds of ready tasks, wait clocks, and positions. See ready_queue.h.
+/* ready_queue.c: classes, parks and crowds of ready tasks, wait clocks, and positions. See
+ * ready_queue.h.
  *
- * Each class keeps its tasks twice: by (enqueued_at, created_at, id), which is the order of those that are not
- * overdue, and by the time they became ready, whose first is overdue before all others. Tasks arrive nearly in
- * both orders, so both lists are appended to and taken from at the front. */
+ * Each class keeps its tasks twice: by (enqueued_at, created_at, id), which is the order of those
+ * that are not overdue, and by the time they became ready, whose first is overdue before all
+ * others. Tasks arrive nearly in both orders, so both lists are appended to and taken from at the
+ * front. */
 #include "core/ready_queue.h"
 
 #include <assert.h>
@@ -102,14 +104,14 @@ time_ms queue_class_overdue_from(const struct core *c, const struct queue_class 
 
 /* --- crowds ---------------------------------------------------------------------------------- */
 
-/* All tasks of a class are stopped by the same gates, except for the rare keys that each names for itself. The
- * tasks of a class that name the same rare keys are a crowd, so that waiting tasks are counted without looking at
- * them.
+/* All tasks of a class are stopped by the same gates, except for the rare keys that each names for
+ * itself. The tasks of a class that name the same rare keys are a crowd, so that waiting tasks are
+ * counted without looking at them.
  *
- * A task with a workspace is in two crowds: the one of its workspace, and the one without it (or only its class, if
- * it names nothing else). There may be as many workspaces as tasks, but few are in use at a time:
- * core_waiting_by_gate counts the crowds of the classes and corrects them by those of the full workspaces. A task
- * that names no rare key is in no crowd. */
+ * A task with a workspace is in two crowds: the one of its workspace, and the one without it (or
+ * only its class, if it names nothing else). There may be as many workspaces as tasks, but few are
+ * in use at a time: core_waiting_by_gate counts the crowds of the classes and corrects them by
+ * those of the full workspaces. A task that names no rare key is in no crowd. */
 struct common {
     uint32_t cls, serial, workspace;
     const struct resource_list *resources; /* or NULL */
@@ -496,8 +498,8 @@ static void wake(struct core *c, uint32_t handle, uint32_t task) {
     class_insert(c, task);
 }
 
-/* While the key has a free slot, the first of the park in each of the two orders is in its class's queue, so that
- * the head of the class is right whichever task becomes overdue. */
+/* While the key has a free slot, the first of the park in each of the two orders is in its class's
+ * queue, so that the head of the class is right whichever task becomes overdue. */
 static void park_wake(struct core *c, uint32_t handle) {
     struct park *park = park_at(c, handle);
     if (!key_has_slot(c, park->key, 0))
@@ -635,9 +637,9 @@ bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
 
 /* --- positions ---------------------------------------------------------------------------------
  *
- * Inside a class the order is by age, so how many of its tasks come before another is one binary search; the
- * position adds up the classes and the waiting tasks. Shares are left out: which project is served next changes with
- * every start, and a position that jumps is of no use. */
+ * Inside a class the order is by age, so how many of its tasks come before another is one binary
+ * search; the position adds up the classes and the waiting tasks. Shares are left out: which
+ * project is served next changes with every start, and a position that jumps is of no use. */
 
 static enum lack lack_of(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);

@@ -1,9 +1,9 @@
 /* ready_queue.h: finds the first task in order without looking at the others. Private to core/.
  *
- * A class holds ready tasks that need the same shared keys and compare alike but for their age, so the order
- * inside it never changes and a decision compares only the heads. A head that a rare key (serial, workspace,
- * resource) refuses is parked on that key and leaves the class's queue; when the key gets a free slot, the best
- * parked task of each class comes back. */
+ * A class holds ready tasks that need the same shared keys and compare alike but for their age, so
+ * the order inside it never changes and a decision compares only the heads. A head that a rare key
+ * (serial, workspace, resource) refuses is parked on that key and leaves the class's queue; when
+ * the key gets a free slot, the best parked task of each class comes back. */
 #pragma once
 
 #include "core/state.h"
@@ -31,8 +31,8 @@ bool queue_wait_is_restored(const struct core *c, struct wait_key key);
 void queue_clocks_update(struct core *c);
 void queue_clocks_start(struct core *c, time_ms at); /* with the first FACT_CLOCK */
 
-/* Around a change of what classes or their order are made of: all tasks leave, all tasks enter again. What a
- * task has waited stays. */
+/* Around a change of what classes or their order are made of: all tasks leave, all tasks enter
+ * again. What a task has waited stays. */
 void queue_empty(struct core *c);
 void queue_fill(struct core *c);
 
@@ -53,7 +53,8 @@ bool queue_overdue(const struct core *c, const struct task *t);
 /* No task of the class is overdue before that time. */
 time_ms queue_class_overdue_from(const struct core *c, const struct queue_class *cls);
 
-/* Does task a come before b, both of one project? Everything after the project parts of the order. */
+/* Does task a come before b, both of one project? Everything after the project parts of the
+ * order. */
 bool queue_before(const struct core *c, uint32_t a, uint32_t b);
 
 void queue_class_finish(struct queue_class *k); /* frees its lists */
@@ -69,8 +70,8 @@ time_ms score_changes_at(const struct core *c, const struct task *t);
 
 /* --- waiting tasks -----------------------------------------------------------------------------
  *
- * core.waiting lists the tasks that lack a prerequisite, so that a position in the queue is found without counting.
- * Each project counts its own by what they lack first. */
+ * core.waiting lists the tasks that lack a prerequisite, so that a position in the queue is found
+ * without counting. Each project counts its own by what they lack first. */
 
 void waiting_add(struct core *c, uint32_t task); /* or waiting_recount */
 /* What it lacks may have changed, or whether one of its dependencies has failed. */

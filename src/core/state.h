@@ -1,10 +1,11 @@
 /* state.h: the records of the core and how they are reached. Private to core/.
  *
- * Tasks, runs, keys, parks, classes, crowds, domains and edges live in slabs, the others in arrays. Handle 0 is
- * "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum of all of them.
+ * Tasks, runs, keys, parks, classes, crowds, domains and edges live in slabs, the others in arrays.
+ * Handle 0 is "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum
+ * of all of them.
  *
- * A waiting task costs its record, about 10 bytes in the lists of its class and 17 in the map from ids to
- * handles. Its name, title and prompt are not in the core. */
+ * A waiting task costs its record, about 10 bytes in the lists of its class and 17 in the map from
+ * ids to handles. Its name, title and prompt are not in the core. */
 #pragma once
 
 #include "base/id_map.h"
@@ -137,8 +138,8 @@ struct window {
     size_t first, count, capacity;
 };
 
-/* The members that every decision reads come first. Of entry 0, `spec` holds the global budgets and `window`
- * the usage of no project. */
+/* The members that every decision reads come first. Of entry 0, `spec` holds the global budgets and
+ * `window` the usage of no project. */
 struct project {
     struct project_spec spec;
     uint32_t best; /* cached first task in order, or 0 */
@@ -362,8 +363,8 @@ void by_symbol_set(struct by_symbol *map, sym name, uint32_t index);
 
 /* --- changes for the store ---------------------------------------------------------------------
  *
- * Code that changes anything a new core has to load reports it here; core_take_changes returns it. Off until
- * core_watch: a simulation stores nothing. */
+ * Code that changes anything a new core has to load reports it here; core_take_changes returns it.
+ * Off until core_watch: a simulation stores nothing. */
 
 void changes_add_task(struct core *c, uint32_t task);
 

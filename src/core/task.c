@@ -326,7 +326,8 @@ static void edge_add(struct core *c, uint32_t task, uint32_t on) {
         t->unmet++;
 }
 
-/* Frees the edge, and its target if nothing else names it. The caller has unlinked it from the list of `task`. */
+/* Frees the edge, and its target if nothing else names it. The caller has unlinked it from the list
+ * of `task`. */
 static void edge_drop(struct core *c, uint32_t handle) {
     struct edge *e = edge_at(c, handle);
     if (e->prev_user)

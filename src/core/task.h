@@ -1,9 +1,9 @@
 /* task.h: finds tasks, changes their state, and links them. Private to core/.
  *
- * task_become is the only function that sets a state. It asserts the transition table, moves the task in or out
- * of the queue, releases what it no longer holds, adds the order, and notes which tasks to recheck; task_settle
- * rechecks them until nothing changes any more. No recursion: a chain of a million tasks fails like a chain of
- * ten. */
+ * task_become is the only function that sets a state. It asserts the transition table, moves the
+ * task in or out of the queue, releases what it no longer holds, adds the order, and notes which
+ * tasks to recheck; task_settle rechecks them until nothing changes any more. No recursion: a chain
+ * of a million tasks fails like a chain of ten. */
 #pragma once
 
 #include "core/state.h"
@@ -53,7 +53,8 @@ struct order *order_push(struct core *c, enum order_kind kind, uint32_t task);
 bool task_same(const void *ctx, uint32_t handle, const void *id);
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position);
 
-/* --- dependencies ------------------------------------------------------------------------------ */
+/* --- dependencies
+ * ------------------------------------------------------------------------------ */
 
 /* Replaces its dependencies. Unknown tasks are created as absent. */
 void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count);
@@ -73,7 +74,8 @@ bool depend_has_failed(const struct core *c, uint32_t task);
 uint32_t depend_first_unmet(const struct core *c, uint32_t task);
 bool depend_needed_by_unfinished(const struct core *c, uint32_t task);
 
-/* --- parents and children ---------------------------------------------------------------------- */
+/* --- parents and children
+ * ---------------------------------------------------------------------- */
 
 void tree_add_child(struct core *c, uint32_t parent, uint32_t child);
 void tree_remove_child(struct core *c, uint32_t child);
@@ -98,8 +100,8 @@ void tree_check_adopted(struct core *c);
 
 /* --- groups ------------------------------------------------------------------------------------
  *
- * A group tracks and never blocks: it closes (an order) when its last open member is final or removed, and opens
- * again when a member joins or is reopened. */
+ * A group tracks and never blocks: it closes (an order) when its last open member is final or
+ * removed, and opens again when a member joins or is reopened. */
 
 #define GROUP_MAX (1u << 24)
 

@@ -1,5 +1,5 @@
-/* task_graph.c: cycles and admission, over graphs given as arrays of edges. Depth-first with a stack of its own, so
- * that chains of a million tasks are no problem. */
+/* task_graph.c: cycles and admission, over graphs given as arrays of edges. Depth-first with a
+ * stack of its own, so that chains of a million tasks are no problem. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -88,7 +88,8 @@ struct admission_walk {
     amount waiting; /* how many of them take room */
 };
 
-/* Collects `top` and everything it needs that is still open. False: something in it cannot be admitted. */
+/* Collects `top` and everything it needs that is still open. False: something in it cannot be
+ * admitted. */
 static bool collect(struct admission_walk *w, uint32_t top, amount room) {
     const struct admit_request *q = w->request;
     w->count = w->waiting = 0;
