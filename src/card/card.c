@@ -1,8 +1,9 @@
-/* card.c: reads a card, and changes two places of it and no other byte.
+/* card.c: reads a card; edits its status and its history and no other byte.
  *
- * The front matter is read by the YAML reader from the beginning of the file, so that its lines are the lines of the
- * file. People edit cards while agents work, so the file is read right before it is written, and checked once more
- * before the new one is renamed: if it has changed meanwhile, it is read and changed again. */
+ * The front matter is read by the YAML reader from the beginning of the file, so that its lines are
+ * the lines of the file. People edit cards while agents work, so the file is read right before it
+ * is written, and checked once more before the new one is renamed: if it has changed meanwhile, it
+ * is read and changed again. */
 #include "card/card.h"
 
 #include <ctype.h>
@@ -415,7 +416,8 @@ static int write_bytes(int fd, const struct strbuf *bytes) {
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Writes the new card beside the old one and renames it, only if that is still `before`. 1: it is not. */
+/* Writes the new card beside the old one and renames it, only if that is still `before`. 1: it is
+ * not. */
 static int replace(const char *path, const struct stat *before, const struct strbuf *bytes,
                    struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf temp = STRBUF_INIT;

@@ -1,4 +1,5 @@
-/* card.h: a card of a board: a Markdown file with YAML front matter, and how its state is written back.
+/* card.h: a card of a board: a Markdown file with YAML front matter, and how its state is written
+ * back.
  *
  *   ---
  *   agent_flow: implement          the kind of the task
@@ -11,8 +12,9 @@
  *   History:
  *   - 2027-01-31: …
  *
- * Other keys are ignored and kept. card_edit changes the value of agent_status and adds one line at the end of the
- * section History (created if missing), and changes no other byte. New newlines are like the first one of the file. */
+ * Other keys are ignored and kept. card_edit changes the value of agent_status and adds one line at
+ * the end of the section History (created if missing), and changes no other byte. New newlines are
+ * like the first one of the file. */
 #pragma once
 
 #include <stdbool.h>
@@ -48,11 +50,11 @@ int card_parse(const char *name, const char *text, size_t size, struct card *ret
                struct error *err);
 void card_finish(struct card *card); /* safe on a zeroed one; usable with _cleanup_ */
 
-/* Appends the card with this status and this line of history ("2027-01-31: …", without the dash) to `out`. A line that
- * exists is not added again. 1: nothing changes, and `out` is as it was. */
+/* Appends the card with this status and this line of history ("2027-01-31: …", without the dash) to
+ * `out`. A line that exists is not added again. 1: nothing changes, and `out` is as it was. */
 int card_edit(const char *name, const struct strbuf *text, enum card_status status,
               const char *line, struct strbuf *out, struct error *err);
 
-/* The same with a file, atomically (temporary file, fsync, rename); keeps its mode. A card that changes in between is
- * read again. -ENOENT: it does not exist. */
+/* The same with a file, atomically (temporary file, fsync, rename); keeps its mode. A card that
+ * changes in between is read again. -ENOENT: it does not exist. */
 int card_write(const char *path, enum card_status status, const char *line, struct error *err);

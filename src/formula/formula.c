@@ -1,8 +1,8 @@
 /* formula.c: a file becomes variables and steps, and these become tasks.
  *
- * The steps are read by the reader of task files, so that a formula may have whatever a task file may have, with the
- * same error messages. Values are put in after the tree was parsed, so a value cannot change what the file means:
- * quotes, colons and newlines in it are only text. */
+ * The steps are read by the reader of task files, so that a formula may have whatever a task file
+ * may have, with the same error messages. Values are put in after the tree was parsed, so a value
+ * cannot change what the file means: quotes, colons and newlines in it are only text. */
 #include "formula/formula.h"
 
 #include <ctype.h>

@@ -13,12 +13,13 @@
  *       needs: build
  *       prompt: Publish {{version}} to {{channel}}.
  *
- * {{name}} stands for the value of a variable, in texts only: not in ids, in needs, or in numbers. A value is inserted
- * as it is and not expanded again. {{{{ is {{. A variable that is not declared, one without a value, and a value
- * for an unknown variable are errors, with the line; as are the errors of a task file: unknown members, repeated
- * names, cycles.
+ * {{name}} stands for the value of a variable, in texts only: not in ids, in needs, or in numbers.
+ * A value is inserted as it is and not expanded again. {{{{ is {{. A variable that is not declared,
+ * one without a value, and a value for an unknown variable are errors, with the line; as are the
+ * errors of a task file: unknown members, repeated names, cycles.
  *
- * Everything is checked and expanded when it is submitted: queued tasks do not change when the file does.
+ * Everything is checked and expanded when it is submitted: queued tasks do not change when the file
+ * does.
  *
  * Life: formula_read → formula_expand … → formula_locate for a refusal → formula_free */
 #pragma once
@@ -47,7 +48,8 @@ struct formula_value {
 
 #define FORMULA_BYTES_MAX (1u << 20)
 
-/* `folder` (absolute): base of relative paths in its steps, and where they run. -EINVAL: the file has an error. */
+/* `folder` (absolute): base of relative paths in its steps, and where they run. -EINVAL: the file
+ * has an error. */
 int formula_read(const char *path, const char *folder, struct formula **ret_formula,
                  struct error *err);
 /* `name` is for messages. */
@@ -66,7 +68,8 @@ const json_t *formula_body(const struct formula *formula);
 /* Is every variable of the steps declared, or among `offered`? */
 int formula_check(const struct formula *formula, const struct formula_value *offered, size_t count,
                   struct error *err);
-/* {"tasks": […]} ready for POST /v1/tasks: a new reference. Each task has formula, vars and step in its meta. */
+/* {"tasks": […]} ready for POST /v1/tasks: a new reference. Each task has formula, vars and step in
+ * its meta. */
 int formula_expand(const struct formula *formula, const struct formula_value *values, size_t count,
                    json_t **ret_body, struct error *err);
 /* As taskfile_locate: puts the position of a step into an error message of the daemon. */

@@ -1,4 +1,5 @@
-/* chart.h: what both charts, text and SVG, compute before they draw: time axis, rows, lanes, heights. */
+/* chart.h: what both charts, text and SVG, compute before they draw: time axis, rows, lanes,
+ * heights. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -18,12 +19,12 @@ const char *axis_unit(const struct axis *axis);
 
 #define CHART_ALL UINT32_MAX
 
-/* The tasks that took part, by project and then by first start; those that never started come last. `ret` has room
- * for task_count; returns how many. */
+/* The tasks that took part, by project and then by first start; those that never started come last.
+ * `ret` has room for task_count; returns how many. */
 size_t chart_tasks(const struct sim_play *play, uint32_t *ret);
 
-/* The average number of live runs of one project (or CHART_ALL) in each of `columns` equal parts of `span` from the
- * beginning. */
+/* The average number of live runs of one project (or CHART_ALL) in each of `columns` equal parts of
+ * `span` from the beginning. */
 void chart_concurrency(const struct sim_play *play, uint32_t project, time_ms span, size_t columns,
                        double *ret);
 

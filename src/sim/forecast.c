@@ -1,8 +1,8 @@
 /* forecast.c: the scheduler played forward with runs that all succeed. See forecast.h.
  *
- * The player of `sluice sim` records everything about a queue whose tasks are numbered from 1. Here a few tasks may
- * have ids in the millions and only the first start of each is wanted, so nothing is sized by ids: live runs are
- * a heap, starts a list. */
+ * The player of `sluice sim` records everything about a queue whose tasks are numbered from 1. Here
+ * a few tasks may have ids in the millions and only the first start of each is wanted, so nothing
+ * is sized by ids: live runs are a heap, starts a list. */
 #include "sim/forecast.h"
 
 #include <errno.h>

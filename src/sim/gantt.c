@@ -1,7 +1,8 @@
 /* gantt.c: a play as rows of blocks over a time axis.
  *
- * A row is first a line of plain marks, one byte per column; how a mark looks (block or letter, colour or none) is
- * decided when it is printed, so that the tests of one look hold for the other. */
+ * A row is first a line of plain marks, one byte per column; how a mark looks (block or letter,
+ * colour or none) is decided when it is printed, so that the tests of one look hold for the
+ * other. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* player.c: the loop of a daemon without a daemon.
  *
- * Each turn is one moment: the clock is set, the runs that end now end, the core decides, and its orders are carried
- * out by drawing how the run will go. Then time jumps to the next moment at which anything can happen. Runs that end
- * together end in the order of their starts, so the same seed always gives the same record. */
+ * Each turn is one moment: the clock is set, the runs that end now end, the core decides, and its
+ * orders are carried out by drawing how the run will go. Then time jumps to the next moment at
+ * which anything can happen. Runs that end together end in the order of their starts, so the same
+ * seed always gives the same record. */
 #include "sim/player.h"
 
 #include <assert.h>
@@ -73,8 +74,8 @@ static bool group_competes(const struct sim_group *project) {
     return project->ready > 0 && project->weight >= 0;
 }
 
-/* Adds what its weight gave it since it joined those that compete. When all weights are 0 each counts the same, as in
- * the core. */
+/* Adds what its weight gave it since it joined those that compete. When all weights are 0 each
+ * counts the same, as in the core. */
 static void contest_settle(const struct player *p, struct sim_group *project) {
     project->contested_target +=
         (double)project->weight * (p->contest.per_weight - project->joined_weight);
@@ -137,7 +138,8 @@ static enum outcome outcome_of_failure(enum until until) {
     return OUTCOME_FAILED;
 }
 
-/* Every number is drawn whether it is needed or not, so that one hint does not change the others. */
+/* Every number is drawn whether it is needed or not, so that one hint does not change the
+ * others. */
 static void run_draw(const struct player *p, struct sim_run *run, bool has_limiter) {
     const struct sim_world *world = p->world;
     struct sim_hint hint;
@@ -202,7 +204,7 @@ static int start_run(struct player *p, const struct order *order, struct error *
         .limiter = order->limiter,
     };
     player_add_run(p, &view, p->now);
-    player_set_ready(p, order->task, true); /* it was, even without an order that said so */
+    player_set_ready(p, order->task, true); /* also without an order that said so */
     contest_charge(p, &p->play->runs[p->play->run_count - 1]);
     player_set_ready(p, order->task, false);
     const struct fact started = { .kind = FACT_RUN_STARTED,
@@ -317,8 +319,8 @@ static int decide(struct player *p, struct error *err) {
 
 /* --- setup -------------------------------------------------------------------------------------
  *
- * Sorts the tasks into projects and kinds, finds what is ready, gives an end to what runs already, and notes which
- * children wait for an artifact of their parent. */
+ * Sorts the tasks into projects and kinds, finds what is ready, gives an end to what runs already,
+ * and notes which children wait for an artifact of their parent. */
 
 struct group_index {
     uint32_t *by_symbol; /* index + 1; 0: not seen */

@@ -185,8 +185,8 @@ static void left_code(const struct sim_world *world, const struct task_view *vie
         strbuf_printf(out, ":%s", hold_name(verdict->hold));
 }
 
-/* Few gates stop many tasks, so a list is enough. Codes that name a workspace or a phase could be as many as the
- * tasks; after the first hundred they count as one. */
+/* Few gates stop many tasks, so a list is enough. Codes that name a workspace or a phase could be
+ * as many as the tasks; after the first hundred they count as one. */
 #define LEFT_MAX 100
 
 static struct sim_left *left_find(struct sim_result *result, const char *code, size_t *capacity) {

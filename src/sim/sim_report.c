@@ -244,8 +244,8 @@ void report_print(const struct sim_case *c, const struct gantt_style *style, str
 
 /* --- comparison --------------------------------------------------------------------------------
  *
- * Both plays draw the same numbers for the same attempt of the same task, so a difference comes from the settings
- * alone. */
+ * Both plays draw the same numbers for the same attempt of the same task, so a difference comes
+ * from the settings alone. */
 
 #define TITLE_MAX_COLUMNS 44
 
@@ -390,8 +390,8 @@ void report_compare(const struct sim_case *now, const struct sim_case *with,
 
 /* --- JSON --------------------------------------------------------------------------------------
  *
- * The keys are described in docs/cli/sim.md and never change their meaning. Times are milliseconds since the beginning
- * of the play, parts are between 0 and 1. */
+ * The keys are described in docs/cli/sim.md and never change their meaning. Times are milliseconds
+ * since the beginning of the play, parts are between 0 and 1. */
 
 static void put_part(struct json_writer *w, const char *key, double value) {
     json_write_key(w, key);

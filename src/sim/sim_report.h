@@ -68,8 +68,8 @@ bool sim_outcome_failed(enum outcome outcome);
 
 /* --- a chart of characters ---------------------------------------------------------------------
  *
- * Up to 40 tasks: one row each, with its waits and failed attempts. More: one lane per project whose height is the
- * number of runs. Plain ASCII when the terminal is not UTF-8. */
+ * Up to 40 tasks: one row each, with its waits and failed attempts. More: one lane per project
+ * whose height is the number of runs. Plain ASCII when the terminal is not UTF-8. */
 
 #define GANTT_ROWS_MAX 40
 
@@ -106,9 +106,9 @@ void report_json(const struct sim_case *now, const struct sim_case *with,
 
 /* --- SVG ---------------------------------------------------------------------------------------
  *
- * One file that needs nothing else: light and dark by the viewer's own setting, tooltips, no script. Two cases are
- * drawn below each other on one time scale. Up to 60 tasks: one row each. More: the runs of a project packed on
- * lanes. Far more: its number of runs as an area. */
+ * One file that needs nothing else: light and dark by the viewer's own setting, tooltips, no
+ * script. Two cases are drawn below each other on one time scale. Up to 60 tasks: one row each.
+ * More: the runs of a project packed on lanes. Far more: its number of runs as an area. */
 
 /* `with` may be NULL. */
 void svg_print(const struct sim_case *now, const struct sim_case *with, struct strbuf *out);

@@ -1,5 +1,5 @@
-/* text.c: see text.h. Widths are computed from the text alone, without the locale: a report is the same on every
- * machine. */
+/* text.c: see text.h. Widths are computed from the text alone, without the locale: a report is the
+ * same on every machine. */
 #include "sim/text.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
 /* decode.c: from tokens to records, along a stack of frames.
  *
- * Each token belongs to the innermost open bracket; the kind of its frame says what the token may be. A key is looked up
- * in the table of its object; first where it was found after the same key last time. */
+ * Each token belongs to the innermost open bracket; the kind of its frame says what the token may
+ * be. A key is looked up in the table of its object; first where it was found after the same key
+ * last time. */
 #include "snapshot/decode.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 
 _Static_assert(FIELDS_MAX <= 64, "struct frame.seen has 64 bits");
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values
+ * ------------------------------------------------------------------------------------ */
 
 static const char *token_noun(const struct json_token *token) {
     switch (token->kind) {
@@ -311,8 +313,8 @@ static int put_value(struct reader *r, const struct frame *frame, const struct j
 
 /* --- configuration -----------------------------------------------------------------------------
  *
- * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes a JSON array of texts. Nothing is set here: the
- * preset has to come first, and may be last in the file. */
+ * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes a JSON array of texts.
+ * Nothing is set here: the preset has to come first, and may be last in the file. */
 
 #define PATH_MAX_BYTES 1000
 
@@ -321,7 +323,7 @@ static int add_config(struct reader *r) {
     *POOL_ADD(&d->config) = (struct config_record){
         .key = arena_strdup(&d->texts, strbuf_text(&r->path)),
         .value = arena_strdup(&d->texts, strbuf_text(&r->value)),
-        .place = json_stream_place(r->stream),
+        .position = json_stream_position(r->stream),
     };
     return 0;
 }

@@ -1,8 +1,9 @@
 /* decode.h: objects described by tables of their keys. Private to snapshot/ and its tests.
  *
- * A `struct object` lists the keys an object may have and the offsets of their values in the record that is being
- * filled. decode_token walks along a stack of frames, one per open bracket; it refuses unknown and repeated
- * keys, wrong types and values out of range, for all objects. Null means "not given". */
+ * A `struct object` lists the keys an object may have and the offsets of their values in the record
+ * that is being filled. decode_token walks along a stack of frames, one per open bracket; it
+ * refuses unknown and repeated keys, wrong types and values out of range, for all objects. Null
+ * means "not given". */
 #pragma once
 
 #include "base/strbuf.h"
@@ -122,7 +123,8 @@ bool reader_first(struct reader *r, sym name, enum seen_as as);
 int decode_token(void *ctx, struct json_stream *stream, const struct json_token *token,
                  struct error *err);
 
-/* --- schema.c: every key a snapshot may have --------------------------------------------------- */
+/* --- schema.c: every key a snapshot may have
+ * --------------------------------------------------- */
 
 /* The bits of enum keep and enum lend, as words; from 0. */
 #define SCHEMA_KEEPS 4

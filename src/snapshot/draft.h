@@ -1,7 +1,9 @@
-/* draft.h: the records of a snapshot file, before anything is applied to a core. Private to snapshot/.
+/* draft.h: the records of a snapshot file, before anything is applied to a core. Private to
+ * snapshot/.
  *
- * Records are small and flat, because there may be a million: names are symbols of the core, task ids are entries of
- * `struct id_table`, lists are in shared pools. ABSENT marks what was not given. */
+ * Records are small and flat, because there may be a million: names are symbols of the core, task
+ * ids are entries of `struct id_table`, lists are in shared pools. ABSENT marks what was not
+ * given. */
 #pragma once
 
 #include <stdbool.h>
@@ -84,7 +86,7 @@ struct lock_record {
 
 struct config_record {
     const char *key, *value;
-    struct json_place place;
+    struct json_position position;
 };
 
 struct kind_hint {

@@ -1,8 +1,8 @@
-/* json_stream.c: yajl, fed in large pieces.
+/* json_stream.c: yajl, fed in large chunks.
  *
- * yajl knows how many bytes of the current piece it has used. That is the end of the token at
- * hand; its beginning is found by walking back, which costs nothing unless somebody asks. Lines
- * are counted from the last place asked for, so the whole file is looked at once. */
+ * yajl knows how many bytes of the current chunk it has used. That is the end of the current token; its
+ * beginning is found by walking back, only when a position is needed. Lines are counted from the last
+ * position, so the file is scanned once. */
 #include "snapshot/json_stream.h"
 
 #include <errno.h>
@@ -48,11 +48,11 @@ static void count_lines(struct json_stream *s, size_t at) {
     s->seen = target;
 }
 
-static struct json_place place_at(struct json_stream *s, size_t at) {
+static struct json_position position_at(struct json_stream *s, size_t at) {
     count_lines(s, at);
     uint64_t offset = s->chunk_offset + at;
-    return (struct json_place){ s->line,
-                                offset > s->line_offset ? offset - s->line_offset + 1 : 1 };
+    return (struct json_position){ s->line,
+                                   offset > s->line_offset ? offset - s->line_offset + 1 : 1 };
 }
 
 /* Where the quote is that opens the text whose closing quote is chunk[end - 1]. */
@@ -95,13 +95,13 @@ static size_t token_begin(const struct json_stream *s) {
     return end > length ? end - length : 0;
 }
 
-struct json_place json_stream_place(struct json_stream *stream) {
-    return place_at(stream, token_begin(stream));
+struct json_position json_stream_position(struct json_stream *stream) {
+    return position_at(stream, token_begin(stream));
 }
 
-static int prefix_place(struct json_stream *s, struct json_place place) {
-    return error_prefix(s->err, "%s:%llu:%llu", s->name, (unsigned long long)place.line,
-                        (unsigned long long)place.column);
+static int prefix_position(struct json_stream *s, struct json_position position) {
+    return error_prefix(s->err, "%s:%llu:%llu", s->name, (unsigned long long)position.line,
+                        (unsigned long long)position.column);
 }
 
 static int pass_on(struct json_stream *s, const struct json_token *token) {
@@ -118,7 +118,7 @@ static int pass_on(struct json_stream *s, const struct json_token *token) {
         r = s->handler(s->ctx, s, token, s->err);
     if (r < 0) {
         s->result = r;
-        (void)prefix_place(s, json_stream_place(s));
+        (void)prefix_position(s, json_stream_position(s));
         return 0;
     }
     return 1;
@@ -208,7 +208,7 @@ static int syntax_error(struct json_stream *s) {
         (void)error_set(s->err, -EINVAL, "not JSON: %.*s", length, text);
     if (words)
         yajl_free_error(s->yajl, words);
-    return prefix_place(s, place_at(s, at > s->size ? s->size : at > 0 ? at - 1 : 0));
+    return prefix_position(s, position_at(s, at > s->size ? s->size : at > 0 ? at - 1 : 0));
 }
 
 static int read_all(struct json_stream *s, FILE *in) {
@@ -226,7 +226,7 @@ static int read_all(struct json_stream *s, FILE *in) {
         if (s->chunk_offset - s->last_token > JSON_QUIET_MAX) {
             (void)error_set(s->err, -EINVAL, "more than %u MB without a value",
                             JSON_QUIET_MAX >> 20);
-            return prefix_place(s, place_at(s, s->size));
+            return prefix_position(s, position_at(s, s->size));
         }
     }
     if (ferror(in)) {

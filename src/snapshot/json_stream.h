@@ -1,7 +1,7 @@
-/* json_stream.h: JSON from a file, token by token, with the place of each.
+/* json_stream.h: JSON from a file, token by token, with the position of each.
  *
  * Memory does not grow with the file: nesting deeper than JSON_DEPTH_MAX is refused, and so is a
- * stretch of JSON_QUIET_MAX bytes without any token (a text without an end). */
+ * stretch of JSON_QUIET_MAX bytes without any token (an unterminated text). */
 #pragma once
 
 #include <stdbool.h>
@@ -33,20 +33,20 @@ struct json_token {
     size_t length;
 };
 
-struct json_place {
+struct json_position {
     uint64_t line, column; /* from 1; columns are bytes */
 };
 
 struct json_stream;
 
-/* Returns 0, or <0 with a sentence in `err`, which then gets the place in front. */
+/* Returns 0, or <0 with a message in `err`, which gets the position as prefix. */
 typedef int (*json_handler)(void *ctx, struct json_stream *stream, const struct json_token *token,
                             struct error *err);
 
 /* Reads one JSON value to the end of the file. Errors: -EINVAL (or what the handler returned) and
- * `NAME:LINE:COLUMN: sentence`; -EIO when the file cannot be read. */
+ * `NAME:LINE:COLUMN: message`; -EIO when the file cannot be read. */
 int json_stream_read(FILE *in, const char *name, json_handler handler, void *ctx,
                      struct error *err);
 
 /* Where the token that is being handled begins. */
-struct json_place json_stream_place(struct json_stream *stream);
+struct json_position json_stream_position(struct json_stream *stream);

@@ -1,7 +1,7 @@
 /* schema.c: every key a snapshot may have.
  *
- * Adding a key: its member in draft.h, its row here, its use in snapshot.c, its line in docs/snapshot.md.
- * test_snapshot_good fails when the page does not name it. */
+ * Adding a key: its member in draft.h, its row here, its use in snapshot.c, its line in
+ * docs/snapshot.md. test_snapshot_good fails when the page does not name it. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* snapshot.c: a file becomes a core that knows everything in it.
  *
- * The tasks may stand before the configuration that explains them, so the file is first read into records, which are
- * then applied in a fixed order. The records of the tasks are freed before the caller gets the snapshot. */
+ * The tasks may stand before the configuration that explains them, so the file is first read into
+ * records, which are then applied in a fixed order. The records of the tasks are freed before the
+ * caller gets the snapshot. */
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
@@ -187,8 +188,8 @@ static void resolve_lists(struct draft *draft) {
     free(names);
 }
 
-/* Numbers the ids and looks for cycles. Afterwards draft.depends_on holds task numbers, without duplicates in one
- * task. */
+/* Numbers the ids and looks for cycles. Afterwards draft.depends_on holds task numbers, without
+ * duplicates in one task. */
 static int draft_resolve(struct draft *draft, const char *name, struct error *err) {
     id_table_number(&draft->ids, (uint32_t)draft->tasks.count);
     resolve_lists(draft);
@@ -202,17 +203,17 @@ static int draft_resolve(struct draft *draft, const char *name, struct error *er
 
 /* --- configuration -----------------------------------------------------------------------------
  *
- * Setting a preset sets all its values, so the one that counts in the end is set first: that of the overrides,
- * else that of the file. */
+ * Setting a preset sets all its values, so the one that counts in the end is set first: that of the
+ * overrides, else that of the file. */
 
 static int set_record(struct config *config, const char *name, const struct config_record *record,
                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf origin = STRBUF_INIT;
-    strbuf_printf(&origin, "%s:%llu", name, (unsigned long long)record->place.line);
+    strbuf_printf(&origin, "%s:%llu", name, (unsigned long long)record->position.line);
     int r = config_set(config, record->key, record->value, strbuf_text(&origin), err);
     if (r < 0)
-        return error_prefix(err, "%s:%llu:%llu", name, (unsigned long long)record->place.line,
-                            (unsigned long long)record->place.column);
+        return error_prefix(err, "%s:%llu:%llu", name, (unsigned long long)record->position.line,
+                            (unsigned long long)record->position.column);
     return 0;
 }
 
@@ -254,8 +255,9 @@ static int apply_config(struct snapshot *s, const char *name,
 
 /* --- projects ----------------------------------------------------------------------------------
  *
- * The file's own projects and agents are applied before the configuration's and once more after them: before, because
- * their order in the file is their position; after, because the fields of the file override its configuration. */
+ * The file's own projects and agents are applied before the configuration's and once more after
+ * them: before, because their order in the file is their position; after, because the fields of the
+ * file override its configuration. */
 
 static int loader_apply(struct loader *t, const struct fact *fact) {
     int r = core_apply(t->core, fact, t->err);
@@ -798,8 +800,8 @@ static int apply_free_workspaces(struct loader *t) {
     return r;
 }
 
-/* A live snapshot in the order of the file, as a restart loads rows (core.h). Otherwise parents before their children,
- * so that the core knows the depth of each task when it is added. */
+/* A live snapshot in the order of the file, as a restart loads rows (core.h). Otherwise parents
+ * before their children, so that the core knows the depth of each task when it is added. */
 static int apply_in_order(struct loader *t, task_id *needs) {
     const struct draft *d = t->draft;
     size_t count = d->tasks.count, depth = 0;

@@ -1,4 +1,4 @@
-/* snapshot.h: a whole queue in one JSON file, as facts for a core.
+/* snapshot.h: a complete queue in one JSON file, as facts for a core.
  *
  * The format is described in docs/snapshot.md. Read as a stream, never as a tree: a million tasks
  * cost what the core keeps of them plus their ids. Only the file is read, never the user's own
@@ -6,7 +6,7 @@
  * fields.
  *
  * Life:  snapshot_read → use .core → snapshot_free
- * Errors are one sentence with the place (line and column, or the task's id). */
+ * Errors are one message with the position (line and column, or the task's id). */
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ int snapshot_read(FILE *in, const char *name, const struct snapshot_options *opt
                   struct snapshot **ret, struct error *err);
 struct snapshot *snapshot_free(struct snapshot *snapshot); /* returns NULL */
 
-/* The core that was told everything, its clock at the snapshot's `now`, nothing decided yet. */
+/* The core with all facts applied, its clock at the snapshot's `now`, nothing decided yet. */
 struct core *snapshot_core(struct snapshot *snapshot);
 const struct config *snapshot_config(const struct snapshot *snapshot);
 time_ms snapshot_now(const struct snapshot *snapshot);
@@ -41,12 +41,13 @@ struct task_names snapshot_names(const struct snapshot *snapshot);
 /* 0: no such id. */
 task_id snapshot_find(const struct snapshot *snapshot, const char *name);
 
-/* What `sim` plays: from the task's "sim" object, else its kind's in the top-level "sim", else that of
- * "*" there, else the built-in one. A range is drawn from the seed; given as one number it is fixed. */
+/* How `sim` runs a task: from the task's "sim" object, else its kind's in the top-level "sim", else that
+ * of "*" there, else the built-in one. A range is drawn from the seed; given as one number it is
+ * fixed. */
 struct sim_hint {
     time_ms duration_min, duration_max;
     int64_t tokens_min, tokens_max; /* -1: the run reports none */
-    int64_t money;                  /* millionths of a dollar; -1: the run tells no cost */
+    int64_t money;                  /* millionths of a dollar; -1: the run reports no cost */
     int64_t failure_milli;          /* probability of a failed attempt, in thousandths */
     int64_t limited_milli;          /* probability of ending by a rate limit */
 };

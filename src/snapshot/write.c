@@ -1,11 +1,12 @@
 /* write.c: writes a core as a live snapshot. See write.h.
  *
- * The core exports its state as facts (core/retell.h). Facts about the world are few and are kept until the first task
- * comes, because a project in the file needs several of them; then each task is printed as it comes.
+ * The core exports its state as facts (core/retell.h). Facts about the world are few and are kept
+ * until the first task comes, because a project in the file needs several of them; then each task
+ * is printed as it comes.
  *
- * Settings are read from the core's own specs through the rows of the settings table, and not from the daemon's
- * configuration: the file has what the core decides by, whatever a reload or a default did to it. A setting is written
- * when the reader would have another value without it. */
+ * Settings are read from the core's own specs through the rows of the settings table, and not from
+ * the daemon's configuration: the file has what the core decides by, whatever a reload or a default
+ * did to it. A setting is written when the reader would have another value without it. */
 #include "snapshot/write.h"
 
 #include <errno.h>
@@ -227,7 +228,8 @@ static int set_if_other(struct writer *w, const char *pattern, const char *name,
                                                             : set_number(w, pattern, name, value);
 }
 
-/* Sets and marks what differs. Nothing is written yet: a later setting may change an earlier one. */
+/* Sets and marks what differs. Nothing is written yet: a later setting may change an earlier
+ * one. */
 static int set_policy(struct writer *w, bool *marks) {
     size_t first, count = settings_of(SECTION_ROOT, &first);
     bool changed = true;
