@@ -5,7 +5,7 @@
  * nothing more can be done, and only then decides what to wait for. So no state depends on the
  * order in which things happened, and a connection is freed in one place.
  *
- * A client that is gone is told apart from one that has only finished sending by the kernel's
+ * A client that is gone is distinguished from one that has only finished sending by the kernel's
  * hang-up: the second still gets its answers. */
 #include <assert.h>
 #include <errno.h>
@@ -57,12 +57,7 @@ void connection_free(struct connection *c) {
     server->stats.connections--;
     server->run_connections -= c->of_run;
     server->tcp_connections -= c->tcp != NULL;
-    if (c->previous)
-        c->previous->next = c->next;
-    else
-        server->connections = c->next;
-    if (c->next)
-        c->next->previous = c->previous;
+    LIST_REMOVE(server->connections, c);
     free(c);
 }
 
@@ -404,10 +399,7 @@ void connection_new(struct listener *listener, int fd, const char *user) {
     if (c->tcp && c->tcp->tls)
         c->tls = tls_new(c->tcp->tls, fd);
     c->timer = loop_timer_new(server->loop, connection_due, c);
-    c->next = server->connections;
-    if (c->next)
-        c->next->previous = c;
-    server->connections = c;
+    LIST_PUSH(server->connections, c);
     server->stats.connections++;
     server->run_connections += c->of_run;
     server->tcp_connections += c->tcp != NULL;

@@ -14,14 +14,6 @@
 
 #define HOST_MAX 255
 
-static bool is_simple_host(const char *host) {
-    size_t length = 0;
-    for (; host[length]; length++)
-        if (!isalnum((unsigned char)host[length]) && !strchr("-._:[]", host[length]))
-            return false;
-    return length <= HOST_MAX;
-}
-
 static bool is_listed(const char *const *list, const char *value) {
     for (; list && *list; list++)
         if (strcasecmp(*list, value) == 0)
@@ -30,8 +22,13 @@ static bool is_listed(const char *const *list, const char *value) {
 }
 
 static bool is_known_host(const struct guard *guard, const char *host) {
-    if (!guard->hosts)
-        return is_simple_host(host);
+    if (!guard->hosts) {
+        size_t length = 0;
+        for (; host[length]; length++)
+            if (!isalnum((unsigned char)host[length]) && !strchr("-._:[]", host[length]))
+                return false;
+        return length <= HOST_MAX;
+    }
     return is_listed(guard->hosts, host);
 }
 
@@ -76,8 +73,6 @@ struct guard_verdict guard_check(const struct guard *guard, const struct http_re
                                        "a body needs the header Content-Type: application/json" };
     return (struct guard_verdict){ 0 };
 }
-
-/* --- /mcp ------------------------------------------------------------------------------------ */
 
 /* A web page anywhere can make a browser send requests to a name that it lets resolve to this
  * machine (DNS rebinding). Such a request has that name as its Host, and the page's address as its

@@ -26,7 +26,7 @@ struct guard {
 struct guard_verdict {
     int status;          /* 0: pass; 400, 403, 405 or 415 */
     const char *word;    /* of the error object */
-    const char *message; /* a sentence */
+    const char *message; /* for people */
 };
 
 struct guard_verdict guard_check(const struct guard *guard, const struct http_request *request);

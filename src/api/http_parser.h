@@ -4,7 +4,7 @@
  * Steps: HTTP_HEAD ─► HTTP_GOT_HEAD ─take_body─► HTTP_BODY ─► HTTP_COMPLETE ─next─► HTTP_HEAD
  *        Feeding stops at GOT_HEAD, so that the caller can refuse before a body is read, and at
  *        COMPLETE; what was not taken belongs to the body or to the next request. BROKEN is for
- *        ever: answer with its status and close, because nobody knows where the next request
+ *        ever: answer with its status and close, because it is unknown where the next request
  *        begins.
  * Split: the result is the same wherever the bytes are cut. Lives: what a request points at is
  * valid until http_parser_next.
@@ -52,7 +52,7 @@ struct http_parser {
     enum http_step step;
     struct http_request request;
     int status;          /* of HTTP_BROKEN: 400, 413, 414, 417, 431, 501 or 505 */
-    const char *problem; /* of HTTP_BROKEN: a sentence */
+    const char *problem; /* of HTTP_BROKEN: a message */
     /* Private from here on. */
     struct strbuf head;
     size_t line_start, lines;

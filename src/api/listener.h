@@ -53,9 +53,9 @@ struct listener {
     int fd;       /* -1: it does not listen */
     struct loop_watch *watch;
     struct loop_timer *timer; /* set while accepting pauses */
-    struct tcp_listener *tcp; /* by TCP; else NULL */
-    char *path;               /* NULL: by TCP */
-    uint64_t device, inode;   /* what we bound: somebody else's is not removed */
+    struct tcp_listener *tcp; /* over TCP; else NULL */
+    char *path;               /* NULL: over TCP */
+    uint64_t device, inode;   /* what we bound: no other socket is removed */
 };
 
 /* See server_listen_unix. `ready` is called with the listener when a client waits. */

@@ -1,4 +1,4 @@
-/* loopback.h: takes JSON that programs of this machine POST by TCP, and does nothing else.
+/* loopback.h: takes JSON that programs of this machine POST over TCP, and does nothing else.
  *
  * Some clients know no Unix socket. Anybody on the machine can connect to a port, and so can any
  * web page that somebody looks at, so everything is refused alike, with 404 and before a body is

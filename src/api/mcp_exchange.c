@@ -260,10 +260,7 @@ void mcp_exchange_begin(struct exchange *exchange, const struct http_request *re
     m->stream = (struct stream){ stream_fill, stream_free };
     m->exchange = exchange;
     exchange->mcp = m;
-    m->next = server->mcp_exchanges;
-    if (m->next)
-        m->next->previous = m;
-    server->mcp_exchanges = m;
+    LIST_PUSH(server->mcp_exchanges, m);
     m->timer = loop_timer_new(server->loop, on_due, m);
     exchange_take_caller(exchange, request, &m->caller);
     const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, m };
@@ -284,12 +281,7 @@ void mcp_exchange_free(struct mcp_exchange *m) {
     loop_timer_free(server->loop, m->timer);
     if (m->begun)
         stream_share_give(m->exchange->connection);
-    if (m->previous)
-        m->previous->next = m->next;
-    else
-        server->mcp_exchanges = m->next;
-    if (m->next)
-        m->next->previous = m->previous;
+    LIST_REMOVE(server->mcp_exchanges, m);
     exchange_caller_finish(&m->caller);
     strbuf_finish(&m->out);
     free(m);

@@ -337,8 +337,6 @@ void route_head(struct connection *c) {
     }
 }
 
-/* --- the request ----------------------------------------------------------------------------- */
-
 static bool is_plain_word(const char *text, size_t max) {
     size_t length = 0;
     for (; text[length]; length++)
@@ -367,7 +365,7 @@ static int take_params(const struct op *op, const struct http_request *request, 
 void exchange_take_caller(const struct exchange *exchange, const struct http_request *request,
                           struct exchange_caller *ret) {
     const char *run = http_request_header(request, "x-sluice-run");
-    *ret = exchange->connection->access; /* empty but by TCP */
+    *ret = exchange->connection->access; /* empty unless over TCP */
     ret->run = run ? xstrdup(run) : NULL;
     if (exchange->connection->of_run)
         (void)snprintf(ret->token.token, sizeof(ret->token.token), "%s",

@@ -367,8 +367,6 @@ void server_stats(const struct server *server, struct server_stats *ret) {
     *ret = server->stats;
 }
 
-/* --- metrics --------------------------------------------------------------------------------- */
-
 void server_print_metrics(const struct server *server, struct strbuf *out) {
     const struct server_stats *s = &server->stats;
     metric_gauge(out, "http_connections", (int64_t)s->connections, "Connections of clients.");

@@ -1,4 +1,4 @@
-/* server.h: the daemon's front door: HTTP/1.1 on a Unix socket, and by TCP, answered by the
+/* server.h: HTTP/1.1 on a Unix socket and over TCP, answered by the
  * operations table.
  *
  * Life:     server_new → server_listen_unix, server_listen_tcp → the loop runs →
@@ -57,8 +57,8 @@ struct server_options {
     time_ms linger_timeout;   /* 2 s to let a refused client read why */
     time_ms comment_every;    /* 15 s of silence in a stream of events */
     time_ms
-        refusal_delay; /* 1 s, for who shows a wrong token by TCP, from the 11th in a minute on */
-    unsigned peer_max; /* 64 connections of one address by TCP; one more gets 503 */
+        refusal_delay; /* 1 s, for who shows a wrong token over TCP, from the 11th in a minute on */
+    unsigned peer_max; /* 64 connections of one address over TCP; one more gets 503 */
     time_ms accept_pause; /* 1 s, when there are no more file descriptors */
     size_t body_max;      /* 1 MiB; POST /v1/tasks: bulk_body_max */
     size_t bulk_body_max; /* 16 MiB */

@@ -37,6 +37,21 @@ struct stream_share {
     char token[ACCESS_TOKEN_SIZE]; /* whose it is, by an id or by a run's token; "": the owner's */
 };
 
+/* Lists whose items have `next` and `previous`. */
+#define LIST_PUSH(list_, item_)                                                                    \
+    do {                                                                                           \
+        (item_)->next = (list_);                                                                   \
+        if ((item_)->next)                                                                         \
+            (item_)->next->previous = (item_);                                                     \
+        (list_) = (item_);                                                                         \
+    } while (0)
+#define LIST_REMOVE(list_, item_)                                                                  \
+    do {                                                                                           \
+        if ((item_)->next)                                                                         \
+            (item_)->next->previous = (item_)->previous;                                           \
+        *((item_)->previous ? &(item_)->previous->next : &(list_)) = (item_)->next;                \
+    } while (0)
+
 struct server {
     struct loop *loop;
     struct engine *engine; /* NULL: a standby */
@@ -55,17 +70,17 @@ struct server {
     struct loop_timer *flush_timer;   /* set while flush_is_due */
     time_ms flushed_at;               /* when streams were last sent new events */
     bool flush_is_due;
-    uint64_t published; /* the newest event we were told; 0: none yet */
+    uint64_t published; /* the newest event; 0: none yet */
 
     struct mcp_exchange *mcp_exchanges;
 
     struct log_stream *log_streams;
-    int inotify; /* -1: nobody follows */
+    int inotify; /* -1: no follower */
     struct loop_watch *inotify_watch;
-    struct loop_timer *look_timer; /* set while somebody follows a file that cannot be watched */
+    struct loop_timer *look_timer; /* set while a file that cannot be watched is followed */
 
     struct server_stats stats;
-    char buffer[READ_SIZE]; /* for whoever reads right now */
+    char buffer[READ_SIZE]; /* of the current read */
 };
 
 /* For op_call.find_peer, whose ctx is an exchange. */
@@ -170,9 +185,9 @@ struct connection {
     struct connection *next, *previous;
     struct server *server;
     const char *user;         /* at the other end */
-    bool of_run;              /* it came through the door of the runs */
+    bool of_run;              /* came to the socket of the runs */
     uint64_t identities;      /* when the process was looked at: owner_socket.h */
-    struct tcp_listener *tcp; /* by TCP; else NULL: then what follows is nothing */
+    struct tcp_listener *tcp; /* over TCP; else NULL, and the next members are unused */
     struct tls *tls;          /* or NULL */
     struct tcp_address peer;
     struct exchange_caller access; /* of the request that is being read */
@@ -182,7 +197,7 @@ struct connection {
     struct loop_timer *timer;
     time_ms deadline; /* what the timer is set to */
     enum connection_phase phase;
-    uint64_t phase_mark; /* it began when so many requests, or bytes, were through */
+    uint64_t phase_mark; /* requests, or bytes sent, when it began */
     time_ms since;       /* when the phase began */
 
     struct http_parser parser;

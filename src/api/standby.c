@@ -26,8 +26,8 @@ static void answer(struct connection *c, int status, const char *type, const str
     route_answer_unread(c, &response);
 }
 
-static void print_refusal(const char *sentence, const char *active, struct strbuf *out) {
-    response_print_error("standby", sentence, out);
+static void print_refusal(const char *message, const char *active, struct strbuf *out) {
+    response_print_error("standby", message, out);
     if (!active)
         return;
     out->length -= strlen("}\n");

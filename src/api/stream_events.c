@@ -45,8 +45,6 @@ struct event_stream {
     bool comment; /* one is to be sent */
 };
 
-/* --- text ------------------------------------------------------------------------------------ */
-
 static void print_event(uint64_t seq, const char *kind, const char *data, struct strbuf *out) {
     strbuf_printf(out, "id: %" PRIu64 "\nevent: %s\ndata: %s\n\n", seq, kind, data);
 }
@@ -76,12 +74,7 @@ static void events_free(struct stream *stream) {
     struct server *server = s->server;
     if (s->page)
         op_abandon(s->page);
-    if (s->previous)
-        s->previous->next = s->next;
-    else
-        server->event_streams = s->next;
-    if (s->next)
-        s->next->previous = s->previous;
+    LIST_REMOVE(server->event_streams, s);
     server->stats.event_streams--;
     stream_share_give(s->exchange->connection);
     if (!server->event_streams)
@@ -104,10 +97,7 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
         s->task = s->run.token[0] ? engine_task_of_id(server->engine, task, NULL)
                                   : engine_find_task(server->engine, task, NULL);
     s->asked_at = exchange->published;
-    s->next = server->event_streams;
-    if (s->next)
-        s->next->previous = s;
-    server->event_streams = s;
+    LIST_PUSH(server->event_streams, s);
     server->stats.event_streams++;
     if (!server->comment_timer)
         server->comment_timer = loop_timer_new(server->loop, comment_due, server);
@@ -178,7 +168,7 @@ static void page_answered(struct op_call *call, void *ctx) {
     struct event_stream *s = ctx;
     s->page = NULL;
     if (call->err.code != 0)
-        s->broken = true; /* the client comes back, and is told why */
+        s->broken = true; /* the client reconnects, and gets the error */
     else
         take_page(s, strbuf_text(&call->answer));
     op_call_free(call);

@@ -274,12 +274,7 @@ static void log_free(struct stream *stream) {
     struct log_stream *log = (struct log_stream *)stream;
     struct server *server = log->exchange->connection->server;
     log_watch_remove(server, log);
-    if (log->previous)
-        log->previous->next = log->next;
-    else
-        server->log_streams = log->next;
-    if (log->next)
-        log->next->previous = log->previous;
+    LIST_REMOVE(server->log_streams, log);
     server->stats.log_streams--;
     if (log->fd >= 0)
         close(log->fd);
@@ -303,10 +298,7 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
     log->grows = engine_live_run(server->engine, log->task, &run) && run.attempt == log->attempt;
     log->follow = call->log.follow && log->grows;
     log->broken = log->follow && server->stopping;
-    log->next = server->log_streams;
-    if (log->next)
-        log->next->previous = log;
-    server->log_streams = log;
+    LIST_PUSH(server->log_streams, log);
     server->stats.log_streams++;
     return log;
 }

@@ -102,11 +102,11 @@ static time_ms configured_idle(const struct engine *engine) {
 
 static struct child_spans child_spans_of(const struct engine *engine, task_id parent) {
     struct child_spans own = { 0 };
-    struct task_spec told = { 0 };
+    struct task_spec spec = { 0 };
     if (!engine_run_spans_of(engine, parent, &own.timeout, &own.idle))
         return own;
-    (void)core_task_spec(engine_core(engine), parent, &told);
-    const char *agent = op_name_of(engine, told.run_agent ? told.run_agent : told.agent);
+    (void)core_task_spec(engine_core(engine), parent, &spec);
+    const char *agent = op_name_of(engine, spec.run_agent ? spec.run_agent : spec.agent);
     if (span_of(own.timeout) >= configured_timeout(engine, agent))
         own.timeout = 0;
     if (span_of(own.idle) >= configured_idle(engine))
@@ -173,8 +173,6 @@ int child_check_inside(const json_t *value, struct error *err) {
     return error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
 }
 
-/* --- with the token of a run ----------------------------------------------------------------- */
-
 /* Everything that a run does not choose comes from its own task. */
 
 /* --- one child as it was written ------------------------------------------------------------- */
@@ -182,7 +180,7 @@ int child_check_inside(const json_t *value, struct error *err) {
 /* What all children of one call inherit from the task of the run. */
 struct parent {
     struct task_view view;
-    struct task_spec told;
+    struct task_spec spec;
     const char *id, *project, *kind, *agent;
     bool in_workspace;
     struct strbuf folder; /* where it works, if in no workspace; "": that cannot be known */
@@ -198,12 +196,12 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     struct engine_workspace workspace = { 0 };
     *ret = (struct parent){ .folder = STRBUF_INIT };
     (void)core_task(core, call->run.task, &ret->view);
-    (void)core_task_spec(core, call->run.task, &ret->told);
+    (void)core_task_spec(core, call->run.task, &ret->spec);
     ret->id = op_id(call, call->run.task);
     ret->project = op_name_of(call->engine, ret->view.project);
     ret->kind = op_name_of(call->engine, ret->view.kind);
     /* A failover agent counts for this run only. */
-    ret->agent = op_name_of(call->engine, ret->told.agent ? ret->told.agent : ret->told.run_agent);
+    ret->agent = op_name_of(call->engine, ret->spec.agent ? ret->spec.agent : ret->spec.run_agent);
     ret->spans = child_spans_of(call->engine, call->run.task);
     engine_workspace(call->engine, call->run.task, &workspace);
     ret->in_workspace = workspace.path != NULL;
@@ -289,20 +287,13 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
     int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
     if (r == 0) /* what follows compares numbers */
         r = task_members_read(task, &reading, &changed, &call->err);
-    if (r == 0)
-        r = complete_project(call, p, task);
-    if (r == 0)
-        r = complete_priority(call, p, task);
-    if (r == 0)
-        r = complete_folder(call, p, task);
-    if (r == 0)
-        r = complete_gate(call, task);
-    if (r == 0)
-        r = check_kind(call, p, task);
-    if (r == 0)
-        r = child_check_agent(call->engine, p->agent, task, &call->err);
-    if (r == 0)
-        r = check_until(call, task);
+    r = r == 0 ? complete_project(call, p, task) : r;
+    r = r == 0 ? complete_priority(call, p, task) : r;
+    r = r == 0 ? complete_folder(call, p, task) : r;
+    r = r == 0 ? complete_gate(call, task) : r;
+    r = r == 0 ? check_kind(call, p, task) : r;
+    r = r == 0 ? child_check_agent(call->engine, p->agent, task, &call->err) : r;
+    r = r == 0 ? check_until(call, task) : r;
     if (r < 0)
         return r;
     if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM) {
@@ -317,7 +308,7 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
         json_object_set_new(task, "inside", inside);
     if (!is_given(task, "parent"))
         json_object_set_new(task, "parent", json_string(p->id));
-    bool any_worker = !p->told.agent && engine_has_roster(call->engine);
+    bool any_worker = !p->spec.agent && engine_has_roster(call->engine);
     if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent && !any_worker)
         json_object_set_new(task, "agent", json_string(p->agent));
     return child_spans_bound(call->engine, &p->spans, task, &call->err);
@@ -328,7 +319,7 @@ int children_complete(struct op_call *call) {
     _cleanup_(parent_finish) struct parent p = { .folder = STRBUF_INIT };
     size_t index;
     parent_find(call, &p);
-    const char *own = op_group_name(call->engine, p.told.group), *group = op_text(call, "group");
+    const char *own = op_group_name(call->engine, p.spec.group), *group = op_text(call, "group");
     if (op_flag(call, "force"))
         return op_fail(call, -EACCES, "'force': a run does not override what guards others");
     if (group && (!own || strcmp(own, group) != 0))
@@ -402,11 +393,11 @@ static int check_entry(struct op_call *call, const struct batch *batch,
 static int check_alive(struct op_call *call) {
     const struct core *core = engine_core(call->engine);
     uint32_t attempt;
-    struct task_spec told;
+    struct task_spec spec;
     if (engine_find_token(call->engine, call->run.token, &attempt) != call->run.task)
         return op_fail(call, -EACCES, "run '%s' has ended, and its rights with it", call->caller);
-    for (task_id at = call->run.task; core_task_spec(core, at, &told); at = told.parent)
-        if (told.stop != STOP_NONE || told.state == TASK_CANCELED || told.state == TASK_INVALIDATED)
+    for (task_id at = call->run.task; core_task_spec(core, at, &spec); at = spec.parent)
+        if (spec.stop != STOP_NONE || spec.state == TASK_CANCELED || spec.state == TASK_INVALIDATED)
             return op_fail(call, -EACCES, "task '%s' is canceled: nothing more is added below it",
                            op_id(call, at));
     return 0;
@@ -505,21 +496,19 @@ static int64_t given_or_0(int64_t wish) {
 }
 
 int children_admit(struct op_call *call, struct batch *batch) {
-    struct task_spec told = { 0 };
+    struct task_spec spec = { 0 };
     task_id top = call->run.task;
     uint32_t level = level_of(engine_core(call->engine), call->run.task, &top);
-    (void)core_task_spec(engine_core(call->engine), call->run.task, &told);
+    (void)core_task_spec(engine_core(call->engine), call->run.task, &spec);
     int r = check_alive(call);
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->index = i;
         r = check_entry(call, batch, &batch->entries[i], level);
     }
-    if (r == 0)
-        r = check_count(call, top, batch->added);
-    if (r == 0)
-        r = check_budgets(call, batch, top);
+    r = r == 0 ? check_count(call, top, batch->added) : r;
+    r = r == 0 ? check_budgets(call, batch, top) : r;
     for (size_t i = 0; r == 0 && i < batch->added; i++) {
-        batch->drafts[i].told.group = told.group;
+        batch->drafts[i].told.group = spec.group;
         r = limit_running(call, &batch->entries[i], &batch->drafts[i]);
     }
     return r;
@@ -630,8 +619,8 @@ static int check_spawn_count(const struct spawning *s, struct error *err) {
 /* --- what its tasks do not say --------------------------------------------------------------- */
 
 static int refuse_spawned(struct spawning *s, size_t index, struct error *err,
-                          const char *sentence) {
-    (void)error_set(err, -EINVAL, "%s", sentence);
+                          const char *message) {
+    (void)error_set(err, -EINVAL, "%s", message);
     return taskfile_locate(s->file, index, err);
 }
 
@@ -698,9 +687,9 @@ static int check_child(const struct spawning *s, const json_t *task, struct erro
 
 static int check_group(const struct spawning *s, struct error *err) {
     const char *name = text_of(s->body, "group");
-    struct task_spec told = { 0 };
-    (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
-    const char *own = op_group_name(s->engine, told.group);
+    struct task_spec spec = { 0 };
+    (void)core_task_spec(engine_core(s->engine), s->order->task, &spec);
+    const char *own = op_group_name(s->engine, spec.group);
     if (s->source != CHILD_AGENT || !name || (own && strcmp(own, name) == 0))
         return 0;
     return error_set(err, -EACCES, "%s: 'group': children of a run are in its own group",
@@ -775,8 +764,7 @@ static int check_batch(struct spawning *s, struct error *err) {
     s->batch.arena = &s->arena;
     s->batch.draft = json_is_true(json_object_get(s->body, "draft"));
     int r = batch_read(&s->batch, json_object_get(s->body, "tasks"), NULL, err);
-    if (r == 0)
-        r = batch_check(&s->batch, err);
+    r = r == 0 ? batch_check(&s->batch, err) : r;
     return r < 0 ? taskfile_locate(s->file, s->batch.index, err) : check_limits(s, err);
 }
 
@@ -789,9 +777,9 @@ static int add_spawned(struct spawning *s, struct error *err) {
     uint32_t *ret_group = &group;
     bool *ret_made = &made;
     const char *name = json_string_value(json_object_get(s->body, "group"));
-    struct task_spec told = { 0 };
-    (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
-    *ret_group = told.group;
+    struct task_spec spec = { 0 };
+    (void)core_task_spec(engine_core(s->engine), s->order->task, &spec);
+    *ret_group = spec.group;
     *ret_made = name && !engine_find_group(s->engine, name);
     int r = name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
     if (r >= 0 && s->batch.makes_default)
@@ -834,9 +822,7 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     bool may = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
     s.source = may && !(s.inside != NULL) ? CHILD_COMMAND : CHILD_AGENT;
     r = check_spawn_count(&s, err);
-    if (r == 0)
-        r = complete_all(&s, err);
-    if (r == 0)
-        r = check_batch(&s, err);
+    r = r == 0 ? complete_all(&s, err) : r;
+    r = r == 0 ? check_batch(&s, err) : r;
     return r < 0 || order->check_only ? r : add_spawned(&s, err);
 }

@@ -89,8 +89,8 @@ struct op {
     enum op_right right;
     enum op_reach reach;
     bool writes; /* takes an idempotency key */
-    bool local;  /* not by TCP, whatever the token */
-    bool open;   /* by TCP without a token */
+    bool local;  /* not over TCP, whatever the token */
+    bool open;   /* over TCP without a token */
     bool counts; /* writes, but counts though it cannot be stored: it may be what helps the store */
     bool gives_token; /* the answer holds one for the caller: nothing in it is redacted */
     enum op_answer_kind answer;
@@ -117,14 +117,14 @@ struct op_run {
 
 /* The client of a TCP connection, found by the front end (engine_find_access). */
 struct op_access {
-    bool remote; /* it came by TCP; else the rest does not matter */
+    bool remote; /* over TCP; else the rest is unused */
     char id[ACCESS_ID_SIZE];
     enum access_scope scope; /* ACCESS_NONE: it has shown no token */
 };
 
 /* The peer of a TCP connection. */
 enum op_peer {
-    OP_PEER_UNKNOWN,   /* nobody can say */
+    OP_PEER_UNKNOWN,   /* not known */
     OP_PEER_RUN,       /* a process of a run */
     OP_PEER_ELSEWHERE, /* another machine, or a program that hides its descriptors, as sshd does */
     OP_PEER_PROGRAM,   /* a program of this machine, and of no run */

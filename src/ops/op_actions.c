@@ -1,6 +1,6 @@
 /* op_actions.c: the verbs that move tasks from one state to another.
  *
- * All of a list or none: every task is looked at before the first is told. The states that allow a
+ * All of a list or none: every task is checked before the first is changed. The states that allow a
  * verb are in core/action.h, and are asked here to say so before anything has happened. A task that
  * is already where the verb would bring it is no error: `already`. */
 #include <errno.h>
@@ -41,7 +41,8 @@ static bool waits_for_verdict(const struct task_view *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
 }
 
-static int look(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
+static int check_action(struct op_call *call, const struct task_action *a, struct acting *s,
+                        size_t i) {
     struct task_view t;
     task_id task = s->tasks[i];
     (void)core_task(engine_core(call->engine), task, &t);
@@ -158,7 +159,7 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
 }
 
 /* One may change the next: a task that an earlier one has changed is left as it is. */
-static void tell(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
+static void apply(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
     if (a->fact == FACT_HOLD)
         fact.until = op_number(call, "until", 0);
@@ -205,7 +206,7 @@ static int act(struct op_call *call) {
     int r = 0;
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
-        r = look(call, a, s, i);
+        r = check_action(call, a, s, i);
         if (r == 0 && !s->already[i])
             r = check_steps(call, a, s, i);
         if (r < 0)
@@ -215,7 +216,7 @@ static int act(struct op_call *call) {
     const char *const *ids = op_ids(call, s->tasks, s->count); /* of what is deleted too */
     for (size_t i = 0; i < s->count; i++)
         if (!s->already[i])
-            tell(call, a, s, i);
+            apply(call, a, s, i);
     print_states(call, ids, s->tasks, s->count, s->already, NULL);
     return 0;
 }
@@ -255,7 +256,7 @@ static int approve(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
-        int r = look(call, action_of(call), s, i);
+        int r = check_action(call, action_of(call), s, i);
         if (r < 0)
             return r;
     }

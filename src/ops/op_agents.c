@@ -7,8 +7,6 @@
 #include "engine/agents.h"
 #include "ops/print.h"
 
-/* --- agents ---------------------------------------------------------------------------------- */
-
 /* Agents of the configuration and of tasks come first, then the built-in ones without a
  * configuration. */
 
@@ -108,8 +106,6 @@ const struct op op_agent_clear = {
                        { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),
     OP_WRITES(ADMIN, NONE, run_agent_clear),
 };
-
-/* --- provider accounts ----------------------------------------------------------------------- */
 
 static void print_limiter_at(struct json_writer *w, struct op_call *call, size_t index) {
     print_limiter(w, call->engine, op_limiter_at(call->engine, index));

@@ -90,7 +90,7 @@ void op_print_error(const struct error *err, struct strbuf *out) {
 }
 
 int op_fail(struct op_call *call, int code, const char *format, ...) {
-    char text[ERROR_TEXT_MAX]; /* what is printed may be the sentence that was there */
+    char text[ERROR_TEXT_MAX]; /* the arguments may be the old message */
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
@@ -346,7 +346,7 @@ static void resume(struct op_call *call) {
         return; /* the turn that asked, or its end, goes on */
     if (p->over || (p->abandoned && !call->op->writes)) {
         answer(call);
-    } else { /* what somebody asked for is done, whether he waits for it or not */
+    } else { /* a write is done, whether its client waits or not */
         p->place = CALL_QUEUED;
         engine_request(call->engine, &p->request);
     }
@@ -495,7 +495,7 @@ static void turn_done(struct engine *engine, struct engine_request *request,
         p->over = true;
         (void)op_fail(call, -ESHUTDOWN, "the daemon is ending: its store failed");
     } else if (!call->op->writes && p->abandoned) {
-        p->over = true; /* nobody is there to read it */
+        p->over = true; /* its client is gone */
     } else if (!call->op->writes) {
         go_on(call);
     }
@@ -525,15 +525,13 @@ void op_abandon(struct op_call *call) {
     struct op_private *p = call->own;
     p->abandoned = true;
     call->find_peer = NULL;
-    if (p->await) { /* nobody else would end it before its time is over */
+    if (p->await) { /* else it would wait until its timeout */
         engine_await_end(call->engine, p->await);
         tasks_are_settled(call);
     } else if (p->place == CALL_NOWHERE) {
         op_call_free(call);
     }
 }
-
-/* --- idempotency keys ------------------------------------------------------------------------ */
 
 #define KEY_MIN 8
 #define KEY_MAX 128

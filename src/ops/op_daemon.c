@@ -206,8 +206,6 @@ const struct op op_daemon_tick = {
     .finish = finish_tick,
 };
 
-/* --- stop ------------------------------------------------------------------------------------ */
-
 static int run_stop(struct op_call *call) {
     call->stops_daemon = true;
     strbuf_puts(&call->answer, "{\"ok\":true}");

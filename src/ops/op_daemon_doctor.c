@@ -56,7 +56,7 @@ static void check_store(struct op_call *call, struct check *c) {
     bool memory = strcmp(store.backend, "memory") == 0;
     c->name = "store";
     c->ok = !store.broken && !memory;
-    c->mild = memory; /* somebody has chosen that */
+    c->mild = memory; /* it was configured */
     say(c, "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend, store.place,
         store.commits, (double)store.slowest_commit_us / 1000.0,
         store.broken ? "; it answered that a commit may be lost"

@@ -13,10 +13,8 @@
 #include "engine/tally.h"
 #include "ops/print.h"
 
-#define PROJECTS_MAX  100u   /* of which numbers are told one by one */
+#define PROJECTS_MAX  100u   /* with series of their own */
 #define DIFFERENT_MAX 10000u /* classes and the like that are counted */
-
-/* --- limits ---------------------------------------------------------------------------------- */
 
 struct limit_print {
     struct strbuf *out;

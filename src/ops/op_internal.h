@@ -177,7 +177,7 @@ const struct engine_project *op_project(struct op_call *call, const char *name);
 const struct engine_group *op_group(struct op_call *call, const char *name);
 
 const struct symbol_table *op_symbols(const struct engine *engine);
-sym op_symbol(const struct engine *engine, const char *name);           /* 0: nobody ever used it */
+sym op_symbol(const struct engine *engine, const char *name);           /* 0: never used */
 const char *op_name_of(const struct engine *engine, sym symbol);        /* NULL for 0 */
 const char *op_group_name(const struct engine *engine, uint32_t group); /* NULL: none */
 

@@ -1,4 +1,4 @@
-/* op_look.c: what a client calls something, found; and a useful sentence when it is not there. */
+/* op_look.c: finds what a client names, with a useful message if it does not exist. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +13,6 @@
 #include "ops/rights.h"
 
 #define EXTERNAL_SEEN_MAX 64 /* projects that have the same one, of a run's own tree */
-
-/* --- tasks ----------------------------------------------------------------------------------- */
 
 /* The task with this external id that the run sees; 0: none. */
 static task_id seen_external(const struct op_call *run, const char *word) {
@@ -102,8 +100,6 @@ const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t cou
     return ids;
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
-
 const char *op_project_at(const struct engine *engine, size_t index) {
     if (index >= engine_project_count(engine))
         return NULL;
@@ -190,8 +186,6 @@ const char *op_group_name(const struct engine *engine, uint32_t group) {
                ? engine_group_at(engine, group - 1)->name
                : NULL;
 }
-
-/* --- pages ----------------------------------------------------------------------------------- */
 
 size_t op_limit(const struct op_call *call) {
     return (size_t)op_number(call, "limit", OP_LIMIT_STANDARD);

@@ -36,8 +36,6 @@ static int find_place(struct op_call *call, struct bus_place *ret) {
     return 0;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
-
 static bool has_type(void *ctx, const struct bus_message *message) {
     const char *type = ctx;
     return !type || (message->type && strcmp(message->type, type) == 0);
@@ -104,14 +102,10 @@ static int run_read(struct op_call *call) {
     bus_init(&bus, strbuf_text(&root));
     r = bus_path(&bus, &place, &path, &call->err);
     bus_finish(&bus);
-    if (r == 0)
-        r = bus_reader_open(&reader, strbuf_text(&path), &call->err);
-    if (r == 0)
-        r = seek(call, &reader);
+    r = r == 0 ? bus_reader_open(&reader, strbuf_text(&path), &call->err) : r;
+    r = r == 0 ? seek(call, &reader) : r;
     return r == 0 ? print_page(call, &reader) : r;
 }
-
-/* --- posting --------------------------------------------------------------------------------- */
 
 static void take_posted(void *ctx, int result, const char *id, const struct error *err) {
     struct error why = err ? *err : (struct error){ 0 };
@@ -121,7 +115,7 @@ static void take_posted(void *ctx, int result, const char *id, const struct erro
         json_write_object_end(&w);
     }
     if (result == -ETIMEDOUT)
-        why.code = -EBUSY; /* somebody else has the file */
+        why.code = -EBUSY; /* another process has the file locked */
     op_wake(ctx, result, &why);
 }
 
@@ -165,8 +159,6 @@ static int run_post(struct op_call *call) {
     bus_post(poster, &message, false, take_posted, call);
     return waits;
 }
-
-/* --- the operations -------------------------------------------------------------------------- */
 
 #define READ_TEXT                                                                                  \
     "Oldest first; without a `cursor` the last ones. `end` is the cursor of what comes later, "    \

@@ -19,8 +19,6 @@
 #include "os/clock.h"
 #include "os/moment.h"
 
-/* --- reading --------------------------------------------------------------------------------- */
-
 const json_t *op_json(const struct op_call *call, const char *name) {
     return json_object_get(call->params, name);
 }
@@ -263,8 +261,7 @@ int op_check(const struct op *op, json_t *params, struct error *err) {
         named.name = name;
         int r =
             p->spelled && json_is_string(value) ? take_spelled(p, name, params, &value, err) : 0;
-        if (r == 0)
-            r = check_value(&named, value, err);
+        r = r == 0 ? check_value(&named, value, err) : r;
         if (r < 0)
             return r;
     }

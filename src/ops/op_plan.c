@@ -9,8 +9,6 @@
 #include "engine/outlook.h"
 #include "ops/print.h"
 
-/* --- snapshot -------------------------------------------------------------------------------- */
-
 /* The engine writes a file; the front end opens it when it answers, and sends it as the client
  * reads. The file is unlinked with the call, so nothing is left behind whatever the client does. */
 
@@ -60,8 +58,6 @@ const struct op op_plan_snapshot = {
     OP_READS(ADMIN, NONE, run_snapshot),
     .answer = OP_ANSWER_FILE,
 };
-
-/* --- what-if --------------------------------------------------------------------------------- */
 
 /* The settings are read as config.set would read them, and are not written. */
 
@@ -124,11 +120,9 @@ static int run_whatif(struct op_call *call) {
     struct config_change *items = NULL;
     size_t count = 0;
     int r = change_collect(call, &items, &count);
-    if (r == 0)
-        r = change_prepare(call, items, count, &change);
+    r = r == 0 ? change_prepare(call, items, count, &change) : r;
     int waits = op_wait(call, op_done);
-    if (r == 0)
-        r = engine_whatif(call->engine, change.config, take_outlooks, call, &call->err);
+    r = r == 0 ? engine_whatif(call->engine, change.config, take_outlooks, call, &call->err) : r;
     return r < 0 ? r : waits;
 }
 

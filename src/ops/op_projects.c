@@ -96,8 +96,7 @@ static int run_add(struct op_call *call) {
     int r = check_path(call);
     if (r == 0 && count > 0)
         r = change_prepare(call, items, count, &change);
-    if (r == 0)
-        r = engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err);
+    r = r == 0 ? engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err) : r;
     if (r == 0 && count > 0)
         r = change_apply(call, &change);
     if (r < 0)
@@ -116,10 +115,8 @@ static int run_set(struct op_call *call) {
     if (count == 0)
         return op_fail(call, -EINVAL, "nothing to change: give a setting, such as weight");
     int r = check_path(call);
-    if (r == 0)
-        r = change_prepare(call, items, count, &change);
-    if (r == 0)
-        r = change_apply(call, &change);
+    r = r == 0 ? change_prepare(call, items, count, &change) : r;
+    r = r == 0 ? change_apply(call, &change) : r;
     if (r < 0)
         return r;
     answer_project(call, engine_find_project(call->engine, name));
@@ -193,8 +190,7 @@ static int run_delete(struct op_call *call) {
         r = op_fail(call, -EINVAL,
                     "projects.%s cannot be removed from the configuration here: edit the file",
                     op_quote(name).text);
-    if (r == 0)
-        r = engine_delete_project(call->engine, name, op_actor(call), &call->err);
+    r = r == 0 ? engine_delete_project(call->engine, name, op_actor(call), &call->err) : r;
     if (r == 0 && count > 0) {
         r = change_apply(call, &change);
         if (r < 0) /* the file cannot be written */

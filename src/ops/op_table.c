@@ -90,8 +90,6 @@ OPERATIONS(DECLARE)
 #define POINT_TO(name_) &op_##name_,
 const struct op *const op_table[] = { OPERATIONS(POINT_TO) NULL };
 
-/* --- routes ---------------------------------------------------------------------------------- */
-
 const struct op *op_find(const char *name) {
     for (const struct op *const *op = op_table; *op; op++)
         if (strcmp((*op)->name, name) == 0)

@@ -1,7 +1,7 @@
 /* op_task_add.c: tasks come in, all of a batch or none; with `partial` those that the queue has
  * room for.
  *
- * Everything that can be refused is refused before anything is told. Whether a task started is
+ * Everything that can be refused is refused before anything is applied. Whether a task started is
  * known when the turn has decided, so the answer is printed then; what is remembered for the key of
  * the request is only which numbers it got, and an answer that is asked for again shows how they
  * stand now. */
@@ -25,7 +25,7 @@ enum added { ADDED, ADDED_ALREADY, ADDED_DEFERRED, ADDED_DRY };
 struct adding {
     struct batch batch;
     uint32_t group;
-    bool made_group; /* nobody else knows it yet */
+    bool made_group; /* it is new */
     struct queue_room room;
     const task_id *ids; /* of all entries; 0: nothing is stored for it */
     const enum added *added;
@@ -153,8 +153,7 @@ static int check_and_add(struct op_call *call) {
     if (batch->added > 0 && engine_is_full(call->engine))
         r = op_fail(call, -ENOSPC,
                     "the disk is nearly full: no new tasks until there is room again");
-    if (r == 0)
-        r = queue_room_check(call, batch->queued, &adding_of(call)->room);
+    r = r == 0 ? queue_room_check(call, batch->queued, &adding_of(call)->room) : r;
     adding_of(call)->room.deferred = batch->deferred;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note; i++)
         if (batch->entries[i].base_branch && !batch->entries[i].already)
@@ -207,8 +206,7 @@ static int run(struct op_call *call) {
         return r;
     r = batch_read(&a->batch, json_object_get(call->params, "tasks"), op_text(call, OP_BODY),
                    &call->err);
-    if (r == 0)
-        r = check_owner_members(call);
+    r = r == 0 ? check_owner_members(call) : r;
     return r < 0 ? refuse(call, r) : check_and_add(call);
 }
 

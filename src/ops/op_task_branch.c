@@ -6,8 +6,6 @@
 #include "engine/merges.h"
 #include "ops/print.h"
 
-/* --- diff ------------------------------------------------------------------------------------ */
-
 /* clang-format off */
 #define DIFF_FILE(X) \
     X(print_text, "path", T_TEXT, "its path", "src/new.c", file->path) \
@@ -96,8 +94,6 @@ const struct op op_task_diff = {
         { "truncated", T_BOOL, "there is more" }),
     OP_READS(READ, SUBTREE, run_diff),
 };
-
-/* --- merge ----------------------------------------------------------------------------------- */
 
 struct merging {
     task_id *tasks;

@@ -1,7 +1,7 @@
 /* op_task_list.c: which tasks are there?
  *
  * Tasks are walked by their numbers, which the core finds at once; nothing is sorted and nothing is
- * kept between two pages. One call looks at so many tasks and no more, so that a list of a few
+ * kept between two pages. One call looks at LOOKED_MAX tasks, so that a list of a few
  * among a million comes in several short answers instead of one that stops the daemon: then there
  * are fewer items than asked for, and a `next`. */
 #include <errno.h>
@@ -39,7 +39,7 @@ struct listing {
     char kind_of_cursor;
     uint64_t from; /* where this page begins */
     uint64_t next; /* where the next page begins; 0: there is none */
-    size_t room;   /* for so many tasks */
+    size_t room;   /* for tasks on this page */
     /* With a text: `rows` are candidates, `found` those whose title matches. */
     const char *text;
     task_id *found;
@@ -94,12 +94,9 @@ static int take_name(struct op_call *call, const char *param, op_name_at at, sym
 
 static int take_filter(struct op_call *call, struct listing *l) {
     int r = take_states(call, l);
-    if (r == 0)
-        r = take_name(call, "project", op_project_at, &l->project);
-    if (r == 0)
-        r = take_name(call, "kind", op_kind_at, &l->kind);
-    if (r == 0)
-        r = take_name(call, "agent", op_agent_at, &l->agent);
+    r = r == 0 ? take_name(call, "project", op_project_at, &l->project) : r;
+    r = r == 0 ? take_name(call, "kind", op_kind_at, &l->kind) : r;
+    r = r == 0 ? take_name(call, "agent", op_agent_at, &l->agent) : r;
     if (r == 0 && op_text(call, "group")) {
         const struct engine_group *group = op_group(call, op_text(call, "group"));
         l->group = group ? group->id : 0;
@@ -261,15 +258,13 @@ static void take_page(struct op_call *call, struct listing *l) {
         walk(call, l);
 }
 
-/* --- the operation --------------------------------------------------------------------------- */
-
 static int print(struct op_call *call) {
     const struct listing *l = op_state(call, sizeof(*l), NULL);
     struct json_writer w = op_begin(call);
     json_write_key(&w, "items");
     print_tasks(&w, call->engine, &l->rows);
     op_print_next(&w, l->kind_of_cursor, l->next);
-    if (!call->run.token[0]) /* they are nobody's children */
+    if (!call->run.token[0]) /* a run cannot see them */
         print_external(&w, call->engine);
     return op_end(&w);
 }
@@ -346,8 +341,7 @@ static int run(struct op_call *call) {
     l->kind_of_cursor = order ? order[0] : 'n';
     bool given = false;
     int r = take_filter(call, l);
-    if (r == 0)
-        r = op_cursor(call, l->kind_of_cursor, &l->from, &given);
+    r = r == 0 ? op_cursor(call, l->kind_of_cursor, &l->from, &given) : r;
     if (r < 0)
         return r;
     l->text = op_text(call, "text");

@@ -56,12 +56,10 @@ static const struct shape delivery_shape = { "Delivery", "what became of the wor
 
 static void print_delivery(struct json_writer *w, const struct engine *engine, task_id task) {
     struct delivery d;
-    json_write_key(w, "delivery");
-    if (!engine_delivery(engine, task, &d)) {
-        json_write_null(w);
+    if (!print_object_if(w, "delivery", engine_delivery(engine, task, &d)))
         return;
-    }
-    SHAPE_OBJECT(DELIVERY)
+    DELIVERY(SHAPE_PRINT)
+    json_write_object_end(w);
     delivery_finish(&d);
 }
 

@@ -27,11 +27,11 @@ struct sling_work {
     task_id task;
     const char *formula;
     json_t *steps;       /* of the parameter */
-    uint32_t generation; /* of this sling; the caller sets it before work_check */
+    uint32_t generation; /* of this sling; set before work_check */
     struct batch batch;
     task_id *before; /* what the task depended on */
     size_t before_count;
-    bool told; /* its dependencies have changed */
+    bool applied; /* its dependencies have changed */
 };
 
 struct sling_works {
@@ -50,13 +50,13 @@ struct sling_item {
     const struct sling_work *work; /* its formula; or NULL */
     const char *agent, *limiter;   /* as they were submitted; or NULL */
     bool prompted;                 /* it has a prompt: its agent needs a command */
-    bool hold;                     /* it was submitted so, and so it is slung */
+    bool hold;                     /* as submitted */
     bool moves;                    /* to the project that was named */
     const char *moved_from;        /* the id it had; NULL: it has not moved */
     json_t *spec;                  /* of one that moves: what was submitted; or NULL */
-    bool cleared;                  /* who took it out of the queue has let it go before */
+    bool cleared;                  /* it was taken out of the queue */
     time_ms not_before;
-    uint32_t unit;       /* which word named it: a group, or a task with the drafts below it */
+    uint32_t unit;       /* the parameter that named it: a group, or a task with its drafts */
     const char *skipped; /* why it is not slung; sling_deferred: the queue has no room */
 };
 
@@ -82,8 +82,6 @@ struct slinging {
     struct sling_works works;
     struct sling_move move;
 };
-
-/* --- which tasks ----------------------------------------------------------------------------- */
 
 static bool same_sling_item(const void *ctx, uint32_t handle, const void *key) {
     return ((const struct slinging *)ctx)->items[handle - 1].task == *(const task_id *)key;
@@ -472,23 +470,18 @@ static task_id moved(const struct slinging *s, task_id task) {
     return task;
 }
 
-static int refuse_move(struct op_call *call, const struct slinging *s, int code) {
-    const struct sling_move *move = &s->move;
-    (void)error_prefix(&call->err, "task '%s' in project '%s'",
-                       op_id(call, move->items[move->batch.index].from),
-                       op_quote(op_text(call, "project")).text);
-    return code;
-}
-
 static int check_move(struct op_call *call, struct slinging *s) {
     struct sling_move *move = &s->move;
     int r = batch_read(&move->batch, move->read, NULL, &call->err);
     for (size_t i = 0; r == 0 && i < move->count; i++)
         move->batch.entries[i].json = json_array_get(move->kept, i);
-    if (r == 0)
-        r = batch_check(&move->batch, &call->err);
-    if (r < 0)
-        return refuse_move(call, s, r);
+    r = r == 0 ? batch_check(&move->batch, &call->err) : r;
+    if (r < 0) {
+        (void)error_prefix(&call->err, "task '%s' in project '%s'",
+                           op_id(call, move->items[move->batch.index].from),
+                           op_quote(op_text(call, "project")).text);
+        return r;
+    }
     for (size_t i = 0; i < move->count; i++) {
         move->items[i].to = move->batch.entries[i].id;
         if (move->batch.entries[i].already)
@@ -676,8 +669,7 @@ static int check_once(struct op_call *call, struct sling_work *work, size_t skip
         if (work->batch.entries[i].prompt)
             r = engine_check_agent(call->engine, agent, &call->err);
     }
-    if (r == 0)
-        r = batch_check(&work->batch, &call->err);
+    r = r == 0 ? batch_check(&work->batch, &call->err) : r;
     return r < 0 ? refuse_step(call, work, r) : 0;
 }
 
@@ -721,7 +713,7 @@ static int add_one(struct op_call *call, struct sling_work *work) {
         engine_add_tasks(call->engine, work->batch.drafts, work->batch.added, &first, &call->err);
     if (r < 0)
         return r;
-    work->told = true;
+    work->applied = true;
     batch_give_budgets(&work->batch);
     for (size_t i = 0; i < work->batch.added; i++)
         on[work->before_count + i] = first + i;
@@ -733,7 +725,7 @@ static void remove_works(struct op_call *call, struct sling_works *works) {
     struct error why = call->err;
     for (size_t i = works->count; i-- > 0;) {
         struct sling_work *work = &works->items[i];
-        if (!work->told)
+        if (!work->applied)
             continue;
         (void)set_dependencies(call, work->task, work->before, work->before_count);
         for (size_t k = work->batch.added; k-- > 0;)
@@ -742,15 +734,6 @@ static void remove_works(struct op_call *call, struct sling_works *works) {
                               NULL);
     }
     call->err = why;
-}
-
-static int work_add(struct op_call *call, struct sling_works *works) {
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < works->count; i++)
-        r = add_one(call, &works->items[i]);
-    if (r < 0)
-        remove_works(call, works);
-    return r;
 }
 
 /* --- the tasks that are slung ------------------------------------------------------------------ */
@@ -809,11 +792,13 @@ static int sling_check_works(struct op_call *call, struct slinging *s) {
 }
 
 static int sling_add_works(struct op_call *call, struct slinging *s) {
-    int r = s->works.count > 0 ? work_add(call, &s->works) : 0;
-    return r < 0 || s->works.count == 0 ? r : push_added(call, s);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < s->works.count; i++)
+        r = add_one(call, &s->works.items[i]);
+    if (r < 0)
+        remove_works(call, &s->works);
+    return r < 0 ? r : push_added(call, s);
 }
-
-/* --- the call -------------------------------------------------------------------------------- */
 
 #define SPECS_EACH 500u /* in one question to the store */
 
@@ -1022,7 +1007,7 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     bool joins = s->group && (item->group == 0 || op_text(call, "group"));
     struct fact fact = { .kind = FACT_SLING, .task = item->task };
     fact.sling.renames = true;
-    if (!own_steps) { /* who runs nothing needs nobody */
+    if (!own_steps) { /* it runs nothing */
         const char *agent = said_or(call, "agent", item->agent);
         const char *limiter = said_or(call, "limiter", item->limiter);
         if (agent)
@@ -1198,8 +1183,7 @@ static int sling_all(struct op_call *call, struct slinging *s) {
     if (r < 0)
         return r;
     r = sling_check_works(call, s);
-    if (r == 0)
-        r = sling_add_works(call, s);
+    r = r == 0 ? sling_add_works(call, s) : r;
     if (r == 0) {
         r = sling(call, s);
         if (r < 0) {
@@ -1229,13 +1213,10 @@ static int finish(struct op_call *call) {
     int r = look_at_all(call, s);
     for (size_t i = 0; r == 0 && i < s->count; i++) {
         r = check_submitted(call, &s->items[i]);
-        if (r == 0)
-            r = check_agent(call, &s->items[i]);
-        if (r == 0)
-            r = check_args(call, &s->items[i]);
+        r = r == 0 ? check_agent(call, &s->items[i]) : r;
+        r = r == 0 ? check_args(call, &s->items[i]) : r;
     }
-    if (r == 0)
-        r = sling_move_check(call, s);
+    r = r == 0 ? sling_move_check(call, s) : r;
     if (r == 0 && op_flag(call, "dry_run"))
         r = sling_check_works(call, s);
     else if (r == 0)
@@ -1261,10 +1242,8 @@ static int ask_specs(struct op_call *call) {
 static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     int r = sling_collect(call, s);
-    if (r == 0)
-        r = sling_find_works(call, s);
-    if (r == 0)
-        r = look_at_all(call, s);
+    r = r == 0 ? sling_find_works(call, s) : r;
+    r = r == 0 ? look_at_all(call, s) : r;
     return r < 0 ? r : ask_specs(call);
 }
 

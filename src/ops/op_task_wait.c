@@ -38,15 +38,11 @@ static struct waiting *waiting_of(struct op_call *call) {
 static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ALL(LAST_RUN) };
 /* clang-format on */
 
-/* --- the answer ------------------------------------------------------------------------------ */
-
 static void print_last_run(struct json_writer *w, const struct last_run *run) {
-    json_write_key(w, "run");
-    if (!run->there) {
-        json_write_null(w);
+    if (!print_object_if(w, "run", run->there))
         return;
-    }
-    SHAPE_OBJECT(LAST_RUN)
+    LAST_RUN(SHAPE_PRINT)
+    json_write_object_end(w);
 }
 
 static bool put_why(const struct engine *engine, task_id task, struct strbuf *out) {
@@ -84,8 +80,6 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     return finished || (person && !op_flag(call, "patient"));
 }
 
-/* --- how their last runs ended --------------------------------------------------------------- */
-
 static void take_run(struct op_call *call, const struct store_answer *answer) {
     struct waiting *s = waiting_of(call);
     const struct run_row *row = answer->count > 0 ? &answer->runs[0] : NULL;
@@ -115,8 +109,6 @@ static int ask_runs(struct op_call *call) {
     struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->asked], .limit = 1 };
     return op_ask(call, &question, take_run, ask_runs);
 }
-
-/* --- waiting --------------------------------------------------------------------------------- */
 
 static bool is_over(const struct op_call *call, task_id task) {
     struct task_view t;

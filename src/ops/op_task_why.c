@@ -16,7 +16,7 @@
 
 struct asking {
     const char *launch_error; /* of its last run; NULL: that was launched, or there is none */
-    const char *cause;        /* how its last run ended; NULL: nobody knows */
+    const char *cause;        /* how its last run ended; NULL: unknown */
 };
 
 static struct asking *asking_of(struct op_call *call) {
@@ -24,8 +24,8 @@ static struct asking *asking_of(struct op_call *call) {
 }
 
 /* For a breaker, adds the error of the last launch. */
-static void put_sentence(struct op_call *call, task_id task, const struct verdict *v,
-                         struct strbuf *out) {
+static void put_reason(struct op_call *call, task_id task, const struct verdict *v,
+                       struct strbuf *out) {
     const char *error = asking_of(call)->launch_error;
     print_verdict(call->engine, task, v, out);
     if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE) {
@@ -51,7 +51,7 @@ static bool waits(enum task_state state) {
 }
 
 /* The summary of a task that no gate stops. */
-static const char *sentence_of(const struct task_view *t) {
+static const char *summary_of(const struct task_view *t) {
     switch (t->state) {
     case TASK_DRAFT:
         return "a draft: sling it to have it scheduled";
@@ -100,11 +100,11 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     bool blocked = waits(t->state) && core_blocked(engine_core(call->engine), t->id, &first);
     if (blocked) {
         verdict_code(&first, op_symbols(call->engine), &code);
-        put_sentence(call, t->id, &first, &text);
+        put_reason(call, t->id, &first, &text);
     }
     struct engine_host_state host;
     if (!blocked && !(t->state == TASK_STARTING && engine_place_doing(call->engine, t->id, &text)))
-        strbuf_puts(&text, sentence_of(t));
+        strbuf_puts(&text, summary_of(t));
     if (engine_away_run(call->engine, t->id, &host)) {
         strbuf_puts(&text, "; ");
         print_away(&host, &text);
@@ -221,7 +221,7 @@ static int print_why(struct op_call *call) {
         print_bool(&w, "open", list[i].open);
         strbuf_clear(&text);
         if (!list[i].open)
-            put_sentence(call, task, &list[i], &text);
+            put_reason(call, task, &list[i], &text);
         print_text(&w, "reason", list[i].open ? NULL : strbuf_text(&text));
         print_time(&w, "opens_at", list[i].open ? 0 : list[i].opens_at);
         print_time(&w, "since", list[i].open ? 0 : list[i].pause.at);

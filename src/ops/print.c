@@ -52,6 +52,15 @@ void print_object(struct json_writer *w, const char *key) {
     json_write_object_begin(w);
 }
 
+bool print_object_if(struct json_writer *w, const char *key, bool there) {
+    json_write_key(w, key);
+    if (there)
+        json_write_object_begin(w);
+    else
+        json_write_null(w);
+    return there;
+}
+
 void print_list(struct json_writer *w, const char *key) {
     json_write_key(w, key);
     json_write_array_begin(w);
@@ -258,12 +267,8 @@ static const struct shape live_run_shape = { "LiveRun", "a run that has not ende
 static void print_live(struct json_writer *w, const struct engine *engine,
                        const struct task_view *t) {
     struct engine_run run;
-    json_write_key(w, "run");
-    if (!engine_live_run(engine, t->id, &run)) {
-        json_write_null(w);
+    if (!print_object_if(w, "run", engine_live_run(engine, t->id, &run)))
         return;
-    }
-    json_write_object_begin(w);
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     bool said = engine_last_line(engine, t->id, &line);
     struct engine_host_state host = { 0 };
@@ -292,12 +297,10 @@ static const struct shape changes_shape = { "Changes", "what a task has changed 
 /* clang-format on */
 
 static void print_changes(struct json_writer *w, const struct delivery_changes *changes) {
-    json_write_key(w, "changes");
-    if (!changes->known) {
-        json_write_null(w);
+    if (!print_object_if(w, "changes", changes->known))
         return;
-    }
-    SHAPE_OBJECT(CHANGES)
+    CHANGES(SHAPE_PRINT)
+    json_write_object_end(w);
 }
 
 /* clang-format off */
@@ -437,10 +440,10 @@ static bool looks_like_json(const char *text) {
 }
 
 static const char *instead_of(const struct engine *engine, const struct run_row *run) {
-    struct task_spec told;
+    struct task_spec spec;
     const char *own = NULL;
-    if (run->agent && core_task_spec(engine_core(engine), run->task, &told) && told.agent)
-        own = op_name_of(engine, told.agent);
+    if (run->agent && core_task_spec(engine_core(engine), run->task, &spec) && spec.agent)
+        own = op_name_of(engine, spec.agent);
     return own && strcmp(own, run->agent) != 0 ? own : NULL;
 }
 
@@ -522,8 +525,6 @@ void op_print_event(const struct engine *engine, const struct event_row *event,
     shape_report(&shape_event, "event", out);
 }
 
-/* --- lists of names ------------------------------------------------------------------------- */
-
 int names_list(struct op_call *call, size_t count, names_print each) {
     uint64_t from = 0;
     bool given;
@@ -540,8 +541,6 @@ int names_list(struct op_call *call, size_t count, names_print each) {
     json_write_object_end(&w);
     return 0;
 }
-
-/* --- budgets --------------------------------------------------------------------------------- */
 
 /* Unknown values are null, not 0; sums say how many runs are missing in them. */
 
@@ -613,8 +612,6 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
     print_window(w, engine, NULL);
     json_write_object_end(w);
 }
-
-/* --- projects, limiters, groups and limits --------------------------------------------------- */
 
 /* --- tokens ---------------------------------------------------------------------------------- */
 

@@ -14,6 +14,8 @@ void print_usd(struct json_writer *w, const char *key, int64_t micro_usd);
 void print_number(struct json_writer *w, const char *key, double value, int decimals);
 void print_object(struct json_writer *w, const char *key);
 void print_list(struct json_writer *w, const char *key);
+/* Begins an object if `there`, else prints null; returns `there`. */
+bool print_object_if(struct json_writer *w, const char *key, bool there);
 void print_words(struct json_writer *w, const char *key, const char *const *words, size_t count);
 /* "paused_by" and "paused_at": both null when `pause` is NULL. */
 void print_pause(struct json_writer *w, const struct engine_pause *pause);

@@ -14,8 +14,6 @@
 #include "engine/run_token.h"
 #include "os/tcp.h"
 
-/* --- tokens of clients ----------------------------------------------------------------------- */
-
 /* The scope that an operation needs. A run may be reported on by a client. */
 static enum access_scope needed(const struct op *op) {
     switch (op->right) {
@@ -86,10 +84,6 @@ int access_check_listen(struct op_call *call, const struct config *config) {
                    text);
 }
 
-/* --- tokens of runs -------------------------------------------------------------------------- */
-
-/* --- what is below --------------------------------------------------------------------------- */
-
 static bool is_in_subtree(const struct engine *engine, task_id top, task_id task) {
     struct task_view view;
     while (task != top && core_task(engine_core(engine), task, &view))
@@ -108,8 +102,6 @@ bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id 
     task_id own = engine_find_token(engine, run->token, &attempt);
     return own && task && is_in_subtree(engine, own, task);
 }
-
-/* --- how far it reaches ---------------------------------------------------------------------- */
 
 static int check_seen(struct op_call *call, const char *id) {
     if (!id)
@@ -177,8 +169,6 @@ static int check_reach(struct op_call *call) {
                    "add and cancel there",
                    call->op->name);
 }
-
-/* --- the first step -------------------------------------------------------------------------- */
 
 /* A run may have secrets, and what it reports is stored and shown. */
 static void redact(const struct engine *engine, json_t *value) {

@@ -42,8 +42,6 @@ static const struct words words_on_budget = { "OnBudget",
 
 /* clang-format off */
 
-/* --- tasks ----------------------------------------------------------------------------------- */
-
 static const struct shape changed_task = { "ChangedTask", "a task that was to be changed", .members = SHAPE_ROWS(
     { "id", T_ID, "its id" },
     { "state", T_WORD | T_NULL, "its state now; null: it was deleted", &words_state },
@@ -87,8 +85,6 @@ const struct shape shape_task_budget = { "TaskBudget", "what a task has used, an
     { "project", T_OBJECT, "of its project", &window },
     { "all", T_OBJECT, "of everything", &window }) };
 
-/* --- runs, events and messages --------------------------------------------------------------- */
-
 static const struct shape message = { "Message", "a message on a bus", .members = SHAPE_ROWS(
     { "msg_id", T_TEXT | T_NULL, "its id", "MSG-20260102-030405-678000000-PID01234-0001" },
     { "at", T_TIME, "when it was posted" },
@@ -108,10 +104,6 @@ const struct shape shape_message_page = { "MessagePage", "messages, oldest first
 
 const struct shape shape_posted = { "Posted", "a message that was posted", .members = SHAPE_ROWS(
     { "msg_id", T_TEXT, "its id", "MSG-20260102-030405-678000000-PID01234-0001" }) };
-
-/* --- projects, groups, accounts -------------------------------------------------------------- */
-
-/* --- errors ---------------------------------------------------------------------------------- */
 
 static const struct shape problem = { "Problem", "what went wrong", .members = SHAPE_ROWS(
     { "code", T_TEXT, "a word for programs", "not_found" },

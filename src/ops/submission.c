@@ -194,7 +194,7 @@ static int submission_read(json_t *json, time_ms now, struct arena *arena, struc
 
 /* --- what lists show ------------------------------------------------------------------------- */
 
-#define TITLE_MADE 80 /* bytes of a title that nobody wrote */
+#define TITLE_MADE 80 /* bytes of a generated title */
 
 /* Control characters become blanks. Returns the size of the character. */
 static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const char *at) {
@@ -290,8 +290,7 @@ static int submission_check_workspace(const struct batch *batch, const struct su
     int r = s->workspace ? check_pool(config, wish.project, s->workspace,
                                       makes_worktrees(config, wish.project), err)
                          : 0;
-    if (r == 0)
-        r = engine_check_worktrees(batch->engine, wish.project, err);
+    r = r == 0 ? engine_check_worktrees(batch->engine, wish.project, err) : r;
     return r < 0 ? r : submission_check_merge(config, &wish, err);
 }
 
@@ -478,12 +477,10 @@ static void want_folder(const struct batch *batch, struct submission *s) {
 
 static int submission_check(struct batch *batch, struct submission *s, struct error *err) {
     int r = check_project(batch, s, err);
-    if (r == 0)
-        r = check_names(batch, s, err);
+    r = r == 0 ? check_names(batch, s, err) : r;
     if (r == 0)
         want_folder(batch, s);
-    if (r == 0)
-        r = submission_check_workspace(batch, s, err);
+    r = r == 0 ? submission_check_workspace(batch, s, err) : r;
     return r < 0 ? r : check_prefix(batch, s, err);
 }
 
@@ -570,7 +567,7 @@ static int submission_link(const struct batch *batch, struct submission *s, stru
     return r;
 }
 
-/* --- what the engine is told ----------------------------------------------------------------- */
+/* --- drafts ----------------------------------------------------------------------------- */
 
 static int64_t given_or(int64_t value, int64_t standard) {
     return value == SUBMISSION_NOT_GIVEN ? standard : value;
@@ -585,7 +582,7 @@ static enum until until_of(const struct batch *batch, const struct submission *s
     return until;
 }
 
-static void tell_ended(const char *state, struct task_spec *told) {
+static void set_ended(const char *state, struct task_spec *spec) {
     static const struct {
         const char *name;
         enum task_state state;
@@ -600,9 +597,9 @@ static void tell_ended(const char *state, struct task_spec *told) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(states); i++)
         if (strcmp(states[i].name, state) == 0) {
-            told->state = states[i].state;
-            told->hold = states[i].hold;
-            told->reason = states[i].reason;
+            spec->state = states[i].state;
+            spec->hold = states[i].hold;
+            spec->reason = states[i].reason;
         }
 }
 
@@ -656,7 +653,7 @@ static int submission_draft(const struct batch *batch, const struct submission *
     bool later = s->not_before > engine_now(batch->engine);
     ret->told.state = TASK_WAITING;
     if (s->state) {
-        tell_ended(s->state, &ret->told);
+        set_ended(s->state, &ret->told);
     } else if (batch->draft || s->draft == 1) {
         ret->told.state = TASK_DRAFT;
     } else if (s->hold == 1 || later) {
@@ -937,7 +934,6 @@ int batch_check(struct batch *batch, struct error *err) {
         if (batch_adds(&batch->entries[i]))
             r = submission_link(batch, &batch->entries[i], err);
     }
-    if (r == 0)
-        r = check_cycles(batch, err);
+    r = r == 0 ? check_cycles(batch, err) : r;
     return r < 0 ? r : make_drafts(batch, err);
 }

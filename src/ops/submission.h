@@ -74,7 +74,7 @@ struct op_call;
 
 struct batch {
     struct engine *engine;
-    struct arena *arena; /* of whoever has the batch */
+    struct arena *arena; /* of the caller */
     struct submission *entries;
     size_t count;
     size_t index;
