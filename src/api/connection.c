@@ -7,7 +7,6 @@
  *
  * A client that is gone is distinguished from one that has only finished sending by the kernel's
  * hang-up: the second still gets its answers. */
-#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -35,8 +34,6 @@ static void forget(struct strbuf *buf) {
     else
         buf->length = 0;
 }
-
-/* --- life ------------------------------------------------------------------------------------ */
 
 void connection_free(struct connection *c) {
     struct server *server = c->server;

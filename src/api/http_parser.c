@@ -107,8 +107,6 @@ static void parse_request_line(struct http_parser *parser, char *line) {
     }
 }
 
-/* --- headers --------------------------------------------------------------------------------- */
-
 static bool is_second(const struct http_request *request, const char *name) {
     bool single = false;
     for (size_t i = 0; i < ARRAY_SIZE(single_headers) && !single; i++)
@@ -211,8 +209,6 @@ static void http_head_parse(struct http_parser *parser) {
         parser->step = HTTP_GOT_HEAD;
 }
 
-/* --- bytes ----------------------------------------------------------------------------------- */
-
 /* The longest request line: method, target, version. */
 #define LINE_MAX_ (HTTP_URL_MAX + 64)
 /* Larger buffers are freed after their request. */
@@ -250,8 +246,6 @@ void http_parser_next(struct http_parser *parser) {
 bool http_parser_is_fresh(const struct http_parser *parser) {
     return parser->step == HTTP_HEAD && parser->head.length == 0;
 }
-
-/* --- the head -------------------------------------------------------------------------------- */
 
 static const char *bad_byte(char c, char before) {
     if (before == '\r' && c != '\n')

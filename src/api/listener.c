@@ -102,8 +102,6 @@ static struct tcp_listener *tcp_listener_free(struct tcp_listener *guard) {
     return NULL;
 }
 
-/* --- who guesses ----------------------------------------------------------------------------- */
-
 /* IPv6 by its network: a client with one address has all of them. */
 static struct in6_addr key_of(const struct tcp_address *peer) {
     struct in6_addr key = { 0 };
@@ -342,8 +340,6 @@ void server_access_ended(struct server *server, const char *id) {
 const char *server_url(const struct server *server) {
     return server->web.fd >= 0 ? server->web.tcp->url : NULL;
 }
-
-/* --- who is at the other end ------------------------------------------------------------------- */
 
 static bool is_of_run(void *ctx, pid_t pid) {
     const struct server_options *options = ctx;

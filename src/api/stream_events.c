@@ -13,7 +13,6 @@
  *
  * A live client that does not read gets `overflow` and is dropped; it comes back with its
  * position. */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -259,8 +258,6 @@ void events_begin(struct exchange *exchange, struct op_call *call) {
     exchange_begin_stream(exchange, "text/event-stream; charset=utf-8", NULL, &s->stream);
 }
 
-/* --- when it is sent -------------------------------------------------------------------------- */
-
 static void flush(void *ctx) {
     struct server *server = ctx;
     server->flush_is_due = false;
@@ -285,8 +282,6 @@ static void flush_soon(struct server *server) {
     server->flush_is_due = true;
     loop_timer_set(server->loop, server->flush_timer, at);
 }
-
-/* --- from the engine ------------------------------------------------------------------------- */
 
 void server_publish(struct server *server, const struct event_row *event) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;

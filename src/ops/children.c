@@ -19,13 +19,16 @@
 #include "engine/run_token.h"
 #include "engine/sandboxes.h"
 #include "ops/op_internal.h"
-#include "ops/rights.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"
 
 /* --- members --------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *member) {
+    return json_string_value(json_object_get(object, member));
+}
 
 static bool allows_commands(const struct engine *engine) {
     return config_number(engine_config(engine), "capability.commands", NULL) != 0;
@@ -53,7 +56,7 @@ static int child_check_members(const struct engine *engine, unsigned source, con
  * uses. */
 static int child_check_agent(const struct engine *engine, const char *own, const json_t *task,
                              struct error *err) {
-    const char *agent = json_string_value(json_object_get(task, "agent"));
+    const char *agent = text_of(task, "agent");
     if (!agent || op_knows(engine, op_agent_at, agent) || (own && strcmp(own, agent) == 0))
         return 0;
     return error_set(err, -EACCES, "'agent': '%s' is none of those that are configured",
@@ -135,12 +138,10 @@ static int bound(json_t *task, const char *member, time_ms of_agent, time_ms of_
  * that is less than the configured one. */
 static int child_spans_bound(const struct engine *engine, const struct child_spans *parent,
                              json_t *task, struct error *err) {
-    const char *agent = json_string_value(json_object_get(task, "agent"));
+    const char *agent = text_of(task, "agent");
     int r = bound(task, "timeout_s", configured_timeout(engine, agent), parent->timeout, err);
     return r < 0 ? r : bound(task, "idle_timeout_s", configured_idle(engine), parent->idle, err);
 }
-
-/* --- the sandbox ----------------------------------------------------------------------------- */
 
 /* {"sandbox", "root"}; NULL: the run of this task is in no sandbox. */
 static json_t *child_inside_of(struct engine *engine, task_id task) {
@@ -160,8 +161,8 @@ static json_t *child_inside_of(struct engine *engine, task_id task) {
 
 int child_check_inside(const json_t *value, struct error *err) {
     static const char *const kinds[] = { "bubblewrap", "podman", "wrap" };
-    const char *kind = json_string_value(json_object_get(value, "sandbox")), *member;
-    const char *root = json_string_value(json_object_get(value, "root"));
+    const char *kind = text_of(value, "sandbox"), *member;
+    const char *root = text_of(value, "root");
     json_t *one;
     bool known = false;
     for (size_t i = 0; kind && i < ARRAY_SIZE(kinds); i++)
@@ -216,38 +217,33 @@ static bool is_given(const json_t *task, const char *member) {
     return value && !json_is_null(value);
 }
 
-static int complete_folder(struct op_call *call, const struct parent *p, json_t *task) {
-    const char *given_or_0 = json_string_value(json_object_get(task, "cwd"));
-    const char *own = strbuf_text(&p->folder);
-    if (!*own && !p->in_workspace)
+/* Project, priority, folder and gate: those of the parent, or not beyond them. */
+static int inherit_from_parent(struct op_call *call, const struct parent *p, json_t *task) {
+    const char *project = text_of(task, "project"), *cwd = text_of(task, "cwd");
+    const char *gate = text_of(task, "parent_gate"), *folder = strbuf_text(&p->folder);
+    const json_t *priority = json_object_get(task, "priority");
+    if (project && strcmp(project, p->project) != 0)
+        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children",
+                       p->id, p->project);
+    if (json_is_integer(priority) && json_integer_value(priority) < p->view.priority)
+        return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
+                       (int64_t)json_integer_value(priority), p->id, p->view.priority);
+    if (!*folder && !p->in_workspace)
         return op_fail(call, -EACCES,
                        "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
                        "so it adds no children",
                        call->caller);
-    if (given_or_0 && (!*own || !child_path_is_inside(own, given_or_0)))
+    if (cwd && (!*folder || !child_path_is_inside(folder, cwd)))
         return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
-                       op_quote(given_or_0).text, call->caller);
-    if (!given_or_0 && *own)
-        json_object_set_new(task, "cwd", json_string(own));
-    return 0;
-}
-
-static int complete_project(struct op_call *call, const struct parent *p, json_t *task) {
-    const char *given_or_0 = json_string_value(json_object_get(task, "project"));
-    if (given_or_0 && strcmp(given_or_0, p->project) != 0)
-        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children",
-                       p->id, p->project);
+                       op_quote(cwd).text, call->caller);
+    if (gate && strcmp(gate, "none") != 0)
+        return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
     json_object_set_new(task, "project", json_string(p->project));
-    return 0;
-}
-
-static int complete_priority(struct op_call *call, const struct parent *p, json_t *task) {
-    const json_t *given_or_0 = json_object_get(task, "priority");
-    if (json_is_integer(given_or_0) && json_integer_value(given_or_0) < p->view.priority)
-        return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
-                       (int64_t)json_integer_value(given_or_0), p->id, p->view.priority);
     if (!is_given(task, "priority"))
         json_object_set_new(task, "priority", json_integer(p->view.priority));
+    if (!cwd && *folder)
+        json_object_set_new(task, "cwd", json_string(folder));
+    json_object_set_new(task, "parent_gate", json_string("none"));
     return 0;
 }
 
@@ -259,7 +255,7 @@ static int64_t base_of(struct op_call *call, const char *kind) {
 
 /* The score of a kind is a way to go first, too. */
 static int check_kind(struct op_call *call, const struct parent *p, const json_t *task) {
-    const char *kind = json_string_value(json_object_get(task, "kind"));
+    const char *kind = text_of(task, "kind");
     if (!kind || !config_has_kind(engine_config(call->engine), kind)
         || base_of(call, kind) <= base_of(call, p->kind))
         return 0;
@@ -267,18 +263,10 @@ static int check_kind(struct op_call *call, const struct parent *p, const json_t
 }
 
 static int check_until(struct op_call *call, const json_t *task) {
-    const char *until = json_string_value(json_object_get(task, "until"));
+    const char *until = text_of(task, "until");
     if (!until || strcmp(until, "exit") == 0 || strcmp(until, "done") == 0)
         return 0;
     return op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
-}
-
-static int complete_gate(struct op_call *call, json_t *task) {
-    const char *gate = json_string_value(json_object_get(task, "parent_gate"));
-    if (gate && strcmp(gate, "none") != 0)
-        return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
-    json_object_set_new(task, "parent_gate", json_string("none"));
-    return 0;
 }
 
 static int complete_child(struct op_call *call, const struct parent *p, json_t *task) {
@@ -287,10 +275,7 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
     int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
     if (r == 0) /* what follows compares numbers */
         r = task_members_read(task, &reading, &changed, &call->err);
-    r = r == 0 ? complete_project(call, p, task) : r;
-    r = r == 0 ? complete_priority(call, p, task) : r;
-    r = r == 0 ? complete_folder(call, p, task) : r;
-    r = r == 0 ? complete_gate(call, task) : r;
+    r = r == 0 ? inherit_from_parent(call, p, task) : r;
     r = r == 0 ? check_kind(call, p, task) : r;
     r = r == 0 ? child_check_agent(call->engine, p->agent, task, &call->err) : r;
     r = r == 0 ? check_until(call, task) : r;
@@ -386,8 +371,6 @@ static int check_entry(struct op_call *call, const struct batch *batch,
             level + 1, most);
     return 0;
 }
-
-/* --- at the moment of adding ----------------------------------------------------------------- */
 
 /* Canceling a task includes descendants that are added later. */
 static int check_alive(struct op_call *call) {
@@ -538,8 +521,6 @@ void children_added(struct op_call *call, const struct batch *batch) {
     }
 }
 
-/* --- spawn files ----------------------------------------------------------------------------- */
-
 /* The file is a task file (taskfile.h), checked like a submission, with these rules of its own:
  *   parent        a name of the same file; else the task that wrote it
  *   parent_gate   done, if not given
@@ -575,8 +556,6 @@ static void spawning_finish(struct spawning *s) {
     json_decref(s->body);
     arena_finish(&s->arena);
 }
-
-/* --- the file -------------------------------------------------------------------------------- */
 
 static int refuse_file(const struct engine_spawn *order, const char *what, struct error *err) {
     return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
@@ -616,8 +595,6 @@ static int check_spawn_count(const struct spawning *s, struct error *err) {
                            s->order->shown, count, most);
 }
 
-/* --- what its tasks do not say --------------------------------------------------------------- */
-
 static int refuse_spawned(struct spawning *s, size_t index, struct error *err,
                           const char *message) {
     (void)error_set(err, -EINVAL, "%s", message);
@@ -628,7 +605,7 @@ static bool is_name_of_file(const struct spawning *s, const char *name) {
     size_t index;
     json_t *task;
     json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
-        const char *own = json_string_value(json_object_get(task, "name"));
+        const char *own = text_of(task, "name");
         if (own && strcmp(own, name) == 0)
             return true;
     }
@@ -643,7 +620,7 @@ static void inherit(json_t *task, const char *member, const json_t *from) {
 
 /* Children of a task in Slurm run there, too, unless the file says otherwise. */
 static void inherit_place(json_t *task, const json_t *from) {
-    const char *executor = json_string_value(json_object_get(from, "executor"));
+    const char *executor = text_of(from, "executor");
     json_t *place = json_object_get(from, "slurm");
     if (!executor || json_object_get(task, "executor"))
         return;
@@ -653,10 +630,6 @@ static void inherit_place(json_t *task, const json_t *from) {
 }
 
 /* --- what an agent may not choose ------------------------------------------------------------ */
-
-static const char *text_of(const json_t *object, const char *member) {
-    return json_string_value(json_object_get(object, member));
-}
 
 /* An absolute path must be in the folder of the task or in its artifacts. */
 static int check_path(const struct spawning *s, const json_t *task, const char *member,
@@ -741,8 +714,6 @@ static int complete_all(struct spawning *s, struct error *err) {
     return 0;
 }
 
-/* --- checks ---------------------------------------------------------------------------------- */
-
 /* queue.hard does not apply: a client can submit again later, but the work of an ended run would be
  * lost. */
 static int check_limits(const struct spawning *s, struct error *err) {
@@ -776,7 +747,7 @@ static int add_spawned(struct spawning *s, struct error *err) {
     task_id first;
     uint32_t *ret_group = &group;
     bool *ret_made = &made;
-    const char *name = json_string_value(json_object_get(s->body, "group"));
+    const char *name = text_of(s->body, "group");
     struct task_spec spec = { 0 };
     (void)core_task_spec(engine_core(s->engine), s->order->task, &spec);
     *ret_group = spec.group;

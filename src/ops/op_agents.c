@@ -1,7 +1,5 @@
 /* op_agents.c: agents and provider accounts (limiters): lists, and opening those that are
  * closed. */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/agent.h"
 #include "engine/agents.h"

@@ -592,8 +592,6 @@ static int refuse_other(struct op_call *call) {
                    op_quote(call->key).text);
 }
 
-/* --- in the store ---------------------------------------------------------------------------- */
-
 /* The first line that is stored: version, operation, digest. */
 static void print_head(const struct op_call *call, struct strbuf *out) {
     strbuf_printf(out, "1 %s %016" PRIx64 "\n", call->op->name, call->own->digest);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/config_edit.h"
 #include "config/config_show.h"
@@ -167,8 +166,6 @@ static int run_get(struct op_call *call) {
     json_decref(shown);
     return 0;
 }
-
-/* --- changing -------------------------------------------------------------------------------- */
 
 static int run_set(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };

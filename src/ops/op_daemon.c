@@ -25,8 +25,6 @@ static const struct shape health_shape = { .members = SHAPE_ROWS(
                   "what the kernel does not let it do; see `GET /v1/doctor`", "cgroup.kill" }) };
 /* clang-format on */
 
-/* --- health ---------------------------------------------------------------------------------- */
-
 static void print_more_health(struct op_call *call, struct json_writer *w) {
     struct engine *e = call->engine;
     struct store_info store;
@@ -309,8 +307,6 @@ const struct op op_daemon_backup = {
     OP_READS(ADMIN, NONE, run_backup),
     .local = true, /* it writes a file, where the client says */
 };
-
-/* --- notifications --------------------------------------------------------------------------- */
 
 static void take_ways(void *ctx, const char *json) {
     struct op_call *call = ctx;

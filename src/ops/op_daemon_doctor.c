@@ -1,5 +1,4 @@
 /* op_daemon_doctor.c: what is wrong with this machine, and what a person can do about it. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -73,8 +73,6 @@ static void metrics_print_budgets(const struct engine *engine, struct strbuf *ou
     }
 }
 
-/* --- gates ----------------------------------------------------------------------------------- */
-
 struct gates {
     int64_t plain[GATE_MAX];
     int64_t leases[LEASE_KIND_MAX];

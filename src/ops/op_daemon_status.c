@@ -137,25 +137,6 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
     json_write_object_end(w);
 }
 
-static void print_waiting(struct op_call *call, struct json_writer *w) {
-    struct counting c = { .call = call,
-                          .gates = arena_alloc(op_arena(call), GATES_MAX * sizeof(*c.gates)),
-                          .code = STRBUF_INIT };
-    id_map_init(&c.map, same_code, &c);
-    bool whole = core_waiting_by_gate(engine_core(call->engine), COUNTED_MAX, count_more, &c);
-    take_examples(&c, LOOKED_FIRST);
-    if (one_has_no_example(&c))
-        take_examples(&c, LOOKED_MAX);
-    id_map_finish(&c.map);
-    strbuf_finish(&c.code);
-    qsort(c.gates, c.count, sizeof(*c.gates), compare_counts);
-    print_list(w, "waiting_by_gate");
-    for (size_t i = 0; i < c.count && c.gates[i].count > 0; i++)
-        print_gate(call, w, &c.gates[i]);
-    json_write_array_end(w);
-    print_bool(w, "partial", !whole);
-}
-
 /* --- the parts ------------------------------------------------------------------------------- */
 
 static void print_counts(struct op_call *call, struct json_writer *w) {
@@ -167,25 +148,6 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
     print_int(w, "ready", counts.by_state[TASK_READY]);
     print_int(w, "blocked_dependencies", counts.hopeless);
-}
-
-static void print_names(struct op_call *call, struct json_writer *w) {
-    json_write_key(w, "limits");
-    print_limits(w, call->engine);
-    print_list(w, "limiters");
-    const char *name;
-    for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++)
-        print_limiter(w, call->engine, name);
-    json_write_array_end(w);
-    json_write_key(w, "budgets");
-    print_budgets(w, call->engine);
-    struct share_sums sums;
-    sum_shares(call->engine, &sums);
-    print_list(w, "projects");
-    for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
-        if (engine_project_at(call->engine, i)->standing != PROJECT_DELETED)
-            print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
-    json_write_array_end(w);
 }
 
 /* clang-format off */
@@ -315,7 +277,22 @@ static int print(struct op_call *call) {
     print_counts(call, &w);
     json_write_key(&w, "queue");
     queue_room_print_now(call, &w);
-    print_waiting(call, &w);
+    struct counting c = { .call = call,
+                          .gates = arena_alloc(op_arena(call), GATES_MAX * sizeof(*c.gates)),
+                          .code = STRBUF_INIT };
+    id_map_init(&c.map, same_code, &c);
+    bool whole = core_waiting_by_gate(engine_core(call->engine), COUNTED_MAX, count_more, &c);
+    take_examples(&c, LOOKED_FIRST);
+    if (one_has_no_example(&c))
+        take_examples(&c, LOOKED_MAX);
+    id_map_finish(&c.map);
+    strbuf_finish(&c.code);
+    qsort(c.gates, c.count, sizeof(*c.gates), compare_counts);
+    print_list(&w, "waiting_by_gate");
+    for (size_t i = 0; i < c.count && c.gates[i].count > 0; i++)
+        print_gate(call, &w, &c.gates[i]);
+    json_write_array_end(&w);
+    print_bool(&w, "partial", !whole);
     json_write_key(&w, "running");
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     json_write_array_begin(&w);
@@ -333,7 +310,22 @@ static int print(struct op_call *call) {
     }
     json_write_array_end(&w);
     print_alerts(call, &w);
-    print_names(call, &w);
+    json_write_key(&w, "limits");
+    print_limits(&w, call->engine);
+    print_list(&w, "limiters");
+    const char *name;
+    for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++)
+        print_limiter(&w, call->engine, name);
+    json_write_array_end(&w);
+    json_write_key(&w, "budgets");
+    print_budgets(&w, call->engine);
+    struct share_sums sums;
+    sum_shares(call->engine, &sums);
+    print_list(&w, "projects");
+    for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
+        if (engine_project_at(call->engine, i)->standing != PROJECT_DELETED)
+            print_project(&w, call->engine, engine_project_at(call->engine, i), &sums);
+    json_write_array_end(&w);
     print_host(call, &w);
     print_object(&w, "http");
     LISTENER(SHAPE_PRINT_TO)

@@ -126,8 +126,6 @@ void op_print_members(struct strbuf *out) {
 #include "taskfile/task_members.inc"
 }
 
-/* --- web/src/members.ts ---------------------------------------------------------------------- */
-
 void op_print_form(struct strbuf *out) {
     strbuf_puts(out, "// members.ts: the fields of the form that adds tasks. Made from the table "
                      "of members by `make docs`; do not edit.\n"
@@ -158,8 +156,6 @@ void op_print_form(struct strbuf *out) {
     strbuf_puts(out, "];\n");
 }
 
-/* --- docs/api.md ----------------------------------------------------------------------------- */
-
 static void md_params(const struct op *op, struct strbuf *out) {
     static const char *const types[OP_TYPE_MAX] = {
         [OP_TEXT] = "text",       [OP_NUMBER] = "number", [OP_DECIMAL] = "decimal",
@@ -187,32 +183,28 @@ static void md_params(const struct op *op, struct strbuf *out) {
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-static void md_value(const struct shape_member *m, struct strbuf *out) {
-    static const char *const plain[T_TYPE] = {
-        [T_TEXT] = "text",    [T_ID] = "task id",
-        [T_INT] = "number",   [T_NUMBER] = "decimal",
-        [T_BOOL] = "boolean", [T_TIME] = "time",
-        [T_SPAN] = "ms",      [T_USD] = "dollars",
-        [T_JSON] = "value",   [T_PAIR] = "[time, number]",
-    };
-    unsigned type = m->type & T_TYPE;
-    strbuf_puts(out, m->type & T_LIST ? "list of " : m->type & T_MAP ? "object of " : "");
-    if (type == T_OBJECT)
-        strbuf_printf(out, "`%s`", ((const struct shape *)m->of)->name);
-    else if (type == T_WORD)
-        strbuf_printf(out, "`%s`", ((const struct words *)m->of)->name);
-    else
-        strbuf_puts(out, plain[type]);
-    strbuf_puts(out, m->type & T_NULL ? " or null" : "");
-}
-
 static void md_shape_members(const struct shape *shape, struct strbuf *out) {
     if (shape->base)
         strbuf_printf(out, "The members of `%s`, and these:\n\n", shape->base->name);
     strbuf_puts(out, "| member | value | meaning |\n|---|---|---|\n");
     for (const struct shape_member *m = shape->members; m->name; m++) {
         strbuf_printf(out, "| `%s`%s | ", m->name, m->type & T_MAYBE ? "?" : "");
-        md_value(m, out);
+        static const char *const plain[T_TYPE] = {
+            [T_TEXT] = "text",    [T_ID] = "task id",
+            [T_INT] = "number",   [T_NUMBER] = "decimal",
+            [T_BOOL] = "boolean", [T_TIME] = "time",
+            [T_SPAN] = "ms",      [T_USD] = "dollars",
+            [T_JSON] = "value",   [T_PAIR] = "[time, number]",
+        };
+        unsigned type = m->type & T_TYPE;
+        strbuf_puts(out, m->type & T_LIST ? "list of " : m->type & T_MAP ? "object of " : "");
+        if (type == T_OBJECT)
+            strbuf_printf(out, "`%s`", ((const struct shape *)m->of)->name);
+        else if (type == T_WORD)
+            strbuf_printf(out, "`%s`", ((const struct words *)m->of)->name);
+        else
+            strbuf_puts(out, plain[type]);
+        strbuf_puts(out, m->type & T_NULL ? " or null" : "");
         strbuf_printf(out, " | %s |\n", m->text);
     }
     strbuf_putc(out, '\n');
@@ -322,35 +314,6 @@ static void openapi_param(struct json_writer *w, const struct op_param *p) {
     json_write_object_end(w);
 }
 
-static void openapi_parameters(struct json_writer *w, const struct op *op) {
-    print_list(w, "parameters");
-    for (const struct op_param *p = op->params; p && p->name; p++) {
-        if (p->place == OP_IN_BODY)
-            continue;
-        json_write_object_begin(w);
-        print_text(w, "name", p->name);
-        print_text(w, "in", p->place == OP_IN_PATH ? "path" : "query");
-        print_bool(w, "required", p->required);
-        print_text(w, "description", p->text);
-        json_write_key(w, "schema");
-        openapi_param(w, p);
-        json_write_object_end(w);
-    }
-    if (op->writes) {
-        json_write_object_begin(w);
-        print_text(w, "name", "Idempotency-Key");
-        print_text(w, "in", "header");
-        print_text(w, "description", "the same key within 24 hours is done once");
-        print_object(w, "schema");
-        print_text(w, "type", "string");
-        print_int(w, "minLength", 8);
-        print_int(w, "maxLength", 128);
-        json_write_object_end(w);
-        json_write_object_end(w);
-    }
-    json_write_array_end(w);
-}
-
 /* Members that the settings table names, or none. */
 static void openapi_additional(struct json_writer *w, const struct op *op) {
     for (const struct op_param *p = op->params; p && p->name; p++)
@@ -403,7 +366,18 @@ static void openapi_ref(struct json_writer *w, const char *kind, const char *nam
     print_text(w, "$ref", strbuf_text(&ref));
 }
 
-static void openapi_value(struct json_writer *w, const struct shape_member *m) {
+static void openapi_member(struct json_writer *w, const struct shape_member *m) {
+    bool list = m->type & T_LIST, map = m->type & T_MAP;
+    print_object(w, m->name);
+    print_text(w, "description", m->text);
+    if (m->type & T_NULL) {
+        print_list(w, "anyOf");
+        json_write_object_begin(w);
+    }
+    if (list || map) {
+        print_text(w, "type", list ? "array" : "object");
+        print_object(w, list ? "items" : "additionalProperties");
+    }
     static const char *const types[T_TYPE] = {
         [T_TEXT] = "string",  [T_ID] = "string",    [T_INT] = "integer",  [T_NUMBER] = "number",
         [T_BOOL] = "boolean", [T_TIME] = "integer", [T_SPAN] = "integer", [T_USD] = "number",
@@ -419,21 +393,6 @@ static void openapi_value(struct json_writer *w, const struct shape_member *m) {
         openapi_ref(w, "schemas", ((const struct shape *)m->of)->name);
     else if (type == T_PAIR)
         print_json(w, "prefixItems", "[{\"type\":\"integer\"},{\"type\":\"integer\"}]");
-}
-
-static void openapi_member(struct json_writer *w, const struct shape_member *m) {
-    bool list = m->type & T_LIST, map = m->type & T_MAP;
-    print_object(w, m->name);
-    print_text(w, "description", m->text);
-    if (m->type & T_NULL) {
-        print_list(w, "anyOf");
-        json_write_object_begin(w);
-    }
-    if (list || map) {
-        print_text(w, "type", list ? "array" : "object");
-        print_object(w, list ? "items" : "additionalProperties");
-    }
-    openapi_value(w, m);
     if (list || map)
         json_write_object_end(w);
     if (m->type & T_NULL) {
@@ -477,7 +436,32 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
     print_text(w, "summary", op->summary);
     if (op->text)
         print_text(w, "description", op->text);
-    openapi_parameters(w, op);
+    print_list(w, "parameters");
+    for (const struct op_param *p = op->params; p && p->name; p++) {
+        if (p->place == OP_IN_BODY)
+            continue;
+        json_write_object_begin(w);
+        print_text(w, "name", p->name);
+        print_text(w, "in", p->place == OP_IN_PATH ? "path" : "query");
+        print_bool(w, "required", p->required);
+        print_text(w, "description", p->text);
+        json_write_key(w, "schema");
+        openapi_param(w, p);
+        json_write_object_end(w);
+    }
+    if (op->writes) {
+        json_write_object_begin(w);
+        print_text(w, "name", "Idempotency-Key");
+        print_text(w, "in", "header");
+        print_text(w, "description", "the same key within 24 hours is done once");
+        print_object(w, "schema");
+        print_text(w, "type", "string");
+        print_int(w, "minLength", 8);
+        print_int(w, "maxLength", 128);
+        json_write_object_end(w);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
     openapi_body(w, op);
     print_object(w, "responses");
     print_object(w, "200");

@@ -1,6 +1,5 @@
 /* op_groups.c: sets of tasks that are followed together. A group tracks, it never blocks. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/utf8.h"
 #include "config/settings.h"

@@ -12,8 +12,6 @@
 #include "engine/below.h"
 #include "ops/print.h"
 
-/* --- looking --------------------------------------------------------------------------------- */
-
 static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
     struct share_sums *sums = op_state(call, sizeof(*sums), NULL);
     if (engine_project_at(call->engine, index)->standing != PROJECT_DELETED)

@@ -14,8 +14,6 @@
 #include "engine/live.h"
 #include "ops/print.h"
 
-/* --- the runs of a task ---------------------------------------------------------------------- */
-
 static void take_runs(struct op_call *call, const struct store_answer *answer) {
     size_t limit = op_limit(call);
     bool more = answer->count > limit;
@@ -52,8 +50,6 @@ const struct op op_task_runs = {
     .answers = ANSWERS(SHAPE_PAGE(&shape_run)),
     OP_READS(READ, SUBTREE, run_task_runs),
 };
-
-/* --- runs of all tasks ----------------------------------------------------------------------- */
 
 /* Live runs come first, from the engine; ended ones come from the store by their end, latest first,
  * as far back as `since`. The store does not know the projects of runs, the core does. So rows are

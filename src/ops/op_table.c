@@ -3,7 +3,6 @@
  * A path is compared part by part. A part in braces matches any text, which is decoded; a literal
  * part takes precedence over one in braces, so POST /v1/tasks/cancel is never a task called
  * "cancel". The table has some seventy rows, so a linear search is fast enough. */
-#include <stddef.h>
 #include <string.h>
 
 #include "ops/op.h"

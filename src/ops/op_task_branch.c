@@ -1,5 +1,4 @@
 /* op_task_branch.c: the branch of a task: what it changed, and merging it. */
-#include <errno.h>
 #include <string.h>
 
 #include "engine/diff.h"

@@ -1,6 +1,5 @@
 /* op_task_change.c: the budget, the priority and the dependencies of tasks are changed. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

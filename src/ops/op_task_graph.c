@@ -5,8 +5,6 @@
  * built in pieces, one per turn, so that other calls are served in between: what is deleted
  * meanwhile is left out, what is added is not seen. */
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,8 +208,6 @@ static void graph_solve(struct graph *graph) {
     free(s.longest);
     free(s.by);
 }
-
-/* --- the call -------------------------------------------------------------------------------- */
 
 #define NODES_STANDARD 2000
 #define NODES_MAX      20000

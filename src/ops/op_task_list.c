@@ -128,8 +128,6 @@ static void take_if_fits(struct op_call *call, struct listing *l, task_id task) 
         l->rows.tasks[l->rows.count++] = task;
 }
 
-/* --- by number ------------------------------------------------------------------------------- */
-
 static bool goes_up(const struct listing *l) {
     return l->kind_of_cursor == 'o';
 }

@@ -1,5 +1,4 @@
 /* op_task_show.c: everything about one task. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/json_span.h"

@@ -367,8 +367,6 @@ static int sling_wait_for_children(struct op_call *call, const struct sling_item
     return r < 0 ? r : 0;
 }
 
-/* --- children that are added ------------------------------------------------------------------- */
-
 /* A child that itself waits for the epic is left out. */
 static void adopt(struct op_call *call, task_id epic) {
     struct task_view t;
@@ -695,8 +693,6 @@ static int work_check(struct op_call *call, struct sling_works *works) {
                     "the disk is nearly full: no new tasks until there is room again");
     return r;
 }
-
-/* --- telling --------------------------------------------------------------------------------- */
 
 static int set_dependencies(struct op_call *call, task_id task, const task_id *on, size_t count) {
     int r = op_set_depends(call, task, on, count);
@@ -1144,37 +1140,30 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
     }
 }
 
-/* Agents and limiters of the submission may have been removed from the configuration. */
-static int check_submitted(struct op_call *call, const struct sling_item *item) {
+/* Agents and limiters of the submission may have been removed from the configuration. `args` follow
+ * a prompt; steps get them where they have one. */
+static int check_item(struct op_call *call, const struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
-    bool no_agent =
-        item->agent && !op_text(call, "agent") && !config_has_agent(config, item->agent);
+    const char *agent = op_text(call, "agent");
+    bool no_agent = item->agent && !agent && !config_has_agent(config, item->agent);
     bool no_limiter =
         item->limiter && !op_text(call, "limiter") && !config_has_limiter(config, item->limiter);
-    if (!no_agent && !no_limiter)
-        return 0;
-    return op_fail(call, -ENOENT, "%s '%s' of task '%s' is not configured any more",
-                   no_agent ? "agent" : "limiter",
-                   op_quote(no_agent ? item->agent : item->limiter).text, op_id(call, item->task));
-}
-
-static int check_agent(struct op_call *call, const struct sling_item *item) {
-    const char *agent = op_text(call, "agent");
-    if (!agent || item->already || item->skipped || !item->prompted
-        || engine_check_agent(call->engine, agent, NULL) == 0)
-        return 0;
-    return op_fail(call, -EINVAL,
-                   "task '%s' is a prompt, and agent '%s' has no command to be told it",
-                   op_id(call, item->task), op_quote(agent).text);
-}
-
-/* `args` follow a prompt; steps get them where they have one. */
-static int check_args(struct op_call *call, const struct sling_item *item) {
-    if (!op_text(call, "args") || item->already || item->skipped || item->prompted || item->work
-        || item->container || op_json(call, "steps"))
-        return 0;
-    return op_fail(call, -EINVAL, "task '%s' is a command: 'args' is a text that follows a prompt",
-                   op_id(call, item->task));
+    bool fresh = !item->already && !item->skipped;
+    if (no_agent || no_limiter)
+        return op_fail(call, -ENOENT, "%s '%s' of task '%s' is not configured any more",
+                       no_agent ? "agent" : "limiter",
+                       op_quote(no_agent ? item->agent : item->limiter).text,
+                       op_id(call, item->task));
+    if (agent && fresh && item->prompted && engine_check_agent(call->engine, agent, NULL) != 0)
+        return op_fail(call, -EINVAL,
+                       "task '%s' is a prompt, and agent '%s' has no command to be told it",
+                       op_id(call, item->task), op_quote(agent).text);
+    if (op_text(call, "args") && fresh && !item->prompted && !item->work && !item->container
+        && !op_json(call, "steps"))
+        return op_fail(call, -EINVAL,
+                       "task '%s' is a command: 'args' is a text that follows a prompt",
+                       op_id(call, item->task));
+    return 0;
 }
 
 /* Formulas are expanded for the tasks as they are after the move. */
@@ -1207,25 +1196,6 @@ static int sling_all(struct op_call *call, struct slinging *s) {
     return r;
 }
 
-/* Turns may have passed since the store was asked: everything is checked again. */
-static int finish(struct op_call *call) {
-    struct slinging *s = slinging_of(call);
-    int r = look_at_all(call, s);
-    for (size_t i = 0; r == 0 && i < s->count; i++) {
-        r = check_submitted(call, &s->items[i]);
-        r = r == 0 ? check_agent(call, &s->items[i]) : r;
-        r = r == 0 ? check_args(call, &s->items[i]) : r;
-    }
-    r = r == 0 ? sling_move_check(call, s) : r;
-    if (r == 0 && op_flag(call, "dry_run"))
-        r = sling_check_works(call, s);
-    else if (r == 0)
-        r = sling_all(call, s);
-    if (r == 0)
-        print_answer(call, s);
-    return r;
-}
-
 static int ask_specs(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     task_id *tasks = arena_alloc(op_arena(call), SPECS_EACH * sizeof(*tasks));
@@ -1233,8 +1203,19 @@ static int ask_specs(struct op_call *call) {
     for (; s->asked < s->count && count < SPECS_EACH; s->asked++)
         if (!s->items[s->asked].already && !s->items[s->asked].skipped)
             tasks[count++] = s->items[s->asked].task;
-    if (count == 0)
-        return finish(call);
+    if (count == 0) {
+        int r = look_at_all(call, s);
+        for (size_t i = 0; r == 0 && i < s->count; i++)
+            r = check_item(call, &s->items[i]);
+        r = r == 0 ? sling_move_check(call, s) : r;
+        if (r == 0 && op_flag(call, "dry_run"))
+            r = sling_check_works(call, s);
+        else if (r == 0)
+            r = sling_all(call, s);
+        if (r == 0)
+            print_answer(call, s);
+        return r;
+    }
     struct store_question question = { .kind = ASK_SPECS, .tasks = tasks, .task_count = count };
     return op_ask(call, &question, take_specs, ask_specs);
 }

@@ -3,7 +3,6 @@
  * The answer comes later, outside the turn (engine/await.h). A run that asks for tasks below it
  * lends them its places meanwhile: else, where there are as few places as runs that wait, all would
  * wait for ever. */
-#include <inttypes.h>
 
 #include "ops/print.h"
 

@@ -3,7 +3,6 @@
  * From sums that are written with the end of each run and outlive it, so that a year of days costs
  * a few thousand rows whatever has run. What nobody reported is counted beside the sums: unknown is
  * not zero. */
-#include <errno.h>
 #include <string.h>
 
 #include "ops/print.h"

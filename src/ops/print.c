@@ -544,8 +544,6 @@ int names_list(struct op_call *call, size_t count, names_print each) {
 
 /* Unknown values are null, not 0; sums say how many runs are missing in them. */
 
-/* --- the window ------------------------------------------------------------------------------ */
-
 /* {"tokens":{"used","reserved","budget"},"usd":{…},"unknown_cost_runs","window_h","open","opens_at"}
  * of the window; project NULL: of all. */
 static void print_window(struct json_writer *w, const struct engine *engine,
@@ -570,8 +568,6 @@ static void print_window(struct json_writer *w, const struct engine *engine,
     print_time(w, "opens_at", v.open || v.opens_at == TIME_NEVER ? 0 : v.opens_at);
     json_write_object_end(w);
 }
-
-/* --- one task -------------------------------------------------------------------------------- */
 
 static void print_part(struct json_writer *w, const char *key, struct engine_amounts used,
                        struct engine_amounts limit) {
@@ -612,8 +608,6 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
     print_window(w, engine, NULL);
     json_write_object_end(w);
 }
-
-/* --- tokens ---------------------------------------------------------------------------------- */
 
 static void add_bucket(void *ctx, const struct usage_spec *bucket) {
     *(int64_t *)ctx += bucket->tokens;

@@ -2,9 +2,7 @@
 #include "ops/shape.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 

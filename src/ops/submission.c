@@ -97,8 +97,6 @@ static int submission_place(const struct batch *batch, const struct submission *
     return 0;
 }
 
-/* --- members --------------------------------------------------------------------------------- */
-
 static const size_t offsets[] = {
 #define MEMBER(name, ...) offsetof(struct submission, name),
 #include "taskfile/task_members.inc"
@@ -191,8 +189,6 @@ static int submission_read(json_t *json, time_ms now, struct arena *arena, struc
     ret->resource_names = names_of(ret->resources, arena);
     return check_together(ret, err);
 }
-
-/* --- what lists show ------------------------------------------------------------------------- */
 
 #define TITLE_MADE 80 /* bytes of a generated title */
 
@@ -348,8 +344,6 @@ void batch_finish(struct batch *batch) {
     id_map_finish(&batch->names);
     id_map_finish(&batch->externals);
 }
-
-/* --- names ----------------------------------------------------------------------------------- */
 
 /* Every name must be known, because a task that waits for something misspelt waits forever. `force`
  * overrides two checks: a task under a parent, or with the external id, of another project; and a
@@ -733,8 +727,6 @@ static void admit_graph_fill(struct admit_graph *g) {
     }
     g->starts[batch->count] = g->edges;
 }
-
-/* --- batches --------------------------------------------------------------------------------- */
 
 /* A name of the batch takes precedence over an equal id: the author meant the task in the same
  * file. A cycle through stored tasks cannot arise, because no stored task waits for one that does
