@@ -300,7 +300,6 @@ static int run(struct op_call *call) {
                    ? act(call)
                    : op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
     s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
-    memset(s->contexts, 0, s->count * sizeof(json_t *));
     struct store_question question = {
         .kind = ASK_SPECS, .tasks = asked, .task_count = count, .limit = count
     };

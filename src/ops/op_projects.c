@@ -80,41 +80,32 @@ static int check_path(struct op_call *call) {
     return 0;
 }
 
-static int run_add(struct op_call *call) {
+extern const struct op op_project_add;
+
+/* Adds a project, or changes the settings of one. */
+static int run_change(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
     struct config_change *items = NULL;
+    bool adds = call->op == &op_project_add;
     const char *name = op_text(call, "name");
-    if (!utf8_is_name(name, strlen(name)))
+    if (adds && !utf8_is_name(name, strlen(name)))
         return op_fail(call, -EINVAL,
                        "'%s' is no name: no control characters, no blank at the ends",
                        op_quote(name).text);
-    if (engine_find_project(call->engine, name))
+    if (adds && engine_find_project(call->engine, name))
         return op_fail(call, -EEXIST, "project '%s' is there already", op_quote(name).text);
+    if (!adds && !op_project(call, name))
+        return call->err.code;
     size_t count = collect(call, name, &items);
+    if (!adds && count == 0)
+        return op_fail(call, -EINVAL, "nothing to change: give a setting, such as weight");
     int r = check_path(call);
     if (r == 0 && count > 0)
         r = change_prepare(call, items, count, &change);
-    r = r == 0 ? engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err) : r;
+    if (r == 0 && adds)
+        r = engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err);
     if (r == 0 && count > 0)
         r = change_apply(call, &change);
-    if (r < 0)
-        return r;
-    answer_project(call, engine_find_project(call->engine, name));
-    return 0;
-}
-
-static int run_set(struct op_call *call) {
-    _cleanup_(change_finish) struct change change = { 0 };
-    struct config_change *items = NULL;
-    const char *name = op_text(call, "name");
-    if (!op_project(call, name))
-        return call->err.code;
-    size_t count = collect(call, name, &items);
-    if (count == 0)
-        return op_fail(call, -EINVAL, "nothing to change: give a setting, such as weight");
-    int r = check_path(call);
-    r = r == 0 ? change_prepare(call, items, count, &change) : r;
-    r = r == 0 ? change_apply(call, &change) : r;
     if (r < 0)
         return r;
     answer_project(call, engine_find_project(call->engine, name));
@@ -237,7 +228,7 @@ const struct op op_project_add = {
               .min = 1, .max = 16),
         PARAM_SETTINGS),
     .answers = &shape_project,
-    OP_WRITES(ADMIN, NONE, run_add),
+    OP_WRITES(ADMIN, NONE, run_change),
 };
 
 const struct op op_project_set = {
@@ -245,7 +236,7 @@ const struct op op_project_set = {
     .text = "The same as changing `projects.NAME.*` of the configuration.",
     .params = PARAMS(PARAM_NAME(PATH), PARAM_SETTINGS),
     .answers = &shape_project,
-    OP_WRITES(ADMIN, NONE, run_set),
+    OP_WRITES(ADMIN, NONE, run_change),
 };
 
 const struct op op_project_delete = {

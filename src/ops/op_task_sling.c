@@ -83,6 +83,11 @@ struct slinging {
     struct sling_move move;
 };
 
+/* It will be slung. */
+static bool is_fresh(const struct sling_item *item) {
+    return !item->already && !item->skipped;
+}
+
 static bool same_sling_item(const void *ctx, uint32_t handle, const void *key) {
     return ((const struct slinging *)ctx)->items[handle - 1].task == *(const task_id *)key;
 }
@@ -223,17 +228,6 @@ struct sling_graph {
     bool *waits, *deferred;
 };
 
-static void sling_graph_finish(struct sling_graph *g) {
-    free(g->starts);
-    free(g->targets);
-    free(g->waits);
-    free(g->deferred);
-}
-
-static bool is_fresh(const struct sling_item *item) {
-    return !item->already && !item->skipped;
-}
-
 static void add_edge(struct sling_graph *g, size_t target) {
     g->targets = xgrow(g->targets, &g->capacity, g->edges + 1, sizeof(*g->targets));
     g->targets[g->edges++] = (uint32_t)target;
@@ -246,11 +240,11 @@ static void add_edge_to(struct sling_graph *g, const struct slinging *s, task_id
 }
 
 static void defer_some(struct op_call *call, struct slinging *s) {
-    _cleanup_(sling_graph_finish) struct sling_graph g = { 0 };
+    struct sling_graph g = { 0 };
     const struct core *core = engine_core(call->engine);
-    g.starts = xcalloc(s->count + 1, sizeof(*g.starts));
-    g.waits = xcalloc(s->count + 1, sizeof(*g.waits));
-    g.deferred = xcalloc(s->count + 1, sizeof(*g.deferred));
+    g.starts = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*g.starts));
+    g.waits = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*g.waits));
+    g.deferred = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*g.deferred));
     for (size_t i = 0; i < s->count; i++) {
         const struct sling_item *item = &s->items[i];
         struct task_view view = { 0 };
@@ -285,6 +279,7 @@ static void defer_some(struct op_call *call, struct slinging *s) {
         s->items[i].skipped = sling_deferred;
         s->fresh--;
     }
+    free(g.targets);
 }
 
 static size_t count_steps(const struct slinging *s) {
@@ -819,46 +814,7 @@ static struct slinging *slinging_of(struct op_call *call) {
 
 /* --- guards ---------------------------------------------------------------------------------- */
 
-static int check_group(struct op_call *call, const struct sling_item *item) {
-    const char *name = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
-    if (!name || !other || strcmp(name, other) == 0 || op_flag(call, "force"))
-        return 0;
-    return op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
-                   op_id(call, item->task), op_quote(other).text);
-}
-
-/* The steps do the work, so the task itself must not wait for a marker. */
-static int check_until(struct op_call *call, const struct sling_item *item,
-                       const struct task_view *t) {
-    if ((!op_json(call, "steps") && !item->work) || t->until == UNTIL_EXIT
-        || t->until == UNTIL_VALIDATE)
-        return 0;
-    return op_fail(
-        call, -EINVAL,
-        "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or 'validate'",
-        op_id(call, t->id), until_name(t->until));
-}
-
-static int check_state(struct op_call *call, const struct sling_item *item,
-                       const struct task_view *t) {
-    if (item->epic || (!task_state_is_live(t->state) && !task_state_is_final(t->state)))
-        return 0;
-    return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
-                   op_id(call, item->task), task_state_name(t->state));
-}
-
-/* The merge parameters must be possible, as if the task had set them. */
-static int check_merge(struct op_call *call, const char *project) {
-    const char *said = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
-    struct submission_merge wish = {
-        .project = project,
-        .merge = said ? said : "none",
-        .base_branch = op_text(call, "base_branch"),
-    };
-    return submission_check_merge(engine_config(call->engine), &wish, &call->err);
-}
-
-static int look(struct op_call *call, struct sling_item *item) {
+static int check_sling_item(struct op_call *call, struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
     const char *named = op_text(call, "project");
     struct task_view t;
@@ -877,9 +833,9 @@ static int look(struct op_call *call, struct sling_item *item) {
             return op_fail(call, -EPERM,
                            "task '%s' is of project '%s', not of '%s'; force moves a draft there",
                            op_id(call, item->task), project, op_quote(named).text);
-        int r = check_state(call, item, &t);
-        if (r < 0)
-            return r;
+        if (!item->epic && (task_state_is_live(t.state) || task_state_is_final(t.state)))
+            return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
+                           op_id(call, item->task), task_state_name(t.state));
     }
     if (item->already)
         return 0;
@@ -898,10 +854,25 @@ static int look(struct op_call *call, struct sling_item *item) {
     if (!item->skipped && !item->container
         && config_number(config, "projects.P.coordination", project))
         item->skipped = "its project only coordinates (projects.P.coordination)";
-    int r = item->step ? 0 : check_until(call, item, &t);
-    if (r == 0 && !item->skipped)
-        r = check_merge(call, project);
-    return r < 0 || item->skipped ? r : check_group(call, item);
+    /* The steps do the work, so the task itself must not wait for a marker. */
+    if (!item->step && (op_json(call, "steps") || item->work) && t.until != UNTIL_EXIT
+        && t.until != UNTIL_VALIDATE)
+        return op_fail(
+            call, -EINVAL,
+            "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or 'validate'",
+            op_id(call, t.id), until_name(t.until));
+    if (item->skipped)
+        return 0;
+    /* The merge parameters must be possible, as if the task had set them. */
+    const char *merge = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
+    struct submission_merge wish = { project, merge ? merge : "none",
+                                     op_text(call, "base_branch") };
+    int r = submission_check_merge(config, &wish, &call->err);
+    const char *group = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
+    if (r == 0 && group && other && strcmp(group, other) != 0 && !op_flag(call, "force"))
+        r = op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
+                    op_id(call, item->task), op_quote(other).text);
+    return r;
 }
 
 static int check_names(struct op_call *call) {
@@ -923,12 +894,12 @@ static int check_names(struct op_call *call) {
     return 0;
 }
 
-static int look_at_all(struct op_call *call, struct slinging *s) {
+static int check_all(struct op_call *call, struct slinging *s) {
     int r = check_names(call);
     s->fresh = 0;
     for (size_t i = 0; r == 0 && i < s->count; i++) {
-        r = look(call, &s->items[i]);
-        s->fresh += r == 0 && !s->items[i].already && !s->items[i].skipped;
+        r = check_sling_item(call, &s->items[i]);
+        s->fresh += r == 0 && is_fresh(&s->items[i]);
     }
     return r < 0 ? r : sling_admit(call, s);
 }
@@ -973,8 +944,7 @@ static int wait_for_steps(struct op_call *call, const struct slinging *s) {
 static bool needs_group(const struct op_call *call, const struct slinging *s) {
     bool untracked = op_text(call, "group") != NULL;
     for (size_t i = 0; i < s->count; i++)
-        untracked =
-            untracked || (!s->items[i].already && !s->items[i].skipped && s->items[i].group == 0);
+        untracked = untracked || (is_fresh(&s->items[i]) && s->items[i].group == 0);
     return untracked && s->fresh > 0 && !op_flag(call, "no_group");
 }
 
@@ -1034,14 +1004,13 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
 }
 
 static int sling(struct op_call *call, struct slinging *s) {
-    if (op_json(call, "steps") && !s->items[0].already && !s->items[0].skipped) {
+    if (op_json(call, "steps") && is_fresh(&s->items[0])) {
         int r = wait_for_steps(call, s);
         if (r < 0)
             return r;
     }
     for (size_t i = 0; i < s->count; i++)
-        if (s->items[i].container && !s->items[i].already && !s->items[i].skipped
-            && !s->items[i].work) {
+        if (s->items[i].container && is_fresh(&s->items[i]) && !s->items[i].work) {
             int r = sling_wait_for_children(call, &s->items[i]);
             if (r < 0)
                 return r;
@@ -1054,7 +1023,7 @@ static int sling(struct op_call *call, struct slinging *s) {
     }
     json_t *context = context_of(call);
     for (size_t i = 0; i < s->count; i++)
-        if (!s->items[i].already && !s->items[i].skipped)
+        if (is_fresh(&s->items[i]))
             sling_one(call, s, &s->items[i], context);
     json_decref(context);
     return 0;
@@ -1148,7 +1117,7 @@ static int check_item(struct op_call *call, const struct sling_item *item) {
     bool no_agent = item->agent && !agent && !config_has_agent(config, item->agent);
     bool no_limiter =
         item->limiter && !op_text(call, "limiter") && !config_has_limiter(config, item->limiter);
-    bool fresh = !item->already && !item->skipped;
+    bool fresh = is_fresh(item);
     if (no_agent || no_limiter)
         return op_fail(call, -ENOENT, "%s '%s' of task '%s' is not configured any more",
                        no_agent ? "agent" : "limiter",
@@ -1201,10 +1170,10 @@ static int ask_specs(struct op_call *call) {
     task_id *tasks = arena_alloc(op_arena(call), SPECS_EACH * sizeof(*tasks));
     size_t count = 0;
     for (; s->asked < s->count && count < SPECS_EACH; s->asked++)
-        if (!s->items[s->asked].already && !s->items[s->asked].skipped)
+        if (is_fresh(&s->items[s->asked]))
             tasks[count++] = s->items[s->asked].task;
     if (count == 0) {
-        int r = look_at_all(call, s);
+        int r = check_all(call, s);
         for (size_t i = 0; r == 0 && i < s->count; i++)
             r = check_item(call, &s->items[i]);
         r = r == 0 ? sling_move_check(call, s) : r;
@@ -1224,7 +1193,7 @@ static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     int r = sling_collect(call, s);
     r = r == 0 ? sling_find_works(call, s) : r;
-    r = r == 0 ? look_at_all(call, s) : r;
+    r = r == 0 ? check_all(call, s) : r;
     return r < 0 ? r : ask_specs(call);
 }
 

@@ -673,19 +673,11 @@ static bool submission_waits(const struct batch *batch, const struct submission 
 
 struct admit_graph {
     const struct batch *batch;
-    struct id_map externals; /* external id → s, the first of each */
+    struct id_map externals; /* external id → submission, the first of each */
     uint32_t *starts, *targets;
     uint32_t edges;
     bool *waits, *deferred;
 };
-
-static void admit_graph_finish(struct admit_graph *g) {
-    id_map_finish(&g->externals);
-    free(g->starts);
-    free(g->targets);
-    free(g->waits);
-    free(g->deferred);
-}
 
 static bool same_external_id(const void *ctx, uint32_t handle, const void *key) {
     const struct admit_graph *g = ctx;
@@ -712,10 +704,10 @@ static void admit_graph_fill(struct admit_graph *g) {
             id_map_add(&g->externals, hash, (uint32_t)i + 1);
         edges += batch->entries[i].dependencies.count + 1;
     }
-    g->starts = xcalloc(batch->count + 1, sizeof(*g->starts));
-    g->targets = xcalloc(edges + 1, sizeof(*g->targets));
-    g->waits = xcalloc(batch->count + 1, sizeof(*g->waits));
-    g->deferred = xcalloc(batch->count + 1, sizeof(*g->deferred));
+    g->starts = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->starts));
+    g->targets = arena_alloc(batch->arena, (edges + 1) * sizeof(*g->targets));
+    g->waits = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->waits));
+    g->deferred = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->deferred));
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
         g->starts[i] = g->edges;
@@ -800,7 +792,7 @@ static int number_all(struct batch *batch, struct error *err) {
         find_external(batch, &batch->entries[i]);
     }
     if (batch->partial) {
-        _cleanup_(admit_graph_finish) struct admit_graph g = { .batch = batch };
+        struct admit_graph g = { .batch = batch };
         admit_graph_fill(&g);
         struct admit_request request = { .starts = g.starts,
                                          .targets = g.targets,
@@ -810,6 +802,7 @@ static int number_all(struct batch *batch, struct error *err) {
         batch->deferred = admit_fill(&request, g.deferred);
         for (size_t i = 0; i < batch->count; i++)
             batch->entries[i].deferred = g.deferred[i];
+        id_map_finish(&g.externals);
     }
     for (size_t i = 0; i < batch->count; i++)
         give_number(batch, &batch->entries[i]);
@@ -822,11 +815,6 @@ struct graph {
     uint32_t *starts, *targets;
     uint32_t nodes, edges;
 };
-
-static void graph_finish(struct graph *graph) {
-    free(graph->starts);
-    free(graph->targets);
-}
 
 static void add_edge(const struct batch *batch, struct graph *graph, task_id to) {
     if (to >= batch->first && to - batch->first < batch->added)
@@ -844,14 +832,14 @@ static void print_node(const struct batch *batch, uint32_t node, struct strbuf *
 #define CYCLE_SHOWN 8 /* a longer one is shown by its beginning */
 
 static int check_cycles(struct batch *batch, struct error *err) {
-    _cleanup_(graph_finish) struct graph graph = { 0 };
+    struct graph graph = { 0 };
     _cleanup_(freep) uint32_t *path = NULL;
     size_t length = 0;
     size_t most = 0;
     for (size_t i = 0; i < batch->count; i++)
         most += batch->entries[i].need_count + 1;
-    graph.starts = xcalloc(batch->added + 1, sizeof(*graph.starts));
-    graph.targets = xcalloc(most + 1, sizeof(*graph.targets));
+    graph.starts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*graph.starts));
+    graph.targets = arena_alloc(batch->arena, (most + 1) * sizeof(*graph.targets));
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
         if (!batch_adds(s))
