@@ -1,14 +1,12 @@
 /* loopback.h: takes JSON that programs of this machine POST over TCP, and does nothing else.
  *
- * Some clients know no Unix socket. Anybody on the machine can connect to a port, and so can any
- * web page that somebody looks at, so everything is refused alike, with 404 and before a body is
- * read, unless its path is one that the owner knows: a path has a secret in it. Only then are other
- * mistakes told: 400, 413, 415, 429.
+ * Some clients cannot use a Unix socket. Every user and every web page that is open on the machine can
+ * connect to a port, so every request gets 404 before its body is read, unless its path is known to
+ * the owner: a path contains a secret. Only then are other errors reported: 400, 413, 415, 429.
  *
  * Life:   loopback_new → the loop runs → loopback_free before the loop
  * Bounds: connections, the size of a body, and the time for a request; a client that does not read
- * its answer is
- *         dropped. Without connections there is no timer. */
+ *         its answer is dropped. Without connections there is no timer. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,21 +1,17 @@
-/* server.h: HTTP/1.1 on a Unix socket and over TCP, answered by the
- * operations table.
+/* server.h: HTTP/1.1 on a Unix socket and over TCP, answered by the operations table.
  *
- * Life:     server_new → server_listen_unix, server_listen_tcp → the loop runs →
- *           server_stop_accepting → server_free Free it before the engine and before the loop.
- * Who:      the owner of the daemon and root; anybody else gets 403 and is gone. Runs have a door
- *           of their own (server_listen_runs), and rights of their own (op.h: reach). By TCP
- *           whoever has a token (listener.h), with the rights of its scope.
- * A request is read, checked (guard.h), routed (op_route), its parameters are checked (op_check),
- * and it
- *           is queued for the engine's next turn. Answers go out in the order of the requests,
- *           after the commit. A client that goes away meanwhile is forgotten; what it asked for is
- *           done.
- * Streams:  events (text/event-stream) and logs (chunks). They need server_publish for every
- *           committed event, in order, and server_run_ended for every committed end of a run.
- * Bounds:   every size, count and time below has one; nothing a client does or fails to do makes
- *           the daemon wait or grow. Without connections there is no timer: an idle daemon
- *           sleeps. */
+ * Life:      server_new → server_listen_unix, server_listen_tcp → the loop runs →
+ *            server_stop_accepting → server_free, before the engine and the loop are freed.
+ * Clients:   the owner of the daemon and root; other users get 403. Runs have a socket of their own
+ *            (server_listen_runs), and rights of their own (op.h: reach). Over TCP clients have a
+ *            token, with the rights of its scope.
+ * Requests:  are read, checked (guard.h), routed (op_route), their parameters are checked (op_check),
+ *            and they are queued for the engine's next turn. Answers are sent in the order of the
+ *            requests, after the commit. A client that disconnects is forgotten; its request is done.
+ * Streams:   events (text/event-stream) and logs (chunks). They need server_publish for every
+ *            committed event, in order, and server_run_ended for every committed end of a run.
+ * Bounds:    every size, count and time below has one; no client makes the daemon wait or grow.
+ *            Without connections there is no timer: an idle daemon sleeps. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,17 +1,15 @@
-/* op.h: what a user can ask for, one file each, in one table.
+/* op.h: what a user can ask for, in one table.
  *
- * Everything outside speaks to the daemon through these: HTTP routes, MCP tools, docs/api.md and
- * docs/openapi.json are derived from the table (op_table). An op checks what it was given against
- * its own parameters before its function is called.
+ * HTTP routes, MCP tools, docs/api.md and docs/openapi.json are derived from the table (op_table).
+ * Parameters are checked against the rows of the operation before its function is called.
  *
  * Adding an operation
- *   1. src/ops/op_NAME.c exports `const struct op op_NAME`, with the shape of its answer (shape.h);
- *      a small
- *                               family shares a file
- *   2. src/ops/op_table.c one line, by name
- *   3. src/ops/meson.build the file
- *   4. tests/ops/               a good call, and a bad one per parameter
- *   5. `make docs`              writes docs/api.md, docs/openapi.json and web/src/types.ts again
+ *   1. src/ops/op_NAME.c     exports `const struct op op_NAME`, with the shape of its answer (shape.h);
+ *                            a family of operations shares a file
+ *   2. src/ops/op_table.c    one line, by name
+ *   3. src/ops/meson.build   the file
+ *   4. tests/ops/            a good call, and a bad one per parameter
+ *   5. `make docs`           writes docs/api.md, docs/openapi.json and web/src/types.ts again
  * Tests compare the documents with the table, try bad input on every operation, compare every
  * answer with its shape, and ask for one good answer of each. */
 #pragma once

@@ -1,13 +1,11 @@
 /* op_internal.h: what the operations share among themselves. Private to ops/.
  *
- * An operation reads its parameters with op_text, op_number, op_flag (they are checked already),
- * looks at the engine, and prints into call->answer with a json_writer.
+ * An operation reads its parameters with op_text, op_number and op_flag (they are checked already),
+ * reads the engine, and prints into call->answer with a json_writer.
  *
- * Asking the store: `run` puts the question together and returns op_ask(call, &question, take,
- * then).
- *                     `take` copies what it needs out of the answer; `then` goes on inside a turn,
- *                     and may ask again. Whatever lives from one to the other is in op_state
- *                     (zeroed, freed with the call) or op_arena. */
+ * Asking the store: `run` returns op_ask(call, &question, take, then). `take` copies what it needs
+ * from the answer; `then` continues inside a turn, and may ask again. State between steps is in
+ * op_state (zeroed, freed with the call) or op_arena. */
 #pragma once
 
 #include "base/arena.h"

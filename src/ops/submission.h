@@ -1,8 +1,11 @@
-/* submission.h: one task as a client wrote it. Private to ops/.
+/* submission.h: tasks as clients write them, one by one and in batches. Private to ops/.
  *
  * Reading looks at the object alone: every member is known, has its type and is within its limits
- * (taskfile/task_member.h). What must be known to the daemon (names, ids) is checked by batch.h.
- * Texts are borrowed from the JSON. */
+ * (taskfile/task_member.h). batch_check compares names and ids with what the daemon knows, and makes
+ * the engine's drafts. Texts are borrowed from the JSON.
+ *
+ * Life: batch_read → batch_check → engine_add_tasks(batch.drafts) → batch_finish. Nothing is applied
+ * or written here. After an error batch.index is the submission that is wrong. */
 #pragma once
 
 #include <jansson.h>
