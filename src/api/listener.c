@@ -301,7 +301,8 @@ int server_listen_tcp(struct server *server, const struct server_tcp *tcp, struc
     struct tls_server *tls = NULL;
     int fd = -1;
     int r = tcp_parse(tcp->address, &address, err);
-    r = r == 0 ? make_tls(tcp, &address, &tls, err) : r;
+    if (r == 0)
+        r = make_tls(tcp, &address, &tls, err);
     if (r < 0)
         return r;
     /* The same port with other names or another certificate: the old socket must close first. */

@@ -71,8 +71,10 @@ static int no_password(char *buffer, int size, int writing, void *ctx) {
 static int load(SSL_CTX *context, const char *certificate, const char *key, struct error *err) {
     _cleanup_(pem_close) struct pem chain_file = { .fd = -1 }, key_file = { .fd = -1 };
     int r = pem_open("the certificate", certificate, &chain_file, err);
-    r = r == 0 ? pem_open("the key", key, &key_file, err) : r;
-    r = r == 0 ? check_key(key, &key_file, err) : r;
+    if (r == 0)
+        r = pem_open("the key", key, &key_file, err);
+    if (r == 0)
+        r = check_key(key, &key_file, err);
     if (r < 0)
         return r;
     SSL_CTX_set_default_passwd_cb(context, no_password);

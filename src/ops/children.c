@@ -275,10 +275,14 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
     int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
     if (r == 0) /* what follows compares numbers */
         r = task_members_read(task, &reading, &changed, &call->err);
-    r = r == 0 ? inherit_from_parent(call, p, task) : r;
-    r = r == 0 ? check_kind(call, p, task) : r;
-    r = r == 0 ? child_check_agent(call->engine, p->agent, task, &call->err) : r;
-    r = r == 0 ? check_until(call, task) : r;
+    if (r == 0)
+        r = inherit_from_parent(call, p, task);
+    if (r == 0)
+        r = check_kind(call, p, task);
+    if (r == 0)
+        r = child_check_agent(call->engine, p->agent, task, &call->err);
+    if (r == 0)
+        r = check_until(call, task);
     if (r < 0)
         return r;
     if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM) {
@@ -488,8 +492,10 @@ int children_admit(struct op_call *call, struct batch *batch) {
         batch->index = i;
         r = check_entry(call, batch, &batch->entries[i], level);
     }
-    r = r == 0 ? check_count(call, top, batch->added) : r;
-    r = r == 0 ? check_budgets(call, batch, top) : r;
+    if (r == 0)
+        r = check_count(call, top, batch->added);
+    if (r == 0)
+        r = check_budgets(call, batch, top);
     for (size_t i = 0; r == 0 && i < batch->added; i++) {
         batch->drafts[i].told.group = spec.group;
         r = limit_running(call, &batch->entries[i], &batch->drafts[i]);
@@ -735,7 +741,8 @@ static int check_batch(struct spawning *s, struct error *err) {
     s->batch.arena = &s->arena;
     s->batch.draft = json_is_true(json_object_get(s->body, "draft"));
     int r = batch_read(&s->batch, json_object_get(s->body, "tasks"), NULL, err);
-    r = r == 0 ? batch_check(&s->batch, err) : r;
+    if (r == 0)
+        r = batch_check(&s->batch, err);
     return r < 0 ? taskfile_locate(s->file, s->batch.index, err) : check_limits(s, err);
 }
 
@@ -793,7 +800,9 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     bool may = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
     s.source = may && !(s.inside != NULL) ? CHILD_COMMAND : CHILD_AGENT;
     r = check_spawn_count(&s, err);
-    r = r == 0 ? complete_all(&s, err) : r;
-    r = r == 0 ? check_batch(&s, err) : r;
+    if (r == 0)
+        r = complete_all(&s, err);
+    if (r == 0)
+        r = check_batch(&s, err);
     return r < 0 || order->check_only ? r : add_spawned(&s, err);
 }

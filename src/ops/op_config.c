@@ -49,7 +49,8 @@ int change_prepare(struct op_call *call, const struct config_change *items, size
         return r;
     call->err.code = 0;
     r = config_edit_text(path, &ret->before, items, count, &ret->after, &call->err);
-    r = r == 0 ? read_text(call, &ret->after, &ret->config) : r;
+    if (r == 0)
+        r = read_text(call, &ret->after, &ret->config);
     return r < 0 ? r : access_check_listen(call, ret->config);
 }
 
@@ -172,8 +173,10 @@ static int run_set(struct op_call *call) {
     struct config_change *items = NULL;
     size_t count = 0;
     int r = change_collect(call, &items, &count);
-    r = r == 0 ? change_prepare(call, items, count, &change) : r;
-    r = r == 0 ? change_apply(call, &change) : r;
+    if (r == 0)
+        r = change_prepare(call, items, count, &change);
+    if (r == 0)
+        r = change_apply(call, &change);
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);

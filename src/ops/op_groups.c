@@ -63,7 +63,8 @@ static int run_add(struct op_call *call) {
     bool already = before && !before->closed;
     uint32_t id = 0;
     int r = check_name(call, name);
-    r = r == 0 ? engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err) : r;
+    if (r == 0)
+        r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);

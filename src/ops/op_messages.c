@@ -102,8 +102,10 @@ static int run_read(struct op_call *call) {
     bus_init(&bus, strbuf_text(&root));
     r = bus_path(&bus, &place, &path, &call->err);
     bus_finish(&bus);
-    r = r == 0 ? bus_reader_open(&reader, strbuf_text(&path), &call->err) : r;
-    r = r == 0 ? seek(call, &reader) : r;
+    if (r == 0)
+        r = bus_reader_open(&reader, strbuf_text(&path), &call->err);
+    if (r == 0)
+        r = seek(call, &reader);
     return r == 0 ? print_page(call, &reader) : r;
 }
 

@@ -259,7 +259,8 @@ int op_check(const struct op *op, json_t *params, struct error *err) {
         named.name = name;
         int r =
             p->spelled && json_is_string(value) ? take_spelled(p, name, params, &value, err) : 0;
-        r = r == 0 ? check_value(&named, value, err) : r;
+        if (r == 0)
+            r = check_value(&named, value, err);
         if (r < 0)
             return r;
     }

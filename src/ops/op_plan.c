@@ -120,9 +120,11 @@ static int run_whatif(struct op_call *call) {
     struct config_change *items = NULL;
     size_t count = 0;
     int r = change_collect(call, &items, &count);
-    r = r == 0 ? change_prepare(call, items, count, &change) : r;
+    if (r == 0)
+        r = change_prepare(call, items, count, &change);
     int waits = op_wait(call, op_done);
-    r = r == 0 ? engine_whatif(call->engine, change.config, take_outlooks, call, &call->err) : r;
+    if (r == 0)
+        r = engine_whatif(call->engine, change.config, take_outlooks, call, &call->err);
     return r < 0 ? r : waits;
 }
 

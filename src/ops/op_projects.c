@@ -179,7 +179,8 @@ static int run_delete(struct op_call *call) {
         r = op_fail(call, -EINVAL,
                     "projects.%s cannot be removed from the configuration here: edit the file",
                     op_quote(name).text);
-    r = r == 0 ? engine_delete_project(call->engine, name, op_actor(call), &call->err) : r;
+    if (r == 0)
+        r = engine_delete_project(call->engine, name, op_actor(call), &call->err);
     if (r == 0 && count > 0) {
         r = change_apply(call, &change);
         if (r < 0) /* the file cannot be written */

@@ -297,8 +297,10 @@ static int run_list(struct op_call *call) {
     l->until = op_number(call, "until", TIME_NEVER);
     l->limit = op_limit(call);
     int r = take_state(call, l);
-    r = r == 0 ? take_names(call, l) : r;
-    r = r == 0 ? take_place(call, l) : r;
+    if (r == 0)
+        r = take_names(call, l);
+    if (r == 0)
+        r = take_place(call, l);
     if (r < 0)
         return r;
     l->runs = arena_alloc(op_arena(call), l->limit * sizeof(*l->runs));
@@ -520,7 +522,8 @@ static int run_report(struct op_call *call) {
     if (r == 0 && op_json(call, "tokens") && op_json(call, "tokens_out"))
         r = op_fail(call, -EINVAL,
                     "'tokens' is the total: give it, or 'tokens_in' and 'tokens_out'");
-    r = r == 0 ? report(call, &who, &refused) : r;
+    if (r == 0)
+        r = report(call, &who, &refused);
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);

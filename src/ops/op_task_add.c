@@ -153,7 +153,8 @@ static int check_and_add(struct op_call *call) {
     if (batch->added > 0 && engine_is_full(call->engine))
         r = op_fail(call, -ENOSPC,
                     "the disk is nearly full: no new tasks until there is room again");
-    r = r == 0 ? queue_room_check(call, batch->queued, &adding_of(call)->room) : r;
+    if (r == 0)
+        r = queue_room_check(call, batch->queued, &adding_of(call)->room);
     adding_of(call)->room.deferred = batch->deferred;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note; i++)
         if (batch->entries[i].base_branch && !batch->entries[i].already)
@@ -206,7 +207,8 @@ static int run(struct op_call *call) {
         return r;
     r = batch_read(&a->batch, json_object_get(call->params, "tasks"), op_text(call, OP_BODY),
                    &call->err);
-    r = r == 0 ? check_owner_members(call) : r;
+    if (r == 0)
+        r = check_owner_members(call);
     return r < 0 ? refuse(call, r) : check_and_add(call);
 }
 

@@ -40,8 +40,10 @@ static int take_limits(struct op_call *call, struct engine_limits *ret) {
     if (mode)
         ret->on_budget = strcmp(mode, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
     int r = take_amount(call, "tokens", &ret->task.tokens);
-    r = r == 0 ? take_amount(call, "run_tokens", &ret->run.tokens) : r;
-    r = r == 0 ? take_amount(call, "usd", &ret->task.usd) : r;
+    if (r == 0)
+        r = take_amount(call, "run_tokens", &ret->run.tokens);
+    if (r == 0)
+        r = take_amount(call, "usd", &ret->task.usd);
     return r == 0 ? take_amount(call, "run_usd", &ret->run.usd) : r;
 }
 
@@ -137,7 +139,8 @@ static int run_priority(struct op_call *call) {
     size_t count = 0;
     int32_t priority = 0;
     int r = op_tasks(call, "tasks", &tasks, &count);
-    r = r == 0 ? take_priority(call, &priority) : r;
+    if (r == 0)
+        r = take_priority(call, &priority);
     if (r < 0)
         return r;
     bool *already = arena_alloc(op_arena(call), count + 1);

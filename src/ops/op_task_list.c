@@ -94,9 +94,12 @@ static int take_name(struct op_call *call, const char *param, op_name_at at, sym
 
 static int take_filter(struct op_call *call, struct listing *l) {
     int r = take_states(call, l);
-    r = r == 0 ? take_name(call, "project", op_project_at, &l->project) : r;
-    r = r == 0 ? take_name(call, "kind", op_kind_at, &l->kind) : r;
-    r = r == 0 ? take_name(call, "agent", op_agent_at, &l->agent) : r;
+    if (r == 0)
+        r = take_name(call, "project", op_project_at, &l->project);
+    if (r == 0)
+        r = take_name(call, "kind", op_kind_at, &l->kind);
+    if (r == 0)
+        r = take_name(call, "agent", op_agent_at, &l->agent);
     if (r == 0 && op_text(call, "group")) {
         const struct engine_group *group = op_group(call, op_text(call, "group"));
         l->group = group ? group->id : 0;
@@ -339,7 +342,8 @@ static int run(struct op_call *call) {
     l->kind_of_cursor = order ? order[0] : 'n';
     bool given = false;
     int r = take_filter(call, l);
-    r = r == 0 ? op_cursor(call, l->kind_of_cursor, &l->from, &given) : r;
+    if (r == 0)
+        r = op_cursor(call, l->kind_of_cursor, &l->from, &given);
     if (r < 0)
         return r;
     l->text = op_text(call, "text");

@@ -468,7 +468,8 @@ static int check_move(struct op_call *call, struct slinging *s) {
     int r = batch_read(&move->batch, move->read, NULL, &call->err);
     for (size_t i = 0; r == 0 && i < move->count; i++)
         move->batch.entries[i].json = json_array_get(move->kept, i);
-    r = r == 0 ? batch_check(&move->batch, &call->err) : r;
+    if (r == 0)
+        r = batch_check(&move->batch, &call->err);
     if (r < 0) {
         (void)error_prefix(&call->err, "task '%s' in project '%s'",
                            op_id(call, move->items[move->batch.index].from),
@@ -662,7 +663,8 @@ static int check_once(struct op_call *call, struct sling_work *work, size_t skip
         if (work->batch.entries[i].prompt)
             r = engine_check_agent(call->engine, agent, &call->err);
     }
-    r = r == 0 ? batch_check(&work->batch, &call->err) : r;
+    if (r == 0)
+        r = batch_check(&work->batch, &call->err);
     return r < 0 ? refuse_step(call, work, r) : 0;
 }
 
@@ -1141,7 +1143,8 @@ static int sling_all(struct op_call *call, struct slinging *s) {
     if (r < 0)
         return r;
     r = sling_check_works(call, s);
-    r = r == 0 ? sling_add_works(call, s) : r;
+    if (r == 0)
+        r = sling_add_works(call, s);
     if (r == 0) {
         r = sling(call, s);
         if (r < 0) {
@@ -1176,7 +1179,8 @@ static int ask_specs(struct op_call *call) {
         int r = check_all(call, s);
         for (size_t i = 0; r == 0 && i < s->count; i++)
             r = check_item(call, &s->items[i]);
-        r = r == 0 ? sling_move_check(call, s) : r;
+        if (r == 0)
+            r = sling_move_check(call, s);
         if (r == 0 && op_flag(call, "dry_run"))
             r = sling_check_works(call, s);
         else if (r == 0)
@@ -1192,8 +1196,10 @@ static int ask_specs(struct op_call *call) {
 static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     int r = sling_collect(call, s);
-    r = r == 0 ? sling_find_works(call, s) : r;
-    r = r == 0 ? check_all(call, s) : r;
+    if (r == 0)
+        r = sling_find_works(call, s);
+    if (r == 0)
+        r = check_all(call, s);
     return r < 0 ? r : ask_specs(call);
 }
 

@@ -286,7 +286,8 @@ static int submission_check_workspace(const struct batch *batch, const struct su
     int r = s->workspace ? check_pool(config, wish.project, s->workspace,
                                       makes_worktrees(config, wish.project), err)
                          : 0;
-    r = r == 0 ? engine_check_worktrees(batch->engine, wish.project, err) : r;
+    if (r == 0)
+        r = engine_check_worktrees(batch->engine, wish.project, err);
     return r < 0 ? r : submission_check_merge(config, &wish, err);
 }
 
@@ -471,10 +472,12 @@ static void want_folder(const struct batch *batch, struct submission *s) {
 
 static int submission_check(struct batch *batch, struct submission *s, struct error *err) {
     int r = check_project(batch, s, err);
-    r = r == 0 ? check_names(batch, s, err) : r;
+    if (r == 0)
+        r = check_names(batch, s, err);
     if (r == 0)
         want_folder(batch, s);
-    r = r == 0 ? submission_check_workspace(batch, s, err) : r;
+    if (r == 0)
+        r = submission_check_workspace(batch, s, err);
     return r < 0 ? r : check_prefix(batch, s, err);
 }
 
@@ -914,6 +917,7 @@ int batch_check(struct batch *batch, struct error *err) {
         if (batch_adds(&batch->entries[i]))
             r = submission_link(batch, &batch->entries[i], err);
     }
-    r = r == 0 ? check_cycles(batch, err) : r;
+    if (r == 0)
+        r = check_cycles(batch, err);
     return r < 0 ? r : make_drafts(batch, err);
 }
