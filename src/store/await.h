@@ -3,7 +3,7 @@
  * Life:  store_await → `free` is called, once, from the loop → store_open with the handle as `awaited`
  *        store_await_cancel any time before that, and instead of store_open
  * Both the lock of a file and that of PostgreSQL are tried a few times a second: the kernel tells nobody that
- * one is free, and who waits inside a server keeps it from cleaning up (postgres_await.c). */
+ * one is free, and who waits inside a server keeps it from cleaning up (postgres.c). */
 #pragma once
 
 #include "base/error.h"

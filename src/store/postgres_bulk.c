@@ -19,6 +19,8 @@
 #include "base/utf8.h"
 #include "store/postgres_internal.h"
 
+static void pg_bulk_clear(struct pg_bulk *bulk);
+
 #define KEPT_MOST  ((size_t)1 << 20)
 #define ARRAY_HEAD 20u /* dimensions, "has NULLs", type, length, first index */
 
@@ -84,7 +86,8 @@ void pg_bulk_finish(struct pg_bulk *bulk) {
     *bulk = (struct pg_bulk){ 0 };
 }
 
-void pg_bulk_clear(struct pg_bulk *bulk) {
+/* keeps the memory */
+static void pg_bulk_clear(struct pg_bulk *bulk) {
     bulk->rows = 0;
     bulk->size = 0;
     bulk->next = 0;
@@ -148,7 +151,8 @@ static void put(struct pg_bulk *bulk, const char *bytes, size_t size) {
     }
 }
 
-void pg_put_null(struct pg_bulk *bulk) {
+/* NULL: none */
+static void pg_put_null(struct pg_bulk *bulk) {
     put(bulk, NULL, 0);
 }
 
@@ -170,7 +174,7 @@ void pg_put_int(struct pg_bulk *bulk, int64_t value) {
     }
 }
 
-void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
+static void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
     if (!text) {
         pg_put_null(bulk);
         return;

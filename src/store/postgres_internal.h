@@ -1,10 +1,8 @@
 /* postgres_internal.h: the parts of the PostgreSQL backend, for each other. Private to store/.
  *
- *   postgres.c          open, close, info         postgres_place.c       a URL, its schema, its lock
- *   postgres_session.c  what a connection must be postgres_link.c        a connection and its answers
- *   postgres_schema.c   migrations, rights        postgres_bulk.c        many rows as arrays
- *   postgres_write.c    a batch, and its outcome  postgres_read.c        questions; everything, once
- *   postgres_await.c    whoever waits; who has it
+ *   postgres.c         open, close, info, wait   postgres_link.c    a URL, a connection, its answers
+ *   postgres_schema.c  migrations, rights        postgres_bulk.c    many rows as arrays
+ *   postgres_write.c   a batch, and its outcome  postgres_read.c    questions; everything, once
  *
  * Two connections: the writer has the lock, commits and loads; the reader answers questions, so that they
  * need not wait for a commit. When either is lost, the store has broken: see store_why_broken. */
@@ -47,13 +45,12 @@ struct pg_bulk {
 };
 void pg_bulk_init(struct pg_bulk *bulk, enum statement statement);
 void pg_bulk_finish(struct pg_bulk *bulk);
-void pg_bulk_clear(struct pg_bulk *bulk); /* keeps the memory */
 /* The next value of the row, which begins with the first and ends with the last. */
 void pg_put_int(struct pg_bulk *bulk, int64_t value);
-void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size);
-void pg_put_text(struct pg_bulk *bulk, const char *text); /* NULL: none */
-void pg_put_null(struct pg_bulk *bulk);
-/* All columns of a row; those of its progress are NULL where they are usual. */
+void pg_put_text(
+    struct pg_bulk *bulk,
+    const char
+        *text); /* All columns of a row; those of its progress are NULL where they are usual. */
 void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *row,
                 struct names *names);
 void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count);
@@ -144,11 +141,5 @@ void pg_ask_lose_first(struct pg_store *store, const struct error *err); /* of t
 void pg_ask_forget(struct pg_store *store);                              /* tells nobody */
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
-int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
-             struct store_await **ret_await, struct error *err);
-void pg_await_cancel(struct store_await *await);
-int pg_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
 /* The connection with the lock; the rest of it is gone. */
-void pg_await_take(struct store_await *await, struct pg_place *ret_place, struct pg_link *ret_link);
-int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);
 int pg_look(const char *url, struct store_look *ret_look, struct error *err);

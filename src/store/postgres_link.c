@@ -7,17 +7,564 @@
  *
  * Only the start, the load and tools wait (pg_link_run, pg_link_wait), and with a deadline.
  */
+#include "store/postgres_link.h"
+
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "os/clock.h"
-#include "store/postgres_link.h"
 
+/* --- servers, schemas and locks of a URL -------------------------------------------------------- */
+
+/* Which server, which schema, which lock does a URL mean?
+ *
+ * The URL is libpq's, with everything that libpq knows (hosts, TLS, password files, services). Two
+ * parameters are ours and are taken out before libpq sees it. What is shown to people never has a
+ * password in it.
+ *
+ * Several hosts are taken apart as libpq does it, so that each has a connect_timeout of its own: who goes
+ * through them by itself, without blocking, is not told by libpq how long it has been at which.
+ */
+
+#define SCHEMA_USUAL          "sluice"
+#define ANSWER_TIMEOUT_USUAL  SECONDS(30)
+#define ANSWER_TIMEOUT_MOST   600
+#define CONNECT_TIMEOUT_USUAL SECONDS(10)
+
+static bool begins_with(const char *text, const char *begin) {
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* Lower case only: "Sluice" and "sluice" would be two schemas that look like one. */
+static int take_schema(const char *value, size_t size, struct pg_place *place, struct error *err) {
+    bool fine = size > 0 && size <= PG_SCHEMA_MAX && strncmp(value, "pg_", 3) != 0
+                && strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_") >= size
+                && strspn(value, "0123456789") == 0;
+    if (!fine)
+        return error_set(err, -EINVAL,
+                         "'%.*s' is no name of a schema: use up to %u lower-case letters, digits "
+                         "and underscores, as in '?schema=sluice'",
+                         (int)(size < 60 ? size : 60), value, PG_SCHEMA_MAX);
+    memcpy(place->schema, value, size);
+    place->schema[size] = '\0';
+    return 0;
+}
+
+static int take_timeout(const char *value, size_t size, struct pg_place *place, struct error *err) {
+    char text[16];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)(size < 15 ? size : 15), value);
+    int64_t seconds = 0;
+    if (number_parse_int(text, &seconds, NULL) < 0 || seconds < 1 || seconds > ANSWER_TIMEOUT_MOST)
+        return error_set(err, -EINVAL, "answer_timeout is '%s': give 1 to %d seconds", text,
+                         ANSWER_TIMEOUT_MOST);
+    place->answer_timeout = SECONDS(seconds);
+    return 0;
+}
+
+/* libpq takes a name in which letters are written as %XX, too. */
+static bool is_secret(const char *parameter, size_t size) {
+    return begins_with(parameter, "password=") || begins_with(parameter, "sslpassword=")
+           || memchr(parameter, '%',
+                     strcspn(parameter, "=") < size ? strcspn(parameter, "=") : size);
+}
+
+/* Where libpq lets user and password end: at the first '@' before any '/', whatever stands before it. A '/' that should
+ * have been written as %2F ends them for libpq, but not for those who look on. */
+static const char *credentials_end(const char *host) {
+    size_t size = strcspn(host, "@/");
+    if (host[size] == '@')
+        return memrchr(host, '@', size + 1 + strcspn(host + size + 1, "/?"));
+    return memrchr(host, '@', strcspn(host, "?"));
+}
+
+/* Everything behind '?', without what is ours, and in `shown` without what is secret. */
+static int split_query(const char *query, struct strbuf *url, struct strbuf *shown,
+                       struct pg_place *place, struct error *err) {
+    char before = '?', shown_before = '?';
+    while (*query) {
+        size_t size = strcspn(query, "&");
+        const char *value = memchr(query, '=', size);
+        size_t value_size = value ? size - (size_t)(++value - query) : 0;
+        bool ours = true;
+        int r = 0;
+        if (value && begins_with(query, "schema="))
+            r = take_schema(value, value_size, place, err);
+        else if (value && begins_with(query, "answer_timeout="))
+            r = take_timeout(value, value_size, place, err);
+        else
+            ours = false;
+        if (r < 0)
+            return r;
+        if (!ours) {
+            strbuf_putc(url, before);
+            strbuf_add(url, query, size);
+            before = '&';
+        }
+        if (!is_secret(query, size)) {
+            strbuf_putc(shown, shown_before);
+            strbuf_add(shown, query, size);
+            shown_before = '&';
+        }
+        query += size + (query[size] == '&');
+    }
+    return 0;
+}
+
+/* libpq knows more, but may quote what stands where a password should. */
+static int refuse(const char *text, const struct pg_place *place, struct error *err) {
+    bool names_parameter = text && strstr(text, "query parameter");
+    size_t size = !text ? 0 : names_parameter ? strcspn(text, "\n") : strcspn(text, ":\"\n");
+    return error_set(err, -EINVAL,
+                     "store.url '%s' cannot be read (%.*s): write "
+                     "postgresql://USER@HOST:PORT/DATABASE",
+                     place->shown, (int)size, text ? text : "");
+}
+
+/* --- several hosts ------------------------------------------------------------------------------------ */
+
+static size_t count_pieces(const char *list) {
+    size_t count = *list ? 1 : 0;
+    for (; *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+/* What is between two commas. One piece is for all. */
+static const char *piece_of(const char *list, size_t index, size_t *ret_size) {
+    for (const char *comma; index > 0 && (comma = strchr(list, ',')); index--)
+        list = comma + 1;
+    *ret_size = strcspn(list, ",");
+    return list;
+}
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword) {
+    for (; options->keyword; options++)
+        if (strcmp(options->keyword, keyword) == 0 && options->val)
+            return options->val;
+    return "";
+}
+
+static void put_option(struct strbuf *out, const char *keyword, const char *value, size_t size) {
+    strbuf_printf(out, "%s='", keyword);
+    for (size_t i = 0; i < size; i++) {
+        if (value[i] == '\'' || value[i] == '\\')
+            strbuf_putc(out, '\\');
+        strbuf_putc(out, value[i]);
+    }
+    strbuf_puts(out, "' ");
+}
+
+/* A piece may be empty: then libpq takes what is usual, and nothing of the environment. */
+static char *conninfo_of(const PQconninfoOption *options, size_t index) {
+    struct strbuf out = STRBUF_INIT;
+    for (const PQconninfoOption *o = options; o->keyword; o++) {
+        bool list = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "hostaddr") == 0
+                    || strcmp(o->keyword, "port") == 0;
+        size_t size = o->val ? strlen(o->val) : 0;
+        if (o->val && list) {
+            const char *piece = piece_of(o->val, index, &size);
+            put_option(&out, o->keyword, piece, size);
+        } else if (o->val) {
+            put_option(&out, o->keyword, o->val, size);
+        }
+    }
+    return strbuf_take(&out);
+}
+
+static char *shown_of(const PQconninfoOption *options, size_t index) {
+    struct strbuf out = STRBUF_INIT;
+    size_t size = 0, port_size = 0;
+    const char *host = piece_of(value_of(options, "host"), index, &size);
+    if (size == 0)
+        host = piece_of(value_of(options, "hostaddr"), index, &size);
+    const char *port = piece_of(value_of(options, "port"), index, &port_size);
+    if (size == 0)
+        strbuf_puts(&out, "(default)");
+    else if (*host != '/' && memchr(host, ':', size))
+        strbuf_printf(&out, "[%.*s]", (int)size, host);
+    else
+        strbuf_add(&out, host, size);
+    if (port_size > 0)
+        strbuf_printf(&out, ":%.*s", (int)port_size, port);
+    return strbuf_take(&out);
+}
+
+static void split_hosts(const PQconninfoOption *options, struct pg_place *place) {
+    size_t names = count_pieces(value_of(options, "host"));
+    size_t addresses = count_pieces(value_of(options, "hostaddr"));
+    size_t ports = count_pieces(value_of(options, "port"));
+    size_t count = addresses ? addresses : names;
+    if (count < 2 || (names && names != count) || (ports > 1 && ports != count))
+        return; /* libpq says what does not fit */
+    place->hosts = xcalloc(count, sizeof(*place->hosts));
+    place->host_count = count;
+    for (size_t i = 0; i < count; i++)
+        place->hosts[i] =
+            (struct pg_host){ .conninfo = conninfo_of(options, i), .shown = shown_of(options, i) };
+}
+
+/* --- the complete URL --------------------------------------------------------------------------- */
+
+static int ask_libpq(struct pg_place *place, struct error *err) {
+    char *text = NULL;
+    PQconninfoOption *options = PQconninfoParse(place->url, &text);
+    int r = options ? 0 : refuse(text, place, err);
+    for (PQconninfoOption *o = options; o && o->keyword; o++) {
+        if (!o->val)
+            continue;
+        int64_t seconds = 0;
+        if (strcmp(o->keyword, "connect_timeout") == 0
+            && number_parse_int(o->val, &seconds, NULL) == 0 && seconds > 0)
+            place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
+    }
+    if (options)
+        split_hosts(options, place);
+    PQconninfoFree(options);
+    PQfreemem(text);
+    return r;
+}
+
+/* FNV-1a. Never to be changed: a daemon of another version must look for the same lock. */
+static int32_t lock_of(const char *schema) {
+    uint32_t hash = 2166136261u;
+    for (; *schema; schema++)
+        hash = (hash ^ (unsigned char)*schema) * 16777619u;
+    return (int32_t)hash;
+}
+
+/* "me:a/b@here": for libpq the host is "me", and it would tell everybody that "a" is no port. */
+static int refuse_slash(const char *host, const char *at, const char *colon,
+                        const struct pg_place *place, struct error *err) {
+    const char *slash = at ? memchr(host, '/', (size_t)(at - host)) : NULL;
+    if (!slash || !colon || colon > slash || colon + 1 + strspn(colon + 1, "0123456789") == slash)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "store.url '%s' cannot be read: write '/' in a password as %%2F, or put the "
+                     "password into ~/.pgpass (0600)",
+                     place->shown);
+}
+
+int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err) {
+    struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_USUAL,
+                              .connect_timeout = CONNECT_TIMEOUT_USUAL,
+                              .host_count = 1,
+                              .schema = SCHEMA_USUAL };
+    _cleanup_(strbuf_finish) struct strbuf ours = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    const char *slashes = strstr(url, "://");
+    const char *host = slashes ? slashes + strlen("://") : url;
+    const char *at = credentials_end(host);
+    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    const char *query = strchr(at ? at : host, '?');
+    size_t base = query ? (size_t)(query - url) : strlen(url);
+    strbuf_add(&ours, url, base);
+    strbuf_add(&shown, url, colon ? (size_t)(colon - url) : base);
+    if (colon)
+        strbuf_add(&shown, at, base - (size_t)(at - url));
+    int r = split_query(query ? query + 1 : "", &ours, &shown, &place, err);
+    if (r < 0)
+        return r;
+    place.url = strbuf_take(&ours);
+    place.shown = strbuf_take(&shown);
+    place.lock = lock_of(place.schema);
+    r = refuse_slash(host, at, colon, &place, err);
+    if (r == 0)
+        r = ask_libpq(&place, err);
+    if (r < 0) {
+        pg_place_finish(&place);
+        return r;
+    }
+    *ret_place = place;
+    return 0;
+}
+
+void pg_place_finish(struct pg_place *place) {
+    for (size_t i = 0; place->hosts && i < place->host_count; i++) {
+        free(place->hosts[i].conninfo);
+        free(place->hosts[i].shown);
+    }
+    free(place->hosts);
+    free(place->url);
+    free(place->shown);
+    *place = (struct pg_place){ 0 };
+}
+
+/* --- sessions ----------------------------------------------------------------------------------- */
+
+/* Is this a connection that can be trusted with what must not be lost?
+ *
+ * One statement makes every setting that could end a session or a statement by itself harmless, asks for a
+ * commit that is on disk when it is answered, and brings what has to be known of the server. Plans never
+ * depend on statistics: a table that was empty when a statement was planned may have a million rows now,
+ * and each statement has one index that is right.
+ *
+ * The lock is the session's: it is free when its connection ends, whatever ended it, and not before.
+ */
+
+#define LOCK_PATIENCE 500
+#define LOCK_PAUSE    20
+
+/* --- messages ----------------------------------------------------------------------------------- */
+
+/* What the server said, as one line without what libpq puts around it. */
+static void pg_one_line(const char *text, char ret_line[300]) {
+    (void)snprintf(ret_line, 300, "%s", text ? text : "it says nothing");
+    size_t length = strlen(ret_line);
+    while (length > 0 && strchr("\n\r .", ret_line[length - 1]))
+        ret_line[--length] = '\0';
+    char *to = ret_line;
+    for (const char *c = ret_line; *c; c++) {
+        char next = *c == '\n' || *c == '\t' ? ' ' : *c;
+        if (next != ' ' || to == ret_line || to[-1] != ' ')
+            *to++ = next;
+    }
+    *to = '\0';
+}
+
+int64_t pg_result_number(const PGresult *result, int row, int column) {
+    int64_t number = 0;
+    if (row < PQntuples(result) && column < PQnfields(result))
+        (void)number_parse_int(PQgetvalue(result, row, column), &number, NULL);
+    return number;
+}
+
+static int errno_of(const char *state) {
+    static const struct {
+        const char *state; /* or how it begins */
+        int code;
+    } codes[] = {
+        { "23", -EEXIST },       { "53100", -ENOSPC },  { "53200", -ENOMEM },  { "42501", -EACCES },
+        { "25006", -EROFS },     { "40", -EAGAIN },     { "55P03", -EAGAIN },  { "57014", -EAGAIN },
+        { "XX", -EUCLEAN },      { "42P01", -EUCLEAN }, { "42703", -EUCLEAN }, { "28", -EACCES },
+        { "57P0", -ECONNRESET },
+    };
+    for (size_t i = 0; state && i < ARRAY_SIZE(codes); i++)
+        if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0)
+            return codes[i].code;
+    return -EIO;
+}
+
+int pg_result_error(const struct pg_place *place, const char *what, const PGresult *result,
+                    struct error *err) {
+    char line[300];
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    pg_one_line(text ? text : PQresultErrorMessage(result), line);
+    int code = errno_of(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    if (code == -ENOSPC)
+        return error_set(err, code, "cannot %s: the disk of PostgreSQL at '%s' is full", what,
+                         place->shown);
+    return error_set(err, code, "cannot %s in PostgreSQL at '%s': %s", what, place->shown, line);
+}
+
+/* What a server has said of itself when it let us in (13 does not). */
+static bool is_on(const PGconn *pg, const char *parameter) {
+    const char *value = PQparameterStatus(pg, parameter);
+    return value && strcmp(value, "on") == 0;
+}
+
+static int refuse_role(const struct pg_place *place, struct error *err) {
+    return error_set(err, -EROFS,
+                     "the sessions of this role at '%s' are read-only: ALTER ROLE … SET "
+                     "default_transaction_read_only = off",
+                     place->shown);
+}
+
+int pg_connect_error(const struct pg_link *link, struct error *err) {
+    const struct pg_place *place = link->place;
+    char line[300];
+    pg_one_line(link->pg ? PQerrorMessage(link->pg) : "out of memory", line);
+    if (link->up)
+        return error_set(err, -ECONNRESET, "the connection to PostgreSQL at '%s' is lost: %s",
+                         place->shown, line);
+    if (link->pg && is_on(link->pg, "in_hot_standby")) /* the primary may come, or this may be it */
+        return error_set(err, -ECONNREFUSED,
+                         "PostgreSQL at '%s' is a standby server, which takes no writes: does the "
+                         "primary run, and is it one of the hosts?",
+                         place->shown);
+    if (link->pg && is_on(link->pg, "default_transaction_read_only"))
+        return refuse_role(place, err);
+    if (link->pg && PQconnectionNeedsPassword(link->pg))
+        return error_set(
+            err, -EACCES,
+            "PostgreSQL at '%s' wants a password: put it into ~/.pgpass (0600), or into "
+            "the file that '?passfile=' names",
+            place->shown);
+    if (link->pg && PQconnectionUsedPassword(link->pg))
+        return error_set(err, -EACCES,
+                         "PostgreSQL at '%s' lets nobody in (%s): check the role, its password and "
+                         "the database",
+                         place->shown, line);
+    return error_set(err, -ECONNREFUSED, "cannot reach PostgreSQL at '%s': %s", place->shown, line);
+}
+
+/* --- the session ---------------------------------------------------------------------------------- */
+
+void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
+    static const struct {
+        const char *name, *value;
+        int since;
+    } settings[] = {
+        { "statement_timeout", "0", 0 },
+        { "lock_timeout", "0", 0 },
+        { "idle_in_transaction_session_timeout", "0", 0 },
+        { "idle_session_timeout", "0", 140000 },
+        { "transaction_timeout", "0", 170000 },
+        { "client_connection_check_interval", "2000", 140000 },
+        { "default_transaction_isolation", "read committed", 0 },
+        { "tcp_keepalives_idle", "1", 0 },
+        { "tcp_keepalives_interval", "1", 0 },
+        { "tcp_keepalives_count", "2", 0 },
+        { "tcp_user_timeout", "3000", 0 }, /* two more are for the standby: 5 s in all */
+        { "plan_cache_mode", "force_generic_plan", 0 },
+        { "enable_seqscan", "off", 0 },
+        { "enable_hashjoin", "off", 0 },
+        { "enable_mergejoin", "off", 0 },
+        { "max_parallel_workers_per_gather", "0", 0 },
+        { "jit", "off", 0 },
+        { "bytea_output", "hex", 0 },
+    };
+    strbuf_printf(ret_sql, "SELECT set_config('search_path', '\"%s\", pg_temp', false)",
+                  link->place->schema);
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+        if (PQserverVersion(link->pg) >= settings[i].since)
+            strbuf_printf(ret_sql, ", set_config('%s', '%s', false)", settings[i].name,
+                          settings[i].value);
+    /* What waits for more stays. `local` and `remote_write` would be less than `on` where a second server shall have
+     * every commit; without one they are the same. */
+    strbuf_puts(
+        ret_sql,
+        ", set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),"
+        " current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,"
+        " current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby,"
+        " current_setting('default_transaction_read_only') AS read_only,"
+        " current_database() AS database");
+}
+
+static const char *field(const PGresult *result, const char *name) {
+    int column = PQfnumber(result, name);
+    return column < 0 || PQntuples(result) != 1 ? "" : PQgetvalue(result, 0, column);
+}
+
+int pg_session_check(const struct pg_link *link, const PGresult *result, struct error *err) {
+    const char *shown = link->place->shown;
+    int version = PQserverVersion(link->pg);
+    if (version < PG_OLDEST_SERVER)
+        return error_set(err, -ENOTSUP, "PostgreSQL at '%s' has version %d: use %d or newer", shown,
+                         version / 10000, PG_OLDEST_SERVER / 10000);
+    if (strcmp(field(result, "encoding"), "UTF8") != 0)
+        return error_set(err, -ENOTSUP,
+                         "database '%s' has the encoding %s: use one made with CREATE DATABASE … "
+                         "ENCODING 'UTF8' TEMPLATE template0",
+                         field(result, "database"), field(result, "encoding"));
+    if (*field(result, "standby") == 't')
+        return error_set(err, -EROFS,
+                         "PostgreSQL at '%s' is a standby server, which takes no writes: name the "
+                         "primary, or all of them: postgresql://A,B/DATABASE",
+                         shown);
+    if (strcmp(field(result, "read_only"), "on") == 0)
+        return refuse_role(link->place, err);
+    bool unsafe =
+        strcmp(field(result, "fsync"), "on") != 0 || strcmp(field(result, "pages"), "on") != 0;
+    if (unsafe && link->log)
+        link->log(link->log_ctx,
+                  "PostgreSQL runs with fsync or full_page_writes off: a power cut may lose or "
+                  "spoil everything; switch both on in postgresql.conf");
+    return 0;
+}
+
+static void clear_result(PGresult **result) {
+    PQclear(*result);
+}
+
+int pg_session_begin(struct pg_link *link, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    _cleanup_(clear_result) PGresult *result = NULL;
+    pg_session_sql(link, &sql);
+    int r = pg_link_run(link, "begin a session", sql.text, &result, err);
+    return r < 0 ? r : pg_session_check(link, result, err);
+}
+
+/* --- the lock ------------------------------------------------------------------------------------- */
+
+void pg_session_lock_sql(const struct pg_place *place, struct strbuf *ret_sql) {
+    strbuf_printf(ret_sql, "SELECT pg_try_advisory_lock(%d, %" PRId32 ")", PG_LOCK_CLASS,
+                  place->lock);
+}
+
+static void print_lock_row(const struct pg_place *place, struct strbuf *out) {
+    strbuf_printf(out,
+                  " FROM pg_locks l"
+                  " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %u AND l.objid = %u"
+                  " AND l.objsubid = 2 AND l.database ="
+                  " (SELECT oid FROM pg_database WHERE datname = current_database())",
+                  (unsigned)PG_LOCK_CLASS, (unsigned)place->lock);
+}
+
+/* What the holder said of itself is in the table, if it has come so far: its process must be the one that
+ * has the lock. */
+void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql) {
+    strbuf_printf(ret_sql,
+                  "SELECT s.holder FROM \"%s\".store s WHERE s.holder_pid IN (SELECT l.pid",
+                  place->schema);
+    print_lock_row(place, ret_sql);
+    strbuf_putc(ret_sql, ')');
+}
+
+int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_WHO_MAX],
+                      struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    _cleanup_(clear_result) PGresult *locks = NULL, *told = NULL;
+    strbuf_printf(&sql, "SELECT l.pid, to_regclass('\"%s\".store') IS NOT NULL",
+                  link->place->schema);
+    print_lock_row(link->place, &sql);
+    int r = pg_link_run(link, "ask who has the store", sql.text, &locks, err);
+    if (r < 0)
+        return r;
+    *ret_held = PQntuples(locks) > 0;
+    ret_who[0] = '\0';
+    if (!*ret_held || *PQgetvalue(locks, 0, 1) != 't')
+        return 0;
+    strbuf_clear(&sql);
+    pg_session_holder_sql(link->place, &sql);
+    if (pg_link_run(link, "ask who has the store", sql.text, &told, NULL) == 0
+        && PQntuples(told) == 1)
+        (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(told, 0, 0));
+    return 0; /* without the right to read it, or in its first moment, it stays nameless */
+}
+
+/* -EBUSY: somebody has it. */
+static int try_lock(struct pg_link *link, const char *sql, struct error *err) {
+    _cleanup_(clear_result) PGresult *result = NULL;
+    int r = pg_link_run(link, "lock the store", sql, &result, err);
+    return r < 0 ? r : *PQgetvalue(result, 0, 0) == 't' ? 0 : -EBUSY;
+}
+
+int pg_session_lock(struct pg_link *link, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    pg_session_lock_sql(link->place, &sql);
+    /* The server needs a moment to see that a program has died: whoever starts it again comes sooner. */
+    time_ms deadline = clock_read_steady() + LOCK_PATIENCE;
+    int r;
+    while ((r = try_lock(link, sql.text, err)) == -EBUSY && clock_read_steady() < deadline)
+        (void)poll(NULL, 0, LOCK_PAUSE);
+    if (r != -EBUSY)
+        return r;
+    bool held = false;
+    char who[STORE_WHO_MAX] = "";
+    (void)pg_session_holder(link, &held, who, NULL);
+    return error_set(err, -EBUSY,
+                     "store '%s' is in use by %s: end that one first, or wait for it with "
+                     "daemon.standby",
+                     link->place->shown, *who ? who : "another program");
+}
 /* --- connecting ---------------------------------------------------------------------------------- */
 
 /* "terminating connection due to administrator command" comes like this, before the end. */

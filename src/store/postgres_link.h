@@ -9,7 +9,7 @@
 #define PG_OLDEST_SERVER 130000
 #define PG_VALUES_MAX    (2 * SQL_COLUMNS_MAX) /* of one statement */
 
-/* --- postgres_place.c ------------------------------------------------------------------------- */
+/* --- servers, schemas and locks of a URL -------------------------------------------------------- */
 
 #define PG_SCHEMA_MAX 48u
 
@@ -35,7 +35,7 @@ struct pg_place {
 int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err);
 void pg_place_finish(struct pg_place *place); /* safe on a zeroed one */
 
-/* --- postgres_link.c -------------------------------------------------------------------------- */
+/* --- connections -------------------------------------------------------------------------------- */
 
 /* Outlives the link while one of its functions calls somebody. */
 struct pg_guard {
@@ -117,10 +117,8 @@ void pg_link_sync(struct pg_link *link);
 /* Without a loop: until nothing is expected any more, or it is lost. */
 void pg_link_wait(struct pg_link *link);
 
-/* --- postgres_session.c ----------------------------------------------------------------------- */
+/* --- sessions ----------------------------------------------------------------------------------- */
 
-/* What the server said, as one line without what libpq puts around it. */
-void pg_one_line(const char *text, char ret_line[300]);
 /* A number of an answer in text; 0 when there is none. */
 int64_t pg_result_number(const PGresult *result, int row, int column);
 /* "cannot WHAT: …" and a negative errno. */

@@ -17,12 +17,337 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "os/clock.h"
+#include "os/loop.h"
+#include "os/outside.h"
+#include "os/worker.h"
 #include "store/sqlite_internal.h"
 
+static void sqlite_reserve_make(struct sqlite_store *store);
+
+static void sqlite_tell_words(struct sqlite_store *store);
+
+static void sqlite_keep_words(struct sqlite_store *store);
+
+/* --- maintenance -------------------------------------------------------------------------------- */
+
+/* What keeps a database healthy over months: checkpoints, checks, a reserve.
+ *
+ * The log is copied into the database while nobody waits (PASSIVE above 1,000 pages), in any case
+ * before it is long (4,000 pages), and cut off when nothing happened for 30 s. A full disk is no
+ * fault here: the log keeps what is not copied, and its file is already paid for.
+ *
+ * The check at the start is as deep as the restart can afford: see README.md.
+ */
+
+#define LOG_PAGES_IDLE  1000
+#define LOG_PAGES_MOST  4000
+#define LOG_CUT_AFTER   SECONDS(30)
+#define RESERVE_LOOK    SECONDS(60)
+#define CHECK_ALL_BYTES ((int64_t)128 << 20) /* about 0.3 s */
+#define CHECK_MOST      ((int64_t)256 << 20) /* about 0.5 s */
+
+/* --- the write-ahead log ------------------------------------------------------------------------ */
+
+static int log_grew(void *ctx, sqlite3 *db, const char *name, int pages) {
+    (void)db;
+    (void)name;
+    struct sqlite_store *store = ctx;
+    store->log_pages = pages;
+    store->log_is_long = true;
+    return SQLITE_OK;
+}
+
+static void sqlite_watch_log(struct sqlite_store *store) {
+    (void)sqlite3_wal_hook(store->db, log_grew, store);
+}
+
+/* SQLITE_OK also when it could not be done now. */
+static int checkpoint(struct sqlite_store *store, int mode) {
+    int pages = 0, copied = 0;
+    int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages, &copied);
+    int primary = rc & 0xff;
+    if (primary == SQLITE_FULL || primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+        return SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (copied == pages)
+        store->log_pages = 0; /* the next commit begins the log again */
+    if (mode == SQLITE_CHECKPOINT_TRUNCATE)
+        store->log_is_long = false;
+    return SQLITE_OK;
+}
+
+int sqlite_checkpoint_if_long(struct sqlite_store *store) {
+    return store->log_pages > LOG_PAGES_MOST ? checkpoint(store, SQLITE_CHECKPOINT_PASSIVE)
+                                             : SQLITE_OK;
+}
+
+static time_ms sqlite_maintain(struct store *base, time_ms idle_ms) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    if (store->reserve.used)
+        sqlite_reserve_make(store);
+    int rc = SQLITE_OK;
+    if (store->log_is_long && idle_ms >= LOG_CUT_AFTER)
+        rc = checkpoint(store, SQLITE_CHECKPOINT_TRUNCATE);
+    else if (store->log_pages > LOG_PAGES_IDLE)
+        rc = checkpoint(store, SQLITE_CHECKPOINT_PASSIVE);
+    if (rc != SQLITE_OK) {
+        struct error err = { 0 };
+        sqlite_error(store->db, store->place.path, "write", rc, &err);
+        store_break(base, &err);
+        return TIME_NEVER;
+    }
+    time_ms next = store->reserve.used ? RESERVE_LOOK : TIME_NEVER;
+    if (store->log_is_long)
+        next = time_min(next, idle_ms < LOG_CUT_AFTER ? LOG_CUT_AFTER - idle_ms : LOG_CUT_AFTER);
+    return next;
+}
+
+/* --- the check at the start ---------------------------------------------------------------------- */
+
+/* The first thing that is wrong, or 0. */
+static int check_with(struct sqlite_store *store, const char *sql, struct error *err) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    int r;
+    if (rc != SQLITE_ROW) {
+        r = sqlite_fault(store, "check", rc, err);
+    } else {
+        const char *found = (const char *)sqlite3_column_text(stmt, 0);
+        bool fine = found && strcmp(found, "ok") == 0;
+        r = fine ? 0 : sqlite_damaged(store, found ? found : "its check says nothing", err);
+    }
+    sqlite3_finalize(stmt);
+    return r;
+}
+
+/* What the daemon cannot do without. */
+static int check_scheduling(struct sqlite_store *store, struct error *err) {
+    static const char *const checks[] = {
+        "PRAGMA quick_check(name)",   "PRAGMA quick_check(meta)",    "PRAGMA quick_check(task)",
+        "PRAGMA quick_check(depend)", "PRAGMA quick_check(run)",     "PRAGMA quick_check(project)",
+        "PRAGMA quick_check(grp)",    "PRAGMA quick_check(limiter)", "PRAGMA quick_check(agent)",
+        "PRAGMA quick_check(usage)",  "PRAGMA quick_check(wait)",    "PRAGMA quick_check(progress)",
+        "PRAGMA quick_check(note)",
+    };
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(checks); i++) {
+        sqlite_progress(store, "checking", (unsigned)(100 * i / ARRAY_SIZE(checks)));
+        r = check_with(store, checks[i], err);
+    }
+    return r;
+}
+
+static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct error *err) {
+    int64_t pages = 0, page_size = 0;
+    int rc = sqlite_number(store->db, "PRAGMA page_count", 0, &pages);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db, "PRAGMA page_size", 0, &page_size);
+    if (rc != SQLITE_OK)
+        return sqlite_fault(store, "check", rc, err);
+    bool is_small = pages * page_size <= CHECK_ALL_BYTES;
+    if (!was_unclean && !is_small)
+        return 0;
+    sqlite_progress(store, "checking", 0);
+    if (was_unclean && is_small)
+        return check_with(store, "PRAGMA integrity_check(1)", err);
+    if (pages * page_size <= CHECK_MOST)
+        return check_with(store, "PRAGMA quick_check(1)", err);
+    return check_scheduling(store, err);
+}
+
+/* --- the reserve ---------------------------------------------------------------------------------- */
+
+static bool has_room(const char *folder, int64_t bytes) {
+    struct statvfs fs;
+    return statvfs(folder, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize >= (double)bytes;
+}
+
+static int64_t wanted_size(const struct sqlite_store *store) {
+    int64_t asked = store->options.reserve_bytes;
+    return asked == 0 ? STORE_RESERVE : asked < 0 ? 0 : asked;
+}
+
+static void sqlite_reserve_make(struct sqlite_store *store) {
+    struct sqlite_reserve *reserve = &store->reserve;
+    int64_t size = wanted_size(store);
+    if (size == 0)
+        return;
+    if (!reserve->path)
+        reserve->path = place_beside(&store->place, "-reserve");
+    reserve->size = size;
+    reserve->used = true; /* until it is known to be there */
+    int fd =
+        outside_open(AT_FDCWD, reserve->path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, NULL);
+    if (fd < 0)
+        return;
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_size >= size && (int64_t)st.st_blocks * 512 >= size)
+        reserve->used = false;
+    else if (has_room(store->place.folder, 2 * size)) { /* not the last bytes of a full disk */
+        if (fallocate(fd, 0, 0, size) == 0)
+            reserve->used = false;
+        else if (errno == EOPNOTSUPP) { /* copy-on-write: it would keep nothing free */
+            reserve->used = false;
+            reserve->size = 0;
+            (void)unlink(reserve->path);
+        }
+    }
+    (void)close(fd);
+}
+
+bool sqlite_reserve_release(struct sqlite_store *store) {
+    struct sqlite_reserve *reserve = &store->reserve;
+    if (reserve->size == 0 || reserve->used)
+        return false;
+    int fd = outside_open(AT_FDCWD, reserve->path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
+    if (fd < 0)
+        return false;
+    /* The sync is what makes the blocks free for others. */
+    bool given = ftruncate(fd, 0) == 0 && fsync(fd) == 0;
+    (void)close(fd);
+    reserve->used = true;
+    return given;
+}
+
+/* --- commits in a thread ------------------------------------------------------------------------ */
+
+/* A commit that is made while the loop goes on.
+ *
+ * A disk that syncs slowly, and a machine on which many processes want the processor, would stop the loop for as long as a
+ * commit takes. So the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile nothing else
+ * touches it: questions wait. A quick commit is made in the loop, where it costs two changes of threads less: only after one
+ * that was slow, and with a batch that must be, the thread has it.
+ */
+
+#define SLOW_US    2000        /* a commit that takes longer */
+#define SLOW_FOR   SECONDS(10) /* those after it are made in the thread, too */
+#define ROWS_QUICK 256
+
+struct sqlite_thread {
+    struct worker_job job;
+    struct sqlite_store *store;
+    struct worker *worker;
+    const struct store_batch *batch; /* on its way; NULL: none */
+    enum store_outcome outcome;
+    struct error err;
+};
+
+/* A question that came while the thread had the connection. */
+struct sqlite_waiting {
+    struct sqlite_waiting *next;
+    struct store_question question;
+    task_id *tasks;
+    char *key, *project;
+    store_answered done;
+    void *ctx;
+};
+
+static void commit(void *ctx, struct worker_job *job) {
+    struct sqlite_thread *t = ctx;
+    (void)job;
+    sqlite_keep_words(t->store);
+    t->err = (struct error){ 0 };
+    t->outcome = sqlite_commit_now(t->store, t->batch, &t->err);
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
+                        store_answered done, void *ctx) {
+    struct sqlite_waiting *w = xcalloc(1, sizeof(*w));
+    w->question = *question;
+    w->done = done;
+    w->ctx = ctx;
+    if (question->task_count > 0) {
+        size_t size = question->task_count * sizeof(*w->tasks);
+        w->question.tasks = w->tasks = memcpy(xmalloc(size), question->tasks, size);
+    }
+    if (question->key)
+        w->question.key = w->key = xstrdup(question->key);
+    if (question->project)
+        w->question.project = w->project = xstrdup(question->project);
+    QUEUE_ADD(&store->waiting, w);
+}
+
+/* `why` not NULL: the store has stopped, and none is answered. */
+static void answer_waiting(struct sqlite_store *store, const struct error *why) {
+    QUEUE(struct sqlite_waiting) waiting = { 0 };
+    QUEUE_MOVE(&waiting, &store->waiting); /* an answer may ask again */
+    for (struct sqlite_waiting *w; (w = QUEUE_TAKE(&waiting));) {
+        if (why)
+            w->done(w->ctx, &(struct store_answer){ 0 }, why);
+        else
+            sqlite_ask(&store->base, &w->question, w->done, w->ctx);
+        free(w->tasks);
+        free(w->key);
+        free(w->project);
+        free(w);
+    }
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+bool sqlite_thread_is_busy(const struct sqlite_store *store) {
+    return store->thread && store->thread->batch;
+}
+
+/* The connection is ours again. */
+static void take_outcome(void *ctx, struct worker_job *job, bool was_run) {
+    struct sqlite_thread *t = ctx;
+    struct sqlite_store *store = t->store;
+    struct error err = t->err;
+    enum store_outcome outcome = t->outcome;
+    (void)job;
+    (void)was_run; /* the store ends after its last commit */
+    t->batch = NULL;
+    sqlite_tell_words(store);
+    if (outcome == STORE_UNKNOWN)
+        store_break(&store->base, &err);
+    answer_waiting(store, store_why_broken(&store->base));
+    store_finish_commit(&store->base, outcome, outcome == STORE_OK ? NULL : &err);
+}
+
+/* the commit that is on its way, if one is */
+static void sqlite_thread_await(struct sqlite_store *store) {
+    if (sqlite_thread_is_busy(store))
+        worker_await(store->thread->worker);
+}
+
+/* none is on its way */
+static void sqlite_thread_end(struct sqlite_store *store) {
+    struct sqlite_thread *t = TAKE_PTR(store->thread);
+    if (t)
+        worker_free(t->worker, WORKER_DRAIN, 0);
+    free(t);
+}
+
+bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
+    static const struct worker_calls calls = { .run = commit, .done = take_outcome };
+    time_ms now = clock_read_steady();
+    if (store->base.last_commit_us > SLOW_US || store->options.is_slow)
+        store->slow_until = now + SLOW_FOR;
+    if (!store->options.loop || (now >= store->slow_until && batch->count <= ROWS_QUICK))
+        return false;
+    if (!store->thread) {
+        store->thread = xcalloc(1, sizeof(*store->thread));
+        store->thread->store = store;
+        store->thread->worker = worker_new(store->options.loop, &calls, store->thread);
+    }
+    if (worker_start(store->thread->worker) < 0)
+        return false; /* the loop does it itself */
+    store->thread->batch = batch;
+    (void)worker_give(store->thread->worker, &store->thread->job);
+    return true;
+}
 /* --- what went wrong -------------------------------------------------------------------------- */
 
 static bool is_damage(int rc) {
@@ -246,11 +571,13 @@ static void tell_log(void *ctx, int code, const char *text) {
         store->options.log(store->options.ctx, text); /* what backups do is not heard */
 }
 
-void sqlite_keep_words(struct sqlite_store *store) {
+/* From now on what SQLite says in this thread, about this store, is kept; */
+static void sqlite_keep_words(struct sqlite_store *store) {
     committing = store;
 }
 
-void sqlite_tell_words(struct sqlite_store *store) {
+/* it is told to the log of the program in the thread of the loop. */
+static void sqlite_tell_words(struct sqlite_store *store) {
     char *at = store->words.text;
     for (char *end; store->options.log && at && (end = strchr(at, '\n')); at = end + 1) {
         *end = '\0';
@@ -267,6 +594,82 @@ static void configure_once(void) {
     done = true;
     (void)sqlite3_config(SQLITE_CONFIG_LOG, tell_log, NULL);
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+/* --- waiting for a file that another process has ------------------------------------------------ */
+
+/* When does another process of this machine let go of the file?
+ *
+ * The kernel has no way to be told that a lock is free but to wait for it, which would take a thread that cannot
+ * be called back. So it is tried ten times a second, which costs one system call. The lock that was got is
+ * the one that the store is opened with: nobody comes in between. */
+
+#define LOOK_EVERY 100 /* ms */
+
+struct sqlite_await {
+    struct store_await base;
+    struct loop *loop;
+    struct loop_timer *timer;
+    store_is_free free;
+    void *ctx;
+    struct place place;
+};
+
+static void look_later(struct sqlite_await *await, time_ms span) {
+    loop_timer_set(await->loop, await->timer, time_add(loop_now_steady(await->loop), span));
+}
+
+static void look(void *ctx) {
+    struct sqlite_await *await = ctx;
+    struct error err = { 0 };
+    int r = place_try_lock(&await->place, &err);
+    if (r == -EAGAIN)
+        look_later(await, LOOK_EVERY);
+    else
+        await->free(await->ctx, r, r < 0 ? &err : NULL);
+}
+
+static int sqlite_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
+                        struct store_await **ret_await, struct error *err) {
+    struct place place = PLACE_INIT;
+    int r = place_find(url, &place, err);
+    if (r < 0)
+        return r;
+    struct sqlite_await *await = xcalloc(1, sizeof(*await));
+    *await = (struct sqlite_await){ .loop = loop, .free = free, .ctx = ctx, .place = place };
+    await->timer = loop_timer_new(loop, look, await);
+    look_later(await, 0);
+    *ret_await = &await->base;
+    return 0;
+}
+
+static int sqlite_await_take(struct store_await *base, struct place *ret_place) {
+    struct sqlite_await *await = (struct sqlite_await *)base;
+    *ret_place = await->place;
+    loop_timer_free(await->loop, await->timer);
+    free(await);
+    return 0;
+}
+
+static void sqlite_await_cancel(struct store_await *base) {
+    struct place place;
+    (void)sqlite_await_take(base, &place);
+    place_finish(&place);
+}
+
+static int sqlite_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]) {
+    place_read_sign(&((struct sqlite_await *)base)->place, ret_who, STORE_WHO_MAX);
+    return 0;
+}
+
+static int sqlite_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
+    struct place place = PLACE_INIT;
+    int r = place_find(url, &place, err);
+    if (r < 0)
+        return r;
+    place_read_sign(&place, ret_who, STORE_WHO_MAX);
+    place_finish(&place);
+    return 0;
 }
 
 /* --- open and close --------------------------------------------------------------------------- */

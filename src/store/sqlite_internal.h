@@ -1,9 +1,7 @@
 /* sqlite_internal.h: the parts of the SQLite backend, for each other. Private to store/.
  *
- *   sqlite.c         open, settings, close        sqlite_write.c   one batch, one transaction
- *   sqlite_schema.c  migrations                   sqlite_read.c    questions; everything, once
- *   sqlite_care.c    checkpoints, the reserve     sqlite_copy.c    copies and restore
- *   sqlite_thread.c  a commit beside the loop     sqlite_await.c   a file that somebody else has */
+ *   sqlite.c         open, close, maintain, wait  sqlite_write.c   batches, questions, loading
+ *   sqlite_schema.c  migrations                   sqlite_copy.c    copies and restore */
 #pragma once
 
 #include <sqlite3.h>
@@ -74,12 +72,7 @@ int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_n
 int sqlite_meta(sqlite3 *db, const char *key, int64_t *ret_number);
 void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent);
 
-/* From now on what SQLite says in this thread, about this store, is kept; */
-void sqlite_keep_words(struct sqlite_store *store);
-/* it is told to the log of the program in the thread of the loop. */
-void sqlite_tell_words(struct sqlite_store *store);
-
-/* --- sqlite_thread.c ------------------------------------------------------------------------- */
+/* --- commits in a thread ------------------------------------------------------------------------ */
 
 /* True: it commits this batch, and store_finish_commit is called from the loop. Until then the connection is not to be used. */
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch);
@@ -87,8 +80,6 @@ bool sqlite_thread_is_busy(const struct sqlite_store *store);
 /* A question for later: when the commit is done. It is copied. */
 void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
                         store_answered done, void *ctx);
-void sqlite_thread_await(struct sqlite_store *store); /* the commit that is on its way, if one is */
-void sqlite_thread_end(struct sqlite_store *store);   /* none is on its way */
 
 /* --- sqlite_schema.c ------------------------------------------------------------------------- */
 
@@ -99,7 +90,7 @@ int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_rep
 int sqlite_migrate(struct sqlite_store *store, const struct sqlite_schema *schema, uint32_t from,
                    struct store_report *report, struct error *err);
 
-/* --- sqlite_write.c, sqlite_read.c ------------------------------------------------------------- */
+/* --- sqlite_write.c ----------------------------------------------------------------------------- */
 
 void sqlite_commit(struct store *base, const struct store_batch *batch);
 /* In the calling thread; `err` is filled unless it is OK. */
@@ -114,14 +105,10 @@ void sqlite_ask(struct store *base, const struct store_question *question, store
 int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
 
-/* --- sqlite_care.c --------------------------------------------------------------------------- */
+/* --- maintenance -------------------------------------------------------------------------------- */
 
-time_ms sqlite_maintain(struct store *base, time_ms idle_ms);
 /* When the log has grown long; 0 or a result of SQLite that ends the store. */
 int sqlite_checkpoint_if_long(struct sqlite_store *store);
-void sqlite_watch_log(struct sqlite_store *store);
-int sqlite_check(struct sqlite_store *store, bool was_unclean, struct error *err);
-void sqlite_reserve_make(struct sqlite_store *store);
 /* Gives the disk back; false: there was nothing to give. */
 bool sqlite_reserve_release(struct sqlite_store *store);
 
@@ -136,13 +123,3 @@ int sqlite_look(const char *url, struct store_look *ret_look, struct error *err)
 int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);
 bool sqlite_backup_cancel(struct store *base);
-
-/* --- sqlite_await.c: waiting for a file that another process has open, see await.h ------------------ */
-
-int sqlite_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
-                 struct store_await **ret_await, struct error *err);
-void sqlite_await_cancel(struct store_await *await);
-int sqlite_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
-/* Ends it; the place is the caller's, with its lock if that was free. 0. */
-int sqlite_await_take(struct store_await *await, struct place *ret_place);
-int sqlite_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);
