@@ -69,7 +69,7 @@ static void put(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, text, size);
         if (written < 0 && errno != EINTR)
-            return; /* a full disk, or a reader that has gone: the end of the log is missing then */
+            return; /* a full disk or a closed pipe: the end of the log is missing then */
         if (written > 0) {
             text += written;
             size -= (size_t)written;

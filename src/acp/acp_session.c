@@ -336,8 +336,8 @@ static void on_opened(struct acp_session *s, struct json_span result) {
 static void on_prompted(struct acp_session *s, struct json_span result) {
     struct json_writer w;
     _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
-    struct json_span told = json_span_get(result, "stopReason");
-    (void)json_span_text(told, 64, &reason);
+    struct json_span stop_reason = json_span_get(result, "stopReason");
+    (void)json_span_text(stop_reason, 64, &reason);
     log_begin(s, &w, "end");
     json_put_string(&w, "reason", strbuf_text(&reason));
     if (s->is_cancelled)
@@ -347,7 +347,7 @@ static void on_prompted(struct acp_session *s, struct json_span result) {
         log_wish(&w, &s->last_denied);
     }
     log_end(s, &w);
-    end(s, json_span_is(told, "end_turn") ? 0 : 1);
+    end(s, json_span_is(stop_reason, "end_turn") ? 0 : 1);
 }
 
 /* What says most: the details where they are a text, since "Internal error" explains nothing. */
@@ -507,8 +507,8 @@ static void wish_add(struct acp_wish *wish, struct json_span call, const char *c
     struct json_span part = { NULL, 0 };
     copy_text(wish->kind, sizeof(wish->kind), json_span_get(call, "kind"));
     copy_text(wish->title, sizeof(wish->title), json_span_get(call, "title"));
-    struct json_span places = json_span_get(call, "locations");
-    while (json_span_item(places, &part))
+    struct json_span locations = json_span_get(call, "locations");
+    while (json_span_item(locations, &part))
         add_path(wish, json_span_get(part, "path"), cwd);
     struct json_span content = json_span_get(call, "content");
     part = (struct json_span){ NULL, 0 };

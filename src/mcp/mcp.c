@@ -149,7 +149,6 @@ static struct mcp_request *request_new(struct mcp *mcp, const json_t *id, json_t
     return request;
 }
 
-/* The last of a batch sends them all. */
 static void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch) {
     if (--batch->open > 0)
         return;
@@ -206,7 +205,7 @@ static struct mcp_request *request_find(const struct mcp *mcp, const json_t *id)
     return NULL;
 }
 
-/* Takes the message. The request goes before anything is sent: whoever is told may end everything. */
+/* Takes the message. The request is freed before anything is sent: the receiver may free the client. */
 static void answer(struct mcp_request *request, json_t *message) {
     struct mcp *mcp = request->mcp;
     struct mcp_batch *batch = request->batch;
@@ -363,7 +362,7 @@ static bool headers_hold(struct mcp_request *request) {
     }
     const char *name = named_by(request);
     if (!name)
-        return true; /* what is missing there is told as such */
+        return true; /* the method reports the missing member */
     _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
     if (!mcp->header_name || !decode_value(mcp->header_name, &value) || strlen(name) != value.length
         || memcmp(strbuf_text(&value), name, value.length) != 0) {
@@ -731,7 +730,7 @@ void mcp_take(struct mcp *mcp, const char *bytes, size_t size, time_ms now) {
 
 /* --- events and time ------------------------------------------------------------------------- */
 
-/* What one of these does may answer its request, and nothing else. */
+/* A call may answer and free its own request, and no other. */
 void mcp_event(struct mcp *mcp, const char *task, time_ms now) {
     mcp->now = now;
     for (struct mcp_request *r = mcp->requests, *next; r; r = next) {

@@ -1,7 +1,7 @@
 /* mcp.h: the Model Context Protocol, both eras. Bytes in, bytes out; no socket, no clock, no engine.
  *
  * Life:    mcp_new → mcp_take … mcp_event … mcp_tick … → mcp_free
- *          On stdio one for the whole process; over HTTP one for each POST, which takes one message.
+ *          On stdio one for the process; over HTTP one for each POST, which takes one message.
  * Eras:    a request with the modern `_meta` (2026-07-28) stands for itself. `initialize` begins the older
  *          way (2024-11-05 to 2025-11-25). Both may come mixed, also on one stdio.
  * Tools and resources come from the table of operations (catalog.h). What a tool does is asked from the
@@ -43,9 +43,9 @@ struct mcp_reply {
     const char *bytes; /* of a log; or NULL */
     size_t size;
     int code;            /* 0, or a negative errno */
-    const char *message; /* with a code: the sentence */
+    const char *message; /* with a code */
     int64_t index;       /* with a code: which of a list was wrong; -1: none of them */
-    bool absent;         /* with a code: nobody was there to answer; it may be tried again */
+    bool absent;         /* with a code: the daemon did not answer; try again */
 };
 
 enum mcp_kind {
@@ -57,7 +57,7 @@ struct mcp_backend {
     void (*ask)(void *ctx, struct mcp_ask *ask);
     /* Nobody waits for it any more: mcp_answer must not be called. */
     void (*drop)(void *ctx, struct mcp_ask *ask);
-    /* From now on every event shall be told by mcp_event; or, with false, none. */
+    /* Whether mcp_event is to be called for events from now on. */
     void (*watch)(void *ctx, bool wanted);
     /* One message: one line without its newline. */
     void (*send)(void *ctx, enum mcp_kind kind, const char *text, size_t size);
@@ -92,7 +92,7 @@ size_t mcp_open(const struct mcp *mcp);
 /* Over HTTP, with the answer or without any: 200, 202, 400, 404. */
 int mcp_status(const struct mcp *mcp);
 
-/* The answer of a question, which is gone afterwards. */
+/* The answer of a question, which is freed. */
 void mcp_answer(struct mcp_ask *ask, const struct mcp_reply *reply, time_ms now);
 /* Something happened to the task "web-17"; NULL: to any, or events may have been missed. */
 void mcp_event(struct mcp *mcp, const char *task, time_ms now);

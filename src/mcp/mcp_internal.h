@@ -89,7 +89,7 @@ void message_notify(struct mcp *mcp, const char *method, json_t *params);
 json_t *message_text(const char *bytes, size_t size);
 /* JSON as the text of an answer. */
 json_t *message_dump(const json_t *value);
-/* A sentence: what a client wrote, safe to be shown. */
+/* What a client wrote, safe to be shown in a message. */
 struct message_quoted {
     char text[80];
 };

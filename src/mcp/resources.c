@@ -227,8 +227,7 @@ void resources_read(struct mcp_request *request) {
 struct watched {
     char *uri, *task; /* task NULL: everything that happens */
     bool dirty;
-    time_ms told; /* when it was last told; 0: never */
-    bool ever;
+    time_ms due_at; /* no notification before */
 };
 
 struct mcp_subscription {
@@ -273,17 +272,16 @@ static bool take_uri(struct mcp_subscription *subscription, const char *uri) {
 /* --- what has changed -------------------------------------------------------------------------- */
 
 /* `request`: the one that listens; or NULL. */
-static void tell_due(struct mcp *mcp, struct mcp_subscription *subscription,
-                     const struct mcp_request *request) {
+static void notify_due(struct mcp *mcp, struct mcp_subscription *subscription,
+                       const struct mcp_request *request) {
     for (size_t i = 0; i < subscription->count; i++) {
         struct watched *item = &subscription->items[i];
-        if (!item->dirty || (item->ever && mcp->now < time_add(item->told, LEAST_BETWEEN)))
+        if (!item->dirty || mcp->now < item->due_at)
             continue;
         json_t *params = request ? tagged(request) : json_object();
         (void)json_object_set_new(params, "uri", json_string(item->uri));
         item->dirty = false;
-        item->ever = true;
-        item->told = mcp->now;
+        item->due_at = time_add(mcp->now, LEAST_BETWEEN);
         message_notify(mcp, "notifications/resources/updated", params);
     }
 }
@@ -299,7 +297,7 @@ static time_ms next_of(const struct mcp_subscription *subscription) {
     time_ms next = TIME_NEVER;
     for (size_t i = 0; i < subscription->count; i++)
         if (subscription->items[i].dirty)
-            next = time_min(next, time_add(subscription->items[i].told, LEAST_BETWEEN));
+            next = time_min(next, subscription->items[i].due_at);
     return next;
 }
 
@@ -335,11 +333,11 @@ void subscription_begin(struct mcp_request *request) {
 
 void subscription_event(struct mcp_request *request, const char *task) {
     mark(request->subscription, task);
-    tell_due(request->mcp, request->subscription, request);
+    notify_due(request->mcp, request->subscription, request);
 }
 
 void subscription_tick(struct mcp_request *request) {
-    tell_due(request->mcp, request->subscription, request);
+    notify_due(request->mcp, request->subscription, request);
 }
 
 time_ms subscription_next(const struct mcp_request *request) {
@@ -414,12 +412,12 @@ void subscribed_event(struct mcp *mcp, const char *task) {
     if (!mcp->subscribed)
         return;
     mark(mcp->subscribed, task);
-    tell_due(mcp, mcp->subscribed, NULL);
+    notify_due(mcp, mcp->subscribed, NULL);
 }
 
 void subscribed_tick(struct mcp *mcp) {
     if (mcp->subscribed)
-        tell_due(mcp, mcp->subscribed, NULL);
+        notify_due(mcp, mcp->subscribed, NULL);
 }
 
 time_ms subscribed_next(const struct mcp *mcp) {

@@ -5,7 +5,7 @@
  * ask once more. A daemon that is away is asked again every second, because the work goes on without it.
  *
  * Inside a run the operation task.wait is asked beside that: as long as it is open the run lends its
- * places to what it waits for, and its answer says that they are its own again. */
+ * slots to what it waits for, and gets them back with the answer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct waited {
     bool asking;
     bool again; /* something happened since the question */
     bool ended, needs_person;
-    time_ms retry; /* nobody answered: ask then; TIME_NEVER: no need */
+    time_ms retry; /* no answer came: ask again then; TIME_NEVER: no need */
 };
 
 struct mcp_wait {
@@ -37,7 +37,7 @@ struct mcp_wait {
     time_ms lend_at; /* ask it then; TIME_NEVER: no need */
     bool owed;       /* the time is over, but a task was never seen: its answer ends it */
     time_ms began, deadline, progress_at;
-    double progress; /* the last one told */
+    double progress; /* the last one reported */
 };
 
 void wait_free(struct mcp_wait *wait) {
@@ -172,7 +172,7 @@ static void print_states(const struct mcp_wait *wait, struct strbuf *out) {
 }
 
 /* Numbers must rise, whatever the clock says. */
-static void tell_progress(struct mcp_request *request) {
+static void report_progress(struct mcp_request *request) {
     struct mcp_wait *wait = request->wait;
     const json_t *meta = json_object_get(request->params, "_meta");
     json_t *token = json_object_get(meta, "progressToken");
@@ -213,11 +213,11 @@ static bool is_known(const struct mcp_wait *wait) {
     return true;
 }
 
-/* It may be over. True: it is, and the request is gone. */
+/* True: the wait is over, and the request is freed. */
 static bool settle(struct mcp_request *request) {
     struct mcp_wait *wait = request->wait;
     bool late = request->mcp->now >= wait->deadline;
-    /* A wait of 0 s is a look: it needs its answers, unless there is nobody to give them. */
+    /* A wait of 0 s still needs its answers, unless the daemon does not give any. */
     wait->owed = false;
     for (size_t i = 0; late && i < wait->count; i++)
         wait->owed |= !wait->items[i].shown && wait->items[i].asking;
@@ -250,7 +250,7 @@ static void answered(struct mcp_request *request, size_t index, const struct mcp
     if (settle(request))
         return;
     if (changed && is_known(request->wait))
-        tell_progress(request);
+        report_progress(request);
     if (item->again)
         look(request, index);
 }
@@ -300,15 +300,15 @@ void wait_tick(struct mcp_request *request) {
     if (settle(request))
         return;
     if (now >= wait->progress_at)
-        tell_progress(request);
+        report_progress(request);
     if (wait->lend_at <= now && now < wait->deadline) {
         lend(request);
-        return; /* it may be gone */
+        return; /* it may be freed */
     }
     for (size_t i = 0; i < wait->count; i++)
         if (wait->items[i].retry <= now) {
             look(request, i);
-            return; /* it may be gone; the others are due at once */
+            return; /* it may be freed; the others are due at once */
         }
 }
 
@@ -355,7 +355,7 @@ static int read_arguments(const json_t *arguments, struct mcp_wait *wait, double
     return 0;
 }
 
-/* Watches before it looks: what happens between the two is told. */
+/* Watches before it looks, so that no event between the two is missed. */
 void wait_begin(struct mcp_request *request, json_t *arguments) {
     struct mcp_wait *wait = xcalloc(1, sizeof(*wait));
     struct mcp *mcp = request->mcp;

@@ -24,7 +24,7 @@
 
 enum otlp_signal { OTLP_METRICS, OTLP_LOGS, OTLP_SIGNAL_MAX };
 
-/* -1: not told. Unknown is not zero. */
+/* -1: not reported. Unknown is not zero. */
 struct otlp_usage {
     int64_t in;     /* everything that was sent, what came from a cache included */
     int64_t out;    /* reasoning included */
@@ -39,7 +39,7 @@ struct otlp_meter;
 struct otlp_meter *otlp_meter_new(const struct otlp_usage *before);
 struct otlp_meter *otlp_meter_free(struct otlp_meter *meter); /* accepts NULL, returns NULL */
 
-/* One body. -EINVAL with a sentence: it is no such thing, and nothing of it was counted. */
+/* One body. -EINVAL: it is not OTLP, and nothing of it was counted. */
 int otlp_meter_read(struct otlp_meter *meter, enum otlp_signal signal, const char *body,
                     size_t size, struct error *err);
 void otlp_meter_look(const struct otlp_meter *meter, struct otlp_usage *ret);

@@ -5,7 +5,7 @@
  * tokens include cached ones. A run of a plain command is a span `run`, and no model is counted for it.
  *
  * Counters are cumulative since their beginning: a body that gets lost loses nothing but a point in time.
- * At most OTLP_TOTALS_MAX combinations of agent, model and error are told apart; the others are
+ * At most OTLP_TOTALS_MAX combinations of agent, model and error are kept; the others are
  * counted together, with otel.metric.overflow.
  *
  * Pure: no clock, no files. */
@@ -21,7 +21,7 @@
 #define OTLP_TRACE_SIZE 16u
 #define OTLP_SPAN_SIZE  8u
 
-/* Which run this is for everybody else: always the same, also when it is told twice. */
+/* The ids of a run: always the same, also when it is sent twice. */
 struct otlp_ids {
     uint8_t trace[OTLP_TRACE_SIZE], span[OTLP_SPAN_SIZE];
 };
