@@ -515,39 +515,22 @@ static int check_pairs(const struct task_member *m, const json_t *value, struct 
 
 static int check_kind(const struct task_member *m, const char *key, const json_t *value,
                       const struct task_source *source, json_t **ret_other, struct error *err) {
-    switch (m->kind) {
-    case MEMBER_NAME:
-    case MEMBER_LINE:
-    case MEMBER_BODY:
-    case MEMBER_CHOICE:
-    case MEMBER_PATH:
-    case MEMBER_PLACE:
-    case MEMBER_ARTIFACT:
+    if (m->kind <= MEMBER_ARTIFACT)
         return check_text(m, value, source->folder, ret_other, err);
-    case MEMBER_WHOLE:
-    case MEMBER_SPAN:
-    case MEMBER_SIZE:
-    case MEMBER_MONEY:
-    case MEMBER_MOMENT:
+    if (m->kind <= MEMBER_MOMENT)
         return check_number(m, value, source->now, ret_other, err);
-    case MEMBER_SWITCH:
+    if (m->kind == MEMBER_SWITCH)
         return check_switch(m, value, ret_other, err);
-    case MEMBER_NAMES:
+    if (m->kind == MEMBER_NAMES)
         return check_names(m, value, ret_other, err);
-    case MEMBER_WORDS:
+    if (m->kind == MEMBER_WORDS)
         return strcmp(key, m->name) != 0 ? check_shell(value, ret_other, err)
                                          : check_words(value, err);
-    case MEMBER_CHECKS:
+    if (m->kind == MEMBER_CHECKS)
         return check_checks(m, value, source, ret_other, err);
-    case MEMBER_ENV:
-    case MEMBER_PAIRS:
+    if (m->kind == MEMBER_ENV || m->kind == MEMBER_PAIRS)
         return check_pairs(m, value, err);
-    case MEMBER_OBJECT:
-        return json_is_object(value) ? 0 : refuse(m, value, err);
-    case MEMBER_KIND_MAX:
-        break;
-    }
-    return 0;
+    return json_is_object(value) ? 0 : refuse(m, value, err);
 }
 
 int task_member_check(const struct task_member *m, const char *key, const json_t *value,

@@ -24,6 +24,7 @@
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 
+/* Texts first, then numbers: task_member.c compares kinds. */
 enum task_member_kind {
     MEMBER_NAME,     /* 1 to NAME_BYTES_MAX bytes on one line */
     MEMBER_LINE,     /* a text on one line, at most `max` bytes */
@@ -83,7 +84,7 @@ struct task_member {
     const char *text;  /* what it means, in Markdown */
 };
 
-/* What is said of every member of a kind. */
+/* What holds for every member of a kind. */
 struct task_kind {
     const char *expected; /* in messages; NULL: depends on the member */
     const char *value;    /* in documents; NULL: the same */
@@ -115,7 +116,7 @@ struct task_source {
  * instead, which the caller frees. -EINVAL, -ERANGE or -E2BIG: "expected …, got …". */
 int task_member_check(const struct task_member *m, const char *key, const json_t *value,
                       const struct task_source *source, json_t **ret_other, struct error *err);
-/* The same from a text that somebody has written. */
+/* The same from a text that a user has written. */
 int task_member_parse(const struct task_member *m, const char *key, const char *text,
                       const struct task_source *source, json_t **ret_value, struct error *err);
 

@@ -1,7 +1,7 @@
 /* taskfile.c: a file of tasks, from bytes to the body of one request.
  *
  * The tree of the file is kept beside the body, so that a refusal that comes back from the daemon by
- * the task's number can still be told by its line. */
+ * the task's number can still be reported with its line. */
 #include "taskfile/taskfile.h"
 
 #include <ctype.h>
@@ -138,14 +138,14 @@ static int check_twice(const struct taskfile *file, const struct yaml_node *mapp
                        const struct yaml_node *key, const struct task_member *m,
                        struct error *err) {
     for (const struct yaml_node *other = mapping->first; other != key; other = other->next) {
-        const struct task_member *said = task_member_find(other->text);
+        const struct task_member *previous = task_member_find(other->text);
         if (strcmp(other->text, key->text) == 0)
             return fail_at(file, key, err, "'%s' is said twice, first in line %u", key->text,
                            other->line);
-        if (said == m)
+        if (previous == m)
             return fail_at(file, key, err, "'%s' and '%s' (line %u) say the same; leave one out",
                            key->text, other->text, other->line);
-        if (is_command(m) && is_command(said))
+        if (is_command(m) && is_command(previous))
             return fail_at(file, key, err, "a task has '%s' (line %u) or '%s', not both",
                            other->text, other->line, key->text);
     }

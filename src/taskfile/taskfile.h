@@ -20,10 +20,10 @@
  * behind it is the project's. What a task does not say it takes from `defaults`; env of both is joined,
  * and a member with nothing behind it takes no default. Names are local to the file.
  *
- * What is wrong is told by file, line and column: unknown members (with the nearest known one), wrong
+ * Errors are reported by file, line and column: unknown members (with the nearest known one), wrong
  * types, names given twice, a task that needs itself, a cycle. Whether projects, agents and ids of
  * older tasks exist, and whether numbers are in range, the daemon says; taskfile_locate adds the
- * place to its sentence.
+ * location to its message.
  *
  * Life: taskfile_read → taskfile_body → taskfile_locate for a refusal → taskfile_free */
 #pragma once
@@ -41,11 +41,11 @@ struct taskfile;
 
 /* `path` "-" is the standard input. -EINVAL: the file is wrong, or larger than TASKFILE_BYTES_MAX. */
 int taskfile_read(const char *path, struct taskfile **ret_file, struct error *err);
-/* `name` is for sentences; `folder` (absolute) is where relative paths begin. */
+/* `name` is for phrases; `folder` (absolute) is where relative paths begin. */
 int taskfile_read_text(const char *name, const char *folder, const char *text, size_t size,
                        struct taskfile **ret_file, struct error *err);
 struct yaml_node;
-/* A list of tasks, and `defaults` or NULL, in a tree that somebody else has read and keeps. */
+/* A list of tasks, and `defaults` or NULL, in a tree that the caller has read and keeps. */
 int taskfile_read_list(const char *name, const char *folder, const struct yaml_node *list,
                        const struct yaml_node *defaults, struct taskfile **ret_file,
                        struct error *err);
