@@ -44,33 +44,26 @@ enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 /* What the agents behind the protocol say; what providers say is in error_text.c. */
-static const struct error_phrase sentences[] = {
-    { "please run /login", AGENT_AUTH },
-    { "log out and sign in again", AGENT_AUTH },
-    { "quota exceeded. check your plan", AGENT_BILLING },
-    { "credit balance", AGENT_BILLING },
-    { "hit your spend cap", AGENT_BILLING },
-    { "hit your ", AGENT_LIMITED }, /* "… usage limit. … try again at 4:31 AM." */
-    { "usage limit reached", AGENT_LIMITED },
-    { "exhausted your daily quota", AGENT_LIMITED },
-    { "exhausted your capacity", AGENT_LIMITED },
-    { "ran out of room in the model", AGENT_CONTEXT_FULL },
-    { "conversation is too long", AGENT_CONTEXT_FULL },
-    { "model is at capacity", AGENT_OVERLOADED },
-    { "experiencing high demand", AGENT_OVERLOADED },
-    { "stream disconnected before completion", AGENT_OVERLOADED },
-    { "connection error", AGENT_OVERLOADED },
-    { "request timed out", AGENT_OVERLOADED },
-    { NULL, AGENT_FAILED },
+static const struct error_phrase phrases[] = {
+    { AGENT_AUTH, LIST("please run /login", "log out and sign in again") },
+    { AGENT_BILLING,
+      LIST("quota exceeded. check your plan", "credit balance", "hit your spend cap") },
+    { AGENT_LIMITED, LIST("hit your ", "usage limit reached", "exhausted your daily quota",
+                          "exhausted your capacity") },
+    { AGENT_CONTEXT_FULL, LIST("ran out of room in the model", "conversation is too long") },
+    { AGENT_OVERLOADED,
+      LIST("model is at capacity", "experiencing high demand",
+           "stream disconnected before completion", "connection error", "request timed out") },
+    { 0 },
 };
 
 static const struct error_phrase reasons[] = {
-    { "end_turn", AGENT_OK },
-    { "max_tokens", AGENT_FAILED },
-    { "max_turn_requests", AGENT_MAX_TURNS },
-    { "refusal", AGENT_REFUSED },
-    { "cancelled", AGENT_CANCELLED },
-    { NULL, AGENT_FAILED },
+    { AGENT_OK, LIST("end_turn") },
+    { AGENT_FAILED, LIST("max_tokens") },
+    { AGENT_MAX_TURNS, LIST("max_turn_requests") },
+    { AGENT_REFUSED, LIST("refusal") },
+    { AGENT_CANCELLED, LIST("cancelled") },
+    { 0 },
 };
 
 struct notes {
@@ -80,11 +73,7 @@ struct notes {
     char gone_during[28]; /* the request that it did not answer before it exited; "": it answered */
     char gone_code[8];
 };
-_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of acp");
-
-static struct notes *notes_of(struct agent_seen *seen) {
-    return (struct notes *)&seen->own;
-}
+DEFINE_NOTES(struct notes, notes_of)
 
 /* --- the agent's messages --------------------------------------------------------------------- */
 
@@ -117,13 +106,13 @@ static void on_update(struct agent_seen *seen, const struct json_value *values) 
 static void on_usage(struct agent_seen *seen, const struct json_value *values) {
     struct agent_usage turn = USAGE_NONE;
     int64_t in = json_value_count(&values[TOKENS_IN]), all = in;
-    int64_t out = json_value_count(&values[TOKENS_OUT]), said = out;
+    int64_t out = json_value_count(&values[TOKENS_OUT]), with_thoughts = out;
     int64_t total = json_value_count(&values[TOKENS_TOTAL]);
     agent_add_count(&all, json_value_count(&values[TOKENS_CACHE_READ]));
     agent_add_count(&all, json_value_count(&values[TOKENS_CACHE_MADE]));
-    agent_add_count(&said, json_value_count(&values[TOKENS_THOUGHT]));
-    bool has_thoughts = total >= 0 && (total == in + said || total == all + said);
-    turn.out = has_thoughts ? said : out;
+    agent_add_count(&with_thoughts, json_value_count(&values[TOKENS_THOUGHT]));
+    bool has_thoughts = total >= 0 && (total == in + with_thoughts || total == all + with_thoughts);
+    turn.out = has_thoughts ? with_thoughts : out;
     turn.in = total >= 0 && total == in + turn.out ? in : all;
     turn.cached = json_value_count(&values[TOKENS_CACHE_READ]);
     usage_count_share(&seen->count, agent_session(seen), &turn, false);
@@ -147,7 +136,7 @@ static void on_error(struct agent_seen *seen, const struct json_value *values) {
     if (strcmp(values[CODE].text, "-32000") == 0)
         agent_mark(seen, AGENT_AUTH);
     else
-        error_text_mark(seen, sentences, status, text);
+        error_text_mark(seen, phrases, status, text);
 }
 
 /* Said at once, and again at the end: a long log loses its middle. */

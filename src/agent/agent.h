@@ -3,8 +3,8 @@
  * Life:      agent_reader_new → agent_reader_out, agent_reader_err as it writes → agent_reader_end
  * Memory:    bounded: a line of any length is read without being kept. What is broken is skipped, holes (NUL
  *            bytes: the middle of a long log) too.
- * Judgement: never from the exit code alone, and never `ok` without the agent's own last word. First match
- *            wins: no last word → timeout, cancelled or crashed; auth; billing; limited; overloaded;
+ * Judgement: never from the exit code alone, and never `ok` without the agent's own final message. First match
+ *            wins: no final message → timeout, cancelled or crashed; auth; billing; limited; overloaded;
  *            context-full; refused; max-turns; budget; cancelled; failed; denied; ok.
  * Where:     agent.c the table of adapters, reader.c lines and judgement, json_scan.c JSON without a tree,
  *            reset_time.c "resets 4:28am (UTC)", usage_count.c tokens and cost, one file per adapter.
@@ -33,13 +33,13 @@ enum agent_result {
     AGENT_BUDGET, /* its own cap */
     AGENT_CANCELLED,
     AGENT_TIMEOUT,
-    AGENT_CRASHED, /* it ended without its last word, and nobody asked it to */
+    AGENT_CRASHED, /* it ended without its final message, and was not asked to */
     AGENT_FAILED,
     AGENT_RESULT_MAX,
 };
 const char *agent_result_name(enum agent_result result); /* "ok" … "context-full" "max-turns" */
 
-/* -1: not told. Unknown is not zero. */
+/* -1: not reported. Unknown is not zero. */
 struct agent_usage {
     int64_t in;     /* everything that was sent, what came from a cache included */
     int64_t out;    /* reasoning included */
@@ -61,14 +61,14 @@ struct agent_denial {
 
 struct agent_outcome {
     enum agent_result result;
-    time_ms reset_at; /* when the account may be used again, wall clock; 0: not told */
+    time_ms reset_at; /* when the account may be used again, wall clock; 0: not reported */
     enum agent_source reset_source;
     struct agent_usage usage; /* of this run alone */
     bool is_short;            /* it ended before it had reported all of it */
     struct agent_usage
         session_usage;    /* of its session, over all runs: agent_before of the next one */
-    bool session_is_lost; /* the one to go on with is gone, or the new id is taken */
-    char session[128];    /* "" : not told */
+    bool session_is_lost; /* the one to continue does not exist, or the new id is taken */
+    char session[128];    /* "" : not reported */
     char model[128];
     /* Its last message or its error: one line, no escape sequences, valid UTF-8. */
     char message[512];
@@ -77,7 +77,7 @@ struct agent_outcome {
 
 /* What is known while it runs. */
 struct agent_live {
-    bool has_ended;  /* its last word was said: the process should go now */
+    bool has_ended;  /* its final message came: the process should exit now */
     bool is_waiting; /* it retries by itself, because it is limited or its provider is overloaded */
     time_ms reset_at;         /* as above */
     struct agent_usage usage; /* of this run alone */
@@ -99,7 +99,7 @@ struct agent_end {
     int signal; /* 0: none */
     enum agent_ended_by by;
     time_ms now;          /* wall clock */
-    int32_t utc_offset_s; /* of the local time that its sentences use */
+    int32_t utc_offset_s; /* of the local time in its messages */
 };
 
 struct agent_adapter;
@@ -191,6 +191,40 @@ bool agent_put_login(const struct agent_adapter *adapter, const char *agent, str
 /* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
 const char *const *agent_environment(const struct agent_adapter *adapter);
 
+/* Can an agent work? Seen before a task is started: a login without asking the provider, by files that it leaves, by
+ * variables, by words in settings. */
+
+/* What it may do with the words that Sluice gives it. */
+enum agent_may {
+    AGENT_MAY_WORK,   /* edit files and run commands */
+    AGENT_MAY_EDIT,   /* commands are denied */
+    AGENT_MAY_AS_SET, /* its own settings decide */
+};
+
+/* A file below the home directory that has one of these words, NULL at the end. */
+struct agent_login_words {
+    const char *file; /* NULL ends a list */
+    const char *const *words;
+};
+
+struct agent_preflight {
+    const char *const
+        *login_files; /* below the home directory, NULL at the end: there after a login */
+    const char *const *login_variables;       /* NULL at the end */
+    const struct agent_login_words *settings; /* a key or a provider of its own */
+    bool login_elsewhere; /* it may be logged in although nothing of these is there: a key ring */
+    enum agent_may may, may_sandboxed; /* without words of the configuration */
+    const char *allow;                 /* the configuration that lets it run commands; or NULL */
+    const struct agent_login_words
+        *allowed; /* words in its own settings that permit commands; or NULL */
+};
+
+/* NULL: nothing is known about programs of this adapter. */
+const struct agent_preflight *agent_preflight(const struct agent_adapter *adapter);
+/* With these words of the configuration (NULL at the end, or NULL), in a sandbox or not. */
+enum agent_may agent_may(const struct agent_adapter *adapter, const char *const *more,
+                         bool is_sandboxed);
+
 /* What an agent needs of the home directory, in a sandbox that has none of the rest. Everything else it writes there
  * is gone with its run. Its settings, hooks and tool servers are among what it can only read. */
 enum agent_path_use {
@@ -237,7 +271,7 @@ struct agent_reader *agent_reader_free(struct agent_reader *reader); /* accepts 
 void agent_reader_before(struct agent_reader *reader, const struct agent_before *before);
 void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size);
 void agent_reader_err(struct agent_reader *reader, const char *bytes, size_t size);
-/* The file of agent_usage_file_name, whole, once; at most AGENT_USAGE_FILE_MAX bytes of it. */
+/* The complete file of agent_usage_file_name, once; at most AGENT_USAGE_FILE_MAX bytes of it. */
 #define AGENT_USAGE_FILE_MAX (1024 * 1024)
 void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size);
 /* At the end: the session number `index` whose file should be read, because the output leaves something out; NULL: no more. */

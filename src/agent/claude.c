@@ -86,7 +86,7 @@ static const struct json_want claude_wants[] = { CLAUDE_WANTS(JSON_WANT_ROW) };
 
 struct claude_notes {
     bool has_event;     /* something on the standard output was JSON */
-    bool has_version;   /* the init event told it; */
+    bool has_version;   /* the init event has it; */
     bool is_of_session; /* then: totals are of the session over all runs, not of one process */
     uint32_t of_error;  /* mark of the last assistant event that was an error; 0: none */
     struct agent_usage process; /* the last totals of a process, */
@@ -94,11 +94,7 @@ struct claude_notes {
     uint64_t messages[CLAUDE_MESSAGES];
     size_t message_count;
 };
-_Static_assert(sizeof(struct claude_notes) <= AGENT_STATE_SIZE, "notes of claude");
-
-static struct claude_notes *claude_notes(struct agent_seen *seen) {
-    return (struct claude_notes *)&seen->own;
-}
+DEFINE_NOTES(struct claude_notes, claude_notes)
 
 /* --- versions ------------------------------------------------------------------------------------ */
 
@@ -141,7 +137,7 @@ static struct agent_usage tokens_at(const struct json_value *values, enum claude
     return used;
 }
 
-/* Of an object with one member for each model. One without any is told, and nothing was used. */
+/* Of an object with one member for each model. An empty one means that nothing was used. */
 static bool models_at(const struct json_value *values, enum claude_want object,
                       struct agent_usage *ret) {
     *ret = USAGE_NONE;
@@ -262,23 +258,17 @@ static void count_state(struct agent_seen *seen, const struct json_value *values
 /* --- events -------------------------------------------------------------------------------------- */
 
 /* What it says itself; what providers say is in error_text.c. */
-static const struct error_phrase sentences[] = {
-    { "please run /login", AGENT_AUTH },
-    { "not logged in", AGENT_AUTH },
-    { "failed to authenticate", AGENT_AUTH },
-    { "oauth token has expired", AGENT_AUTH },
-    { "credit balance", AGENT_BILLING },
-    { "usage limit reached", AGENT_LIMITED },
-    { "hit your ", AGENT_LIMITED }, /* "… 5-hour limit · resets 4:28am (UTC)" */
-    { "out of extra usage", AGENT_LIMITED },
-    { "conversation is too long", AGENT_CONTEXT_FULL },
-    { "safeguards flagged", AGENT_REFUSED },
-    { "output token maximum", AGENT_FAILED },
-    { "server error mid-response", AGENT_OVERLOADED },
-    { "connection error", AGENT_OVERLOADED },
-    { "connection closed", AGENT_OVERLOADED },
-    { "request timed out", AGENT_OVERLOADED },
-    { NULL, AGENT_FAILED },
+static const struct error_phrase phrases[] = {
+    { AGENT_AUTH, LIST("please run /login", "not logged in", "failed to authenticate",
+                       "oauth token has expired") },
+    { AGENT_BILLING, LIST("credit balance") },
+    { AGENT_LIMITED, LIST("usage limit reached", "hit your ", "out of extra usage") },
+    { AGENT_CONTEXT_FULL, LIST("conversation is too long") },
+    { AGENT_REFUSED, LIST("safeguards flagged") },
+    { AGENT_FAILED, LIST("output token maximum") },
+    { AGENT_OVERLOADED, LIST("server error mid-response", "connection error", "connection closed",
+                             "request timed out") },
+    { 0 },
 };
 
 /* The words of its fields that name a trouble. */
@@ -362,7 +352,7 @@ static void on_limit(struct agent_seen *seen, const struct json_value *values) {
         agent_set_reset(seen, json_value_count(&values[LIMIT_RESET]));
 }
 
-/* --- the last word -------------------------------------------------------------------------------- */
+/* --- the final message -------------------------------------------------------------------------------- */
 
 static bool result_is_error(const struct json_value *values) {
     if (strncmp(values[SUBTYPE].text, "error", strlen("error")) == 0)
@@ -376,7 +366,7 @@ static void mark_error(struct agent_seen *seen, const struct json_value *values)
     const char *text = values[json_value_has_text(&values[RESULT]) ? RESULT : ERRORS].text;
     seen->marks = marks_of_words(words, ARRAY_SIZE(words), values) | claude_notes(seen)->of_error;
     if (!seen->marks)
-        error_text_mark(seen, sentences, json_value_count(&values[API_STATUS]), text);
+        error_text_mark(seen, phrases, json_value_count(&values[API_STATUS]), text);
     if (seen->marks & 1u << AGENT_LIMITED)
         agent_set_line(seen->reset_text, sizeof(seen->reset_text), text);
 }
@@ -458,123 +448,81 @@ static void claude_text(struct agent_seen *seen, const char *line, enum agent_st
         seen->session_is_lost = true;
 }
 
-/* Started without its streaming mode it prints its answer as text. A failure is told by the exit code and
+/* Started without its streaming mode it prints its answer as text. A failure shows in the exit code and
  * this text, success by nothing: an interrupted answer looks the same. */
 static void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
     if (agent_end_is_failure(end) && !seen->has_ended && !claude_notes(seen)->has_event
         && seen->message[0]) {
         seen->has_ended = true;
-        error_text_mark(seen, sentences, error_text_status(seen->message, "API Error: "),
+        error_text_mark(seen, phrases, error_text_status(seen->message, "API Error: "),
                         seen->message);
     }
     agent_judge_exit(seen, end);
 }
 
-static const char *const command[] = { "claude",
-                                       "-p",
-                                       "--output-format",
-                                       "stream-json",
-                                       "--verbose",
-                                       AGENT_WORD_USUAL,
-                                       AGENT_WORD_MODEL,
-                                       AGENT_WORD_SESSION,
-                                       AGENT_WORD_BUDGET,
-                                       AGENT_WORD_MORE,
-                                       NULL };
-/* Edits go through. Without a sandbox what else it may do is a matter of its own settings, and refused without asking,
- * except for the tools of Sluice's own server: they have the rights of the run's token, as `sluice` in a command has. In a
- * sandbox commands and the web are allowed, too: the sandbox says what they reach. One word each: as two, the
- * option would take the words behind it. */
-static const char *const usual[] = { "--permission-mode", "acceptEdits", NULL };
-static const char *const tools[] = { "--allowedTools=mcp__sluice", NULL };
-static const char *const tools_sandboxed[] = { "--allowedTools=Bash,WebFetch,WebSearch,mcp__sluice",
-                                               NULL };
-static const char *const tools_instead[] = { "--allowedTools", "--allowed-tools", "--tools", NULL };
-static const char *const instead[] = { "--permission-mode", "--dangerously-skip-permissions",
-                                       NULL };
-static const char *const environment[] = { "CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1",
-                                           NULL };
-
-static const char *const flags[] = {
-    "-p", "--print",    "--verbose",      "--dangerously-skip-permissions",
-    "-c", "--continue", "--fork-session", "--include-partial-messages",
-    NULL
-};
-
-static const struct agent_path paths[] = {
-    { ".claude.json", AGENT_PATH_READ },
-    { ".claude/settings.json", AGENT_PATH_READ },
-    { ".claude/settings.local.json", AGENT_PATH_READ },
-    { ".claude/CLAUDE.md", AGENT_PATH_READ },
-    { ".claude/agents", AGENT_PATH_READ },
-    { ".claude/commands", AGENT_PATH_READ },
-    { ".claude/hooks", AGENT_PATH_READ },
-    { ".claude/output-styles", AGENT_PATH_READ },
-    { ".claude/plugins", AGENT_PATH_READ },
-    { ".claude/rules", AGENT_PATH_READ },
-    { ".claude/skills", AGENT_PATH_READ },
-    { ".claude/.credentials.json", AGENT_PATH_WRITE },
-    { ".claude/projects/{cwd}", AGENT_PATH_KEEP },
-    { ".claude/todos", AGENT_PATH_WRITE },
-    { ".claude/tasks", AGENT_PATH_WRITE },
-    { ".claude/file-history", AGENT_PATH_WRITE },
-    { NULL, AGENT_PATH_READ },
-};
-
-static const struct agent_path session_file = { ".claude/projects/{cwd}/{session}.jsonl",
-                                                AGENT_PATH_READ };
-
 #define KEY_VARIABLES                                                                              \
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",                        \
         "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"
-static const struct agent_preflight preflight = {
-    .login_files = LIST(".claude/.credentials.json"),
-    .login_variables = LIST(KEY_VARIABLES),
-    .settings = WORDS({ ".claude/settings.json", LIST("\"apiKeyHelper\"", KEY_VARIABLES) }),
-    .may = AGENT_MAY_EDIT,
-    .may_sandboxed = AGENT_MAY_WORK,
-    .allow = "agents.claude.args=\"--allowedTools=Bash\"",
-    .allowed = WORDS({ ".claude/settings.json", LIST("\"Bash\"", "bypassPermissions") }),
-};
-
-static const struct agent_mcp mcp = {
-    .variable = "CLAUDE_CONFIG_DIR",
-    .folder = "",
-    .file = ".claude.json",
-    .project_file = ".mcp.json",
-    .member = "mcpServers",
-    .type = "stdio",
-};
 
 const struct agent_adapter agent_claude = {
     .name = "claude",
     .is_builtin = true,
     .provider = "anthropic",
     .login = "run 'claude' once and log in" LOGIN_OR_KEY("ANTHROPIC_API_KEY=..."),
-    .preflight = &preflight,
-    .mcp = &mcp,
-    .flags = flags,
+    .preflight =
+        &(const struct agent_preflight){
+            .login_files = LIST(".claude/.credentials.json"),
+            .login_variables = LIST(KEY_VARIABLES),
+            .settings = WORDS({ ".claude/settings.json", LIST("\"apiKeyHelper\"", KEY_VARIABLES) }),
+            .may = AGENT_MAY_EDIT,
+            .may_sandboxed = AGENT_MAY_WORK,
+            .allow = "agents.claude.args=\"--allowedTools=Bash\"",
+            .allowed = WORDS({ ".claude/settings.json", LIST("\"Bash\"", "bypassPermissions") }),
+        },
+    .mcp =
+        &(const struct agent_mcp){
+            .variable = "CLAUDE_CONFIG_DIR",
+            .folder = "",
+            .file = ".claude.json",
+            .project_file = ".mcp.json",
+            .member = "mcpServers",
+            .type = "stdio",
+        },
+    .flags = LIST("-p", "--print", "--verbose", "--dangerously-skip-permissions", "-c",
+                  "--continue", "--fork-session", "--include-partial-messages"),
     .stop_signal = "INT",
-    .command = command,
+    .command = LIST("claude", "-p", "--output-format", "stream-json", "--verbose", AGENT_WORD_USUAL,
+                    AGENT_WORD_MODEL, AGENT_WORD_SESSION, AGENT_WORD_BUDGET, AGENT_WORD_MORE),
     .resume = LIST("--resume", AGENT_WORD_RESUME),
     .model_option = "--model",
     .session_option = "--session-id",
     .budget_option = "--max-budget-usd",
     .allow_option = "--allowedTools",
-    .environment = environment,
-    .usual = usual,
-    .instead = instead,
-    .tools = tools,
-    .tools_sandboxed = tools_sandboxed,
-    .tools_instead = tools_instead,
+    .environment = LIST("CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1"),
+    /* Edits go through. Without a sandbox what else it may do is a matter of its own settings, and refused without asking,
+     * except for the tools of Sluice's own server: they have the rights of the run's token, as `sluice` in a command has. In a
+     * sandbox commands and the web are allowed, too: the sandbox says what they reach. One word each: as two, the
+     * option would take the words behind it. */
+    .usual = LIST("--permission-mode", "acceptEdits"),
+    .instead = LIST("--permission-mode", "--dangerously-skip-permissions"),
+    .tools = LIST("--allowedTools=mcp__sluice"),
+    .tools_sandboxed = LIST("--allowedTools=Bash,WebFetch,WebSearch,mcp__sluice"),
+    .tools_instead = LIST("--allowedTools", "--allowed-tools", "--tools"),
     .wants = claude_wants,
     .want_count = ARRAY_SIZE(claude_wants),
     .event = claude_event,
     .text = claude_text,
     .transcript = &transcript_claude,
     .judge = claude_judge,
-    .paths = paths,
-    .session_file = &session_file,
+    .paths = PATHS(READ(".claude.json"), READ(".claude/settings.json"),
+                   READ(".claude/settings.local.json"), READ(".claude/CLAUDE.md"),
+                   READ(".claude/agents"), READ(".claude/commands"), READ(".claude/hooks"),
+                   READ(".claude/output-styles"), READ(".claude/plugins"), READ(".claude/rules"),
+                   READ(".claude/skills"), WRITE(".claude/.credentials.json"),
+                   KEEP(".claude/projects/{cwd}"), WRITE(".claude/todos"), WRITE(".claude/tasks"),
+                   WRITE(".claude/file-history")),
+    .session_file =
+        &(const struct agent_path){ ".claude/projects/{cwd}/{session}.jsonl", AGENT_PATH_READ },
     .settings_variable = "CLAUDE_CONFIG_DIR",
     .settings_folder = ".claude",
 };

@@ -1,12 +1,12 @@
 /* codex.c: what does `codex exec --json` print, and what does it mean?
  *
- * Only turn.completed and turn.failed are its last word. An `error` event is not: each try to reach the
+ * Only turn.completed and turn.failed are its final message. An `error` event is not: each try to reach the
  * provider prints one, and a good turn may follow. An item of the type `error` is a warning.
  *
- * Failures are sentences, in the words of its source (protocol/src/error.rs), with either apostrophe. A plan
+ * Failures are phrases, in the words of its source (protocol/src/error.rs), with either apostrophe. A plan
  * limit tells its time in local words: "try again at 4:31 AM", on another day "Nov 18th, 2026 4:31 AM".
  *
- * The tokens of turn.completed are those of the whole thread, also after a resume; input_tokens has the
+ * The tokens of turn.completed are those of the thread, also after a resume; input_tokens has the
  * cached ones in it and output_tokens the reasoning. It tells no money. A turn that fails or is stopped has none, and agents that it
  * starts are threads of their own, which are in none of its numbers; they may start others. The file of a thread (rollout) has them after each call, and the
  * model, which the output lacks, too.
@@ -41,28 +41,20 @@
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
-static const struct error_phrase sentences[] = {
-    { "hit your usage limit", AGENT_LIMITED },
-    { "quota exceeded. check your plan", AGENT_BILLING },
-    { "workspace is out of credits", AGENT_BILLING },
-    { "hit your spend cap", AGENT_BILLING },
-    { "to use codex with your chatgpt plan, upgrade", AGENT_BILLING },
-    { "ran out of room in the model", AGENT_CONTEXT_FULL },
-    { "reason: content_filter", AGENT_REFUSED },
-    { "flagged for possible cybersecurity risk", AGENT_REFUSED },
-    { "turn aborted", AGENT_CANCELLED },
-    { "interrupted (ctrl-c)", AGENT_CANCELLED },
-    { "session budget", AGENT_BUDGET },
-    { "model is at capacity", AGENT_OVERLOADED },
-    { "experiencing high demand", AGENT_OVERLOADED },
-    { "stream disconnected before completion", AGENT_OVERLOADED },
-    { "request timed out", AGENT_OVERLOADED },
-    { "connection failed: ", AGENT_OVERLOADED },
-    { "error while reading the server response", AGENT_OVERLOADED },
-    { "missing environment variable", AGENT_AUTH },
-    { "refresh token", AGENT_AUTH },
-    { "log out and sign in again", AGENT_AUTH },
-    { NULL, AGENT_FAILED },
+static const struct error_phrase phrases[] = {
+    { AGENT_LIMITED, LIST("hit your usage limit") },
+    { AGENT_BILLING, LIST("quota exceeded. check your plan", "workspace is out of credits",
+                          "hit your spend cap", "to use codex with your chatgpt plan, upgrade") },
+    { AGENT_CONTEXT_FULL, LIST("ran out of room in the model") },
+    { AGENT_REFUSED, LIST("reason: content_filter", "flagged for possible cybersecurity risk") },
+    { AGENT_CANCELLED, LIST("turn aborted", "interrupted (ctrl-c)") },
+    { AGENT_BUDGET, LIST("session budget") },
+    { AGENT_OVERLOADED, LIST("model is at capacity", "experiencing high demand",
+                             "stream disconnected before completion", "request timed out",
+                             "connection failed: ", "error while reading the server response") },
+    { AGENT_AUTH,
+      LIST("missing environment variable", "refresh token", "log out and sign in again") },
+    { 0 },
 };
 
 struct notes {
@@ -70,11 +62,7 @@ struct notes {
     bool has_event; /* something on the standard output was JSON */
     bool is_prose;  /* the error output is, too */
 };
-_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of codex");
-
-static struct notes *notes_of(struct agent_seen *seen) {
-    return (struct notes *)&seen->own;
-}
+DEFINE_NOTES(struct notes, notes_of)
 
 /* "exceeded retry limit, last status: 429 Too Many Requests", "unexpected status 401 Unauthorized: …" */
 static int64_t status_of(const char *text) {
@@ -117,7 +105,7 @@ static void on_failed(struct agent_seen *seen, const char *text) {
     note_error(seen, text);
     seen->is_waiting = false;
     seen->has_ended = true;
-    error_text_mark(seen, sentences, status_of(text), text);
+    error_text_mark(seen, phrases, status_of(text), text);
 }
 
 /* The last total of the file counts: they only grow. */
@@ -157,7 +145,7 @@ static void codex_event(struct agent_seen *seen, const struct json_value *values
         const char *text = values[MESSAGE].text;
         note_error(seen, text);
         seen->is_waiting = strncmp(text, "Reconnecting", strlen("Reconnecting")) == 0
-                           && error_text_is_passing(sentences, status_of(text), text);
+                           && error_text_is_passing(phrases, status_of(text), text);
     } else if (json_value_is(type, "turn.completed")) {
         on_completed(seen, values);
     } else if (json_value_is(type, "turn.failed")) {
@@ -165,7 +153,7 @@ static void codex_event(struct agent_seen *seen, const struct json_value *values
     }
 }
 
-/* Without --json its answer is text, and the error output is its whole story: a banner, what was said, and
+/* Without --json its answer is text, and the error output has everything: a banner, the conversation, and
  * "ERROR: " before what went wrong. */
 static void codex_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
     static const char *const lost[] = { "no rollout found", "no thread with id", NULL };
@@ -195,78 +183,42 @@ static void codex_judge(struct agent_seen *seen, const struct agent_end *end) {
     struct notes *notes = notes_of(seen);
     if (agent_end_is_failure(end) && notes->is_prose && notes->is_error && !notes->has_event) {
         seen->has_ended = true;
-        error_text_mark(seen, sentences, status_of(seen->message), seen->message);
+        error_text_mark(seen, phrases, status_of(seen->message), seen->message);
     }
     agent_judge_exit(seen, end);
     if ((seen->has_ended || seen->message[0]) && agent_has_any(seen->last_error, says_nothing))
         seen->last_error[0] = '\0';
 }
 
-static const char *const usual[] = { "--sandbox", "workspace-write", NULL };
-static const char *const usual_boxed[] = { "--sandbox", "danger-full-access", NULL };
-static const char *const instead[] = {
-    "--sandbox", "-s", "--full-auto", "--dangerously-bypass-approvals-and-sandbox", NULL,
-};
-/* The options stand before `resume`, where those of both kinds are taken. */
-static const char *const command[] = {
-    "codex",
-    "exec",
-    "--json",
-    "--skip-git-repo-check",
-    AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL,
-    AGENT_WORD_MORE,
-    AGENT_WORD_SESSION,
-    "-",
-    NULL,
-};
-
-static const char *const flags[] = { "--json", "--skip-git-repo-check", "--full-auto",
-                                     "--dangerously-bypass-approvals-and-sandbox", NULL };
-
-static const struct agent_path paths[] = {
-    { ".codex/config.toml", AGENT_PATH_READ },
-    { ".codex/AGENTS.md", AGENT_PATH_READ },
-    { ".codex/AGENTS.override.md", AGENT_PATH_READ },
-    { ".codex/hooks.json", AGENT_PATH_READ },
-    { ".codex/prompts", AGENT_PATH_READ },
-    { ".codex/rules", AGENT_PATH_READ },
-    { ".codex/skills", AGENT_PATH_READ },
-    { ".codex/auth.json", AGENT_PATH_WRITE },
-    { ".codex/sessions", AGENT_PATH_KEEP },
-    { NULL, AGENT_PATH_READ },
-};
-
-static const struct agent_path session_file = { ".codex/sessions/*/*/*/rollout-*-{session}.jsonl",
-                                                AGENT_PATH_READ };
-
-static const struct agent_preflight preflight = {
-    .login_files = LIST(".codex/auth.json"),
-    .login_variables = LIST("CODEX_API_KEY"),
-    .settings = WORDS({ ".codex/config.toml", LIST("experimental_bearer_token", "env_key") }),
-    .may = AGENT_MAY_WORK,
-    .may_sandboxed = AGENT_MAY_WORK,
-};
-
-static const struct agent_mcp mcp = {
-    .variable = "CODEX_HOME",
-    .folder = ".codex",
-    .file = "config.toml",
-};
-
 const struct agent_adapter agent_codex = {
     .name = "codex",
     .is_builtin = true,
     .provider = "openai",
     .login = "run 'codex login'" LOGIN_OR_KEY("CODEX_API_KEY=..."),
-    .preflight = &preflight,
-    .mcp = &mcp,
-    .flags = flags,
+    .preflight =
+        &(const struct agent_preflight){
+            .login_files = LIST(".codex/auth.json"),
+            .login_variables = LIST("CODEX_API_KEY"),
+            .settings =
+                WORDS({ ".codex/config.toml", LIST("experimental_bearer_token", "env_key") }),
+            .may = AGENT_MAY_WORK,
+            .may_sandboxed = AGENT_MAY_WORK,
+        },
+    .mcp =
+        &(const struct agent_mcp){
+            .variable = "CODEX_HOME",
+            .folder = ".codex",
+            .file = "config.toml",
+        },
+    .flags = LIST("--json", "--skip-git-repo-check", "--full-auto",
+                  "--dangerously-bypass-approvals-and-sandbox"),
     .stop_signal = "INT",
-    .command = command,
+    /* The options stand before `resume`, where those of both kinds are taken. */
+    .command = LIST("codex", "exec", "--json", "--skip-git-repo-check", AGENT_WORD_USUAL,
+                    AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION, "-"),
     .resume = LIST("resume", AGENT_WORD_RESUME),
-    .usual = usual,
-    .instead = instead,
+    .usual = LIST("--sandbox", "workspace-write"),
+    .instead = LIST("--sandbox", "-s", "--full-auto", "--dangerously-bypass-approvals-and-sandbox"),
     .model_option = "--model",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
@@ -274,9 +226,13 @@ const struct agent_adapter agent_codex = {
     .text = codex_text,
     .transcript = &transcript_codex,
     .judge = codex_judge,
-    .paths = paths,
-    .session_file = &session_file,
-    .usual_boxed = usual_boxed,
+    .paths = PATHS(READ(".codex/config.toml"), READ(".codex/AGENTS.md"),
+                   READ(".codex/AGENTS.override.md"), READ(".codex/hooks.json"),
+                   READ(".codex/prompts"), READ(".codex/rules"), READ(".codex/skills"),
+                   WRITE(".codex/auth.json"), KEEP(".codex/sessions")),
+    .session_file = &(const struct agent_path){ ".codex/sessions/*/*/*/rollout-*-{session}.jsonl",
+                                                AGENT_PATH_READ },
+    .usual_boxed = LIST("--sandbox", "danger-full-access"),
     .settings_variable = "CODEX_HOME",
     .settings_folder = ".codex",
 };

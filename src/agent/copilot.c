@@ -1,15 +1,15 @@
 /* copilot.c: what does `copilot --output-format json` print, and what does it mean?
  *
- * Its last word is the `result` event, whose exitCode is that of the process; or, when it was interrupted,
+ * Its final message is the `result` event, whose exitCode is that of the process; or, when it was interrupted,
  * `abort`. Why it failed stands before, in session.error. A failed call of the model (model.call_failure) is
  * tried again: it tells that it waits, not that it has ended.
  *
  * The output has no tokens. It writes them, when it ends, to the file of --usage-output-file, for each model
- * and for the whole session, also after a resume. It counts in credits, not in money. When it is stopped it writes no such file; that of
+ * and for the session, also after a resume. It counts in credits, not in money. When it is stopped it writes no such file; that of
  * the session has the tokens of each call. What compaction has used is in that file alone.
  *
  * Agents that it starts itself report in the same stream, with their agentId; what they say and how they fail
- * is not the last word of this one. */
+ * is not the final message of this one. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -48,22 +48,19 @@ enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase error_types[] = {
-    { "authentication", AGENT_AUTH },
-    { "authorization", AGENT_AUTH },
-    { "quota", AGENT_BILLING },
-    { "rate_limit", AGENT_LIMITED },
-    { "context_limit", AGENT_CONTEXT_FULL },
-    { NULL, AGENT_FAILED },
+    { AGENT_AUTH, LIST("authentication", "authorization") },
+    { AGENT_BILLING, LIST("quota") },
+    { AGENT_LIMITED, LIST("rate_limit") },
+    { AGENT_CONTEXT_FULL, LIST("context_limit") },
+    { 0 },
 };
 
-static const struct error_phrase sentences[] = {
-    { "max-ai-credits", AGENT_BUDGET },
-    { "ai credit limit for this session", AGENT_BUDGET },
-    { "hit a rate limit", AGENT_LIMITED },
-    { "session limits", AGENT_LIMITED },
-    { "you have no quota", AGENT_BILLING },
-    { "no authentication information found", AGENT_AUTH },
-    { NULL, AGENT_FAILED },
+static const struct error_phrase phrases[] = {
+    { AGENT_BUDGET, LIST("max-ai-credits", "ai credit limit for this session") },
+    { AGENT_LIMITED, LIST("hit a rate limit", "session limits") },
+    { AGENT_BILLING, LIST("you have no quota") },
+    { AGENT_AUTH, LIST("no authentication information found") },
+    { 0 },
 };
 
 struct notes {
@@ -74,11 +71,7 @@ struct notes {
     struct agent_usage reported;           /* of the usage file */
     struct agent_usage calls, compactions; /* of the session's file, so far */
 };
-_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of copilot");
-
-static struct notes *notes_of(struct agent_seen *seen) {
-    return (struct notes *)&seen->own;
-}
+DEFINE_NOTES(struct notes, notes_of)
 
 static void note_error(struct agent_seen *seen, const char *text) {
     error_text_note(seen, text);
@@ -106,14 +99,14 @@ static void on_error(struct agent_seen *seen, const struct json_value *values) {
     if (type)
         agent_mark(seen, type->result);
     else
-        error_text_mark(seen, sentences, json_value_count(&values[STATUS]), text);
+        error_text_mark(seen, phrases, json_value_count(&values[STATUS]), text);
 }
 
 static void on_call_failure(struct agent_seen *seen, const struct json_value *values) {
     const char *text = values[ERROR_MESSAGE].text;
     note_error(seen, text);
     notes_of(seen)->is_broke = json_value_is(&values[ERROR_CODE], "insufficient_quota");
-    seen->is_waiting = error_text_is_passing(sentences, json_value_count(&values[STATUS]), text);
+    seen->is_waiting = error_text_is_passing(phrases, json_value_count(&values[STATUS]), text);
 }
 
 static void on_result(struct agent_seen *seen, const struct json_value *values) {
@@ -217,7 +210,7 @@ static void copilot_event(struct agent_seen *seen, const struct json_value *valu
     }
 }
 
-/* Behind this sentence it explains its options, which is no message. */
+/* After this line it explains its options, which is no message. */
 static void copilot_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_ERR && agent_has(line, "No session, task, or name matched")) {
         seen->session_is_lost = true;
@@ -227,59 +220,29 @@ static void copilot_text(struct agent_seen *seen, const char *line, enum agent_s
     }
 }
 
-static const char *const usual[] = { "--allow-all-tools", NULL };
-static const char *const instead[] = { "--allow-all-tools", "--allow-all", "--yolo", "--allow-tool",
-                                       NULL };
-static const char *const command[] = {
-    "copilot",
-    "--output-format",
-    "json",
-    AGENT_WORD_USUAL,
-    "--no-ask-user",
-    "--no-auto-update",
-    AGENT_WORD_MODEL,
-    AGENT_WORD_USAGE,
-    AGENT_WORD_MORE,
-    AGENT_WORD_SESSION,
-    NULL,
-};
-
-static const struct agent_path paths[] = {
-    { ".copilot/config.json", AGENT_PATH_READ },
-    { ".copilot/mcp-config.json", AGENT_PATH_READ },
-    { ".copilot/agents", AGENT_PATH_READ },
-    { ".copilot/skills", AGENT_PATH_READ },
-    { ".copilot/copilot-instructions.md", AGENT_PATH_READ },
-    { ".config/github-copilot", AGENT_PATH_READ },
-    { ".config/gh", AGENT_PATH_READ },
-    { ".copilot/session-state", AGENT_PATH_KEEP },
-    { NULL, AGENT_PATH_READ },
-};
-
-static const struct agent_path session_file = { ".copilot/session-state/{session}/events.jsonl",
-                                                AGENT_PATH_READ };
-
-static const struct agent_preflight preflight = {
-    .login_files = LIST(".config/gh/hosts.yml", ".config/github-copilot/apps.json",
-                        ".config/github-copilot/hosts.json"),
-    .login_variables =
-        LIST("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"),
-    .settings = WORDS({ ".copilot/config.json", LIST("logged_in_users", "copilot_tokens") }),
-    .login_elsewhere = true,
-    .may = AGENT_MAY_WORK,
-    .may_sandboxed = AGENT_MAY_WORK,
-};
-
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
     .is_builtin = true,
     .login = "run 'copilot login'" LOGIN_OR_KEY("COPILOT_GITHUB_TOKEN=..."),
-    .preflight = &preflight,
+    .preflight =
+        &(const struct agent_preflight){
+            .login_files = LIST(".config/gh/hosts.yml", ".config/github-copilot/apps.json",
+                                ".config/github-copilot/hosts.json"),
+            .login_variables = LIST("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN",
+                                    "COPILOT_PROVIDER_BASE_URL"),
+            .settings =
+                WORDS({ ".copilot/config.json", LIST("logged_in_users", "copilot_tokens") }),
+            .login_elsewhere = true,
+            .may = AGENT_MAY_WORK,
+            .may_sandboxed = AGENT_MAY_WORK,
+        },
     .stop_signal = "TERM",
-    .command = command,
+    .command = LIST("copilot", "--output-format", "json", AGENT_WORD_USUAL, "--no-ask-user",
+                    "--no-auto-update", AGENT_WORD_MODEL, AGENT_WORD_USAGE, AGENT_WORD_MORE,
+                    AGENT_WORD_SESSION),
     .resume = LIST("--resume=" AGENT_WORD_RESUME),
-    .usual = usual,
-    .instead = instead,
+    .usual = LIST("--allow-all-tools"),
+    .instead = LIST("--allow-all-tools", "--allow-all", "--yolo", "--allow-tool"),
     .model_option = "--model",
     .session_option = "--session-id",
     .usage_option = "--usage-output-file",
@@ -287,12 +250,16 @@ const struct agent_adapter agent_copilot = {
     .usage_file_name = "usage.json",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
-    .session_file = &session_file,
+    .session_file = &(const struct agent_path){ ".copilot/session-state/{session}/events.jsonl",
+                                                AGENT_PATH_READ },
     .session_file_has_more = true,
     .start = copilot_start,
     .event = copilot_event,
     .text = copilot_text,
     .transcript = &transcript_copilot,
     .judge = agent_judge_exit,
-    .paths = paths,
+    .paths = PATHS(READ(".copilot/config.json"), READ(".copilot/mcp-config.json"),
+                   READ(".copilot/agents"), READ(".copilot/skills"),
+                   READ(".copilot/copilot-instructions.md"), READ(".config/github-copilot"),
+                   READ(".config/gh"), KEEP(".copilot/session-state")),
 };

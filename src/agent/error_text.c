@@ -1,9 +1,9 @@
 /* error_text.c: what does this error mean for the account and for the task?
  *
  * The order is that of certainty. First what the agent's own program says, which was read in its source or
- * recorded. Then sentences that are more exact than a status: an account without money answers 429 like one
+ * recorded. Then texts that are more exact than a status: an account without money answers 429 like one
  * that must wait, and a prompt that is too long answers 400 like any other mistake. Then the status. Last,
- * sentences that come without one.
+ * texts that come without one.
  *
  * Only errors are read this way, never what the model says: a model that writes about rate limits is not
  * limited. */
@@ -14,65 +14,41 @@
 #include "base/macros.h"
 
 static const struct error_phrase before_status[] = {
-    { "insufficient_quota", AGENT_BILLING },
-    { "insufficient credit", AGENT_BILLING },
-    { "credit balance is too low", AGENT_BILLING },
-    { "out of credits", AGENT_BILLING },
-    { "billing_not_configured", AGENT_BILLING },
-    { "billing hard limit", AGENT_BILLING },
-    { "payment required", AGENT_BILLING },
-    { "context_length_exceeded", AGENT_CONTEXT_FULL },
-    { "maximum context length", AGENT_CONTEXT_FULL },
-    { "context window", AGENT_CONTEXT_FULL },
-    { "prompt is too long", AGENT_CONTEXT_FULL },
-    { "input token count", AGENT_CONTEXT_FULL },
-    { "content_filter", AGENT_REFUSED },
-    { "content_policy", AGENT_REFUSED },
-    { "usage policy", AGENT_REFUSED },
-    { NULL, AGENT_FAILED },
+    { AGENT_BILLING,
+      LIST("insufficient_quota", "insufficient credit", "credit balance is too low",
+           "out of credits", "billing_not_configured", "billing hard limit", "payment required") },
+    { AGENT_CONTEXT_FULL, LIST("context_length_exceeded", "maximum context length",
+                               "context window", "prompt is too long", "input token count") },
+    { AGENT_REFUSED, LIST("content_filter", "content_policy", "usage policy") },
+    { 0 },
 };
 
 static const struct error_phrase after_status[] = {
-    { "incorrect api key", AGENT_AUTH },
-    { "invalid api key", AGENT_AUTH },
-    { "api key not valid", AGENT_AUTH },
-    { "invalid x-api-key", AGENT_AUTH },
-    { "authentication failed", AGENT_AUTH },
-    { "unauthorized", AGENT_AUTH },
-    { "not logged in", AGENT_AUTH },
-    { "rate limit", AGENT_LIMITED },
-    { "rate_limit", AGENT_LIMITED },
-    { "too many requests", AGENT_LIMITED },
-    { "usage limit", AGENT_LIMITED },
-    { "resource_exhausted", AGENT_LIMITED },
-    { "exceeded your current quota", AGENT_LIMITED },
-    { "overloaded", AGENT_OVERLOADED },
-    { "at capacity", AGENT_OVERLOADED },
-    { "internal server error", AGENT_OVERLOADED },
-    { "bad gateway", AGENT_OVERLOADED },
-    { "service unavailable", AGENT_OVERLOADED },
-    { "gateway timeout", AGENT_OVERLOADED },
-    { "fetch failed", AGENT_OVERLOADED },
-    { "connection refused", AGENT_OVERLOADED },
-    { "connection reset", AGENT_OVERLOADED },
-    { "econnrefused", AGENT_OVERLOADED },
-    { "econnreset", AGENT_OVERLOADED },
-    { "etimedout", AGENT_OVERLOADED },
-    { NULL, AGENT_FAILED },
+    { AGENT_AUTH,
+      LIST("incorrect api key", "invalid api key", "api key not valid", "invalid x-api-key",
+           "authentication failed", "unauthorized", "not logged in") },
+    { AGENT_LIMITED, LIST("rate limit", "rate_limit", "too many requests", "usage limit",
+                          "resource_exhausted", "exceeded your current quota") },
+    { AGENT_OVERLOADED,
+      LIST("overloaded", "at capacity", "internal server error", "bad gateway",
+           "service unavailable", "gateway timeout", "fetch failed", "connection refused",
+           "connection reset", "econnrefused", "econnreset", "etimedout") },
+    { 0 },
 };
 
 static const struct error_phrase *phrase_find(const struct error_phrase *table, const char *text) {
-    for (; table && table->part; table++)
-        if (agent_has(text, table->part))
+    for (; table && table->parts; table++)
+        if (agent_has_any(text, table->parts))
             return table;
     return NULL;
 }
 
 const struct error_phrase *error_phrase_named(const struct error_phrase *table,
                                               const struct json_value *name) {
-    for (; table->part; table++)
-        if (json_value_is(name, table->part))
-            return table;
+    for (; table->parts; table++)
+        for (const char *const *part = table->parts; *part; part++)
+            if (json_value_is(name, *part))
+                return table;
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* gemini.c: what does `gemini -o stream-json` print, and what does it mean?
  *
- * Its last word is the `result` event. With `-o json` it is one object over many lines: an answer on the
+ * Its final message is the `result` event. With `-o json` it is one object over many lines: an answer on the
  * output, or an error on the error output. Some failures are only an exit code: 41 to 55 are its own, others
  * the low byte of an HTTP status, 173 for 429. A run that was stopped exits with 0 and without a word.
  *
@@ -52,35 +52,32 @@
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
-static const struct error_phrase sentences[] = {
-    { "insufficient_g1_credits", AGENT_BILLING },
-    { "prepayment credits are depleted", AGENT_BILLING },
-    { "billing_disabled", AGENT_BILLING },
-    { "billing to be enabled", AGENT_BILLING },
-    { "exhausted your daily quota", AGENT_LIMITED },
-    { "exhausted your capacity", AGENT_LIMITED },
-    { "quota will reset", AGENT_LIMITED },
-    { "please set an auth method", AGENT_AUTH },
-    { "maximum session turns", AGENT_MAX_TURNS },
-    { "max session turns", AGENT_MAX_TURNS },
-    { "exceeds the maximum number of tokens", AGENT_CONTEXT_FULL },
-    { "prohibited_content", AGENT_REFUSED },
-    { "prohibited content", AGENT_REFUSED },
-    { "operation cancelled", AGENT_CANCELLED },
-    { "model is overloaded", AGENT_OVERLOADED },
-    { NULL, AGENT_FAILED },
+static const struct error_phrase phrases[] = {
+    { AGENT_BILLING, LIST("insufficient_g1_credits", "prepayment credits are depleted",
+                          "billing_disabled", "billing to be enabled") },
+    { AGENT_LIMITED,
+      LIST("exhausted your daily quota", "exhausted your capacity", "quota will reset") },
+    { AGENT_AUTH, LIST("please set an auth method") },
+    { AGENT_MAX_TURNS, LIST("maximum session turns", "max session turns") },
+    { AGENT_CONTEXT_FULL, LIST("exceeds the maximum number of tokens") },
+    { AGENT_REFUSED, LIST("prohibited_content", "prohibited content") },
+    { AGENT_CANCELLED, LIST("operation cancelled") },
+    { AGENT_OVERLOADED, LIST("model is overloaded") },
+    { 0 },
 };
 
 static const struct error_phrase error_types[] = {
-    { "FatalAuthenticationError", AGENT_AUTH },    { "FatalTurnLimitedError", AGENT_MAX_TURNS },
-    { "FatalCancellationError", AGENT_CANCELLED }, { "TerminalQuotaError", AGENT_LIMITED },
-    { "RetryableQuotaError", AGENT_LIMITED },      { NULL, AGENT_FAILED },
+    { AGENT_AUTH, LIST("FatalAuthenticationError") },
+    { AGENT_MAX_TURNS, LIST("FatalTurnLimitedError") },
+    { AGENT_CANCELLED, LIST("FatalCancellationError") },
+    { AGENT_LIMITED, LIST("TerminalQuotaError", "RetryableQuotaError") },
+    { 0 },
 };
 
 /* Tools that need a person's approval. Unattended, Gemini leaves those out that its approval mode does not cover, and answers a model that
  * calls one that there is no such tool. */
 static const struct {
-    const char *sentence, *tool;
+    const char *error, *tool;
 } gated_tools[] = {
     { "Tool \"run_shell_command\" not found", "run_shell_command" },
     { "Tool \"write_file\" not found", "write_file" },
@@ -91,33 +88,23 @@ static const struct {
 /* Which of them this message says to be missing; NULL: none. */
 static const char *gated_tool(const char *message) {
     for (size_t i = 0; i < ARRAY_SIZE(gated_tools); i++)
-        if (agent_has(message, gated_tools[i].sentence))
+        if (agent_has(message, gated_tools[i].error))
             return gated_tools[i].tool;
     return NULL;
 }
 
 struct notes {
-    bool is_error;   /* the message is one */
-    bool is_growing; /* the last event was a piece of the message */
-    bool is_denied;  /* something was not permitted, and it went on */
-};
-struct own {
-    struct notes notes;
+    bool is_error;              /* the message is one */
+    bool is_growing;            /* the last event was a piece of the message */
+    bool is_denied;             /* something was not permitted, and it went on */
     struct agent_usage answers; /* of the session's file, so far */
 };
-_Static_assert(sizeof(struct own) <= AGENT_STATE_SIZE, "notes of gemini");
-
-static struct notes *notes_of(struct agent_seen *seen) {
-    return &((struct own *)&seen->own)->notes;
-}
-
-static struct agent_usage *answers_of(struct agent_seen *seen) {
-    return &((struct own *)&seen->own)->answers;
-}
+DEFINE_NOTES(struct notes, notes_of)
 
 static void note_error(struct agent_seen *seen, const char *text) {
     error_text_note(seen, text);
-    *notes_of(seen) = (struct notes){ .is_error = true, .is_denied = notes_of(seen)->is_denied };
+    notes_of(seen)->is_error = true;
+    notes_of(seen)->is_growing = false;
 }
 
 /* Its message comes in pieces. */
@@ -128,7 +115,8 @@ static void on_message(struct agent_seen *seen, const struct json_value *values)
         return;
     seen->is_waiting = false;
     agent_add_message(seen, content, notes->is_growing && json_value_is_true(&values[DELTA]));
-    *notes = (struct notes){ .is_denied = notes->is_denied, .is_growing = true };
+    notes->is_error = false;
+    notes->is_growing = true;
 }
 
 static void on_failed(struct agent_seen *seen, const struct json_value *values) {
@@ -140,7 +128,7 @@ static void on_failed(struct agent_seen *seen, const struct json_value *values) 
     if (type)
         agent_mark(seen, type->result);
     else
-        error_text_mark(seen, sentences, json_value_count(&values[ERROR_CODE]), text);
+        error_text_mark(seen, phrases, json_value_count(&values[ERROR_CODE]), text);
 }
 
 static void on_tool_result(struct agent_seen *seen, const struct json_value *values) {
@@ -210,7 +198,7 @@ static void on_object(struct agent_seen *seen, const struct json_value *values,
 
 /* All answers of the session, those of runs before among them. */
 static void on_file(struct agent_seen *seen, const struct json_value *values) {
-    struct agent_usage *answers = answers_of(seen);
+    struct agent_usage *answers = &notes_of(seen)->answers;
     if (!json_value_is(&values[TYPE], "gemini") || json_value_sum(&values[FILE_IN]) < 0
         || !usage_count_is_new(&seen->count, seen->file_session, values[ID].text))
         return;
@@ -223,7 +211,7 @@ static void on_file(struct agent_seen *seen, const struct json_value *values) {
 }
 
 static void gemini_start(struct agent_seen *seen) {
-    *answers_of(seen) = USAGE_NONE;
+    notes_of(seen)->answers = USAGE_NONE;
 }
 
 static void gemini_event(struct agent_seen *seen, const struct json_value *values,
@@ -249,7 +237,7 @@ static void gemini_event(struct agent_seen *seen, const struct json_value *value
         /* It stops, because of its turns or a loop, and calls that a success. */
         const char *text = values[MESSAGE].text;
         note_error(seen, text);
-        error_text_mark(seen, sentences, -1, text);
+        error_text_mark(seen, phrases, -1, text);
     } else if (json_value_is(type, "result")) {
         on_result(seen, values);
     }
@@ -286,7 +274,7 @@ static void gemini_text(struct agent_seen *seen, const char *line, enum agent_st
 }
 
 static void gemini_judge(struct agent_seen *seen, const struct agent_end *end) {
-    /* What a shell shows: 173 looks like a signal to those who were only told the number. */
+    /* What a shell shows: 173 looks like a signal to a caller that sees only the number. */
     int code = end->code >= 0 ? end->code : 128 + end->signal;
     enum agent_result result = AGENT_FAILED;
     switch (code) {
@@ -317,7 +305,7 @@ static void gemini_judge(struct agent_seen *seen, const struct agent_end *end) {
     case 504 & 0xff:
         result = AGENT_OVERLOADED;
         break;
-    case 130: /* its own, or of the shell: a signal has no last word */
+    case 130: /* its own, or of the shell: a signal has no final message */
         if (end->code < 0)
             return;
         result = AGENT_CANCELLED;
@@ -327,75 +315,56 @@ static void gemini_judge(struct agent_seen *seen, const struct agent_end *end) {
             agent_mark(seen, AGENT_FAILED);
         return;
     }
-    /* A sentence may know better than the code: too long a prompt is a 400. */
+    /* A text may be more exact than the code: too long a prompt is a 400. */
     if (seen->marks == 0 || seen->marks == 1u << AGENT_FAILED)
         agent_mark(seen, result);
     seen->has_ended = true;
 }
-
-static const char *const usual[] = { "--approval-mode", "auto_edit", NULL };
-static const char *const instead[] = { "--approval-mode", "--yolo", "-y", NULL };
-static const char *const command[] = {
-    "gemini",         "--output-format", "stream-json",      "--skip-trust", AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL, AGENT_WORD_MORE,   AGENT_WORD_SESSION, NULL,
-};
-
-static const struct agent_path paths[] = {
-    { ".gemini/settings.json", AGENT_PATH_READ },
-    { ".gemini/GEMINI.md", AGENT_PATH_READ },
-    { ".gemini/.env", AGENT_PATH_READ },
-    { ".gemini/commands", AGENT_PATH_READ },
-    { ".gemini/extensions", AGENT_PATH_READ },
-    { ".gemini/policies", AGENT_PATH_READ },
-    { ".gemini/skills", AGENT_PATH_READ },
-    { ".gemini/installation_id", AGENT_PATH_READ },
-    { ".gemini/google_accounts.json", AGENT_PATH_WRITE },
-    { ".gemini/oauth_creds.json", AGENT_PATH_WRITE },
-    { ".gemini/tmp", AGENT_PATH_KEEP },
-    { NULL, AGENT_PATH_READ },
-};
-
-static const struct agent_preflight preflight = {
-    .login_files = LIST(".gemini/oauth_creds.json"),
-    .login_variables = LIST("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
-    .settings = WORDS({ ".gemini/.env", LIST("GEMINI_API_KEY", "GOOGLE_API_KEY") }),
-    .may = AGENT_MAY_EDIT,
-    .may_sandboxed = AGENT_MAY_EDIT,
-    .allow = "agents.gemini.args=\"--approval-mode yolo\"",
-};
-
-static const struct agent_mcp mcp = {
-    .folder = ".gemini",
-    .file = "settings.json",
-    .project_file = ".gemini/settings.json",
-    .member = "mcpServers",
-};
-static const struct agent_path session_file = { ".gemini/tmp/*/chats/session-*-{session:8}.jsonl",
-                                                AGENT_PATH_READ };
 
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
     .is_builtin = true,
     .provider = "gcp.gemini",
     .login = "run 'gemini' once and log in" LOGIN_OR_KEY("GEMINI_API_KEY=..."),
-    .preflight = &preflight,
-    .mcp = &mcp,
+    .preflight =
+        &(const struct agent_preflight){
+            .login_files = LIST(".gemini/oauth_creds.json"),
+            .login_variables =
+                LIST("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
+            .settings = WORDS({ ".gemini/.env", LIST("GEMINI_API_KEY", "GOOGLE_API_KEY") }),
+            .may = AGENT_MAY_EDIT,
+            .may_sandboxed = AGENT_MAY_EDIT,
+            .allow = "agents.gemini.args=\"--approval-mode yolo\"",
+        },
+    .mcp =
+        &(const struct agent_mcp){
+            .folder = ".gemini",
+            .file = "settings.json",
+            .project_file = ".gemini/settings.json",
+            .member = "mcpServers",
+        },
     .allow_hint =
         "allow more with '--approval-mode yolo' in its args (agents.A.args), in a sandbox",
     .stop_signal = "TERM",
-    .command = command,
+    .command = LIST("gemini", "--output-format", "stream-json", "--skip-trust", AGENT_WORD_USUAL,
+                    AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION),
     .resume = LIST("--resume", AGENT_WORD_RESUME),
-    .usual = usual,
-    .instead = instead,
+    .usual = LIST("--approval-mode", "auto_edit"),
+    .instead = LIST("--approval-mode", "--yolo", "-y"),
     .model_option = "--model",
     .session_option = "--session-id",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
-    .session_file = &session_file,
+    .session_file = &(const struct agent_path){ ".gemini/tmp/*/chats/session-*-{session:8}.jsonl",
+                                                AGENT_PATH_READ },
     .start = gemini_start,
     .event = gemini_event,
     .text = gemini_text,
     .transcript = &transcript_gemini,
     .judge = gemini_judge,
-    .paths = paths,
+    .paths = PATHS(READ(".gemini/settings.json"), READ(".gemini/GEMINI.md"), READ(".gemini/.env"),
+                   READ(".gemini/commands"), READ(".gemini/extensions"), READ(".gemini/policies"),
+                   READ(".gemini/skills"), READ(".gemini/installation_id"),
+                   WRITE(".gemini/google_accounts.json"), WRITE(".gemini/oauth_creds.json"),
+                   KEEP(".gemini/tmp")),
 };

@@ -3,7 +3,7 @@
  * Only two things are ever kept: the wanted values and, of each open object on the way to one, where in the
  * wanted paths it stands. Everything else is passed over by loops that look for the next byte that matters:
  * eight at a time in strings, by table in containers, memchr in broken lines. A tree of the line would cost
- * memory that the agent chooses; a parser for whole lines would have to keep them.
+ * memory that the agent chooses; a parser for complete lines would have to keep them.
  *
  * What is passed over is not checked: its strings and brackets must be balanced, no more. Wanted values and
  * everything on the way to them are checked, and an object counts only when its line ends behind it. */
@@ -39,7 +39,7 @@ enum scan_state {
     STATE_PASS_STRING, /* in a string that is not kept */
     STATE_PASS_ESCAPE, /* behind its backslash */
     STATE_PASS,        /* in a list or object that is not kept */
-    STATE_DONE,        /* the object is whole; the line has not ended */
+    STATE_DONE,        /* the object is complete; the line has not ended */
     STATE_MAX,
 };
 
@@ -204,8 +204,8 @@ static void value_add_number(struct json_value *value, int64_t micro) {
         value->sum_micro = INT64_MAX;
 }
 
-/* How much of `text` is whole characters: a cut may have gone through the last one. */
-static size_t whole_characters(const char *text, size_t length) {
+/* How much of `text` is complete characters: a cut may have gone through the last one. */
+static size_t complete_characters(const char *text, size_t length) {
     size_t back = 0;
     while (back < 3 && back < length && ((unsigned char)text[length - 1 - back] & 0xc0) == 0x80)
         back++;
@@ -235,7 +235,7 @@ static void text_add(struct json_scan *s, const char *bytes, size_t size) {
     memcpy(s->to + s->length, bytes, size);
     s->length += size;
     if (s->is_cut) /* nothing small goes behind a cut */
-        s->room = s->length = whole_characters(s->to, s->length);
+        s->room = s->length = complete_characters(s->to, s->length);
 }
 
 static size_t text_end(struct json_scan *s) {
@@ -366,17 +366,17 @@ static const char *control_in_string(struct json_scan *s, const char *at) {
     return at;
 }
 
-/* Up to behind the closing quote; then `state` is still PASS_STRING and *ret_whole is set. */
+/* Up to behind the closing quote; then `state` is still PASS_STRING and *ret_complete is set. */
 static const char *pass_string(struct json_scan *s, const char *at, const char *end,
-                               bool *ret_whole) {
-    *ret_whole = false;
+                               bool *ret_complete) {
+    *ret_complete = false;
     s->state = STATE_PASS_STRING;
     while (at < end) {
         at = string_stop(at, end);
         if (at == end)
             break;
         if (*at == '"') {
-            *ret_whole = true;
+            *ret_complete = true;
             return at + 1;
         }
         if (*at != '\\') {
@@ -394,9 +394,9 @@ static const char *pass_string(struct json_scan *s, const char *at, const char *
 }
 
 static const char *step_pass_string(struct json_scan *s, const char *at, const char *end) {
-    bool whole;
-    at = pass_string(s, at, end, &whole);
-    if (whole)
+    bool complete;
+    at = pass_string(s, at, end, &complete);
+    if (complete)
         s->state = s->pass_depth ? STATE_PASS : STATE_AFTER;
     return at;
 }
@@ -415,16 +415,16 @@ static const uint8_t passed[256] = {
 };
 
 /* A line that begins with '{' inside an object: the object was cut, this is the next one. */
-static bool begins_anew(struct json_scan *s, const char *at) {
-    bool anew = s->at_line_start && *at == '{';
+static bool starts_over(struct json_scan *s, const char *at) {
+    bool over = s->at_line_start && *at == '{';
     s->at_line_start = false;
-    if (anew)
+    if (over)
         s->state = STATE_START;
-    return anew;
+    return over;
 }
 
 static const char *step_pass(struct json_scan *s, const char *at, const char *end) {
-    if (begins_anew(s, at))
+    if (starts_over(s, at))
         return at;
     while (at < end) {
         while (at < end && passed[(unsigned char)*at] == PASS_ON)
@@ -435,9 +435,9 @@ static const char *step_pass(struct json_scan *s, const char *at, const char *en
         case PASS_ON:
             break;
         case PASS_QUOTE: {
-            bool whole;
-            at = pass_string(s, at + 1, end, &whole);
-            if (!whole)
+            bool complete;
+            at = pass_string(s, at + 1, end, &complete);
+            if (!complete)
                 return at;
             s->state = STATE_PASS;
             break;
@@ -544,10 +544,10 @@ static const char *broken(struct json_scan *s, const char *at) {
     return at;
 }
 
-/* To the next byte that is no blank; `end`: there is none yet. Sets STATE_START when the line begins anew. */
+/* To the next byte that is no blank; `end`: there is none yet. Sets STATE_START when the line starts over. */
 static const char *skip_blanks(struct json_scan *s, const char *at, const char *end) {
     for (; at < end; at++) {
-        if (s->at_line_start && begins_anew(s, at))
+        if (s->at_line_start && starts_over(s, at))
             return at;
         if (!is_blank(*at))
             return at;
@@ -587,33 +587,23 @@ static const char *key_begin(struct json_scan *s, const char *at) {
     return at;
 }
 
-static const char *step_first_key(struct json_scan *s, const char *at, const char *end) {
-    at = skip_blanks(s, at, end);
-    if (at == end || s->state == STATE_START)
-        return at;
+/* The steps from here to step_after begin at a byte that is no blank. */
+static const char *step_key(struct json_scan *s, const char *at, const char *end) {
+    (void)end;
     if (*at == '"')
         return key_begin(s, at + 1);
-    return *at == '}' ? container_end(s, at + 1) : broken(s, at);
-}
-
-static const char *step_key(struct json_scan *s, const char *at, const char *end) {
-    at = skip_blanks(s, at, end);
-    if (at == end || s->state == STATE_START)
-        return at;
-    return *at == '"' ? key_begin(s, at + 1) : broken(s, at);
+    return *at == '}' && s->state == STATE_FIRST_KEY ? container_end(s, at + 1) : broken(s, at);
 }
 
 static const char *step_colon(struct json_scan *s, const char *at, const char *end) {
-    at = skip_blanks(s, at, end);
-    if (at == end || s->state == STATE_START)
-        return at;
+    (void)end;
     if (*at != ':')
         return broken(s, at);
     s->state = STATE_VALUE;
     return at + 1;
 }
 
-/* A list or an object: gone into when something in it, or its size, is wanted. */
+/* A list or an object: entered when something in it, or its size, is wanted. */
 static const char *container_begin(struct json_scan *s, const char *at, bool is_list) {
     const struct scan_node *node = &s->nodes[s->node];
     if (s->node == 0 || (node->want < 0 && !node->child && !node->any)) {
@@ -641,10 +631,8 @@ static const char *string_begin(struct json_scan *s, const char *at) {
 }
 
 static const char *step_value(struct json_scan *s, const char *at, const char *end) {
+    (void)end;
     bool may_close = s->state == STATE_FIRST_VALUE;
-    at = skip_blanks(s, at, end);
-    if (at == end || s->state == STATE_START)
-        return at;
     struct scan_level *level = &s->levels[s->depth - 1];
     if (*at == ']' && may_close)
         return container_end(s, at + 1);
@@ -664,9 +652,7 @@ static const char *step_value(struct json_scan *s, const char *at, const char *e
 }
 
 static const char *step_after(struct json_scan *s, const char *at, const char *end) {
-    at = skip_blanks(s, at, end);
-    if (at == end || s->state == STATE_START)
-        return at;
+    (void)end;
     bool is_list = s->levels[s->depth - 1].is_list;
     if (*at == (is_list ? ']' : '}'))
         return container_end(s, at + 1);
@@ -834,7 +820,7 @@ void json_scan_feed(struct json_scan *s, const char *bytes, size_t size) {
         [STATE_START] = step_start,
         [STATE_TEXT] = step_text,
         [STATE_BROKEN] = step_broken,
-        [STATE_FIRST_KEY] = step_first_key,
+        [STATE_FIRST_KEY] = step_key,
         [STATE_KEY] = step_key,
         [STATE_COLON] = step_colon,
         [STATE_FIRST_VALUE] = step_value,
@@ -851,8 +837,12 @@ void json_scan_feed(struct json_scan *s, const char *bytes, size_t size) {
     };
     _Static_assert(ARRAY_SIZE(steps) == STATE_MAX, "a state has no step");
     const char *at = bytes, *end = bytes + size;
-    while (at < end)
+    while (at < end) {
+        if (s->state >= STATE_FIRST_KEY && s->state <= STATE_AFTER
+            && (at = skip_blanks(s, at, end)) == end)
+            break;
         at = steps[s->state](s, at, end);
+    }
 }
 
 bool json_scan_is_idle(const struct json_scan *s) {

@@ -2,10 +2,10 @@
  * Private to agent/.
  *
  * Life:    json_scan_new → json_scan_feed with whatever came → json_scan_end → json_scan_free
- * Told:    one call of `event` for each whole object, in the order of the stream, with the value of every
+ * Calls:   one of `event` for each complete object, in the order of the stream, with the value of every
  *          wanted path; one call of `text` for each line that is no JSON. Key order does not matter.
  * Lines:   one object per line; an object may also be printed over several lines, as long as these are
- *          indented or close it: a line that begins with '{' in its first column always begins anew, so that
+ *          indented or close it: a line that begins with '{' in its first column always starts over, so that
  *          a cut object costs itself alone. What is broken is skipped to the end of its line, without a word.
  *          NUL bytes are a hole: the line that they stand in is broken. Where nothing is wanted, every line
  *          is a text.
@@ -65,7 +65,7 @@ struct json_scan;
 
 struct json_scan_calls {
     void (*event)(void *ctx, const struct json_value *values); /* values[i] is of wants[i] */
-    void (*text)(void *ctx, const char *line); /* without its end; cut as said above; never empty */
+    void (*text)(void *ctx, const char *line); /* without its end; cut as above; never empty */
     void *ctx;
 };
 
@@ -81,7 +81,7 @@ struct json_scan *json_scan_new(const struct json_want *wants, size_t count,
 struct json_scan *json_scan_free(struct json_scan *scan); /* accepts NULL */
 void json_scan_on_match(struct json_scan *scan, json_scan_match *match);
 void json_scan_feed(struct json_scan *scan, const char *bytes, size_t size);
-/* The stream has ended: a last line without its end counts, if it is whole. */
+/* The stream has ended: a last line without its end counts, if it is complete. */
 void json_scan_end(struct json_scan *scan);
 /* Between two objects or text lines: nothing has begun that the next bytes would continue. */
 bool json_scan_is_idle(const struct json_scan *scan);

@@ -2,12 +2,12 @@
  *
  * The work is a row of steps; each ends with a step_finish that has its own tokens and cost, which are
  * summed here. The reason of the last tells how it ended: "tool-calls" means that it goes on, "stop" is its
- * last word. An `error` event is a last word, too.
+ * final message. An `error` event is a final message, too.
  *
  * It retries without a word, for hours if it is let: only the watch over idle output helps against that.
  *
  * The status and the headers of a failed request are in the error, so that a limit has an exact time when
- * the provider sends "retry-after". The cost is 0 for a model whose price it does not know; that is not told. */
+ * the provider sends "retry-after". The cost is 0 for a model whose price it does not know; that is not reported. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -39,29 +39,26 @@ enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase error_names[] = {
-    { "ProviderAuthError", AGENT_AUTH },          { "ContextOverflowError", AGENT_CONTEXT_FULL },
-    { "ContentFilterError", AGENT_REFUSED },      { "MessageAbortedError", AGENT_CANCELLED },
-    { "MessageOutputLengthError", AGENT_FAILED }, { NULL, AGENT_FAILED },
+    { AGENT_AUTH, LIST("ProviderAuthError") },
+    { AGENT_CONTEXT_FULL, LIST("ContextOverflowError") },
+    { AGENT_REFUSED, LIST("ContentFilterError") },
+    { AGENT_CANCELLED, LIST("MessageAbortedError") },
+    { AGENT_FAILED, LIST("MessageOutputLengthError") },
+    { 0 },
 };
 
 /* How a step ends that is the last one. Others go on: "tool-calls", "unknown". */
 static const struct error_phrase last_reasons[] = {
-    { "stop", AGENT_OK },
-    { "other", AGENT_OK },
-    { "length", AGENT_FAILED },
-    { "error", AGENT_FAILED },
-    { "content-filter", AGENT_REFUSED },
-    { NULL, AGENT_FAILED },
+    { AGENT_OK, LIST("stop", "other") },
+    { AGENT_FAILED, LIST("length", "error") },
+    { AGENT_REFUSED, LIST("content-filter") },
+    { 0 },
 };
 
 struct notes {
     bool is_denied; /* something was not permitted, and it went on */
 };
-_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of opencode");
-
-static struct notes *notes_of(struct agent_seen *seen) {
-    return (struct notes *)&seen->own;
-}
+DEFINE_NOTES(struct notes, notes_of)
 
 static void on_step_finish(struct agent_seen *seen, const struct json_value *values) {
     int64_t in = json_value_sum(&values[TOKENS_IN]);
@@ -166,69 +163,36 @@ static void opencode_judge(struct agent_seen *seen, const struct agent_end *end)
         agent_mark(seen, AGENT_DENIED);
 }
 
-/* Without a title it asks its model for one, and does not print what that has cost. An empty one is made of the prompt. */
-static const char *const command[] = {
-    "opencode",       "run",           "--format",         "json", AGENT_WORD_NEW "--title=",
-    AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION, NULL,
-};
-
-static const char *const flags[] = { "--auto", "-c", "--continue", "--fork", NULL };
-
-/* Not the folder itself: it writes a file there when it starts, and ends if it cannot. */
-static const struct agent_path paths[] = {
-    { ".config/opencode/opencode.json", AGENT_PATH_READ },
-    { ".config/opencode/opencode.jsonc", AGENT_PATH_READ },
-    { ".config/opencode/config.json", AGENT_PATH_READ },
-    { ".config/opencode/AGENTS.md", AGENT_PATH_READ },
-    { ".config/opencode/agent", AGENT_PATH_READ },
-    { ".config/opencode/agents", AGENT_PATH_READ },
-    { ".config/opencode/command", AGENT_PATH_READ },
-    { ".config/opencode/commands", AGENT_PATH_READ },
-    { ".config/opencode/mode", AGENT_PATH_READ },
-    { ".config/opencode/modes", AGENT_PATH_READ },
-    { ".config/opencode/plugin", AGENT_PATH_READ },
-    { ".config/opencode/plugins", AGENT_PATH_READ },
-    { ".config/opencode/skill", AGENT_PATH_READ },
-    { ".config/opencode/skills", AGENT_PATH_READ },
-    { ".config/opencode/tool", AGENT_PATH_READ },
-    { ".config/opencode/tools", AGENT_PATH_READ },
-    { ".config/opencode/package.json", AGENT_PATH_READ },
-    { ".config/opencode/node_modules", AGENT_PATH_READ },
-    { ".local/share/opencode/auth.json", AGENT_PATH_WRITE },
-    { ".local/share/opencode", AGENT_PATH_KEEP },
-    { NULL, AGENT_PATH_READ },
-};
-
-static const struct agent_preflight preflight = {
-    .login_files = LIST(".local/share/opencode/auth.json"),
-    .login_variables =
-        LIST("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
-    .settings = WORDS({ ".config/opencode/opencode.json", LIST("apiKey", "baseURL") },
-                      { ".config/opencode/opencode.jsonc", LIST("apiKey", "baseURL") }),
-    .login_elsewhere = true,
-    .may = AGENT_MAY_AS_SET,
-    .may_sandboxed = AGENT_MAY_AS_SET,
-};
-
-static const struct agent_mcp mcp = {
-    .folder = ".config/opencode",
-    .file = "opencode.json",
-    .project_file = "opencode.json",
-    .member = "mcp",
-    .type = "local",
-    .is_one_list = true,
-    .may_have_comments = true,
-};
-
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
     .is_builtin = true,
     .login = "run 'opencode auth login'" LOGIN_OR_KEY("its provider's key (ANTHROPIC_API_KEY=...)"),
-    .preflight = &preflight,
-    .mcp = &mcp,
-    .flags = flags,
+    .preflight =
+        &(const struct agent_preflight){
+            .login_files = LIST(".local/share/opencode/auth.json"),
+            .login_variables =
+                LIST("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+            .settings = WORDS({ ".config/opencode/opencode.json", LIST("apiKey", "baseURL") },
+                              { ".config/opencode/opencode.jsonc", LIST("apiKey", "baseURL") }),
+            .login_elsewhere = true,
+            .may = AGENT_MAY_AS_SET,
+            .may_sandboxed = AGENT_MAY_AS_SET,
+        },
+    .mcp =
+        &(const struct agent_mcp){
+            .folder = ".config/opencode",
+            .file = "opencode.json",
+            .project_file = "opencode.json",
+            .member = "mcp",
+            .type = "local",
+            .is_one_list = true,
+            .may_have_comments = true,
+        },
+    .flags = LIST("--auto", "-c", "--continue", "--fork"),
     .stop_signal = "TERM",
-    .command = command,
+    /* Without a title it asks its model for one, and does not print what that has cost. An empty one is made of the prompt. */
+    .command = LIST("opencode", "run", "--format", "json", AGENT_WORD_NEW "--title=",
+                    AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION),
     .resume = LIST("--session", AGENT_WORD_RESUME),
     .model_option = "--model",
     .allow_hint =
@@ -240,5 +204,15 @@ const struct agent_adapter agent_opencode = {
     .text = opencode_text,
     .transcript = &transcript_opencode,
     .judge = opencode_judge,
-    .paths = paths,
+    /* Not the folder itself: it writes a file there when it starts, and ends if it cannot. */
+    .paths = PATHS(READ(".config/opencode/opencode.json"), READ(".config/opencode/opencode.jsonc"),
+                   READ(".config/opencode/config.json"), READ(".config/opencode/AGENTS.md"),
+                   READ(".config/opencode/agent"), READ(".config/opencode/agents"),
+                   READ(".config/opencode/command"), READ(".config/opencode/commands"),
+                   READ(".config/opencode/mode"), READ(".config/opencode/modes"),
+                   READ(".config/opencode/plugin"), READ(".config/opencode/plugins"),
+                   READ(".config/opencode/skill"), READ(".config/opencode/skills"),
+                   READ(".config/opencode/tool"), READ(".config/opencode/tools"),
+                   READ(".config/opencode/package.json"), READ(".config/opencode/node_modules"),
+                   WRITE(".local/share/opencode/auth.json"), KEEP(".local/share/opencode")),
 };

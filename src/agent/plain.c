@@ -1,4 +1,4 @@
-/* plain.c: any program. Its exit code is its last word, its last line the message. */
+/* plain.c: any program. Its exit code is its final message, its last line the message. */
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 

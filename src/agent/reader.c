@@ -153,15 +153,15 @@ static enum agent_result choose(const struct agent_seen *seen, enum agent_ended_
     return AGENT_OK;
 }
 
-static void tell_reset(const struct agent_seen *seen, const struct agent_end *end,
-                       struct agent_outcome *ret) {
-    const char *sentence = seen->reset_text[0] ? seen->reset_text : seen->message;
+static void set_reset(const struct agent_seen *seen, const struct agent_end *end,
+                      struct agent_outcome *ret) {
+    const char *text = seen->reset_text[0] ? seen->reset_text : seen->message;
     if (ret->result != AGENT_LIMITED)
         return;
     if (seen->reset_at > 0) {
         ret->reset_at = seen->reset_at;
         ret->reset_source = AGENT_SOURCE_EVENT;
-    } else if (reset_time_find(sentence, end->now, end->utc_offset_s, &ret->reset_at)) {
+    } else if (reset_time_find(text, end->now, end->utc_offset_s, &ret->reset_at)) {
         ret->reset_source = AGENT_SOURCE_TEXT;
     }
 }
@@ -180,7 +180,7 @@ void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
         .session_usage = usage_count_session(&seen->count, agent_session(seen)),
         .session_is_lost = seen->session_is_lost,
     };
-    tell_reset(seen, end, ret);
+    set_reset(seen, end, ret);
     memcpy(ret->session, seen->session, sizeof(ret->session));
     memcpy(ret->model, seen->model, sizeof(ret->model));
     _Static_assert(sizeof(ret->message) == sizeof(seen->message)

@@ -5,14 +5,14 @@
  * the order of judgement (agent.h) are the reader's.
  *
  * What an adapter does
- *   event   looks at one object of the output and notes: session, model, usage, message; marks; the last word
+ *   event   looks at one object of the output and notes: session, model, usage, message; marks; the final message
  *   text    the same for a line that is no JSON
  *   judge   once, at the end: looks at how the process ended and adds the marks that only the exit code or
  *           the error output can tell. It does not choose: it marks, and the order in agent.h chooses.
  * Marks are results that would be true of this run; agent_mark adds one, agent_unmark_all forgets them when
- * a retry went well. A run whose last word was not seen (seen->has_ended) is never better than crashed,
- * whatever is marked; one with a last word and without marks is ok. judge may set has_ended where the agent's
- * last word is its exit code (plain) or stands in the error output.
+ * a retry went well. A run whose final message was not seen (seen->has_ended) is never better than crashed,
+ * whatever is marked; one with a final message and without marks is ok. judge may set has_ended where the agent's
+ * final message is its exit code (plain) or stands in the error output.
  *
  * Example: codex.c */
 #pragma once
@@ -21,8 +21,72 @@
 
 #include "agent/agent.h"
 #include "agent/json_scan.h"
-#include "agent/preflight.h"
-#include "agent/usage_count.h"
+
+/* --- usage ---------------------------------------------------------------------------------------- */
+
+/* What one run has used, counted from what its agent reports (usage_count.c).
+ *
+ * Agents report in three ways, and one output may mix them:
+ *   share   used since the last share. Shares are added up.
+ *   total   used by a session so far, in this run and in those before it. The largest total of a session counts, less what the
+ *           session had used before this run.
+ *   begun   the beginning of a call whose end has not been reported. Counts until the next share or total of the session, which has
+ *           it in it.
+ * Where both shares and a total are known one of them counts, never their sum: the exact shares; or the larger, where the run before
+ * was killed and could not report everything, or where shares leave something out.
+ *
+ * Each session is counted on its own, so that outputs of several sessions in one log, or of one session in any order, come to the
+ * same sum. At most USAGE_SESSIONS are remembered; what does not fit is not counted: too little, never too much.
+ * In all numbers -1 means "not reported". */
+#define USAGE_SESSIONS 32
+#define USAGE_REPORTS  256
+
+#define USAGE_NONE ((struct agent_usage){ -1, -1, -1, -1 })
+
+struct usage_session {
+    uint64_t key;  /* hash of its id */
+    bool is_exact; /* its shares leave nothing out */
+    bool is_short; /* `before` leaves something out */
+    bool has_file; /* the total is from the file of the session, and so newer than the last share */
+    struct agent_usage before, shares, total, begun;
+};
+
+/* Zero at first. */
+struct usage_count {
+    struct usage_session sessions[USAGE_SESSIONS];
+    size_t session_count;
+    uint64_t resumed;                /* the session that this run continues, */
+    bool resumes;                    /* if any */
+    uint64_t reports[USAGE_REPORTS]; /* the last ones, by their ids */
+    size_t report_count;
+};
+
+/* False: this report came before, as in a log that was copied together from several, or in a file that has each change of a message.
+ * `id`: what the agent calls it; one without a name is new. The last USAGE_REPORTS are remembered. */
+bool usage_count_is_new(struct usage_count *count, const char *session, const char *id);
+void usage_count_before(struct usage_count *count, const struct agent_before *before);
+/* `is_exact`: it leaves nothing out. Then the total does not count: it may have what others have used in that session. */
+void usage_count_share(struct usage_count *count, const char *session,
+                       const struct agent_usage *share, bool is_exact);
+void usage_count_total(struct usage_count *count, const char *session,
+                       const struct agent_usage *total);
+void usage_count_begun(struct usage_count *count, const char *session,
+                       const struct agent_usage *begun);
+/* A total from a file in which the agent keeps its session. It may be older than what was reported: then it does not count, and
+ * false is returned. */
+bool usage_count_file(struct usage_count *count, const char *session,
+                      const struct agent_usage *total);
+
+/* Adds each counter (agent_add_count). */
+void usage_add(struct agent_usage *sum, const struct agent_usage *more);
+
+bool usage_count_knows_before(const struct usage_count *count, const char *session);
+/* Of this run. */
+struct agent_usage usage_count_run(const struct usage_count *count);
+/* Of the session over all runs: what to hand to usage_count_before of the next one. */
+struct agent_usage usage_count_session(const struct usage_count *count, const char *session);
+
+/* --- what is known of a run ------------------------------------------------------------------------ */
 
 /* USAGE: the file that some write when they end (agent_usage_file_name). SESSION: that of agent_session_file. */
 enum agent_stream {
@@ -38,7 +102,7 @@ enum agent_stream {
 
 /* What is known of a run. The reader's; zero at first, but for `is_short`. */
 struct agent_seen {
-    bool has_ended;       /* set with the last word; cleared when the agent goes on after it */
+    bool has_ended;       /* set with the final message; cleared when the agent goes on after it */
     bool is_waiting;      /* it retries by itself now; cleared when it goes on */
     bool session_is_lost; /* as in struct agent_outcome */
     bool
@@ -67,6 +131,13 @@ struct agent_seen {
         int64_t align;
     } own;
 };
+
+/* The function by which an adapter reaches its own notes. */
+#define DEFINE_NOTES(type, function)                                                               \
+    _Static_assert(sizeof(type) <= AGENT_STATE_SIZE, "notes are too large");                       \
+    static type *function(struct agent_seen *seen) {                                               \
+        return (type *)&seen->own;                                                                 \
+    }
 
 /* Words of `command` that are replaced; others stay as they are. Complete words, each the option and its value, or nothing when
  * there is no value: */
@@ -110,7 +181,7 @@ struct agent_adapter {
     const char *usage_option; /* NULL: everything is in the output */
     const char *usage_file_name;
     const struct agent_path *session_file; /* or NULL */
-    bool session_file_has_more;            /* than a whole output and the usage file */
+    bool session_file_has_more;            /* than a complete output and the usage file */
     const char *const *environment;        /* KEY=VALUE, NULL at the end; or NULL */
     /* The words of %usual, left out when the configuration has one of the options `instead`: given twice they
      * are an error. Both end with NULL; or NULL. */
@@ -156,7 +227,14 @@ extern const struct transcript_family transcript_acp, transcript_claude, transcr
 #define AGENT_DECLARE(name_) extern const struct agent_adapter agent_##name_;
 AGENT_ADAPTERS(AGENT_DECLARE)
 
-/* For the lists of a row: LIST("a", "b") ends with NULL. */
+/* For the lists of a row: LIST("a", "b") ends with NULL, PATHS(READ("a"), KEEP("b")) with a path that is NULL. */
+#define READ(path)                                                                                 \
+    { path, AGENT_PATH_READ }
+#define WRITE(path)                                                                                \
+    { path, AGENT_PATH_WRITE }
+#define KEEP(path)                                                                                 \
+    { path, AGENT_PATH_KEEP }
+#define PATHS(...) ((const struct agent_path[]){ __VA_ARGS__, READ(NULL) })
 #define LIST(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 #define WORDS(...) ((const struct agent_login_words[]){ __VA_ARGS__, { NULL, NULL } })
 
@@ -186,7 +264,7 @@ void agent_set_model(struct agent_seen *seen, const struct json_value *value);
 const char *agent_session(const struct agent_seen *seen);
 /* An agent that this one has started; known ones are not added again. */
 void agent_add_other(struct agent_seen *seen, const struct json_value *value);
-/* Seconds or milliseconds since the epoch, told by its size; nonsense is not taken. */
+/* Seconds or milliseconds since the epoch, by its size; nonsense is not taken. */
 void agent_set_reset(struct agent_seen *seen, int64_t since_epoch);
 /* *sum += value, where -1 is "not reported" on both sides. */
 void agent_add_count(int64_t *sum, int64_t value);
@@ -207,10 +285,10 @@ void agent_judge_exit(struct agent_seen *seen, const struct agent_end *end);
 /* --- error_text.c: the meaning of an error, by its status and its text ---------------------------- */
 
 /* Agents pass on what their provider reports; the same few texts come through all of them. An adapter has a table for
- * the texts of its own program, which count first. */
+ * the texts of its own program, which count first. The first row of which the text contains a part, letters in any case, wins. */
 struct error_phrase {
-    const char *part; /* contained in the text, letters in any case; NULL ends the table */
     enum agent_result result;
+    const char *const *parts; /* NULL at the end; NULL ends the table */
 };
 
 /* Marks what the error is, or AGENT_FAILED when neither tells. `own`: the adapter's table, or NULL; `status`:
@@ -224,7 +302,7 @@ bool error_text_is_passing(const struct error_phrase *own, int64_t status, const
 /* The number behind `before` in the text ("status: " → 429); -1: there is none. */
 int64_t error_text_status(const char *text, const char *before);
 
-/* The row whose `part` is exactly this string; or NULL. */
+/* The row with exactly this string; or NULL. */
 const struct error_phrase *error_phrase_named(const struct error_phrase *table,
                                               const struct json_value *name);
 

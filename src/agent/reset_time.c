@@ -23,9 +23,9 @@
 #define EPOCH_MOST  INT64_C(9999999999)
 
 struct date {
-    int year; /* 0: not told */
+    int year; /* 0: not reported */
     int month, day;
-    int weekday; /* 0: Sunday; -1: not told */
+    int weekday; /* 0: Sunday; -1: not reported */
     bool has_day, is_tomorrow;
 };
 
@@ -302,9 +302,9 @@ static bool point_here(const char *at, time_ms now, int32_t utc_offset_s, time_m
     return true;
 }
 
-/* --- the sentence --------------------------------------------------------------------------------- */
+/* --- the text ------------------------------------------------------------------------------------- */
 
-/* The first time between `at` and the end of its sentence. */
+/* The first time between `at` and the end of its text. */
 static bool time_behind(const char *at, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {
     bool is_span = false; /* "in" and "after" stand before a span */
     for (; *at && !(*at == '.' && at[1] == ' '); at++) {

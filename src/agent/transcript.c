@@ -204,9 +204,9 @@ static uint64_t hash_of(const char *text, size_t size) {
     return hash_bytes(text, size) | 1;
 }
 
-bool transcript_was_said(const struct transcript *t, const char *text) {
+bool transcript_was_printed(const struct transcript *t, const char *text) {
     uint64_t hash = hash_of(text, strlen(text));
-    return hash == t->said || hash == t->noted;
+    return hash == t->last_text || hash == t->noted;
 }
 
 void transcript_say(struct transcript *t, const struct json_value *text) {
@@ -214,7 +214,7 @@ void transcript_say(struct transcript *t, const struct json_value *text) {
     if (!json_value_has_text(text))
         return;
     put_text(t, &in_full, text->text, text->length, text->is_cut);
-    t->said = hash_of(text->text, text->length);
+    t->last_text = hash_of(text->text, text->length);
 }
 
 void transcript_say_piece(struct transcript *t, const struct json_value *text) {
@@ -229,7 +229,7 @@ void transcript_say_piece(struct transcript *t, const struct json_value *text) {
     strbuf_add(&t->draft, strbuf_text(&t->scratch), t->scratch.length);
     remember_piece(t, strbuf_text(&t->scratch), t->scratch.length);
     t->is_piece_open = t->scratch.text[t->scratch.length - 1] != '\n';
-    t->said = 0;
+    t->last_text = 0;
 }
 
 void transcript_think(struct transcript *t, const struct json_value *text) {
@@ -513,8 +513,8 @@ static void json_begin(struct transcript *t) {
     t->mode = TRANSCRIPT_IN_JSON;
 }
 
-/* The object is over: its event was printed, or nothing is to be said about it, or it was none. What a broken one had
- * said until then stays. */
+/* The object is over: its event was printed, or it has nothing to print, or it was none. What a broken one has
+ * printed until then stays. */
 static void json_over(struct transcript *t) {
     bool has_draft = t->draft.length > 0;
     flush(t);
@@ -586,23 +586,16 @@ static const char *step_rest(struct transcript *t, const char *at, const char *e
 }
 
 void transcript_feed(struct transcript *t, const char *bytes, size_t size, struct strbuf *out) {
+    static const char *(*const steps[])(struct transcript *, const char *, const char *) = {
+        [TRANSCRIPT_AT_START] = step_start,
+        [TRANSCRIPT_IN_TEXT] = step_text,
+        [TRANSCRIPT_IN_JSON] = step_json,
+        [TRANSCRIPT_IN_REST] = step_rest,
+    };
     const char *at = bytes, *end = bytes + size;
     t->out = out;
     while (at < end)
-        switch (t->mode) {
-        case TRANSCRIPT_AT_START:
-            at = step_start(t, at, end);
-            break;
-        case TRANSCRIPT_IN_TEXT:
-            at = step_text(t, at, end);
-            break;
-        case TRANSCRIPT_IN_JSON:
-            at = step_json(t, at, end);
-            break;
-        case TRANSCRIPT_IN_REST:
-            at = step_rest(t, at, end);
-            break;
-        }
+        at = steps[t->mode](t, at, end);
     t->out = NULL;
 }
 
@@ -618,7 +611,7 @@ void transcript_end(struct transcript *t, struct strbuf *out) {
     t->mode = TRANSCRIPT_AT_START;
     t->blank_count = 0;
     t->has_text = false;
-    t->said = t->noted = t->session = t->call = 0;
+    t->last_text = t->noted = t->session = t->call = 0;
     t->cost_micro_usd = 0;
     t->item[0] = '\0';
     t->out = NULL;

@@ -117,7 +117,7 @@ static void on_result(struct transcript *t, const struct json_value *values) {
     bool failed = json_value_is_true(&values[IS_ERROR]);
     const struct json_value *reason = &values[TERMINAL_REASON];
     _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;
-    if (json_value_has_text(&values[RESULT]) && !transcript_was_said(t, values[RESULT].text))
+    if (json_value_has_text(&values[RESULT]) && !transcript_was_printed(t, values[RESULT].text))
         transcript_say(t, &values[RESULT]);
     /* What it prints when it is stopped is for its authors. */
     if (json_value_has_text(&values[ERRORS]) && !agent_has(values[ERRORS].text, "[ede_diagnostic]"))

@@ -1,6 +1,6 @@
 /* transcript_codex.c: `codex exec --json`.
  *
- * An item is told when it starts and when it is complete. A command is printed at its start and its output at its
+ * An item is printed when it starts and when it is complete. A command is printed at its start and its output at its
  * end; what has no start of its own (a message, a change of files) at its end. */
 #include <string.h>
 
@@ -121,7 +121,7 @@ static void on_item(struct transcript *t, const struct json_value *values) {
 static void on_failed(struct transcript *t, const struct json_value *text) {
     struct agent_seen seen = { 0 };
     const char *message = transcript_error_text(&seen, text);
-    if (!message[0] || transcript_was_said(t, message))
+    if (!message[0] || transcript_was_printed(t, message))
         transcript_fail(t, "failed");
     else
         transcript_fail(t, "failed: %s", message);

@@ -63,10 +63,10 @@ struct transcript {
     uint64_t held_size;
 
     /* Printing. */
-    struct strbuf draft, scratch;  /* of the event that is read now; indented when is_nested */
-    bool is_nested;                /* it is of an agent that the agent has started */
-    bool is_piece_open;            /* the last text may go on: the line has no end yet */
-    uint64_t said, noted, session; /* hashes: what is repeated is not printed twice */
+    struct strbuf draft, scratch;       /* of the event that is read now; indented when is_nested */
+    bool is_nested;                     /* it is of an agent that the agent has started */
+    bool is_piece_open;                 /* the last text may go on: the line has no end yet */
+    uint64_t last_text, noted, session; /* hashes: what is repeated is not printed twice */
     char last[TRANSCRIPT_LINE_MAX + 1];
     size_t last_length;
     bool last_goes_on;
@@ -94,7 +94,7 @@ void transcript_say_piece(struct transcript *t, const struct json_value *text);
 void transcript_think(struct transcript *t, const struct json_value *text);
 /* A part of what it thinks; transcript_close_line prints all parts. */
 void transcript_think_piece(struct transcript *t, const struct json_value *text);
-/* What it was told, by a person or by a program of theirs. */
+/* A message to the agent, from a person or a program. */
 void transcript_hear(struct transcript *t, const struct json_value *text);
 /* An argument of a tool call; transcript_call prints it and forgets the arguments. */
 void transcript_argument(struct transcript *t, const char *key, const struct json_value *value);
@@ -110,8 +110,8 @@ void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 
 void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
 /* The message in an error, which may itself be JSON; `seen` holds it. */
 const char *transcript_error_text(struct agent_seen *seen, const struct json_value *text);
-/* Was exactly this said or noted last? */
-bool transcript_was_said(const struct transcript *t, const char *text);
+/* Was exactly this printed last? */
+bool transcript_was_printed(const struct transcript *t, const char *text);
 /* "[session ID, MODEL]", once. */
 void transcript_session(struct transcript *t, const struct json_value *session,
                         const struct json_value *model);

@@ -1,6 +1,4 @@
-/* usage_count.c: see usage_count.h. */
-#include "agent/usage_count.h"
-
+/* usage_count.c: the usage of a run, from shares and totals. See reader_internal.h. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -131,9 +129,9 @@ static int64_t run_share(const struct usage_session *s, int i) {
     int64_t total = value(&s->total, i), before = value(&s->before, i);
     int64_t reported = value(&s->shares, i);
     bool is_exact = reported >= 0 && s->is_exact;
-    bool is_whole = is_exact && (before < 0 || !(s->is_short || s->has_file));
+    bool is_complete = is_exact && (before < 0 || !(s->is_short || s->has_file));
     agent_add_count(&reported, value(&s->begun, i));
-    if (total < 0 || is_whole)
+    if (total < 0 || is_complete)
         return reported;
     return larger(reported, larger(total - larger(before, 0), 0));
 }

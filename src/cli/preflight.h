@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/preflight.h"
+#include "agent/agent.h"
 #include "base/strbuf.h"
 #include "config/config.h"
 

@@ -1,7 +1,7 @@
 /* test_claude.c: what Claude Code, and what prints like it, says beyond the recorded runs. */
 #include <unistd.h>
 
-#include "agent/preflight.h"
+#include "agent/agent.h"
 #include "agent/transcript.h"
 #include "harness/test.h"
 #include "os/files.h"
