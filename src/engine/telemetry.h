@@ -1,6 +1,6 @@
 /* telemetry.h: what runs are given so that their agents tell of themselves, and what becomes of it.
  *
- * The engine knows no protocol of that kind. Whoever speaks one (daemon/telemetry.h) puts variables into the
+ * The engine knows no protocol of that kind. Whoever speaks one (daemon/telemetry.c) puts variables into the
  * environment of runs and tells what it hears, inside a turn.
  *
  * What is heard is what the run has used so far, and counts while the run lives and when it dies without a
