@@ -8,8 +8,8 @@
  *         return code;
  *     … ask.answer …
  *
- * Every function returns CMD_OK, or has printed the one sentence and returns the exit code. The
- * daemon's sentences name what was wrong, so nothing is added to them. */
+ * Every function returns CMD_OK, or prints one message and returns the exit code. The
+ * daemon's messages name what was wrong, so nothing is added to them. */
 #pragma once
 
 #include <jansson.h>
@@ -21,8 +21,8 @@
 
 enum ask_how {
     ASK_START,   /* starts a daemon when none runs; CMD_NO_DAEMON if that fails */
-    ASK_RUNNING, /* only one that runs: else says so, CMD_NO_DAEMON */
-    ASK_TRY,     /* the same, but says nothing; CMD_FAILED if one is there and cannot be reached */
+    ASK_RUNNING, /* only one that runs: else a message, CMD_NO_DAEMON */
+    ASK_TRY,     /* the same without a message; CMD_FAILED if one is there and cannot be reached */
     ASK_HOME,    /* as ASK_TRY, but the one of this home and no other, even if it is a standby */
 };
 
@@ -50,7 +50,7 @@ int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *bef
 /* The same for a change; `body` is taken. */
 int ask_open_change(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
                     const char *after);
-/* The same without a message: 0, or the errno of the refusal (ask->err has the sentence). */
+/* The same without a message: 0, or the errno of the refusal (ask->err has the message). */
 int ask_try_get(struct ask *ask, const char *path);
 int ask_try_post(struct ask *ask, json_t *body, const char *path);
 /* GET /v1/tasks/ID */

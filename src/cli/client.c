@@ -30,7 +30,7 @@
 #define PAUSE_MOST_MS    250 /* while a daemon that is active is looked for */
 #define HURRY_MS         50
 #define FAILOVER         SECONDS(20) /* so long one is looked for among standbys */
-#define NOBODY           SECONDS(3)  /* the same where nobody answers at all: all may be starting */
+#define NOBODY           SECONDS(3)  /* the same where none answers: all may be starting */
 #define TCP_TIMEOUT      SECONDS(4)  /* for a connection: the next address may answer */
 #define SILENCE_MAX      SECONDS(60)
 #define EVENT_MAX        ((size_t)4 * 1024 * 1024)
@@ -44,13 +44,13 @@ struct client_address {
 struct client {
     struct client_address *addresses; /* at least one: that of the home */
     size_t address_count, address_capacity;
-    size_t own_count; /* of these, those that client_open was told */
+    size_t own_count; /* of these, those given to client_open */
     size_t at;        /* which is asked */
     bool looked;      /* the others have been asked for */
     bool has_peers;   /* and there are some: then none is started */
-    char *peer_token; /* shown by TCP; or NULL */
+    char *peer_token; /* sent over TCP; or NULL */
     char *peer_ca;    /* or NULL */
-    char *standby;    /* what the first one said when it was one; or NULL */
+    char *standby;    /* message of the first one when it is a standby; or NULL */
     struct client_options options;
     char *run;
     char *token; /* of the run that this process belongs to; NULL: of none */
@@ -88,9 +88,9 @@ bool client_is_absent(int result) {
 
 /* Which of several daemons is asked?
  *
- * The one of the own home first. Where that is not there, or says that it is a standby, the addresses of the
- * configuration are tried in their order, and those that a standby tells. So a command that finds its daemon
- * at home reads no configuration. A token goes only to addresses that the configuration has: of what a standby tells,
+ * The one of this home first. If it is absent or a standby, the addresses of the configuration are tried in
+ * order, and those that a standby reports. So a command that finds its daemon
+ * at home reads no configuration. A token goes only to addresses that the configuration has: of what a standby reports,
  * sockets of this machine are taken alone. */
 
 static bool is_known(const struct client *client, const char *text) {

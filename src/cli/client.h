@@ -2,7 +2,7 @@
  *
  * Life:    client_open → client_call … client_stream … → client_close
  * A call:  returns the HTTP status (200, 404 …), or <0 when there was no answer at all. With a status
- *          from 400 on, `err` has the daemon's sentence and the errno it stands for; *ret_answer is
+ *          from 400 on, `err` has the daemon's message and its errno; *ret_answer is
  *          the JSON that came, of an error too ({"error":{"code","message"}, "depths"? …}).
  *
  *              _cleanup_(client_closep) struct client *client = NULL;
@@ -16,7 +16,7 @@
  *                  return CMD_FAILED; // cli/ask.h knows better
  *              }
  *
- * Lost:    every POST carries an idempotency key, made anew for each call. When the connection breaks
+ * Lost:    every POST carries an idempotency key, new for each call. When the connection breaks
  *          before the answer, the client connects again (calling `start` if there is no daemon) and
  *          sends the same request with the same key: it is done once, whatever happened. The same when a daemon says that
  *          it does not know what became of it (outcome_unknown): it ends, and the next one knows.
@@ -44,13 +44,13 @@ struct client;
 struct client_peers {
     const char *const *addresses; /* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT" */
     size_t count;
-    const char *token; /* to be shown by TCP; or NULL */
+    const char *token; /* sent over TCP; or NULL */
     const char *ca;    /* file with the certificates that are trusted; NULL: the system's */
 };
 
 struct client_options {
     time_ms timeout; /* for one answer, tries included; 0: 60 s */
-    /* There is no daemon: start one and return 0 when its socket answers, or <0 with a sentence.
+    /* There is no daemon: start one and return 0 when its socket answers, or <0 with a message.
      * NULL: the call fails with -ECONNREFUSED. Called at most once per call, and never with peers. */
     int (*start)(void *ctx, struct error *err);
     /* The socket is absent, or its daemon is a standby: where else? Called at most once. NULL: nowhere. */
@@ -59,7 +59,7 @@ struct client_options {
 };
 
 /* `place`: the path of a socket, or "https://HOST:PORT,…", which SLUICE_SOCKET has on another host (trusted are the
- * certificates in the file SLUICE_CA, or the system's). -ENOENT: there is no socket. -ECONNREFUSED: nobody listens.
+ * certificates in the file SLUICE_CA, or the system's). -ENOENT: there is no socket. -ECONNREFUSED: no listener.
  * Both only if `start` is NULL. -ENAMETOOLONG: a socket's path has at most 107 bytes. `options` may be NULL. */
 int client_open(const char *place, const struct client_options *options, struct client **ret_client,
                 struct error *err);
@@ -104,7 +104,7 @@ void client_set_timeout(struct client *client, time_ms timeout);
 void client_set_run(struct client *client, const char *run);
 
 /* Nobody may be left who reads what a stream is printed to (stdout): then it ends with -EPIPE, and
- * not only when the next bytes come. -1: nobody asks. */
+ * not only when the next bytes come. -1: none. */
 void client_set_reader(struct client *client, int fd);
 
 /* --- streams --------------------------------------------------------------------------------- */

@@ -1,13 +1,13 @@
 /* cmd_digest.c: what happened last night, on one page: for a person in the morning, a mail, a chat.
  *
- * What became of tasks is taken from the events, which are exact; what their runs used and said, from the runs; what is now, from lists and
- * the status. Events and runs are read from the newest back to `since`, and no further than so many pages. All of it becomes one
- * JSON object, which is also what `sluice digest --json` prints:
+ * What became of tasks is taken from the events, which are exact; what their runs used and reported, from the runs; the present,
+ * from lists and the status. Events and runs are read from the newest back to `since`, at most PAGES_MAX pages. The
+ * result is one JSON object, which is also what `sluice digest --json` prints:
  *   since, until           moments, in ms
  *   partial                there was more than is looked at: the sums are too small
  *   totals                 runs, ok, running, waiting, added, done, failed, canceled, restarts, busy_ms,
- *                          tokens_in, tokens_out, tokens_cached, cost_usd (null: nobody said),
- *                          unknown_cost, unknown_tokens (runs that did not say)
+ *                          tokens_in, tokens_out, tokens_cached, cost_usd (null: unknown),
+ *                          unknown_cost, unknown_tokens (runs that did not report it)
  *   done, failed           tasks: id, title, project, agent, at, runs, busy_ms, tokens, cost_usd, reason, message
  *   people                 what waits for a person: task or account, title, what, why, do
  *   spent                  project, agent and the sums of their runs
@@ -78,13 +78,13 @@ static void add_spent(json_t *sums, const json_t *run) {
     add_int(sums, "tokens_cached", ask_int(run, "tokens_cached", 0));
     add_int(sums, "unknown_cost", !known);
     add_int(sums, "unknown_tokens", !tokens);
-    if (known) /* unknown stays null until somebody says something */
+    if (known) /* stays null until a run reports it */
         json_object_set_new(
             sums, "cost_usd",
             json_real(ask_real(sums, "cost_usd", 0) + ask_real(run, "cost_usd", 0)));
 }
 
-/* The latest run of a task comes first: what it said is what counts. */
+/* The latest run of a task comes first: its message counts. */
 static void take_run(struct gathering *g, const json_t *run) {
     const char *id = ask_text(run, "task", NULL);
     if (!id || ask_int(run, "ended_at", 0) == 0)
@@ -214,10 +214,10 @@ static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), 
     return ret;
 }
 
-/* The last line of what a run has printed; a plain command says there why it failed. */
+/* The last line of what a run has printed; a plain command prints there why it failed. */
 static bool take_last_line(struct gathering *g, json_t *task, const char *stream) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, line = STRBUF_INIT;
-    /* One event of an agent may be much longer than what it says. */
+    /* One event of an agent may be much longer than its text. */
     ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "/log?format=text&tail=65536&stream=");
     strbuf_puts(&path, stream);
     if (client_call(g->ask->client, "GET", strbuf_text(&path), NULL, NULL, NULL) != 200)
@@ -235,7 +235,7 @@ static bool take_last_line(struct gathering *g, json_t *task, const char *stream
     return line.length > 0;
 }
 
-/* Agents say by themselves how it went; of what has said nothing the log is looked at. */
+/* Agents report their result; of runs without a message the end of the log is read. */
 static void look_why(struct gathering *g, json_t *list) {
     unsigned asked = 0;
     ASK_EACH(task, list) {
@@ -247,7 +247,7 @@ static void look_why(struct gathering *g, json_t *list) {
     }
 }
 
-/* One that had no run in this time is not known by name yet. One that is gone meanwhile stays without. */
+/* One that had no run in this time is not known by name yet. One that was deleted stays without. */
 static void look_up(struct gathering *g, json_t *list) {
     unsigned asked = 0;
     ASK_EACH(task, list) {
@@ -281,7 +281,7 @@ static void sort_tasks(struct gathering *g) {
             look_why(g, lists[i]);
         json_object_set_new(g->digest, states[i], lists[i]);
     }
-    json_object_del(g->digest, "canceled"); /* somebody wished it: the number is enough */
+    json_object_del(g->digest, "canceled"); /* a user did it: the number is enough */
 }
 
 /* --- what is now ----------------------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static void sort_tasks(struct gathering *g) {
 struct wish {
     const char *key, *name; /* "task" or "account", and which */
     const char *title, *what, *why;
-    const char *verb; /* what a person would type before the name; NULL: nobody can say */
+    const char *verb; /* what a person would type before the name; NULL: unknown */
 };
 
 static void add_person(json_t *people, const struct wish *wish) {
@@ -490,11 +490,11 @@ static int digest_gather(struct ask *ask, time_ms since, time_ms now, json_t **r
     return code;
 }
 
-/* --- as a page: first what somebody must do, then what went wrong, then the rest ---------------- */
+/* --- as a page: first what a person must do, then what failed, then the rest ---------------- */
 
 #define SHOWN_MAX 50u
 
-/* "$1.25", or that nobody knows. */
+/* "$1.25", or that it is unknown. */
 static void put_money(struct strbuf *out, const json_t *sums) {
     int64_t unknown = ask_int(sums, "unknown_cost", 0), runs = ask_int(sums, "runs", 0);
     bool known = json_is_number(json_object_get(sums, "cost_usd"));
@@ -629,8 +629,7 @@ static void print_spent(struct page *page, const json_t *digest) {
         page,
         (const char *[]){ "project", "agent", "runs", "ok", "time", "tokens in", "out", "cost" },
         8);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *item = json_array_get(list, i);
+    ASK_EACH(item, list) {
         _cleanup_(strbuf_finish) struct strbuf time = STRBUF_INIT, cost = STRBUF_INIT;
         bool silent = ask_int(item, "unknown_tokens", 0) == ask_int(item, "runs", 0);
         text_duration(&time, ask_int(item, "busy_ms", 0));
@@ -651,8 +650,7 @@ static void print_waits(struct page *page, const json_t *digest) {
     if (json_array_size(list) == 0)
         return;
     page_table(page, (const char *[]){ "task", "title", "since", "gate", "why" }, 5);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *item = json_array_get(list, i);
+    ASK_EACH(item, list) {
         page_row(page, (const char *[]){ ask_text(item, "id", "?"), ask_text(item, "title", ""),
                                          cell_span(item, "since", now).text,
                                          ask_text(item, "gate", ""), ask_text(item, "why", "") });
@@ -665,8 +663,7 @@ static void print_limits(struct page *page, const json_t *digest) {
     if (json_array_size(limited) + json_array_size(gates) == 0)
         return;
     page_heading(page, "Limits", -1);
-    for (size_t i = 0; i < json_array_size(limited); i++) {
-        const json_t *item = json_array_get(limited, i);
+    ASK_EACH(item, limited) {
         char text[160];
         (void)snprintf(text, sizeof(text), "was limited %" PRId64 " time%s, at last until %s",
                        ask_int(item, "times", 0), ask_int(item, "times", 0) == 1 ? "" : "s",

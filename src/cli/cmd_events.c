@@ -2,7 +2,7 @@
  *
  * Following goes on from the last event that was printed, so between the list and the stream
  * nothing is missed and nothing comes twice. A daemon that goes away does not end it: like logs -f it
- * waits for the next one. It starts none: whoever only looks changes nothing. */
+ * waits for the next one. It starts none: a command that only reads changes nothing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -198,7 +198,7 @@ static int on_event(void *ctx, const struct client_event *event) {
     return output_flush();
 }
 
-/* Until a daemon answers; -EPIPE: nobody waits for it any more. */
+/* Until a daemon answers; -EPIPE: the reader of stdout has closed it. */
 static int wait_for_daemon(struct ask *ask) {
     struct daemon_lost lost = { 0 };
     ask_finish(ask);
@@ -229,7 +229,7 @@ static int follow_events(struct ask *ask, struct listing *l) {
         if (r >= 400 && ask->err.code != -ECONNREFUSED) /* else only standbys have answered */
             return ask_failed(ask);
         if (r == -EPIPE)
-            return CMD_OK; /* nobody reads any more; the end of the program tells */
+            return CMD_OK; /* the reader has closed stdout; reported at the end of the program */
         /* It is going, or always breaks: not in a circle. */
         if (l->unbroken == 0 && output_is_unread(DAEMON_LOOK_AGAIN))
             return CMD_OK;

@@ -9,6 +9,7 @@
 #include "cli/ask.h"
 #include "cli/graph_view.h"
 #include "cli/output.h"
+#include "cli/page.h"
 #include "cli/print_task.h"
 #include "core/state_look.h"
 #include "os/terminal.h"
@@ -23,9 +24,7 @@ static uint32_t find(const struct id_map *map, const char *id) {
 }
 
 static void read_boxes(const json_t *nodes, struct graph_view *view, struct id_map *map) {
-    size_t i;
-    json_t *node;
-    json_array_foreach((json_t *)nodes, i, node) {
+    ASK_EACH(node, nodes) {
         const char *id = ask_text(node, "id", NULL);
         if (!id || find(map, id))
             continue;
@@ -42,9 +41,7 @@ static void read_boxes(const json_t *nodes, struct graph_view *view, struct id_m
 }
 
 static void read_lines(const json_t *edges, struct graph_view *view, const struct id_map *map) {
-    size_t i;
-    json_t *edge;
-    json_array_foreach((json_t *)edges, i, edge) {
+    ASK_EACH(edge, edges) {
         uint32_t from = find(map, ask_text(edge, "from", ""));
         uint32_t to = find(map, ask_text(edge, "to", ""));
         if (from && to && from != to)
@@ -276,7 +273,16 @@ void graph_print_text(const struct graph_view *view, const struct graph_text *ho
  * quotes, with everything escaped that could end them or mean something. */
 #define LABEL_MAX 40 /* columns of a title */
 
-/* --- Graphviz -------------------------------------------------------------------------------- */
+/* Its symbol, id and title, each text escaped by `put`. */
+static void put_label(struct strbuf *out, const struct graph_box *b, const char *newline,
+                      void (*put)(struct strbuf *out, const char *text)) {
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    print_line(&title, b->title, LABEL_MAX);
+    strbuf_printf(out, "%s ", state_symbol(task_state_find(b->state), true));
+    put(out, b->id);
+    strbuf_puts(out, title.length > 0 ? newline : "");
+    put(out, strbuf_text(&title));
+}
 
 static void put_dot_text(struct strbuf *out, const char *text) {
     for (; *text; text++) {
@@ -286,26 +292,17 @@ static void put_dot_text(struct strbuf *out, const char *text) {
     }
 }
 
-static void put_dot_box(struct strbuf *out, const struct graph_view *view, size_t i) {
-    const struct graph_box *b = &view->boxes[i];
-    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
-    print_line(&title, b->title, LABEL_MAX);
-    strbuf_printf(out, "  n%zu [label=\"%s ", i, state_symbol(task_state_find(b->state), true));
-    put_dot_text(out, b->id);
-    if (title.length > 0) {
-        strbuf_puts(out, "\\n");
-        put_dot_text(out, strbuf_text(&title));
-    }
-    strbuf_printf(out, "\", fillcolor=\"%s\"%s];\n",
-                  state_fill(task_state_find(b->state), false).text,
-                  b->critical ? ", penwidth=3" : "");
-}
-
 void graph_print_dot(const struct graph_view *view, struct strbuf *out) {
     strbuf_puts(out, "digraph sluice {\n  rankdir=LR;\n"
                      "  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n");
-    for (size_t i = 0; i < view->count; i++)
-        put_dot_box(out, view, i);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct graph_box *b = &view->boxes[i];
+        strbuf_printf(out, "  n%zu [label=\"", i);
+        put_label(out, b, "\\n", put_dot_text);
+        strbuf_printf(out, "\", fillcolor=\"%s\"%s];\n",
+                      state_fill(task_state_find(b->state), false).text,
+                      b->critical ? ", penwidth=3" : "");
+    }
     for (size_t i = 0; i < view->line_count; i++) {
         const struct graph_line *line = &view->lines[i];
         strbuf_printf(out, "  n%" PRIu32 " -> n%" PRIu32 "%s%s%s%s;\n", line->from, line->to,
@@ -317,8 +314,6 @@ void graph_print_dot(const struct graph_view *view, struct strbuf *out) {
     strbuf_puts(out, "}\n");
 }
 
-/* --- Mermaid --------------------------------------------------------------------------------- */
-
 /* Everything that Mermaid or the page around it could read as more than a letter. */
 static void put_mermaid_text(struct strbuf *out, const char *text) {
     for (; *text; text++) {
@@ -329,23 +324,13 @@ static void put_mermaid_text(struct strbuf *out, const char *text) {
     }
 }
 
-static void put_mermaid_box(struct strbuf *out, const struct graph_view *view, size_t i) {
-    const struct graph_box *b = &view->boxes[i];
-    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
-    print_line(&title, b->title, LABEL_MAX);
-    strbuf_printf(out, "  n%zu[\"%s ", i, state_symbol(task_state_find(b->state), true));
-    put_mermaid_text(out, b->id);
-    if (title.length > 0) {
-        strbuf_puts(out, "<br/>");
-        put_mermaid_text(out, strbuf_text(&title));
-    }
-    strbuf_printf(out, "\"]:::%s\n", task_state_name(task_state_find(b->state)));
-}
-
 void graph_print_mermaid(const struct graph_view *view, struct strbuf *out) {
     strbuf_puts(out, "flowchart LR\n");
-    for (size_t i = 0; i < view->count; i++)
-        put_mermaid_box(out, view, i);
+    for (size_t i = 0; i < view->count; i++) {
+        strbuf_printf(out, "  n%zu[\"", i);
+        put_label(out, &view->boxes[i], "<br/>", put_mermaid_text);
+        strbuf_printf(out, "\"]:::%s\n", task_state_name(task_state_find(view->boxes[i].state)));
+    }
     for (size_t i = 0; i < view->line_count; i++) {
         const struct graph_line *line = &view->lines[i];
         strbuf_printf(out, "  n%" PRIu32 " %s n%" PRIu32 "\n", line->from,
@@ -520,20 +505,7 @@ static void place_free(struct drawing *d, int top) {
 static void put_xml(struct strbuf *out, const char *text, size_t columns) {
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     print_line(&safe, text, columns);
-    for (const char *c = strbuf_text(&safe); *c; c++) {
-        if (*c == '&')
-            strbuf_puts(out, "&amp;");
-        else if (*c == '<')
-            strbuf_puts(out, "&lt;");
-        else if (*c == '>')
-            strbuf_puts(out, "&gt;");
-        else if (*c == '"')
-            strbuf_puts(out, "&quot;");
-        else if (*c == '\'')
-            strbuf_puts(out, "&#39;");
-        else
-            strbuf_putc(out, *c);
-    }
+    page_put_html(out, strbuf_text(&safe));
 }
 
 static void put_head(struct strbuf *out, const struct drawing *d) {

@@ -217,7 +217,7 @@ static int follow_logs(struct logs *l) {
     }
 }
 
-/* How the attempt ended, if there is a sentence for it. */
+/* The message of the attempt, if it has one. */
 static const char *message_of(struct logs *l, int64_t attempt) {
     if (ask_try_task(&l->ask, l->call->args[0]) != 0)
         return NULL;
@@ -228,7 +228,7 @@ static const char *message_of(struct logs *l, int64_t attempt) {
     return NULL;
 }
 
-/* The daemon removed it, and says by which setting. */
+/* The daemon removed it, and its message names the setting. */
 static bool was_removed(struct logs *l, int64_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, "/v1/tasks/", l->call->args[0], "/log");

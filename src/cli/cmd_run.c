@@ -83,7 +83,7 @@ static int add(struct run *run, json_t *task) {
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* The task as it is now. 0: nobody answers; news will come when somebody does. */
+/* The task as it is now. 0: no daemon answers; an event comes when one does. */
 static int look(struct run *run) {
     int r = 0;
     if (!run->ask.client)
@@ -191,7 +191,7 @@ static int exit_code_of(const struct run *run, const json_t *task) {
     return code > 0 ? (int)code : tell_failure(run, task, last);
 }
 
-/* A command that cannot be launched is tried again only much later; nobody waits here for that. */
+/* A command that cannot be launched is tried again only much later; this command does not wait for that. */
 static void give_up_on_breaker(struct run *run) {
     if (!is_behind_breaker(run->ask.answer))
         return;

@@ -161,7 +161,7 @@ static void put_place(struct sheet *s, const json_t *task) {
     put_instead(s, json_object_get(task, "run"));
 }
 
-/* On this machine nobody need be told. */
+/* Not shown for runs on this machine. */
 static void put_executor(struct sheet *s, const json_t *task) {
     const char *partition = ask_text(task, "partition", NULL);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -251,7 +251,6 @@ static void put_counters(struct sheet *s, const json_t *task) {
     put_field(s, "runs", strbuf_text(&text));
 }
 
-/* What is left of the spec when everything that was shown already is taken away. */
 /* What was used, as far as it is known: a run of unknown cost is not one of $0.00. */
 static void put_spent(struct strbuf *out, const json_t *usd, bool is_known) {
     double used = ask_real(usd, "used", 0);
@@ -291,6 +290,7 @@ static void put_budget(struct sheet *s, const json_t *task) {
     put_field(s, "budget", line.length > 0 ? strbuf_text(&line) : NULL);
 }
 
+/* The members of the spec that were not shown before. */
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char *const shown[] = {
         "argv", "title", "project", "kind",       "agent",      "group",    "parent",  "priority",
@@ -352,7 +352,7 @@ static void put_result(struct strbuf *out, const json_t *task, const json_t *run
         strbuf_printf(out, ": %s", message);
 }
 
-/* Of the newest run that has one: with it a person can go on by hand. */
+/* Of the newest run that has one: with it a person can resume the session manually. */
 static void put_session(struct sheet *s, const json_t *task) {
     const json_t *runs = json_object_get(task, "runs");
     ASK_EACH(run, runs) {

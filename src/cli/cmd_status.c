@@ -1,4 +1,4 @@
-/* cmd_status.c: the whole home on one screen.
+/* cmd_status.c: the home on one screen.
  *
  * On a terminal every part gives way until all of them fit: each gets its rows one by one in turn, so
  * that no long list pushes another one out. A pipe gets everything. */
@@ -133,7 +133,7 @@ struct section {
     struct output_column columns[6];
     struct rows rows;
     size_t wanted, given; /* rows */
-    size_t total;         /* that there are; the daemon tells at most 50 runs */
+    size_t total;         /* that there are; the daemon lists at most 50 runs */
 };
 
 /* A row of the limits before it is known where it stands. */
@@ -254,7 +254,7 @@ static void add_limit(struct screen *s, const char *key, const json_t *item, con
     limit->state = xstrdup(*state ? state : full ? "full" : EMPTY);
 }
 
-/* Stable: those of the same urgency stay as the daemon told them. */
+/* Stable: those of the same urgency stay in the order of the answer. */
 static void sort_limits(struct screen *s) {
     for (size_t i = 1; i < s->limit_count; i++) {
         struct limit moving = s->limits[i];
@@ -333,7 +333,7 @@ static void fill_limits(struct screen *s) {
     };
     section_begin(&s->sections[LIMITS], columns, ARRAY_SIZE(columns));
     ASK_EACH(item, json_object_get(s->status, "limits")) {
-        /* Limiters have more to say; they come below. */
+        /* Limiters have more members and follow. */
         const char *key = ask_text(item, "key", "?");
         if (strncmp(key, "limiter:", strlen("limiter:")) != 0)
             add_limit(s, key, item, "");
@@ -504,7 +504,7 @@ static void cut_blanks(struct strbuf *out) {
     }
 }
 
-/* How many are not shown is told in the titles: that costs no line. Of events nobody asks. */
+/* The titles have the number of hidden rows, which costs no line; not for events. */
 static void put_titles(struct screen *s, struct section *section) {
     size_t last = section->rows.column_count - 1;
     const char *title = section->columns[last].title;
@@ -565,7 +565,7 @@ static int event_came(void *ctx, const struct client_event *event) {
 }
 
 /* Until something happened and the last drawing is old enough, or a while has passed (the times
- * move on by themselves). 0: draw; 1: somebody pressed Ctrl-C; <0: the stream broke. */
+ * move on by themselves). 0: draw; 1: Ctrl-C; <0: the stream broke. */
 static int wait_for_news(struct client *events, int signals, const bool *news, struct error *err) {
     time_ms drawn = clock_read_steady();
     for (;;) {

@@ -143,7 +143,7 @@ static bool wait_for_anything(struct session *s, int timeout) {
     return true;
 }
 
-/* Pages while nobody types, and the log. True: there is more of it at once. */
+/* Loads pages while no key waits, and the log. True: there is more to read now. */
 static bool load_some(struct session *s) {
     bool more = top_daemon_load(&s->daemon, &s->top);
     for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)

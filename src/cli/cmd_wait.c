@@ -1,8 +1,8 @@
-/* cmd_wait.c: waits until tasks have ended, and says how.
+/* cmd_wait.c: waits until tasks have ended, and prints how.
  *
- * The daemon holds the answer back until then. It takes an hour at the most, so a longer wait is several
- * questions; and a daemon that goes away is asked again when it is back, because the work goes on
- * without it. Inside a run this is what lets its children have its place. */
+ * The daemon holds the answer back until then. It does so for an hour at most, so a longer wait is several
+ * requests. A daemon that stops is asked again when it is back, because runs go on without it. Inside a
+ * run, waiting lends its slots to its children. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static int ask_once(struct waiting *w) {
         if (code != CMD_OK && code != CMD_NO_DAEMON)
             return code;
         if (code == CMD_NO_DAEMON && !w->lost.since)
-            return code; /* said: none was there from the beginning */
+            return code; /* reported: none was there from the beginning */
         if (code == CMD_OK) {
             client_set_timeout(w->ask.client, span + ANSWER_GRACE);
             if (ask_try_post(&w->ask, body_of(w, span), "/v1/wait") == 0) {

@@ -1,10 +1,9 @@
 /* daemon.c: finds the daemon, or starts it and waits until it answers.
  *
  * A started daemon reports through a pipe: one line, "ready" or why not; its end without a line
- * means that it died. So nothing here guesses how long a start takes. Only when it says that another one
- * has the home (which is starting or stopping just now) there is nothing to wait on but to look
- * again. Nobody but a daemon touches the home's lock: even a moment's hold could make one that starts
- * in that moment believe that another lives. */
+ * means that it died. So nothing here guesses how long a start takes. Only when it reports that another one has
+ * the home, which is starting or stopping, is it polled. Only a daemon takes the home's lock: holding it
+ * for a moment could make a starting daemon believe that another one is running. */
 #include "cli/daemon.h"
 
 #include <errno.h>
@@ -84,7 +83,7 @@ int daemon_find_program(const char *name, struct strbuf *out, struct error *err)
 
 /* --- is one there? --------------------------------------------------------------------------- */
 
-/* Does it answer? 1, with its pid; 0: nobody is there, or it is going. */
+/* Does it answer? 1, with its pid; 0: there is none, or it is shutting down. */
 static int ask_health(const struct home *home, struct daemon_found *ret_found, struct error *err) {
     const struct client_options options = { .timeout = ANSWER_TIMEOUT };
     _cleanup_(client_closep) struct client *client = NULL;
@@ -121,7 +120,7 @@ static void start_finish(struct start *s) {
     strbuf_finish(&s->said);
 }
 
-/* -1: the daemon starts without a log. Something else in its place must not keep it from starting. */
+/* -1: the daemon starts without a log. A path that cannot be opened must not keep it from starting. */
 static int open_log(const char *path) {
     struct error err = { 0 };
     int fd =
@@ -379,7 +378,7 @@ static int find_home(struct home **ret_home, struct error *err) {
 
 /* --- where else ------------------------------------------------------------------------------ */
 
-/* The first word of a file that is ours alone; NULL: there is none, which is said. The caller frees. */
+/* The first word of a file that is ours alone; NULL: there is none, with a warning. The caller frees. */
 static char *read_token(const char *path) {
     struct error err = { 0 };
     struct stat st;
@@ -404,9 +403,9 @@ static char *find_token(const struct config *config) {
     return *path ? read_token(path) : NULL;
 }
 
-/* A configuration that cannot be read has none; whoever needs it says what is wrong with it. */
+/* A configuration that cannot be read has none; commands that need it report the error. */
 static void find_peers(void *ctx, struct client_peers *ret) {
-    static struct config *config; /* what is told is borrowed from it */
+    static struct config *config; /* the answer is borrowed from it */
     static char *token;
     const struct home *home = ctx;
     if (!config) {
@@ -429,8 +428,8 @@ bool daemon_has_peers(void) {
     return peers.count > 0;
 }
 
-/* Inside a run the daemon is the one that has started it: a run does not see SLUICE_HOME, and whoever
- * adds work from there must not find, or start, the daemon of another home. */
+/* Inside a run the daemon is the one that has started it: a run does not see SLUICE_HOME, and a
+ * command that adds tasks there must not find, or start, the daemon of another home. */
 static const char *socket_of_run(void) {
     return getenv("SLUICE_HOME") ? NULL : cmd_env("SLUICE_SOCKET");
 }

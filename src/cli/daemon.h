@@ -1,6 +1,6 @@
 /* daemon.h: the way from a command to the daemon of this user's home.
  *
- * The command line starts the daemon when none runs, like tmux does, and says so once on stderr. Two
+ * The command line starts the daemon when none runs, as tmux does, with one message on stderr. Two
  * commands that do it at the same moment get the same daemon: the home's lock decides which of the
  * two stays, and the other command waits for it. */
 #pragma once
@@ -14,7 +14,7 @@
 
 /* Opens a connection to the daemon: that of this home, or, if that is a standby or absent, the active one of
  * daemon.addresses. With `may_start` one is started when none runs; else the result is
- * one of those that client_is_absent knows, and the sentence says how to start it. Inside a run
+ * one of those that client_is_absent knows, and the message says how to start it. Inside a run
  * (SLUICE_SOCKET without SLUICE_HOME) it is the daemon of the run, and none is started. */
 int daemon_connect(bool may_start, struct client **ret_client, struct error *err);
 /* The daemon of this home and no other, active or not; none is started. Inside a run that of the run. */
@@ -47,5 +47,5 @@ int daemon_exec(struct error *err);
 
 /* A program in the folders of PATH; one with a slash must be absolute. -ENOENT, without a message. */
 int daemon_find_in_path(const char *name, struct strbuf *out);
-/* A program of ours: beside the own executable, else in the folders of PATH. -ENOENT with a sentence. */
+/* A program of ours: beside the own executable, else in the folders of PATH. -ENOENT with a message. */
 int daemon_find_program(const char *name, struct strbuf *out, struct error *err);

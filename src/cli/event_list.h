@@ -7,7 +7,7 @@
 #include "cli/ask.h"
 
 /* Every event behind number `after`, oldest first, at most `most`; of one task if it is not NULL. The
- * numbers are dense and events are never changed, so the last number seen is the place to go on. */
+ * numbers are dense and events are never changed, so the last number seen is the cursor. */
 int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
                      void *ctx);
 

@@ -1,7 +1,7 @@
 /* follow.c: see follow.h.
  *
  * One loop over all connections. The daemon breaks its streams when it stops and ends them properly
- * when the run has ended, so the two can be told apart. */
+ * when the run has ended, so the two can be distinguished. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ static void write_out(struct log_stream *log, const char *bytes, size_t size) {
         strbuf_add(&log->kept, bytes, size);
         return;
     }
-    /* A failed write is told by the program's end (output.h); that of the standard error is not. */
+    /* A failed write to stdout is reported at the end of the program (output.h), one to stderr is not. */
     (void)!fwrite(bytes, 1, size, log->to);
     (void)fflush(log->to);
 }
@@ -173,7 +173,7 @@ void log_stream_finish(struct log_stream *log) {
     strbuf_finish(&log->kept);
 }
 
-#define START_AFTER SECONDS(1) /* somebody else may be about to start a died daemon */
+#define START_AFTER SECONDS(1) /* another process may be about to restart a daemon that died */
 
 void follow_init(struct follow *f, const char *task) {
     *f = (struct follow){ .task = task, .signal_fd = -1, .reader_fd = -1 };
@@ -241,7 +241,7 @@ int follow_attempt(struct follow *f, uint32_t attempt, struct error *err) {
     int r = open_logs(f, err);
     if (!client_is_absent(r) && r != -ECONNRESET)
         return r;
-    close_events(f); /* it is going: follow_wait connects anew */
+    close_events(f); /* it is shutting down: follow_wait reconnects */
     return 0;
 }
 
@@ -272,11 +272,11 @@ static bool logs_are_over(const struct follow *f) {
     return f->logs_open;
 }
 
-/* A signal, the end of whoever reads, or `timeout` ms. What came: FOLLOW_SIGNAL, FOLLOW_UNREAD. */
+/* A signal, the end of the reader, or `timeout` ms. Returns FOLLOW_SIGNAL, FOLLOW_UNREAD. */
 static int wait_signal(const struct follow *f, int timeout) {
     struct pollfd fds[] = {
         { .fd = f->signal_fd, .events = POLLIN },
-        { .fd = f->reader_fd }, /* an error or a hang-up is told unasked */
+        { .fd = f->reader_fd }, /* poll reports errors and hang-ups unasked */
     };
     if (poll(fds, ARRAY_SIZE(fds), timeout) <= 0)
         return 0;

@@ -10,7 +10,7 @@
  *
  * A daemon that goes away does not end it: follow_wait waits until one answers again (a run outlives
  * the daemon) and goes on with the next byte. Nothing is lost: news that came meanwhile count as
- * news. A daemon that died is started again; one that was stopped by somebody is waited for. */
+ * news. A daemon that died is started again; one that was stopped on purpose is waited for. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,18 +31,18 @@
  *
  * The stream knows how far it came. After it broke, log_stream_begin goes on with the next byte.
  *
- * Of an agent that prints events, `text` shows the transcript (agent/transcript.h) in their place: the daemon says
- * whose events they are. Offsets are those of the log. */
+ * Of an agent that prints events, `text` shows the transcript (agent/transcript.h) instead: the daemon names
+ * the adapter. Offsets are those of the log. */
 struct log_stream {
     const char *task; /* its id; borrowed */
-    uint32_t attempt; /* 0: the last one; then begin says which */
+    uint32_t attempt; /* 0: the last one, which begin fills in */
     const char *name; /* "out", "err", "check" or "prepare" */
     FILE *to;         /* NULL: into `kept` */
     bool raw;         /* as it is; else made safe for a terminal */
     bool text;        /* events of agents as a transcript, also when `raw` */
     bool follow;      /* until the run has ended */
     uint64_t offset;  /* of the next byte */
-    uint64_t tail;    /* begin with so many bytes before the end; 0: at `offset` */
+    uint64_t tail;    /* begin this many bytes before the end; 0: at `offset` */
     uint64_t leave;   /* lines to leave out at the beginning of a transcript */
     bool only_counts; /* prints nothing */
 
@@ -65,7 +65,7 @@ int log_stream_pump(struct log_stream *log, struct error *err);
 void log_stream_restart(struct log_stream *log);
 /* Pumps until it is over. 0, or <0. */
 int log_stream_drain(struct log_stream *log, struct error *err);
-void log_stream_close(struct log_stream *log);  /* keeps the place */
+void log_stream_close(struct log_stream *log);  /* keeps the offset */
 void log_stream_finish(struct log_stream *log); /* safe on a zeroed one */
 
 /* --- following ----------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ enum {
     FOLLOW_NEWS = 1u << 0,   /* something happened to the task: look at it */
     FOLLOW_ENDED = 1u << 1,  /* the logs of this attempt are over */
     FOLLOW_SIGNAL = 1u << 2, /* `signal` has one to read */
-    FOLLOW_UNREAD = 1u << 3, /* nobody reads from `reader_fd` any more */
+    FOLLOW_UNREAD = 1u << 3, /* the reader of `reader_fd` has closed it */
 };
 
 struct follow {
@@ -85,7 +85,7 @@ struct follow {
     struct log_stream logs[FOLLOW_LOGS_MAX]; /* name, to and raw are the caller's */
     size_t log_count;
     int signal_fd;    /* watched too; -1: none */
-    int reader_fd;    /* the other end of it is watched too; -1: nobody asks */
+    int reader_fd;    /* its other end is watched too; -1: none */
     uint32_t attempt; /* whose logs are followed; 0: none yet */
 
     /* Its own. */

@@ -1,6 +1,6 @@
 /* jsonc.c: where does a member of an object stand in the text, and how does a new value look there?
  *
- * What is written is read again before it is given away: a change that does not say what it should is none.
+ * The result is read again before it is returned: a change that does not give the value is refused.
  * Values are skipped by the tokenizer of base/json_span.h, not read. */
 #include "cli/jsonc.h"
 

@@ -1,4 +1,4 @@
-/* jsonc.h: changes one value in a JSON file of somebody else's, and nothing besides.
+/* jsonc.h: changes one value in a JSON file of another program, and no other byte.
  *
  * Files of people have an order, an indentation, newlines of their own, and sometimes comments (JSONC): what is
  * not changed stays as it is, byte for byte. The new value is indented as its neighbours are. Comments and commas
@@ -15,8 +15,8 @@ struct jsonc_span {
     size_t from, to; /* bytes */
 };
 
-/* Where the value is: the member `inner` of the object that is the member `outer` of the whole. 1: there;
- * 0: not; -EINVAL with a sentence: the text is no JSON, has a name twice on the way there, or something
+/* Where the value is: the member `inner` of the object that is the member `outer` of the file. 1: found;
+ * 0: not; -EINVAL with a message: the text is not JSON, has a name twice on the way there, or something
  * else than an object. Nothing at all counts as an empty object. */
 int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
                struct jsonc_span *ret, struct error *err);

@@ -35,7 +35,7 @@ int output_flush(void) {
 }
 
 bool output_is_unread(int timeout_ms) {
-    struct pollfd out = { .fd = STDOUT_FILENO }; /* an error or a hang-up is told unasked */
+    struct pollfd out = { .fd = STDOUT_FILENO }; /* poll reports errors and hang-ups unasked */
     return poll(&out, 1, timeout_ms) > 0;
 }
 

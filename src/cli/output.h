@@ -13,7 +13,7 @@ void output_rest(struct strbuf *out);
 /* At the end of the program: everything is out (0), or what went wrong first (negative errno). */
 int output_flush(void);
 
-/* Waits so many milliseconds, or until nobody is left who reads stdout: true. */
+/* Waits for the timeout, or until the reader of stdout has closed it: true. */
 bool output_is_unread(int timeout_ms);
 
 /* Escape sequences, or empty texts: no terminal, NO_COLOR, TERM=dumb. */

@@ -24,7 +24,7 @@ static const char style[] =
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-static void put_html(struct strbuf *out, const char *text) {
+void page_put_html(struct strbuf *out, const char *text) {
     for (; *text; text++) {
         if (*text == '&')
             strbuf_puts(out, "&amp;");
@@ -57,7 +57,7 @@ static void put(struct page *page, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     sanitize_line(text ? text : "", &safe);
     if (page->html)
-        put_html(page->out, strbuf_text(&safe));
+        page_put_html(page->out, strbuf_text(&safe));
     else
         put_markdown(page->out, strbuf_text(&safe));
 }

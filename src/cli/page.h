@@ -22,7 +22,7 @@ struct page {
 
 void page_begin(struct page *page, const char *title);
 void page_end(struct page *page);
-/* `count` below 0: none is told. */
+/* `count` below 0: none is shown. */
 void page_heading(struct page *page, const char *text, long count);
 void page_line(struct page *page, const char *text);
 /* An entry of a list: a name that stands out (or NULL), and a text. `code`: behind it, as to be typed, or NULL. */
@@ -30,6 +30,9 @@ void page_item(struct page *page, const char *name, const char *text, const char
 /* Rows follow; the first `count` cells are the head. */
 void page_table(struct page *page, const char *const *cells, size_t count);
 void page_row(struct page *page, const char *const *cells);
+
+/* A text for HTML or XML; it must be safe already. */
+void page_put_html(struct strbuf *out, const char *text);
 
 /* cmd_digest.c. A moment that is over: 12h (so long ago), yesterday, today, 18:30 (the last one), 2027-01-31 … */
 int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error *err);

@@ -21,7 +21,7 @@ struct preflight {
     char *path;    /* where it is; NULL: it was not found */
     const char *
         client_missing; /* the program of Sluice that speaks with it, if it is not installed; or NULL */
-    char version[80]; /* one clean line; "" : not asked, or it did not say */
+    char version[80]; /* one clean line; "": not asked, or it printed none */
     enum preflight_login login;
     char login_by[160]; /* what shows it, or what is missing */
     bool is_sandboxed;

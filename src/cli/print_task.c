@@ -28,7 +28,7 @@ struct print_text print_when(time_ms at, time_ms now) {
     struct print_text ret = { "-" };
     if (at <= 0)
         return ret;
-    /* What comes is rounded up: "in 0 s" would be said of a moment that has not come. */
+    /* What comes is rounded up: "in 0 s" would be wrong for a moment in the future. */
     struct print_text span = print_span(at > now ? at - now + 999 : now - at);
     if (at > now)
         (void)snprintf(ret.text, sizeof(ret.text), "in %.50s", span.text);

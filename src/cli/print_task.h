@@ -25,9 +25,9 @@ struct print_text print_when(time_ms at, time_ms now);
 struct print_text print_start(const json_t *forecast, time_ms now);
 /* As print_when, of what has happened: "3 m ago", "just now". */
 struct print_text print_since(time_ms at, time_ms now);
-/* " by ann 2 h ago": who paused it and when, as far as `object` says so. */
+/* " by ann 2 h ago": who paused it and when, as far as `object` has it. */
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now);
-/* "12,345"; "-" below 0: nobody said. */
+/* "12,345"; "-" below 0: unknown. */
 struct print_text print_count(int64_t count);
 /* 950, 12.3k, 4.5M: at most five letters. */
 struct print_text print_short(int64_t count);
@@ -42,7 +42,7 @@ const char *print_state_colour(const char *state);
 
 /* What stops work comes first: closed, full, then the fullest; all runs are on top. The higher the nearer. */
 int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed);
-/* In and out; -1: nobody said. */
+/* In and out; -1: unknown. */
 int64_t print_run_tokens(const json_t *run);
 /* "8 of 8 places are taken (opens in 27 s)"; nothing of a gate that is open. */
 void print_gate(struct strbuf *out, const json_t *gate, time_ms now);
@@ -57,7 +57,7 @@ void print_line(struct strbuf *out, const char *text, size_t columns);
 void print_wrapped(struct strbuf *out, const char *text, size_t at, unsigned lines);
 /* A value as JSON, without a newline. */
 void print_value(struct strbuf *out, const json_t *value);
-/* How wide a line may be: the terminal, or 0 when nobody looks and all is wanted. */
+/* How wide a line may be: the terminal, or 0 for a pipe, which gets everything. */
 size_t print_width(void);
 /* What it was asked to do: its title, else its prompt or its command. NULL: nothing of these. */
 const char *print_title(const json_t *task);
@@ -66,7 +66,7 @@ const char *print_title(const json_t *task);
 
 /* A number as it is, reals with up to three decimals; "-" when there is none. */
 struct print_text cell_number(const json_t *object, const char *key);
-/* 0 … 1 as per cent, whole. */
+/* 0 … 1 as per cent, rounded. */
 struct print_text cell_percent(const json_t *object, const char *key);
 /* A number, or "unlimited" when there is none. */
 struct print_text cell_cap(const json_t *object, const char *key);

@@ -76,7 +76,7 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
     bool piped = take != PROGRAM_TAKE_NOTHING;
     if (piped && pipe2(ends, O_CLOEXEC) < 0)
         return cannot_run(path, errno, err);
-    (void)fflush(stdout); /* what we said comes before what it says */
+    (void)fflush(stdout); /* our output comes before its output */
     pid_t pid;
     const struct how how = { { -1, ends[1], take == PROGRAM_TAKE_BOTH ? ends[1] : -1 }, false };
     int r = spawn(path, argv, &how, &pid);

@@ -1,7 +1,7 @@
 /* top.h: `sluice top`: what is shown, what was typed, what the loop has to do.
  *
  * Parts, each testable without a terminal except the last:
- *   top_cells.c   a grid of cells, long texts     top_model.c   what the daemon said; lists by pages
+ *   top_cells.c   a grid of cells, long texts     top_model.c   answers of the daemon; lists by pages
  *   top_view.c    state → cells                   top_log.c     a log that can be scrolled
  *   top_input.c   a key → another state, or a wish
  *   top_daemon.c  carries wishes out, asks, listens             top_screen.c: cells → terminal
@@ -90,12 +90,12 @@ size_t top_cells_fit(bool unicode, const char *text, size_t size, unsigned room,
 
 /* --- top_cells.c: long texts ------------------------------------------------------------------ */
 
-/* Lines to read: the details of a task, the help, a long sentence.
+/* Lines to read: the details of a task, the help, a long message.
  *
  *     top_text_clear(&text);
  *     top_text_add(&text, TOP_BOLD, 0, "web-17");
  *     top_text_add(&text, TOP_PLAIN, 12, "title       fix the login form");
- *     lines = top_text_draw(&text, &cells, 0, 23);   // from line 0, so many lines
+ *     lines = top_text_draw(&text, &cells, 0, 23);   // from line 0, 23 lines
  *
  * Lines that are too long are broken at blanks; what follows stands under column `indent`. Texts are
  * copied and made safe for a terminal. */
@@ -122,7 +122,7 @@ size_t top_text_draw(struct top_text *text, struct top_cells *cells, unsigned y,
 
 /* --- top_model.c ------------------------------------------------------------------------------ */
 
-/* What the daemon said, as plain values that can be drawn.
+/* Answers of the daemon as plain values that can be drawn.
  *
  *     struct top_model model = { 0 };
  *     top_model_read(&model, answer_of_v1_status);     // again and again
@@ -132,7 +132,7 @@ size_t top_text_draw(struct top_text *text, struct top_cells *cells, unsigned y,
  *     top_page_finish(&page);
  *
  * Every text is safe for a terminal and on one line when it is here. What an answer does not have is
- * "", 0, or -1 for a number that nobody said. Texts live as long as their model or page. */
+ * "", 0, or -1 for an unknown number. Texts live as long as their model or page. */
 
 struct top_task {
     const char *id, *project, *kind, *agent, *group, *title;
@@ -177,8 +177,8 @@ struct top_model {
     bool paused, store_full;
     int64_t counts[TASK_STATE_MAX];
     int64_t stuck;                        /* wait for one that failed */
-    int64_t disk_free_mb, memory_free_mb; /* -1: nobody said */
-    double load;                          /* <0: nobody said */
+    int64_t disk_free_mb, memory_free_mb; /* -1: unknown */
+    double load;                          /* <0: unknown */
     struct top_gate *gates;
     size_t gate_count;
     struct top_limit *limits; /* all runs first, then what is closed, full, nearly full */
@@ -216,8 +216,8 @@ bool top_task_matches(const struct top_task *task, const char *filter);
 /* A list of any length of which only what is seen is kept.
  *
  * The daemon gives pages. The list remembers where each one began and how many rows it had, and
- * keeps the rows of those around the place that is looked at: 100,000 tasks cost some hundred
- * places and a few pages.
+ * keeps the rows of those around the visible ones: 100,000 tasks cost some hundred
+ * cursors and a few pages.
  *
  *     top_list_height(&list, lines of the screen);
  *     while (top_list_wants(&list))
@@ -270,9 +270,9 @@ size_t top_list_known(const struct top_list *list);
 /* NULL: no such row, or it is not loaded. */
 const struct top_task *top_list_row(const struct top_list *list, size_t row);
 const struct top_task *top_list_selected(const struct top_list *list);
-/* So many rows are seen from now on; the selection stays among them. */
+/* The number of visible rows; the selection stays among them. */
 void top_list_height(struct top_list *list, size_t height);
-/* Moves the selection by so many rows; what is seen follows. */
+/* Moves the selection by rows; the visible part follows. */
 void top_list_move(struct top_list *list, long by);
 void top_list_first(struct top_list *list);
 void top_list_last(struct top_list *list);
@@ -282,12 +282,12 @@ void top_list_last(struct top_list *list);
 /* What a run has printed, as rows of the screen that can be scrolled and searched.
  *
  *     top_log_open(&log, "web-17", "out");
- *     top_log_size(&log, 80, 22, unicode); // breaks everything anew when the width is another one
+ *     top_log_size(&log, 80, 22, unicode); // wraps all lines again when the width changes
  *     top_log_feed(&log, bytes, size);     // safe for a terminal already (cli/sanitize.h)
  *     top_log_draw(&log, &cells, 1, 22);
  *
  * A line that is longer than the screen goes on in the next row. Of a long log the last megabytes are
- * kept (TOP_LOG_MOST); `cut` says that there was more. While `follow` is set the end is seen. */
+ * kept (TOP_LOG_MOST); `cut`: there was more. While `follow` is set the end is seen. */
 
 #define TOP_LOG_MOST ((size_t)4 * 1024 * 1024)
 
@@ -328,8 +328,8 @@ void top_log_move(struct top_log *log, long by);
 void top_log_first(struct top_log *log);
 void top_log_last(struct top_log *log);
 
-/* Shows the next place with this text (letters of ASCII in any case), behind the last one or before it.
- * 1: found. 2: found, but beyond the end, where it began anew. 0: nowhere. */
+/* Shows the next match of this text (letters of ASCII in any case), behind the last one or before it.
+ * 1: found. 2: found after wrapping around. 0: nowhere. */
 int top_log_search(struct top_log *log, const char *text, bool backward);
 
 void top_log_draw(const struct top_log *log, struct top_cells *cells, unsigned y, unsigned height);
@@ -345,7 +345,7 @@ enum top_pane {
     TOP_PANE_ALERTS,
     TOP_PANE_MAX,
 };
-#define TOP_LISTS TOP_PANE_LIMITS /* so many panes are lists of tasks, the first ones */
+#define TOP_LISTS TOP_PANE_LIMITS /* the panes before it are lists of tasks */
 
 /* Keys that are no character; characters are themselves. */
 enum top_key {
@@ -395,7 +395,7 @@ struct top_verb {
     const char *path;    /* of the POST */
     const char *to;      /* member "to" of the body; or NULL */
     const char *did;     /* "web-3 canceled" */
-    const char *pending; /* said instead when it lives on for a moment; or NULL */
+    const char *pending; /* shown instead while it is still running; or NULL */
     const char *ask;     /* with one %s: the question before; or NULL: none */
 };
 
@@ -473,16 +473,16 @@ void top_help_fill(struct top_text *text, bool unicode);
  *     top_daemon_refresh(&d, top); top_daemon_load(&d, top); top_daemon_do(&d, top);
  *     top_daemon_close(&d);
  *
- * Nothing here ends the program: when the daemon does not answer, top->away says so and everything
+ * Nothing here ends the program: when the daemon does not answer, top->away is set and everything
  * stays on the screen until top_daemon_listen has found one again. */
 
 struct top_daemon {
     struct ask ask;
     struct client *events; /* NULL: not connected */
     struct log_stream log;
-    bool log_open;   /* somebody looks at a log */
+    bool log_open;   /* a log is shown */
     bool news;       /* something has happened since the last refresh */
-    time_ms heard;   /* steady: when the stream of events said anything */
+    time_ms heard;   /* steady: when the stream of events last sent anything */
     time_ms tried;   /* steady: when an absent daemon was looked for */
     time_ms asked;   /* steady: the last refresh */
     time_ms lasting; /* how long that took */
@@ -517,7 +517,7 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top);
 
 /* The terminal, and the only file that knows the terminal library.
  *
- *     if (top_screen_open(&err) < 0) …            // a sentence: no terminal, unknown TERM
+ *     if (top_screen_open(&err) < 0) …            // a message: no terminal, unknown TERM
  *     top_screen_size(&width, &height);
  *     top_screen_show(&cells);
  *     while ((key = top_screen_key()) >= 0) …     // until nothing is left to read
@@ -527,7 +527,7 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top);
  * It is put back by close, and by a crash of the program (SIGSEGV, SIGABRT …) too. Signals that ask
  * for something (Ctrl-C, Ctrl-Z, another size) are the caller's. */
 
-/* -ENOTTY: keys cannot be read, or nobody looks. -EINVAL: TERM is unknown, or such a terminal cannot
+/* -ENOTTY: stdin or stdout is not a terminal. -EINVAL: TERM is unknown, or such a terminal cannot
  * place its cursor. */
 int top_screen_open(struct error *err);
 void top_screen_close(void);
@@ -539,8 +539,8 @@ void top_screen_size(unsigned *ret_width, unsigned *ret_height);
 void top_screen_redraw(void);
 /* Only what differs from the last one is sent. */
 void top_screen_show(const struct top_cells *cells);
-/* A character, one of enum top_key, or -1: there is none now; -2: the terminal has gone. */
+/* A character, one of enum top_key, or -1: there is none now; -2: the terminal was closed. */
 int top_screen_key(void);
 
-/* Ctrl-Z: gives the terminal back, stops, and goes on when the shell says so. */
+/* Ctrl-Z: gives the terminal back, stops, and continues when the shell resumes it. */
 void top_screen_suspend(void);

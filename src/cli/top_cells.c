@@ -1,6 +1,6 @@
 /* top_cells.c: how wide is a text, and what of it fits?
  *
- * One place decides both, so that what is measured is what is shown. Characters whose width depends
+ * One function decides both, so that what is measured is what is shown. Characters whose width depends
  * on the terminal would push the rest of a line around: they are dropped rather than guessed. */
 #include "cli/top.h"
 
@@ -182,7 +182,7 @@ size_t top_cells_fit(bool unicode, const char *text, size_t size, unsigned room,
 
 /* --- long texts ------------------------------------------------------------------------------- */
 
-/* Broken anew at each drawing: the texts are short, the screen changes. */
+/* Wrapped again at each drawing: the texts are short, the screen changes. */
 
 void top_text_clear(struct top_text *text) {
     arena_reset(&text->arena);

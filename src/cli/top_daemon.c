@@ -18,7 +18,7 @@
 #define TIMEOUT       SECONDS(5)
 #define REFRESH_LEAST 250        /* ms between two */
 #define REFRESH_MOST  SECONDS(5) /* while something runs: tokens and load have no events */
-#define LEISURE       8          /* so many times as long as the last one took */
+#define LEISURE       8          /* times as long as the last one took */
 #define TRY_AGAIN     500        /* ms */
 #define SILENCE_MAX   SECONDS(60)
 #define PAGE          200  /* rows of a page */
@@ -85,7 +85,7 @@ static void lose(struct top_daemon *d, struct top *top) {
     d->tried = clock_read_steady();
 }
 
-/* GET, for what is shown. 0, or <0: the daemon has gone, or the sentence is said. */
+/* GET, for what is shown. 0, or <0: the daemon is unreachable, or the message is shown. */
 static int get(struct top_daemon *d, struct top *top, const char *path) {
     if (top->away)
         return -ECONNREFUSED;
@@ -153,7 +153,7 @@ bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
 
 /* --- listening ------------------------------------------------------------------------------- */
 
-/* Is there one again? Then everything is asked for anew. */
+/* Is there one again? Then everything is loaded again. */
 static void look_again(struct top_daemon *d, struct top *top) {
     struct error err = { 0 };
     d->tried = clock_read_steady();
@@ -289,7 +289,7 @@ bool top_daemon_load(struct top_daemon *d, struct top *top) {
     int r = top_list_load(list, fetch_page, &fetch, &err);
     d->lasting += clock_read_steady() - begin;
     if (r < 0 && !top->away)
-        top_list_refuse(list); /* a filter that the daemon does not know: the sentence is said */
+        top_list_refuse(list); /* a filter that the daemon does not know: the message is shown */
     return true;
 }
 

@@ -2,7 +2,7 @@
  *
  * Nothing is asked and nothing is drawn: a key changes the state, or leaves a wish that the loop
  * carries out. What stops work (a pause, a cancel) is asked for once more; the question names the
- * task, and the answer is about that one, wherever the selection is by then. */
+ * task, and the answer is about that one, wherever the selection has moved. */
 #include "cli/top.h"
 
 #include <stdarg.h>
@@ -380,7 +380,7 @@ static void show_text(struct top *top) {
     top->mode = TOP_MODE_TEXT;
 }
 
-/* Enter: all there is to say about the selected row. */
+/* Enter: the details of the selected row. */
 static void open_row(struct top *top) {
     if (top->pane == TOP_PANE_ALERTS && top->rows[top->pane] < top->model.alert_count) {
         const struct top_alert *alert = &top->model.alerts[top->rows[top->pane]];

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 
 #define TAB           8
-#define BYTES_PER_ROW 16 /* for each column at the most: a letter and what combines with it */
+#define BYTES_PER_ROW 16 /* maximum for each column: a letter and what combines with it */
 
 void top_log_open(struct top_log *log, const char *task, const char *stream) {
     _cleanup_(freep) char *id = xstrdup(task); /* it may be the log's own */
@@ -186,7 +186,7 @@ static bool is_at(const struct top_log *log, size_t at, const char *wanted, size
     return true;
 }
 
-/* The first place from `from` to before `to`, or the last one. SIZE_MAX: none. */
+/* The first match from `from` to before `to`, or the last one. SIZE_MAX: none. */
 static size_t find_between(const struct top_log *log, size_t from, size_t to, const char *wanted,
                            bool backward) {
     size_t size = strlen(wanted), last = log->text.length - size + 1;

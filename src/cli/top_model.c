@@ -14,7 +14,7 @@
 #include "cli/print_task.h"
 #include "core/state_look.h"
 
-#define TEXT_MOST 2000 /* bytes of a title or sentence that are looked at: ten lines */
+#define TEXT_MOST 2000 /* bytes of a title or message that are kept: ten lines */
 #define NO_PAGE   SIZE_MAX
 
 static const char *safe(struct arena *arena, const char *text) {
@@ -95,7 +95,7 @@ static void add_limit(struct top_model *model, const json_t *item, const char *p
                       print_short(reserved).text);
     limit.state = safe(&model->arena, strbuf_text(&state));
     limit.urgency = print_limit_urgency(limit.key, limit.used, limit.cap, closed);
-    /* Stable: those of the same urgency stay as the daemon told them. */
+    /* Stable: those of the same urgency stay in the order of the answer. */
     size_t at = model->limit_count++;
     for (; at > 0 && model->limits[at - 1].urgency < limit.urgency; at--)
         model->limits[at] = model->limits[at - 1];
@@ -109,7 +109,7 @@ static void read_limits(struct top_model *model, const json_t *status) {
     size_t count = json_array_size(limits) + json_array_size(limiters) + json_array_size(budgets);
     model->limits = arena_alloc(&model->arena, (count + 1) * sizeof(*model->limits));
     ASK_EACH(item, limits) {
-        /* Limiters have more to say; they come below. */
+        /* Limiters have more members and follow. */
         if (strncmp(ask_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
             add_limit(model, item, "", "key");
     }
@@ -257,7 +257,7 @@ bool top_task_matches(const struct top_task *task, const char *filter) {
 /* Which pages are needed, and where is the selection?
  *
  * A page that is read again may have other rows and end elsewhere: then the pages behind it are
- * forgotten and read anew when somebody goes there. Pages before it keep their place, so the
+ * dropped and loaded again when they become visible. Pages before it stay, so the
  * screen does not jump when something happens far above. */
 
 static void drop_rows(struct top_list_page *page) {
@@ -331,7 +331,7 @@ bool top_list_wants(const struct top_list *list) {
     return wanted_page(list) != NO_PAGE;
 }
 
-/* Rows far from the place that is looked at are not kept. */
+/* Rows far from the visible ones are not kept. */
 static void drop_far(struct top_list *list) {
     size_t begin = 0, end = list->top + list->height;
     for (size_t i = 0; i < list->page_count; i++) {

@@ -25,7 +25,7 @@
 /* The tables of the panes.
  *
  * Each pane names its columns; a column takes what its widest cell on the screen needs, up to a most,
- * and the last one takes the rest. What only a wide screen has room for says so. */
+ * and the last one takes the rest. `wide` columns need a wide screen. */
 
 struct column {
     const char *title;
@@ -404,7 +404,7 @@ static void draw_gates(const struct top *top, struct top_cells *cells) {
 
 /* --- the panes ------------------------------------------------------------------------------- */
 
-/* How many a pane has, by what the daemon said last; -1: that is not told. */
+/* Rows of a pane by the last answer of the daemon; -1: unknown. */
 static int64_t count_of(const struct top *top, enum top_pane pane) {
     const int64_t *counts = top->model.counts;
     switch (pane) {
