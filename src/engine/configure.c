@@ -2,16 +2,16 @@
  *
  * The core is told everything that is configured, again; what did not change has no effect. A name that
  * the new configuration does not have any more gets the defaults; a project is paused with them
- * (project_standing.c). Raising a cap starts work in this
+ * (tasks/projects.c). Raising a cap starts work in this
  * turn, lowering one kills nothing. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "engine/engine_internal.h"
-#include "engine/outlook_internal.h"
+#include "engine/forecast/forecast_internal.h"
 #include "engine/partition.h"
-#include "engine/projects_internal.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 
 /* Who is told what, and what the configuration was before. */
 struct telling {

@@ -1,7 +1,7 @@
 /* denied.h: a task whose agent was not permitted to do something.
  *
  * Another attempt would meet the same refusal and cost the same tokens, so the task is held (HOLD_DENIED) until a person
- * allows it or releases the task. What was refused is kept with the session of the task (session.h).
+ * allows it or releases the task. What was refused is kept with the session of the task (agents/session.c).
  *
  * A check that passes says more than a refusal: the agent has found another way. */
 #pragma once

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/number.h"
 #include "engine/data_folder.h"
-#include "engine/engine_internal.h"
+#include "engine/git/git_internal.h"
 #include "engine/notifier.h"
+#include "engine/runs/runs_internal.h"
 
 static const char *name_of_task(const void *ctx, task_id task) {
     struct engine *e = (struct engine *)ctx; /* the buffer is ours to write */
@@ -114,10 +114,6 @@ bool engine_is_committing(const struct engine *e) {
 
 bool engine_is_launching(const struct engine *e) {
     return parts_are_launching(e);
-}
-
-const struct engine_report *engine_start_report(const struct engine *e) {
-    return &e->report;
 }
 
 const struct core *engine_core(const struct engine *e) {

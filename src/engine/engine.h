@@ -60,7 +60,6 @@ const char *engine_why_broken(const struct engine *engine);
 bool engine_is_committing(const struct engine *engine);
 /* Start orders are on disk, not carried out yet: the next daemon would call those runs lost. */
 bool engine_is_launching(const struct engine *engine);
-const struct engine_report *engine_start_report(const struct engine *engine);
 
 /* --- requests -------------------------------------------------------------------------------- */
 
@@ -188,7 +187,7 @@ int engine_open_group(struct engine *engine, const char *name, bool owned, uint3
 int engine_close_group(struct engine *engine, const char *name, struct error *err);
 /* The next stop order for its live run kills at once; told before FACT_CANCEL. */
 void engine_stop_at_once(struct engine *engine, task_id task);
-/* From inside a run, or on its behalf. -1: not given. 1: some of it is not booked (plausible.h), and `err` says why. */
+/* From inside a run, or on its behalf. -1: not given. 1: some of it is not booked (agents/plausible.c), and `err` says why. */
 struct engine_usage {
     int64_t tokens_in, tokens_out, cost_micro_usd, tokens_total; /* total: 0 = not given */
 };

@@ -2,6 +2,7 @@
  * this turn will write. Private to engine/. The core knows the tasks; the parts know everything else (parts.h). */
 #pragma once
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/id_map.h"
 #include "base/slab.h"
@@ -116,7 +117,7 @@ bool turn_is_over(const struct engine *e);
 void turn_wrote(struct engine *e); /* the batch holds something that must be committed */
 void turn_write_state(struct engine *e, const struct order *order); /* its event */
 
-/* --- pause.c --------------------------------------------------------------------------------- */
+/* --- pauses --------------------------------------------------------------------------------- */
 
 /* Owns a copy of the name. */
 void pause_set(struct engine_pause *pause, const char *by, time_ms at);
@@ -173,6 +174,3 @@ static inline struct host *host_of(const struct engine *e) {
 
 /* Forgets old finished tasks, events, keys and usage, a few per turn. */
 void prune_now(struct engine *e); /* the next look is due */
-
-#include "engine/groups_internal.h"
-#include "engine/runs_internal.h"

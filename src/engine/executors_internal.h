@@ -47,12 +47,12 @@ enum adopted executors_adopt(struct engine *e, enum executor_kind kind, struct r
                              const char *folder, const struct executor_known *known);
 int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error *err);
 
-/* --- launch_prepare.c ------------------------------------------------------------------------ */
+/* --- preparing a worktree -------------------------------------------------------------------- */
 
 /* How much longer the launch of this run may take because of it; 0: no longer. */
 time_ms launch_prepare_time(const struct engine *e, const struct live_run *run);
 
-/* --- launch_place.c -------------------------------------------------------------------------- */
+/* --- Slurm jobs ------------------------------------------------------------------------------ */
 
 /* What Slurm must know of a run that it gets. `task`: as it was submitted. Texts live in the arena. */
 void launch_place(struct engine *e, const struct live_run *run, const json_t *task,

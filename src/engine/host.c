@@ -107,7 +107,6 @@ static void host_configured(struct engine *e) {
 }
 
 const struct engine_part host_part = {
-    .name = "host",
     .state_size = sizeof(struct host),
     .at = { [STEP_BEGIN] = host_look, [STEP_CONFIGURED] = host_configured },
     .next_wakeup = host_next_look,

@@ -12,7 +12,7 @@ struct engine_live {
 bool engine_live(const struct engine *engine, task_id task, struct engine_live *ret);
 
 /* The last thing that its run has printed, as one line for people; false: nothing yet. Of an agent whose events are
- * read anyway (listen.h), the last line of its transcript; of anything else the end of a file is read, a few
+ * read anyway (agents/listen.c), the last line of its transcript; of anything else the end of a file is read, a few
  * kilobytes, whatever its size. */
 bool engine_last_line(const struct engine *engine, task_id task, struct strbuf *out);
 

@@ -14,11 +14,12 @@ struct live_run {
     uint32_t iteration;
     char *agent;
     enum executor_kind executor;
-    char *boot_id;           /* of the boot in which it was ordered */
-    char *cwd;               /* of its command; NULL: what its shim was given says it */
-    struct run_proof proof;  /* what its records are tagged with, and who its shim is */
-    char *host;              /* of one that is away; else NULL */
-    const char *place;       /* where it was when the rows were read; NULL: ours: data_place.h */
+    char *boot_id;          /* of the boot in which it was ordered */
+    char *cwd;              /* of its command; NULL: what its shim was given says it */
+    struct run_proof proof; /* what its records are tagged with, and who its shim is */
+    char *host;             /* of one that is away; else NULL */
+    const char
+        *place; /* where it was when the rows were read; NULL: ours: recovery/data_folder.c */
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
     enum run_phase phase;
     struct run_token token;

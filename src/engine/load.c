@@ -8,17 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "engine/access.h"
 #include "engine/await.h"
-#include "engine/away_internal.h"
-#include "engine/data_place.h"
-#include "engine/engine_internal.h"
 #include "engine/external_ids.h"
 #include "engine/pace_internal.h"
-#include "engine/projects_internal.h"
-#include "engine/recover_internal.h"
-#include "engine/watch.h"
+#include "engine/recovery/recovery_internal.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 
 #define RESOURCES_MAX 16
 

@@ -11,7 +11,7 @@ bool engine_artifact(const struct engine *engine, task_id task, struct strbuf *o
 void engine_iteration_folder(const struct engine *engine, task_id task, uint32_t iteration,
                              struct strbuf *out);
 
-/* How many runs in a row have ended quickly, and another attempt has followed or will (runaway.h). */
+/* How many runs in a row have ended quickly, and another attempt has followed or will (agents/runaway.c). */
 uint32_t engine_quick_ends(const struct engine *engine, task_id task);
 
 /* What is wrong with the last iteration of a task that was just told to begin another one: for that one.

@@ -54,7 +54,6 @@ static void maintenance_free(struct engine *e) {
 }
 
 const struct engine_part maintenance_part = {
-    .name = "maintenance",
     .state_size = sizeof(struct maintenance),
     .at = { [STEP_INIT] = maintenance_init,
             [STEP_CARRY_OUT] = maintain_after_commit,

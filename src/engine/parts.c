@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "engine/engine_internal.h"
 
 static const struct engine_part *const parts[PART_MAX] = {

@@ -2,7 +2,7 @@
  *
  * A part is one subject (budgets, alerts, worktrees, …). It owns its state, which the engine allocates, zeroed, and
  * which only the files of the part reach (`static inline struct X *X_of(e)`), and it does its share of each step in
- * a hook. engine.c, turn.c, load.c and recover.c walk through the parts; they do not name them.
+ * a hook. engine.c, turn.c, load.c and recovery.c walk through the parts; they do not name them.
  *
  * Adding a part:
  *   1. src/engine/NAME.c (a folder, if it has several files) exports `const struct engine_part NAME_part`
@@ -105,7 +105,6 @@ enum engine_step {
 };
 
 struct engine_part {
-    const char *name;
     size_t state_size; /* 0: it has no state */
     void (*at[STEP_MAX])(struct engine *e);
     void (*load_note)(struct engine *e,

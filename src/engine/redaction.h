@@ -1,6 +1,6 @@
 /* redaction.h: values that the daemon knows and does not show.
  *
- * These are the secrets of runs (secrets.h), the tokens of live runs, and everything that looks like a token of
+ * These are the secrets of runs (launch/secrets.c), the tokens of live runs, and everything that looks like a token of
  * access.h. They are replaced in what is shown, in what a run submits, and in what is stored of its output:
  *
  *   logs                engine_read_log, in as many bytes as the value has

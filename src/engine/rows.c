@@ -6,17 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_write.h"
-#include "engine/alert_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/allowance.h"
 #include "engine/executors_internal.h"
 #include "engine/external_ids.h"
-#include "engine/journal_internal.h"
 #include "engine/note.h"
 #include "engine/pace_internal.h"
-#include "engine/tally_internal.h"
 
 /* --- the pace ------------------------------------------------------------------------------------- */
 

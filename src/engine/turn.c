@@ -12,21 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/await.h"
-#include "engine/blocked_internal.h"
 #include "engine/budget.h"
-#include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
 #include "engine/failing.h"
-#include "engine/gone_internal.h"
-#include "engine/journal_internal.h"
-#include "engine/recover_internal.h"
+#include "engine/recovery/recovery_internal.h"
 #include "engine/redaction.h"
-#include "engine/session.h"
-#include "engine/tally_internal.h"
-#include "engine/watch.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 #include "os/log.h"
 

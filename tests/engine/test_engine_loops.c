@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "engine/loops.h"
-#include "engine/watch_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
 #include "harness/test.h"

@@ -1,4 +1,5 @@
 /* test_part_stopping.c: answers to a cancel wait for the shims, without the rest of the engine. */
+#include "engine/runs/runs_internal.h"
 #include "harness/test.h"
 #include "part_kit.h"
 

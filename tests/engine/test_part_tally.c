@@ -1,7 +1,7 @@
 /* test_part_tally.c: the sums for metrics, without the rest of the engine. */
 #include <stdio.h>
 
-#include "engine/tally_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "harness/test.h"
 #include "part_kit.h"
 

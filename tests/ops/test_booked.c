@@ -9,7 +9,7 @@
 #include "core/budgets.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
-#include "engine/engine_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "fake_executor.h"
 #include "fixture.h"
 #include "harness/test.h"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/sha256.h"
 #include "engine/engine_internal.h"
@@ -377,7 +376,6 @@ int engine_open_entry(struct engine *e, unsigned port, struct error *err) {
 }
 
 const struct engine_part access_part = {
-    .name = "access",
     .state_size = sizeof(struct accesses),
     .at = { [STEP_INIT] = access_init, [STEP_UNLOAD] = access_forget, [STEP_FREE] = access_free },
     .load_note = access_load,

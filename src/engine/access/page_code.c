@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/sha256.h"
 #include "engine/engine_internal.h"
 #include "os/private_file.h"
@@ -156,7 +155,6 @@ struct page_code engine_take_code(struct engine *e, const char *text) {
 }
 
 const struct engine_part page_codes_part = {
-    .name = "page_codes",
     .state_size = sizeof(struct page_codes),
     .at = { [STEP_INIT] = page_codes_init,
             [STEP_START] = page_codes_start,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "engine/access.h"
 #include "engine/engine_internal.h"
 
@@ -170,7 +169,6 @@ void engine_redact_in_place(const struct engine *e, char *text) {
 }
 
 const struct engine_part redaction_part = {
-    .name = "redaction",
     .state_size = sizeof(struct redaction),
     .at = { [STEP_INIT] = redaction_init, [STEP_FREE] = redaction_free },
 };

@@ -6,14 +6,13 @@
  *
  * An account is told the time that its provider has named, and a little more: providers are early by up to a
  * minute, and the tasks of one account should not all come back in the same second. */
-#include "engine/agent_end.h"
+#include "engine/agents/agents_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -21,10 +20,7 @@
 #include "engine/budget.h"
 #include "engine/denied.h"
 #include "engine/note.h"
-#include "engine/plausible.h"
-#include "engine/session.h"
-#include "engine/telemetry_internal.h"
-#include "engine/watch.h"
+#include "engine/tasks/tasks_internal.h"
 
 #define NOTE "limited."
 
@@ -380,7 +376,6 @@ enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, st
 }
 
 const struct engine_part accounts_part = {
-    .name = "accounts",
     .state_size = sizeof(struct accounts),
     .at = { [STEP_UNLOAD] = limits_free, [STEP_FREE] = limits_free },
     .load_note = limits_load,

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "engine/engine_internal.h"
+#include "engine/runs/runs_internal.h"
 
 static sym symbol_of(struct engine *e, const char *name) {
     return symbol_intern(core_symbols(e->core), name, strlen(name));

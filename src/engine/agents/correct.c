@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/agents/agents_internal.h"
 #include "engine/budget.h"
-#include "engine/engine_internal.h"
-#include "engine/plausible.h"
 
 struct booked {
     int64_t in, out, cached, usd; /* -1: unknown */

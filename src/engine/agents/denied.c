@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "engine/alert_internal.h"
-#include "engine/listen.h"
-#include "engine/runs_internal.h"
-#include "engine/session.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/alerts/alerts_internal.h"
+#include "engine/runs/runs_internal.h"
 
 /* --- the end of a run ------------------------------------------------------------------------ */
 

@@ -9,7 +9,7 @@
  * of a log of up to 17 MB. What was punched out of the middle of a log is skipped, not read.
  *
  * An agent that has said its last word and stays is asked to go after `agents.A.linger_s`. */
-#include "engine/listen.h"
+#include "engine/agents/agents_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,9 @@
 #include <unistd.h>
 
 #include "agent/transcript.h"
-#include "base/alloc.h"
-#include "engine/agent_end.h"
 #include "engine/executors_internal.h"
-#include "engine/iteration.h"
 #include "engine/redaction.h"
-#include "engine/session.h"
-#include "engine/session_file.h"
-#include "engine/stuck.h"
+#include "engine/runs/runs_internal.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -600,7 +595,6 @@ static void listen_start(struct engine *e) {
 }
 
 const struct engine_part listen_part = {
-    .name = "listen",
     .state_size = sizeof(struct listening),
     .at = { [STEP_INIT] = listen_init,
             [STEP_START] = listen_start,

@@ -1,5 +1,5 @@
-/* plausible.c: see plausible.h. */
-#include "engine/plausible.h"
+/* plausible.c: see agents_internal.h. */
+#include "engine/agents/agents_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "base/json_write.h"
 #include "base/money.h"
-#include "engine/alert_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/budget.h"
 
 #define AHEAD MINUTES(10) /* a run may begin with a burst, and be told of late */

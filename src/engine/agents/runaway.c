@@ -1,13 +1,12 @@
-/* runaway.c: see runaway.h. The count is in the note that the store has of a task between two attempts (session.h): a
+/* runaway.c: see agents_internal.h. The count is in the note that the store has of a task between two attempts (session.c): a
  * restart of the daemon does not begin it again. */
-#include "engine/runaway.h"
+#include "engine/agents/agents_internal.h"
 
 #include <inttypes.h>
 
 #include "core/retry.h"
-#include "engine/alert_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/loops.h"
-#include "engine/session.h"
 
 /* The key of the delay before the attempt that follows; NULL: none follows, or this guard is not responsible. */
 static const char *delay_key(const struct engine *e, task_id task, enum outcome outcome) {

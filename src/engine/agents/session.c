@@ -6,7 +6,7 @@
  *
  * The id of a new session is made from the run itself, so that it need not be stored before the launch: a
  * machine that dies with its logs in memory leaves a session that the next attempt can still name. */
-#include "engine/session.h"
+#include "engine/agents/agents_internal.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -17,15 +17,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "base/number.h"
+#include "engine/launch/launch_internal.h"
 #include "engine/loops.h"
 #include "engine/note.h"
-#include "engine/runs_internal.h"
-#include "engine/sandboxes_internal.h"
-#include "engine/session_file.h"
+#include "engine/runs/runs_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
 
@@ -635,7 +633,6 @@ void session_drop(struct engine *e, task_id task) {
 }
 
 const struct engine_part sessions_part = {
-    .name = "sessions",
     .state_size = sizeof(struct sessions),
     .at = { [STEP_INIT] = sessions_init,
             [STEP_UNLOAD] = sessions_forget,

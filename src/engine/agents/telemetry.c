@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "engine/engine_internal.h"
-#include "engine/telemetry_internal.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/runs/runs_internal.h"
 
 void engine_set_run_variables(struct engine *e, engine_run_variables add, void *ctx) {
     e->run_variables = add;

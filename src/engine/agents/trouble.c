@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/agent_end.h"
-#include "engine/engine_internal.h"
-#include "engine/listen.h"
+#include "engine/agents/agents_internal.h"
 #include "engine/note.h"
 
 #define NOTE "trouble."
@@ -171,7 +168,6 @@ void engine_put_trouble(const struct engine *e, enum trouble_kind kind, const ch
 }
 
 const struct engine_part trouble_part = {
-    .name = "trouble",
     .state_size = sizeof(struct troubles),
     .at = { [STEP_UNLOAD] = trouble_free, [STEP_FREE] = trouble_free },
     .load_note = trouble_load,

@@ -1,4 +1,4 @@
-/* alerts.c: what a person should look at, told once per cause (alert_cause.c).
+/* alerts.c: what a person should look at, reported once per cause.
  *
  * Open alerts are notes in the store: the next daemon knows what was told, and a commit that failed takes them
  * back with everything else. */
@@ -8,23 +8,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/money.h"
 #include "base/number.h"
 #include "core/budgets.h"
 #include "core/waiting.h"
-#include "engine/agent_end.h"
-#include "engine/alert_internal.h"
-#include "engine/away_internal.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/budget.h"
 #include "engine/denied.h"
 #include "engine/note.h"
-#include "engine/plausible.h"
-#include "engine/runaway.h"
+#include "engine/recovery/recovery_internal.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "engine/trouble.h"
-#include "engine/watch.h"
 #include "os/log.h"
+
+#define ALERTS_MAX 1000u /* open at once; then one more says that there are too many */
+
+/* Waits at a gate, since when the store says. */
+struct waiter {
+    task_id task;
+    time_ms since;
+};
+
+/* Memory or load: it comes and goes, so what is over must have been so for a while. */
+struct floor_watch {
+    bool low;
+    time_ms since; /* it is so; 0: nobody has looked */
+};
+
+struct alerts {
+    LIST(struct alert) open;
+    LIST(task_id) touched; /* changed in this turn, and may be a cause */
+    LIST(task_id) heads;   /* by whom it is seen who waits where; while that is looked at */
+    size_t asked;          /* of how many of them the store was asked */
+    LIST(struct waiter) waiters;
+    time_ms look_at;   /* nothing can be stuck before */
+    time_ms looked_at; /* the last look for what is stuck */
+    bool changed;      /* something has, since the last look */
+    bool overdue;      /* the last look found somebody who waits for long */
+    bool asking, answered;
+    struct floor_watch memory, load;
+    time_ms stuck_after; /* alerts.stuck_s: every turn asks; 0: off */
+};
+
+static struct alerts *alerts_of(const struct engine *e) {
+    return e->part[PART_alerts];
+}
 
 #define NOTE_PREFIX "alert:"
 
@@ -184,7 +215,6 @@ void engine_alert_clear(struct engine *e, const char *key) {
 }
 
 const struct engine_part alerts_part = {
-    .name = "alerts",
     .state_size = sizeof(struct alerts),
     .at = { [STEP_INIT] = alerts_configure,
             [STEP_UNLOAD] = alerts_forget,

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/number.h"
 #include "engine/engine_internal.h"
 #include "engine/note.h"
@@ -294,7 +293,6 @@ bool follow_is_busy(const struct engine *e) {
 }
 
 const struct engine_part follow_part = {
-    .name = "follow",
     .state_size = sizeof(struct follow),
     .at = { [STEP_LOADED] = follow_loaded,
             [STEP_AFTER_DECIDE] = follow_write,

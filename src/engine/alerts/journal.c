@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/journal_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "os/log.h"
 
 struct tick {
@@ -199,7 +198,6 @@ static time_ms journal_next(const struct engine *e) {
 }
 
 const struct engine_part journal_part = {
-    .name = "journal",
     .state_size = sizeof(struct journal),
     .at = { [STEP_INIT] = journal_init,
             [STEP_AFTER_DECIDE] = journal_turn,

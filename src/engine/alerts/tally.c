@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/engine_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/spans.h"
-#include "engine/tally_internal.h"
 
 struct noted {
     struct engine_tally sums; /* its names are owned */
@@ -113,7 +111,6 @@ const struct latency *engine_turn_latency(const struct engine *e) {
 }
 
 const struct engine_part tally_part = {
-    .name = "tally",
     .state_size = sizeof(struct tally),
     .at = { [STEP_STORED] = tally_settle, [STEP_UNDONE] = tally_drop, [STEP_FREE] = tally_free },
 };

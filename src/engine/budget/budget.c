@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/money.h"
 #include "core/budgets.h"
 #include "engine/allowance.h"
-#include "engine/engine_internal.h"
 #include "engine/note.h"
+#include "engine/runs/runs_internal.h"
 
 /* --- what is kept of each task -------------------------------------------------------------------- */
 
@@ -385,7 +384,6 @@ void allowance_see_state(struct engine *e, task_id task, enum task_state state) 
 }
 
 const struct engine_part allowances_part = {
-    .name = "allowances",
     .state_size = sizeof(struct allowances),
     .at = { [STEP_UNLOAD] = allowance_free,
             [STEP_LOADED] = allowance_loaded,
@@ -790,7 +788,6 @@ static void budgets_free(struct engine *e) {
 }
 
 const struct engine_part budget_part = {
-    .name = "budget",
     .state_size = sizeof(struct budget),
     .at = { [STEP_UNLOAD] = budgets_free,
             [STEP_LOADED] = budgets_loaded,

@@ -10,11 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/engine_internal.h"
-#include "engine/forecast_internal.h"
+#include "engine/forecast/forecast_internal.h"
 #include "engine/outlook.h"
-#include "engine/outlook_internal.h"
 #include "os/worker.h"
 
 #define KEPT_FOR         SECONDS(10)
@@ -249,7 +246,6 @@ size_t engine_order_place(const struct engine *e, task_id task) {
 }
 
 const struct engine_part forecast_part = {
-    .name = "forecast",
     .state_size = sizeof(struct engine_forecast_state),
     .at = { [STEP_INIT] = forecast_init,
             [STEP_UNLOAD] = forecast_forget,
@@ -451,7 +447,6 @@ int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, 
 }
 
 const struct engine_part outlook_part = {
-    .name = "outlook",
     .state_size = sizeof(struct engine_outlook_state),
     .at = { [STEP_INIT] = outlook_init, [STEP_FREE] = outlook_free },
 };

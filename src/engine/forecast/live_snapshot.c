@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
@@ -181,7 +180,6 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
 }
 
 const struct engine_part live_snapshot_part = {
-    .name = "live_snapshot",
     .state_size = sizeof(struct live_snapshot),
     .at = { [STEP_INIT] = live_snapshot_init, [STEP_FREE] = live_snapshot_free },
 };

@@ -1,4 +1,4 @@
-/* deliveries.c: what became of the work of a run in a worktree, for people. See deliveries.h, job.h.
+/* deliveries.c: what became of the work of a run in a worktree, for people. See deliveries.h, git_internal.h.
  *
  * How much was changed is asked of git by the trees that diff_keep has noted, so nothing of the worktree is read
  * again. Not being able to say it stops nothing. */
@@ -10,10 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/diff_internal.h"
-#include "engine/workspace_internal.h"
+#include "engine/git/git_internal.h"
 #include "os/log.h"
 
 #define STAT_MAX 1000u

@@ -3,7 +3,7 @@
  * While the worktree is there, all of a task is what its files are now against where its branch left the base:
  * commits, uncommitted and new files alike. New files get into a diff through a copy of the index that
  * knows their names, so nothing is written but that copy. When the worktree has gone, and of iterations that
- * are over, what was noted counts (diff_keep.c): two names of objects, if git still has them.
+ * are over, what was recorded at the end of its run counts: two names of objects, if git still has them.
  *
  * One at a time in each repository, and not many at once: whoever only looks must not load the machine. */
 #include "engine/diff.h"
@@ -15,16 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "engine/diff_internal.h"
-#include "engine/iteration.h"
-#include "engine/workspace_internal.h"
+#include "engine/git/git_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "os/log.h"
 #include "os/outside.h"
 
 /* --- how git is asked ----------------------------------------------------------------------------- */
 
-/* How git is asked for a diff. See diff_internal.h.
+/* How git is asked for a diff. See git_internal.h.
  *
  * What is compared was written by an agent, which may have configured the repository, too. Hooks, fsmonitor
  * and programs for diffs are turned off by words of the command line. Filters (`filter.X.clean`) have names

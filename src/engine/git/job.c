@@ -1,8 +1,8 @@
-/* job.c: a row of asides around one worktree. See job.h.
+/* job.c: a row of asides around one worktree. See git_internal.h.
  *
  * Two commands that make or remove worktrees of one repository at the same time would meet in its
  * files, and two merges would race for its branch: so each kind has a lane per repository. */
-#include "engine/job.h"
+#include "engine/git/git_internal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,10 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "engine/diff_internal.h"
-#include "engine/guard.h"
-#include "engine/workspace_internal.h"
+#include "engine/launch/launch_internal.h"
+#include "engine/runs/runs_internal.h"
 
 struct job *job_new(struct engine *e, enum job_kind kind, const char *id) {
     struct job *job = xcalloc(1, sizeof(*job));
@@ -165,7 +163,7 @@ bool job_write_record(struct job *job) {
 
 /* --- git ------------------------------------------------------------------------------------------ */
 
-/* How a job runs git, and what else it runs. See job.h.
+/* How a job runs git, and what else it runs. See git_internal.h.
  *
  * Git is told where everything is: the git folder, what all worktrees share, the work tree. It would look for them itself
  * in files that a run can write. Two things it reads all the same, the configuration of the repository and the attributes of its

@@ -18,14 +18,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "engine/deliveries.h"
-#include "engine/diff_internal.h"
-#include "engine/job.h"
+#include "engine/git/git_internal.h"
+#include "engine/launch/launch_internal.h"
 #include "engine/merges.h"
 #include "engine/redaction.h"
-#include "engine/secrets.h"
-#include "engine/workspace_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "workspace/repository.h"

@@ -1,4 +1,4 @@
-/* workspace.c: who works where, before the launch and after the end. See workspace.h. */
+/* workspace.c: who works where, before the launch and after the end. See git_internal.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,11 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
-#include "engine/job.h"
-#include "engine/secrets.h"
-#include "engine/workspace_internal.h"
+#include "engine/git/git_internal.h"
+#include "engine/launch/launch_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "engine/worktrees.h"
 #include "os/files.h"
 #include "os/log.h"
@@ -868,7 +867,6 @@ static void workspaces_start(struct engine *e) {
 }
 
 const struct engine_part workspaces_part = {
-    .name = "workspaces",
     .state_size = sizeof(struct workspaces),
     .at = { [STEP_LOADED] = workspaces_tell,
             [STEP_START] = workspaces_start,

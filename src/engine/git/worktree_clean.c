@@ -12,8 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/job.h"
+#include "engine/git/git_internal.h"
 #include "os/log.h"
 
 static void keep(struct job *job, const char *format, ...) _printf_(2, 3);

@@ -13,11 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "core/retry.h"
-#include "engine/diff_internal.h"
-#include "engine/job.h"
-#include "engine/workspace_internal.h"
+#include "engine/git/git_internal.h"
 #include "os/log.h"
 
 #define WIP       "WIP: saved before recovery"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/job.h"
+#include "engine/git/git_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -213,7 +213,7 @@ static bool has_private_git(const struct run_spec *run) {
     return run && run->wrap && run->enter;
 }
 
-/* The sandbox of the run shows a file that its launch has made (launch_git.c). A worktree that was made again since lacks it. */
+/* The sandbox of the run shows a file that its launch has made (launch_sandbox.c). A worktree that was made again since lacks it. */
 static int make_settings(struct job *job) {
     const char *path = job_text(job, "%s/config.worktree", job->record.git_dir);
     if (access(path, F_OK) == 0)

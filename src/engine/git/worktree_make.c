@@ -10,9 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/job.h"
-#include "engine/workspace_internal.h"
+#include "engine/git/git_internal.h"
 #include "os/copy_files.h"
 
 static void fail(struct job *job) {

@@ -1,5 +1,5 @@
-/* context.c: see context.h. Whoever reads the joined object needs to know nothing of slinging. */
-#include "engine/context.h"
+/* context.c: see launch_internal.h. Whoever reads the joined object needs to know nothing of slinging. */
+#include "engine/launch/launch_internal.h"
 
 #include <string.h>
 

@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "engine/iteration.h"
 #include "engine/redaction.h"
+#include "engine/runs/runs_internal.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "os/outside.h"

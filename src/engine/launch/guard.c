@@ -1,9 +1,8 @@
-/* guard.c: starts a guarded helper process in a cgroup of the executor. See guard.h. */
-#include "engine/guard.h"
+/* guard.c: starts a guarded helper process in a cgroup of the executor. See launch_internal.h. */
+#include "engine/launch/launch_internal.h"
 
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "os/files.h"
 
 struct guard {

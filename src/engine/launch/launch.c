@@ -12,23 +12,16 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "base/alloc.h"
 #include "base/money.h"
 #include "engine/agents.h"
+#include "engine/agents/agents_internal.h"
 #include "engine/below.h"
 #include "engine/budget.h"
-#include "engine/context.h"
 #include "engine/executors_internal.h"
-#include "engine/iteration.h"
-#include "engine/launch_box.h"
-#include "engine/listen.h"
-#include "engine/secrets.h"
-#include "engine/session.h"
-#include "engine/spawning.h"
-#include "engine/telemetry_internal.h"
-#include "engine/watch.h"
-#include "engine/workspace.h"
-#include "engine/workspace_internal.h"
+#include "engine/git/git_internal.h"
+#include "engine/launch/launch_internal.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 
 /* --- the client that the run calls ---------------------------------------------------------------- */
@@ -404,7 +397,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     launch.budget_usd = budget_text(l);
     if (usage && l->box.kind == SANDBOX_NONE)
         launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
-    else if (usage) /* where it can write: launch_paths.c */
+    else if (usage) /* where it can write: launch_sandbox.c */
         launch.usage_file = format(l, "%s/done/%s", e->data, usage);
     launch.is_sandboxed = l->box.kind != SANDBOX_NONE;
     launch.is_boxed = launch.is_sandboxed && geteuid() == 0;
@@ -924,7 +917,6 @@ static void launch_free(struct engine *e) {
 }
 
 const struct engine_part launch_part = {
-    .name = "launch",
     .state_size = sizeof(struct order_launch),
     .at = { [STEP_INIT] = launch_reset,
             [STEP_UNLOAD] = launch_reset,

@@ -18,12 +18,10 @@
 #include "config/run_settings.h"
 #include "engine/agents.h"
 #include "engine/executors_internal.h"
-#include "engine/iteration.h"
-#include "engine/job.h"
-#include "engine/launch_box.h"
+#include "engine/git/git_internal.h"
+#include "engine/launch/launch_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "engine/sandboxes.h"
-#include "engine/sandboxes_internal.h"
-#include "engine/workspace.h"
 #include "executor/sandbox_trial.h"
 #include "os/files.h"
 #include "os/home.h"
@@ -205,7 +203,6 @@ void engine_count_sandboxes(const struct engine *e, const char *ret_names[ENGINE
 }
 
 const struct engine_part sandboxes_part = {
-    .name = "sandboxes",
     .state_size = sizeof(struct sandboxes),
     .at = { [STEP_INIT] = sandboxes_init, [STEP_FREE] = sandboxes_free },
 };

@@ -1,13 +1,13 @@
-/* secrets.c: see secrets.h. */
-#include "engine/secrets.h"
+/* secrets.c: see launch_internal.h. */
+#include "engine/launch/launch_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/env_text.h"
 #include "engine/redaction.h"
+#include "engine/runs/runs_internal.h"
 #include "executor/aside.h"
 #include "os/files.h"
 #include "os/log.h"
@@ -527,7 +527,6 @@ static void secrets_start(struct engine *e) {
 }
 
 const struct engine_part secrets_part = {
-    .name = "secrets",
     .state_size = sizeof(struct all_secrets),
     .at = { [STEP_START] = secrets_start, [STEP_FREE] = secrets_free },
     .is_launching = secrets_are_being_read,

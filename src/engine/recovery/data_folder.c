@@ -2,7 +2,7 @@
  *
  * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
  * run, and two stores in one folder would sweep each other's. Therefore one that is named in the
- * configuration must be empty at first; then it gets a mark with the name of the store (store_name.h), and
+ * configuration must be empty at first; then it gets a mark with the name of the store (recovery_internal.h), and
  * the mark is what is asked for later. The home is ours by its place. */
 #include "engine/data_folder.h"
 
@@ -16,13 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/macros.h"
-#include "engine/data_place.h"
-#include "engine/engine_internal.h"
 #include "engine/note.h"
-#include "engine/runs_internal.h"
-#include "engine/store_name.h"
+#include "engine/recovery/recovery_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "os/outside.h"
@@ -96,7 +93,6 @@ static void store_name_loaded(struct engine *e) {
 }
 
 const struct engine_part store_name_part = {
-    .name = "store_name",
     .state_size = sizeof(struct store_name),
     .at = { [STEP_UNLOAD] = store_name_loading, [STEP_LOADED] = store_name_loaded },
     .load_note = store_name_load,
@@ -217,7 +213,6 @@ static const char *data_place_missing(const struct engine *e) {
 }
 
 const struct engine_part data_place_part = {
-    .name = "data_place",
     .state_size = sizeof(struct data_places),
     .at = { [STEP_UNLOAD] = data_place_loading,
             [STEP_LOADED] = data_place_loaded,
@@ -413,7 +408,6 @@ static void data_folder_stored(struct engine *e) {
 }
 
 const struct engine_part data_folder_part = {
-    .name = "data_folder",
     .state_size = sizeof(struct data_folder),
     .at = { [STEP_STORED] = data_folder_stored },
 };

@@ -4,25 +4,57 @@
  * is watched; its end is recorded → that is what happened; neither → lost. A live task without a run
  * row cannot be (both are in one commit), but if it is, it is lost too: nothing stays live by mistake.
  * Folders that no row knows are from after a backup that was restored. Those of a task that is not
- * finished are its runs (claim.c). Of the others, what lives keeps its place as external until it ends,
+ * finished are its runs. Of the others, what lives keeps its place as external until it ends,
  * what is dead is removed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/alert.h"
 #include "engine/budget.h"
 #include "engine/data_folder.h"
-#include "engine/data_place.h"
 #include "engine/executors_internal.h"
-#include "engine/recover_internal.h"
+#include "engine/recovery/recovery_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "os/clock.h"
 
+/* A live run of a task that is finished, or that is not known. */
+struct external {
+    char *id;     /* of its task; owned */
+    task_id task; /* 0: it is not known */
+    uint32_t attempt;
+};
+
+/* A run folder of a task that is known and not finished, with an attempt that is not. */
+struct claim {
+    task_id task;
+    uint32_t attempt;
+    enum executor_kind executor;
+    enum adopted what;
+    struct run_started who;
+    bool counts; /* in the present core it is the run of its task; then: */
+    enum task_state state_before;
+    uint32_t attempt_before;
+};
+
+struct recovery {
+    LIST(struct external) externals; /* live runs that are not ours */
+    LIST(struct claim) claims;       /* runs that the rows do not know */
+    task_id last_folder;             /* the highest task number of any run folder */
+};
+
+static struct recovery *recovery_of(const struct engine *e) {
+    return e->part[PART_recovery];
+}
+
 /* --- runs that the rows do not know --------------------------------------------------------------- */
+
+/* Life: claim_note for each (the sweep of the start) → claims_settle → load_core, which calls claim_task
+ * and claims_write. They stay noted: once their rows are on disk they change nothing more, and until
+ * then every core that is built anew must know of them. */
 
 /* The backup does not know this run. Whose is it?
  *
@@ -494,7 +526,6 @@ static void recovery_free(struct engine *e) {
 }
 
 const struct engine_part recovery_part = {
-    .name = "recovery",
     .state_size = sizeof(struct recovery),
     .at = { [STEP_LOADED] = recovery_loaded, [STEP_FREE] = recovery_free },
 };

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/alert_internal.h"
-#include "engine/away_internal.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/alerts/alerts_internal.h"
 #include "engine/note.h"
-#include "engine/session.h"
+#include "engine/recovery/recovery_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "os/log.h"
 
 #define NOTE          "host:"
@@ -360,7 +360,6 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
 }
 
 const struct engine_part unreachable_hosts_part = {
-    .name = "unreachable_hosts",
     .state_size = sizeof(struct unreachable_hosts),
     .at = { [STEP_UNLOAD] = away_free,
             [STEP_LOADED] = away_loaded,

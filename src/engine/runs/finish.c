@@ -12,24 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/agent_end.h"
+#include "engine/agents/agents_internal.h"
 #include "engine/budget.h"
-#include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
-#include "engine/forecast_internal.h"
-#include "engine/iteration.h"
-#include "engine/listen.h"
-#include "engine/plausible.h"
+#include "engine/forecast/forecast_internal.h"
+#include "engine/git/git_internal.h"
+#include "engine/launch/launch_internal.h"
 #include "engine/redaction.h"
-#include "engine/runaway.h"
-#include "engine/secrets.h"
-#include "engine/spawning.h"
-#include "engine/stuck.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "engine/trouble.h"
-#include "engine/watch.h"
-#include "engine/workspace.h"
 #include "os/outside.h"
 
 #define SIGN_OF_LIFE   SECONDS(2)  /* an attempt that lived so long was launched well */

@@ -3,7 +3,7 @@
  * Attempts have their run folders; what belongs to the work itself is kept by iteration, because a
  * retry goes on with the same work and the next iteration begins it anew. Nothing here is fsynced but the
  * feedback: a prompt is written again with each launch, and artifacts are the run's own. */
-#include "engine/iteration.h"
+#include "engine/runs/runs_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "core/failover.h"
-#include "engine/engine_internal.h"
-#include "engine/session.h"
+#include "engine/agents/agents_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -256,7 +254,6 @@ void iteration_forget(const struct engine *e, const char *id) {
 }
 
 const struct engine_part iterations_part = {
-    .name = "iterations",
     .state_size = sizeof(struct iterations),
     .at = { [STEP_START] = iterations_start },
 };

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/engine_internal.h"
-#include "engine/listen.h"
+#include "engine/agents/agents_internal.h"
 #include "engine/redaction.h"
+#include "engine/runs/runs_internal.h"
 #include "engine/shared_folder.h"
 #include "os/files.h"
 #include "os/outside.h"

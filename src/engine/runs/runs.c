@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
-#include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
 #include "engine/run_proof.h"
 #include "engine/run_token.h"
+#include "engine/runs/runs_internal.h"
 #include "os/random.h"
 
 struct runs {
@@ -147,7 +146,6 @@ int run_read_spec(const struct engine *e, const struct live_run *run, struct run
 }
 
 const struct engine_part runs_part = {
-    .name = "runs",
     .state_size = sizeof(struct runs),
     .at = { [STEP_INIT] = runs_init,
             [STEP_UNLOAD] = runs_unload,

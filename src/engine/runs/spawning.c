@@ -5,7 +5,7 @@
  * file is checked before, so nothing bad is merged, and read once more when its children are added.
  * Which file that is says the task as it was submitted. Its launch knew; a daemon that was started
  * since asks the store, and the end waits for the answer before anything is done with its work. */
-#include "engine/spawning.h"
+#include "engine/runs/runs_internal.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/iteration.h"
 
 void spawning_launched(struct live_run *run, const char *spec, size_t size, bool spawns) {
     free(run->spawner);

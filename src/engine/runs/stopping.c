@@ -5,7 +5,7 @@
  * to stop and has not yet said that its command runs has said so, or has ended: a moment. If one cannot
  * (its program is on a disk that hangs), the answer comes after PATIENCE all the same; then that
  * shim gives the command up as soon as it can. */
-#include "engine/engine_internal.h"
+#include "engine/runs/runs_internal.h"
 
 #define PATIENCE SECONDS(5)
 
@@ -76,7 +76,6 @@ bool stopping_drop(struct engine *e, struct engine_request *request) {
 }
 
 const struct engine_part stopping_part = {
-    .name = "stopping",
     .state_size = sizeof(struct stopping),
     .at = { [STEP_INIT] = stopping_init, [STEP_FREE] = stopping_finish },
 };

@@ -5,16 +5,15 @@
  * not committed and what is new count, what is ignored does not, and neither do commits of nothing. Nothing
  * of the repository is touched: the index and the objects are put aside and thrown away. Where there is
  * no git, nobody can say, and the loop goes on. */
-#include "engine/stuck.h"
+#include "engine/runs/runs_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/guard.h"
-#include "engine/session.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/launch/launch_internal.h"
 #include "workspace/git.h"
 
 struct stuck {
@@ -158,7 +157,6 @@ static void stuck_free(struct engine *e) {
 }
 
 const struct engine_part stuck_part = {
-    .name = "stuck",
     .state_size = sizeof(struct all_stuck),
     .at = { [STEP_FREE] = stuck_free },
 };

@@ -1,18 +1,18 @@
 /* executors.c: see executors.h.
  *
  * Jobs of Slurm outlive the daemon, its host and its store: what tells them from those of others is a token that begins with the
- * name of this store (store_name.h). Whether there were any is not kept: the rows of tasks and runs tell it. */
+ * name of this store (recovery_internal.h). Whether there were any is not kept: the rows of tasks and runs tell it. */
 #include "engine/executors.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/macros.h"
 #include "engine/executors_internal.h"
 #include "engine/partition.h"
+#include "engine/recovery/recovery_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "engine/slurm_look.h"
-#include "engine/store_name.h"
 #include "executor/slurm.h"
 
 #define RESOURCES_MAX 16
@@ -225,7 +225,6 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
 }
 
 const struct engine_part executors_part = {
-    .name = "executors",
     .state_size = sizeof(struct executors),
     .at = { [STEP_FREE] = executors_free },
 };

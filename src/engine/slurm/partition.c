@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/number.h"
 #include "config/run_settings.h"
 #include "engine/executors_internal.h"
+#include "engine/runs/runs_internal.h"
 #include "executor/aside.h"
 #include "os/log.h"
 
@@ -300,7 +300,6 @@ bool engine_partition_size(const struct engine *e, const char *key, struct strbu
 }
 
 const struct engine_part partitions_part = {
-    .name = "partitions",
     .state_size = sizeof(struct partitions),
     .at = { [STEP_INIT] = partitions_init,
             [STEP_LOADED] = partitions_loaded,

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "config/run_settings.h"
 #include "engine/executors_internal.h"
-#include "engine/store_name.h"
+#include "engine/recovery/recovery_internal.h"
 
 #define MARGIN MINUTES(1)
 

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/blocked_internal.h"
-#include "engine/engine_internal.h"
+#include "engine/agents.h"
 #include "engine/external_ids.h"
-#include "engine/watch.h"
+#include "engine/tasks/tasks_internal.h"
 
 /* So many events are worth a statement of their own, which the store can begin with. */
 #define AHEAD 256u

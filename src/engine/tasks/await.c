@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/engine_internal.h"
+#include "engine/runs/runs_internal.h"
 
 struct engine_await {
     struct engine *engine;
@@ -225,7 +224,6 @@ static void await_some(struct engine *e) {
 }
 
 const struct engine_part await_part = {
-    .name = "await",
     .state_size = sizeof(struct awaits),
     .at = { [STEP_UNLOAD] = await_loaded,
             [STEP_BEFORE_DECIDE] = await_tell,

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_write.h"
-#include "engine/blocked_internal.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 
 #define NAMED_MAX 20u /* blockers that are named; the others are counted */
 
@@ -145,7 +145,6 @@ static void blocked_free(struct engine *e) {
 }
 
 const struct engine_part blocked_part = {
-    .name = "blocked",
     .state_size = sizeof(struct blocked),
     .at = { [STEP_BEGIN] = blocked_begin, [STEP_FREE] = blocked_free },
 };

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/gone_internal.h"
-#include "engine/iteration.h"
+#include "engine/git/git_internal.h"
 #include "engine/note.h"
-#include "engine/workspace.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 
 #define NOTE "gone"
 
@@ -102,7 +101,6 @@ static void gone_free(struct engine *e) {
 }
 
 const struct engine_part deleted_part = {
-    .name = "deleted",
     .state_size = sizeof(struct deleted),
     .at = { [STEP_START] = gone_start,
             [STEP_AFTER_DECIDE] = gone_write,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/slab.h"
 #include "engine/engine_internal.h"
@@ -95,7 +94,7 @@ static void unchain(struct external_ids *ids, uint32_t handle) {
 
 void external_ids_remove(struct engine *e, task_id task) {
     struct external_ids *ids = external_ids_of(e);
-    uint32_t handle = ids ? id_map_find(&ids->by_task, hash_sequence(task), &task) : 0;
+    uint32_t handle = id_map_find(&ids->by_task, hash_sequence(task), &task);
     if (!handle)
         return;
     unchain(ids, handle);
@@ -109,13 +108,13 @@ void external_ids_remove(struct engine *e, task_id task) {
 
 const char *engine_external_id(const struct engine *e, task_id task) {
     const struct external_ids *ids = external_ids_of(e);
-    uint32_t handle = ids ? id_map_find(&ids->by_task, hash_sequence(task), &task) : 0;
+    uint32_t handle = id_map_find(&ids->by_task, hash_sequence(task), &task);
     return handle ? entry_at(ids, handle)->text : NULL;
 }
 
 /* The first of the chain; 0: none. */
 static uint32_t first_of(const struct external_ids *ids, const char *text) {
-    return ids ? id_map_find(&ids->by_text, hash_text(text), text) : 0;
+    return id_map_find(&ids->by_text, hash_text(text), text);
 }
 
 task_id engine_find_external(const struct engine *e, const char *project, const char *text) {
@@ -181,7 +180,6 @@ task_id engine_find_task(const struct engine *e, const char *word, struct error 
 }
 
 const struct engine_part external_ids_part = {
-    .name = "external_ids",
     .state_size = sizeof(struct external_ids),
     .at = { [STEP_INIT] = external_ids_init,
             [STEP_UNLOAD] = external_ids_unload,

@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "base/number.h"
-#include "engine/engine_internal.h"
 #include "engine/note.h"
+#include "engine/tasks/tasks_internal.h"
 
 struct groups {
     LIST(struct group) all; /* by id - 1 */
@@ -246,7 +245,6 @@ static void groups_free(struct engine *e) {
 }
 
 const struct engine_part groups_part = {
-    .name = "groups",
     .state_size = sizeof(struct groups),
     .at = { [STEP_UNLOAD] = groups_free,
             [STEP_LOADED] = groups_loaded,

@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/alert_internal.h"
-#include "engine/engine_internal.h"
+#include "engine/alerts/alerts_internal.h"
+#include "engine/forecast/forecast_internal.h"
 #include "engine/note.h"
-#include "engine/outlook_internal.h"
-#include "engine/projects_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "os/log.h"
 
 /* --- pauses --------------------------------------------------------------------------------------- */
@@ -514,7 +512,6 @@ static void projects_free(struct engine *e) {
 }
 
 const struct engine_part projects_part = {
-    .name = "projects",
     .state_size = sizeof(struct projects),
     .at = { [STEP_UNLOAD] = projects_free, [STEP_FREE] = projects_free },
     .load_note = project_standing_load,

@@ -10,9 +10,7 @@
  * answered is done in the next turn that comes, so nothing here depends on when that is. */
 #include <stdlib.h>
 
-#include "base/alloc.h"
-#include "engine/engine_internal.h"
-#include "engine/workspace.h"
+#include "engine/git/git_internal.h"
 
 #define LOOK_EVERY     HOURS(1)
 #define MORE_AFTER     SECONDS(1)
@@ -202,7 +200,6 @@ static void prune_free(struct engine *e) {
 }
 
 const struct engine_part prune_part = {
-    .name = "prune",
     .state_size = sizeof(struct pruning),
     .at = { [STEP_BEFORE_DECIDE] = prune_some, [STEP_FREE] = prune_free },
     .next_wakeup = prune_next,

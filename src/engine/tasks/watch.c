@@ -12,11 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
-#include "engine/alert_internal.h"
-#include "engine/iteration.h"
-#include "engine/watch_internal.h"
+#include "engine/alerts/alerts_internal.h"
+#include "engine/runs/runs_internal.h"
+#include "engine/tasks/tasks_internal.h"
 #include "os/loop.h"
 #include "os/outside.h"
 
@@ -717,7 +716,6 @@ void watch_state_changed(struct engine *e, const struct order *order) {
 }
 
 const struct engine_part watch_part = {
-    .name = "watch",
     .state_size = sizeof(struct watch),
     .at = { [STEP_INIT] = watch_init,
             [STEP_UNLOAD] = watch_loading,

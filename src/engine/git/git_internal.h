@@ -1,20 +1,140 @@
-/* job.h: git commands one after another, for one worktree. Private to engine/.
- *
- * Life:   job_new → job_begin → steps → job_end, which calls `done` and frees it
- * A step: job_git and its kin start a command and return; `then` is called with its end, from the loop, and starts
- *         the next one or ends the job. Every command has a guard (guard.h): what a repository configures, or a
- *         run has written, is executed below a shim or not at all.
- * Lanes:  of the jobs with the same lane one is at work at a time, in the order of job_begin. One that
- *         pauses leaves its lane to the others meanwhile. */
+/* git_internal.h: workspaces, worktrees, and the git jobs around a run. Private to engine/. */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/arena.h"
-#include "engine/workspace.h"
+#include "engine/diff.h"
+#include "engine/engine_internal.h"
 #include "executor/aside.h"
 #include "workspace/delivery.h"
 #include "workspace/git.h"
 #include "workspace/private_git.h"
 #include "workspace/worktree.h"
+
+/* --- workspace ------------------------------------------------------------------------------------ */
+
+/* Where a run works, and what becomes of its work.
+ *
+ * Three ways, as the project's configuration says:
+ *   pool       a list of paths; a run has one of them to itself until its end
+ *   worktree   a git worktree for each task, HOME/worktrees/ID on the branch sluice/ID; it stays with the task
+ *   none       the folder of the task or of its project
+ *
+ *   workspace.c       who is where, pools and other homes; the hooks of launch and finish
+ *   job.c             a series of helper processes: what they have in common, and how they run git
+ *   worktree_make.c   a worktree before its run
+ *   worktree_end.c    after the run: work is saved, committed, handed over
+ *   merge.c           merge: direct, and merges that a person asks for
+ *   worktree_clean.c  worktrees that are not needed any more
+ *
+ * What was decided is on disk before it is begun (worktree.h), and every job looks at what is there
+ * before it does anything: after a crash the end of the run, or its loss, is told again, and the same job
+ * begins again. */
+
+/* --- before the launch ------------------------------------------------------------------------ */
+
+/* 0: it may be launched. 1: later, the launch is ordered again. <0: it cannot. `title`: for commits. */
+int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec, const char *title,
+                      struct error *err);
+/* The folder of the run; `cwd`: what its task says, or NULL. False: not in a workspace. */
+bool workspace_folder(const struct engine *e, const struct live_run *run, const char *cwd,
+                      struct strbuf *out);
+/* Its path for SLUICE_WORKSPACE, or NULL; and of a worktree its branches for SLUICE_BRANCH and
+ * SLUICE_BASE. */
+const char *workspace_path(const struct engine *e, task_id task, const char **ret_branch,
+                           const char **ret_base);
+
+/* --- after the end ---------------------------------------------------------------------------- */
+
+/* True: the end is withheld; finish_note_outcome follows. */
+bool workspace_finish(struct engine *e, struct run_key run, const struct run_end *end);
+/* The path of a pool that the run has worked in, and that its task shall wish for; 0: in none, or it does. */
+sym pool_left_in(const struct engine *e, const struct live_run *run);
+/* Its end was told: the path is free. */
+void workspace_release(struct engine *e, task_id task);
+/* It shall stop: what is done with its work is given up, if it can be. */
+void workspace_stop(struct engine *e, task_id task);
+
+/* --- after a commit --------------------------------------------------------------------------- */
+
+/* The disk is short: of finished tasks, what can go without a loss goes. Not at every call. */
+void workspaces_make_room(struct engine *e);
+/* Of finished tasks, what goes after retention.merged_days and retention.worktree_days. Not at every call. */
+void workspaces_expire(struct engine *e);
+void workspace_task_final(struct engine *e, task_id task);
+void workspace_forget(struct engine *e, const char *id); /* the task is no more */
+
+struct job;
+
+/* Where a live run works. */
+struct workspace_place {
+    task_id task;
+    uint32_t attempt;
+    char *path;
+    char *prefix; /* of a worktree: where in it the project's folder is; NULL: no worktree */
+    char *branch, *base;
+    bool is_new;  /* of a worktree: nothing has prepared it */
+    bool is_told; /* of a pool, and not wished for: the core was told that it is locked */
+    int claim;    /* of a pool: what keeps other homes away; -1: nothing */
+};
+
+/* Who was the last in a path of a pool: its next attempt would like it back. */
+struct habit {
+    char *path;
+    task_id task;
+};
+
+/* A worktree whose task is no more, and why it is kept. */
+struct leftover {
+    char *path, *why;
+};
+
+struct workspaces {
+    struct job *jobs; /* in the order in which they came */
+    LIST(struct workspace_place) places;
+    LIST(struct habit) habits;
+    LIST(struct leftover) leftovers;
+    time_ms expire_at; /* not before: finished work is looked at whose days are over */
+    time_ms room_at;   /* not before: all worktrees are looked at, for room on the disk */
+};
+
+static inline struct workspaces *workspaces_of(const struct engine *e) {
+    return e->part[PART_workspaces];
+}
+
+struct workspace_place *workspace_find(const struct engine *e,
+                                       task_id task); /* NULL: it works in none */
+struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path);
+void workspace_tell_lock(struct engine *e, const char *path, task_id task); /* 0: it is free */
+const struct project *workspace_project(const struct engine *e, task_id task);
+bool workspace_makes_worktrees(const struct engine *e, const struct project *project);
+char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt); /* or NULL */
+/* Has an attempt before this one worked below that path? */
+bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
+                          const char *path);
+void job_free(struct job *job);
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+struct workspace_claim {
+    const char *path;
+    const char *root, *folder; /* the run, as rundir.h names it */
+};
+/* 0 and a descriptor to keep (-1: the path is not ours to write in). -EBUSY: a run of another home is
+ * there, or the same folder has another name here. */
+int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err);
+
+/* --- job ------------------------------------------------------------------------------------------ */
+
+/* Git commands one after another, for one worktree.
+ *
+ * Life:   job_new → job_begin → steps → job_end, which calls `done` and frees it
+ * A step: job_git and its kin start a command and return; `then` is called with its end, from the loop, and starts
+ *         the next one or ends the job. Every command has a guard (launch_internal.h): what a repository configures, or a
+ *         run has written, is executed below a shim or not at all.
+ * Lanes:  of the jobs with the same lane one is at work at a time, in the order of job_begin. One that
+ *         pauses leaves its lane to the others meanwhile. */
 
 /* A run has replaced it; `%s` is the folder. */
 #define WORKTREE_FOREIGN "'%s/.git' is not the one that was made for it"
@@ -100,7 +220,7 @@ struct job *job_find(const struct engine *e, enum job_kind kind, task_id task);
 
 char *job_text(struct job *job, const char *format, ...) _printf_(2, 3);
 
-/* --- commands (job_git.c) ---------------------------------------------------------------------- */
+/* --- commands of jobs     ---------------------------------------------------------------------- */
 
 /* A git command on refs and objects of the repository. */
 void job_git(struct job *job, const struct git_line *line, job_step then);
@@ -206,3 +326,45 @@ void merge_begin(struct job *job);
 void merging_finish(struct job *job); /* who waits for it is told that it will not come */
 /* Is it merged when a person approves it, and not before? */
 bool merge_waits_for_person(const struct engine *e, task_id task, const char *merge);
+
+/* --- diff ----------------------------------------------------------------------------------------- */
+
+/* What the files that compare trees share.
+ *
+ * The state at the end of an iteration is a tree in the repository, held by refs/worktree/sluice/N, which
+ * only this worktree has and which goes with it. Without the ref git keeps the tree until it collects
+ * garbage, as a rule two weeks. */
+
+struct diff_work {
+    const char *cwd;
+    char *index;                    /* ours, a copy: the worktree's own is not touched */
+    const char *const *filters;     /* NULL-ended pairs of the environment that turn filters off */
+    job_step then;                  /* behind diff_copy_index */
+    void (*after)(struct job *job); /* JOB_FINISH: behind everything */
+
+    struct diff_question question;
+    uint32_t iteration; /* whose run has ended */
+    struct diff_record all, one;
+    bool is_live; /* compared with the files as they are now */
+    bool cut;
+    struct strbuf numstat, patch;
+    diff_ready ready; /* NULL: it was called */
+    void *ctx;
+};
+
+void diff_work_finish(struct job *job); /* who waits for it is told that it will not come */
+
+/* What was noted; false: nothing. */
+bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret);
+
+/* The same for what is shown: standard output alone, at most so much of it. */
+void diff_read(struct job *job, const char *const *argv, size_t most, job_step then);
+
+/* --- the end of a run -------------------------------------------------------------------------- */
+
+/* Notes what it has changed, then `after`, whether that could be done or not. */
+void diff_keep(struct job *job, void (*after)(struct job *job));
+/* job->base_hash is about to move to job->head. */
+void diff_keep_merge(struct job *job);
+/* The next iteration begins on a new base, at job->head. */
+void diff_keep_rebase(struct job *job);

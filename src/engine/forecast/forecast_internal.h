@@ -1,7 +1,15 @@
-/* outlook_internal.h: what it takes to tell another core another configuration. Private to engine/. */
+/* forecast_internal.h: the queue played forward, as other parts know it. Private to engine/. */
 #pragma once
 
+#include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "rundir/rundir.h"
+#include "sim/forecast.h"
+
+/* --- forecast ------------------------------------------------------------------------------------- */
+
+/* A run has ended by itself: how long runs of its project and kind take. */
+void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);
 
 /* --- projects.c ------------------------------------------------------------------------------ */
 
