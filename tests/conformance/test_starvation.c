@@ -17,7 +17,13 @@ static bool has_started(const struct world *w, const char *task) {
 
 /* --- a plan behind a stream of leaves -------------------------------------------------------- */
 
-/* One place. Every minute a leaf ends and a new one has come. When does the plan start? */
+/* The default preset has no kinds. */
+static void define_kinds(struct world *w) {
+    world_set(w, "kinds.plan.base", "40");
+    world_set(w, "kinds.ralph.base", "100");
+}
+
+/* One slot. Every minute a leaf ends and a new one has come. When does the plan start? */
 static time_ms wait_of_plan(struct world *w, time_ms patience) {
     world_set(w, "limits.runs", "1");
     world_add(w, "leaf 0", (struct given){ .kind = "ralph" });
@@ -43,6 +49,7 @@ TEST(f035_t01_age_boost_lets_a_stream_of_leaves_starve_a_plan) {
 
 TEST(f035_t01_max_wait_ends_the_starvation_of_a_plan) {
     WORLD(w, "sluice");
+    define_kinds(w);
     assert_int_equal(wait_of_plan(w, DAYS(2)), HOURS(1));
 }
 
@@ -69,6 +76,7 @@ TEST(f035_an_order_without_overdue_is_what_it_says) {
 
 TEST(f035_without_max_wait_the_default_starves_too) {
     WORLD(w, "sluice");
+    define_kinds(w);
     world_set(w, "max_wait_s", "never");
     assert_int_equal(wait_of_plan(w, DAYS(2)), TIME_NEVER);
 }
