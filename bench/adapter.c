@@ -92,7 +92,7 @@ static struct reading read_run(const char *path, const char *adapter) {
     double begin = bench_seconds();
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(adapter));
     for (ssize_t size; (size = read(fd, piece, sizeof(piece))) > 0;)
-        agent_reader_out(reader, piece, (size_t)size);
+        agent_reader_stdout(reader, piece, (size_t)size);
     reading.most = mallinfo2().uordblks - heap;
     struct agent_outcome outcome;
     agent_reader_end(reader, &(struct agent_end){ 0 }, &outcome);

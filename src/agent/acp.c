@@ -78,7 +78,7 @@ DEFINE_NOTES(struct notes, notes_of)
 /* --- the agent's messages --------------------------------------------------------------------- */
 
 /* Pieces of one message follow each other, and have the same id where they have one. */
-static void on_chunk(struct agent_seen *seen, const struct json_value *values) {
+static void on_chunk(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     if (!json_value_has_text(&values[TEXT]))
         return;
@@ -88,7 +88,7 @@ static void on_chunk(struct agent_seen *seen, const struct json_value *values) {
     memcpy(notes->message_id, values[MESSAGE_ID].text, values[MESSAGE_ID].length + 1);
 }
 
-static void on_update(struct agent_seen *seen, const struct json_value *values) {
+static void on_update(struct agent_notes *seen, const struct json_value *values) {
     if (json_value_is(&values[UPDATE], "agent_message_chunk")) {
         on_chunk(seen, values);
         return;
@@ -103,7 +103,7 @@ static void on_update(struct agent_seen *seen, const struct json_value *values) 
 }
 
 /* The total tells whether the input has the cached tokens in it, and the output the reasoning: agents differ. */
-static void on_usage(struct agent_seen *seen, const struct json_value *values) {
+static void on_usage(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage turn = USAGE_NONE;
     int64_t in = json_value_count(&values[TOKENS_IN]), all = in;
     int64_t out = json_value_count(&values[TOKENS_OUT]), with_thoughts = out;
@@ -121,7 +121,7 @@ static void on_usage(struct agent_seen *seen, const struct json_value *values) {
 
 /* --- what sluice-acp did ---------------------------------------------------------------------- */
 
-static void on_error(struct agent_seen *seen, const struct json_value *values) {
+static void on_error(struct agent_notes *seen, const struct json_value *values) {
     const char *text = values[MESSAGE].text;
     int64_t status = error_text_status(text, "last status: ");
     if (status < 0)
@@ -140,7 +140,7 @@ static void on_error(struct agent_seen *seen, const struct json_value *values) {
 }
 
 /* Said at once, and again at the end: a long log loses its middle. */
-static void on_denied(struct agent_seen *seen, const struct json_value *values) {
+static void on_denied(struct agent_notes *seen, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     notes_of(seen)->is_denied = true;
     agent_deny(seen, values[TOOL].text, values[ARGUMENT].text, NULL);
@@ -148,7 +148,7 @@ static void on_denied(struct agent_seen *seen, const struct json_value *values) 
     agent_set_message(seen, strbuf_text(&text));
 }
 
-static void on_end(struct agent_seen *seen, const struct json_value *values) {
+static void on_end(struct agent_notes *seen, const struct json_value *values) {
     const struct error_phrase *reason = error_phrase_named(reasons, &values[REASON]);
     enum agent_result result = reason ? reason->result : AGENT_FAILED;
     seen->has_ended = true;
@@ -170,13 +170,13 @@ static void on_end(struct agent_seen *seen, const struct json_value *values) {
         agent_set_message(seen, strbuf_text(&text));
 }
 
-static void on_gone(struct agent_seen *seen, const struct json_value *values) {
+static void on_gone(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     agent_set_line(notes->gone_during, sizeof(notes->gone_during), values[DURING].text);
     agent_set_line(notes->gone_code, sizeof(notes->gone_code), values[CODE].text);
 }
 
-static void on_own(struct agent_seen *seen, const struct json_value *values) {
+static void on_own(struct agent_notes *seen, const struct json_value *values) {
     const struct json_value *kind = &values[ACP];
     notes_of(seen)->is_growing = false;
     if (json_value_is(kind, "open")) {
@@ -196,7 +196,7 @@ static void on_own(struct agent_seen *seen, const struct json_value *values) {
     }
 }
 
-static void acp_event(struct agent_seen *seen, const struct json_value *values,
+static void acp_event(struct agent_notes *seen, const struct json_value *values,
                       enum agent_stream from) {
     if (from != AGENT_STREAM_OUT)
         return;
@@ -209,7 +209,7 @@ static void acp_event(struct agent_seen *seen, const struct json_value *values,
 }
 
 /* Its error output says more than its exit code. */
-static void acp_judge(struct agent_seen *seen, const struct agent_end *end) {
+static void acp_judge(struct agent_notes *seen, const struct agent_end *end) {
     const struct notes *notes = notes_of(seen);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     (void)end;

@@ -85,7 +85,7 @@ const char *agent_allow_hint(const struct agent_adapter *adapter) {
     return adapter->allow_hint;
 }
 
-bool agent_put_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out) {
+bool agent_print_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out) {
     static const char name[] = "{agent}";
     const char *at = adapter->login, *next;
     if (!at)
@@ -118,7 +118,7 @@ const char *agent_builtin(size_t index) {
     return NULL;
 }
 
-bool agent_is_builtin(const char *name) {
+bool agent_has_builtin(const char *name) {
     const struct agent_adapter *found = name ? agent_adapter_find(name) : NULL;
     return found && found->is_builtin;
 }
@@ -128,7 +128,7 @@ static bool is_listed(const struct agent_adapter *adapter, enum agent_list list)
            || (list == AGENT_LIST_MCP ? adapter->mcp != NULL : adapter->is_builtin);
 }
 
-const char *agent_names(enum agent_list list, const char *last, struct strbuf *out) {
+const char *agent_print_names(enum agent_list list, const char *last, struct strbuf *out) {
     size_t count = 0, at = 0;
     for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
         count += is_listed(adapters[i], list);
@@ -279,8 +279,8 @@ size_t agent_client_command(const struct agent_client *client, struct strbuf *ou
     return w.count;
 }
 
-enum agent_may agent_may(const struct agent_adapter *adapter, const char *const *more,
-                         bool is_sandboxed) {
+enum agent_permission agent_permission(const struct agent_adapter *adapter, const char *const *more,
+                                       bool is_sandboxed) {
     const struct agent_preflight *row = adapter ? adapter->preflight : NULL;
     if (!row)
         return AGENT_MAY_AS_SET;
@@ -345,7 +345,7 @@ const struct agent_path *agent_paths(const struct agent_adapter *adapter) {
 }
 
 /* The name begins the last part of a path, or of the name of a package: …/bin/codex-acp, @scope/codex-acp@1.0. */
-const struct agent_adapter *agent_adapter_behind(const char *const *words) {
+const struct agent_adapter *agent_adapter_of_command(const char *const *words) {
     for (; *words; words++) {
         const char *slash = strrchr(*words, '/'), *name = slash ? slash + 1 : *words;
         for (size_t i = 0; i < agent_adapter_count(); i++) {
@@ -369,7 +369,7 @@ static void put_cwd(const char *cwd, struct strbuf *out) {
 }
 
 void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_path *path,
-                        const struct agent_place *place, struct strbuf *out) {
+                        const struct agent_path_context *place, struct strbuf *out) {
     const char *home = place->home, *cwd = place->cwd;
     const char *rest = path->path, *name = adapter->settings_variable;
     const char *folder = adapter->settings_folder;

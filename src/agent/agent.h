@@ -1,6 +1,6 @@
 /* agent.h: what an agent program prints, read while it runs, and what became of it.
  *
- * Life:      agent_reader_new → agent_reader_out, agent_reader_err as it writes → agent_reader_end
+ * Life:      agent_reader_new → agent_reader_stdout, agent_reader_stderr as it writes → agent_reader_end
  * Memory:    bounded: a line of any length is read without being kept. What is broken is skipped, holes (NUL
  *            bytes: the middle of a long log) too.
  * Judgement: never from the exit code alone, and never `ok` without the agent's own final message. First match
@@ -66,7 +66,7 @@ struct agent_outcome {
     struct agent_usage usage; /* of this run alone */
     bool is_short;            /* it ended before it had reported all of it */
     struct agent_usage
-        session_usage;    /* of its session, over all runs: agent_before of the next one */
+        session_usage;    /* of its session, over all runs: agent_prior_usage of the next one */
     bool session_is_lost; /* the one to continue does not exist, or the new id is taken */
     char session[128];    /* "" : not reported */
     char model[128];
@@ -76,7 +76,7 @@ struct agent_outcome {
 };
 
 /* What is known while it runs. */
-struct agent_live {
+struct agent_progress {
     bool has_ended;  /* its final message came: the process should exit now */
     bool is_waiting; /* it retries by itself, because it is limited or its provider is overloaded */
     time_ms reset_at;         /* as above */
@@ -85,7 +85,7 @@ struct agent_live {
 };
 
 /* What a session has used before this run: some agents report the sum over all runs of a session. */
-struct agent_before {
+struct agent_prior_usage {
     const char *session;
     struct agent_usage used;
     bool is_short; /* as in struct agent_outcome, of the run before */
@@ -109,12 +109,12 @@ size_t agent_adapter_count(void);
 const struct agent_adapter *agent_adapter_at(size_t index);
 const char *agent_adapter_name(const struct agent_adapter *adapter);
 /* An agent of this name needs no configuration. */
-bool agent_is_builtin(const char *name);
+bool agent_has_builtin(const char *name);
 const char *agent_builtin(size_t index); /* each of them; NULL behind the last */
 enum agent_list { AGENT_LIST_BUILTIN, AGENT_LIST_MCP, AGENT_LIST_ALL };
 /* "claude, codex, gemini, opencode or copilot", where `last` is " or ": those that need no configuration, those
  * whose settings Sluice can add its MCP server to, or all adapters. Returns the text of `out`. */
-const char *agent_names(enum agent_list list, const char *last, struct strbuf *out);
+const char *agent_print_names(enum agent_list list, const char *last, struct strbuf *out);
 /* What OpenTelemetry calls the provider of an adapter. */
 const char *agent_provider(const char *adapter);
 
@@ -187,7 +187,7 @@ const char *agent_allow_option(const struct agent_adapter *adapter);
 /* How its user permits something to it where there is no such option. NULL: not known. */
 const char *agent_allow_hint(const struct agent_adapter *adapter);
 /* How the user of the agent with this name logs in, as a clause: "run 'claude' once and log in, or ...". False: not known. */
-bool agent_put_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out);
+bool agent_print_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out);
 /* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
 const char *const *agent_environment(const struct agent_adapter *adapter);
 
@@ -195,7 +195,7 @@ const char *const *agent_environment(const struct agent_adapter *adapter);
  * variables, by words in settings. */
 
 /* What it may do with the words that Sluice gives it. */
-enum agent_may {
+enum agent_permission {
     AGENT_MAY_WORK,   /* edit files and run commands */
     AGENT_MAY_EDIT,   /* commands are denied */
     AGENT_MAY_AS_SET, /* its own settings decide */
@@ -213,8 +213,8 @@ struct agent_preflight {
     const char *const *login_variables;       /* NULL at the end */
     const struct agent_login_words *settings; /* a key or a provider of its own */
     bool login_elsewhere; /* it may be logged in although nothing of these is there: a key ring */
-    enum agent_may may, may_sandboxed; /* without words of the configuration */
-    const char *allow;                 /* the configuration that lets it run commands; or NULL */
+    enum agent_permission may, may_sandboxed; /* without words of the configuration */
+    const char *allow; /* the configuration that lets it run commands; or NULL */
     const struct agent_login_words
         *allowed; /* words in its own settings that permit commands; or NULL */
 };
@@ -222,8 +222,8 @@ struct agent_preflight {
 /* NULL: nothing is known about programs of this adapter. */
 const struct agent_preflight *agent_preflight(const struct agent_adapter *adapter);
 /* With these words of the configuration (NULL at the end, or NULL), in a sandbox or not. */
-enum agent_may agent_may(const struct agent_adapter *adapter, const char *const *more,
-                         bool is_sandboxed);
+enum agent_permission agent_permission(const struct agent_adapter *adapter, const char *const *more,
+                                       bool is_sandboxed);
 
 /* What an agent needs of the home directory, in a sandbox that has none of the rest. Everything else it writes there
  * is gone with its run. Its settings, hooks and tool servers are among what it can only read. */
@@ -239,19 +239,19 @@ struct agent_path {
 };
 /* Whose program the words (NULL at the end) start, by its name: the one that a client runs keeps its files where it keeps them without
  * it. NULL: not known. */
-const struct agent_adapter *agent_adapter_behind(const char *const *words);
+const struct agent_adapter *agent_adapter_of_command(const char *const *words);
 /* Ends with a path that is NULL. */
 const struct agent_path *agent_paths(const struct agent_adapter *adapter);
 /* Of one run: where its home directory is and where it works, both absolute; `variable` gives the value of a variable
  * of its environment, or NULL. */
-struct agent_place {
+struct agent_path_context {
     const char *home, *cwd;
     const char *(*variable)(void *ctx, const char *name);
     void *ctx;
 };
 /* Where a path really is. */
 void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_path *path,
-                        const struct agent_place *place, struct strbuf *out);
+                        const struct agent_path_context *place, struct strbuf *out);
 
 /* Some print no tokens, but write them to a file when they end. The name of that file below the run's folder;
  * its path goes into agent_launch.usage_file, its bytes into agent_reader_usage before agent_reader_end. NULL:
@@ -268,9 +268,10 @@ struct agent_reader;
 struct agent_reader *agent_reader_new(const struct agent_adapter *adapter);
 struct agent_reader *agent_reader_free(struct agent_reader *reader); /* accepts NULL */
 /* Before the first byte, once for each session of which something is known; last for that of the run. */
-void agent_reader_before(struct agent_reader *reader, const struct agent_before *before);
-void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size);
-void agent_reader_err(struct agent_reader *reader, const char *bytes, size_t size);
+void agent_reader_set_prior_usage(struct agent_reader *reader,
+                                  const struct agent_prior_usage *before);
+void agent_reader_stdout(struct agent_reader *reader, const char *bytes, size_t size);
+void agent_reader_stderr(struct agent_reader *reader, const char *bytes, size_t size);
 /* The complete file of agent_usage_file_name, once; at most AGENT_USAGE_FILE_MAX bytes of it. */
 #define AGENT_USAGE_FILE_MAX (1024 * 1024)
 void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size);
@@ -280,6 +281,6 @@ const char *agent_reader_wants_file(const struct agent_reader *reader, size_t in
 #define AGENT_SESSION_FILE_MAX (1024 * 1024)
 void agent_reader_session_file(struct agent_reader *reader, const char *session, const char *bytes,
                                size_t size);
-void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret);
+void agent_reader_progress(const struct agent_reader *reader, struct agent_progress *ret);
 void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                       struct agent_outcome *ret);

@@ -116,7 +116,7 @@ static int64_t version_parse(const char *text) {
     return version_of(parts[0], parts[1], parts[2]);
 }
 
-static void count_version(struct agent_seen *seen, const struct json_value *values) {
+static void count_version(struct agent_notes *seen, const struct json_value *values) {
     int64_t version =
         json_value_has_text(&values[VERSION]) ? version_parse(values[VERSION].text) : -1;
     if (version <= 0)
@@ -164,7 +164,7 @@ static bool is_new_message(struct claude_notes *notes, uint64_t key) {
     return true;
 }
 
-static void count_message(struct agent_seen *seen, const struct json_value *values) {
+static void count_message(struct agent_notes *seen, const struct json_value *values) {
     const struct json_value *id = &values[MESSAGE_ID];
     struct agent_usage begun = tokens_at(values, MESSAGE_NEW);
     begun.out = -1;
@@ -195,7 +195,7 @@ static int64_t difference(int64_t now, int64_t before) {
 }
 
 /* From totals of a process: another one of the same session begins at zero. */
-static struct agent_usage share_of_process(struct agent_seen *seen, const struct agent_usage *now,
+static struct agent_usage share_of_process(struct agent_notes *seen, const struct agent_usage *now,
                                            const struct agent_usage *turn) {
     struct claude_notes *notes = claude_notes(seen);
     uint64_t session = hash_bytes(seen->session, strlen(seen->session));
@@ -220,7 +220,7 @@ static void fill(struct agent_usage *share, const struct agent_usage *turn) {
         share->cached = turn->cached;
 }
 
-static void count_result(struct agent_seen *seen, const struct json_value *values) {
+static void count_result(struct agent_notes *seen, const struct json_value *values) {
     struct claude_notes *notes = claude_notes(seen);
     struct agent_usage turn = tokens_at(values, TURN_NEW), all, share;
     bool has_share = models_at(values, SINCE, &share);
@@ -243,7 +243,7 @@ static void count_result(struct agent_seen *seen, const struct json_value *value
 /* --- the session file ---------------------------------------------------------------------------- */
 
 /* Of a session that others have begun the total has what they have used. */
-static void count_state(struct agent_seen *seen, const struct json_value *values) {
+static void count_state(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage total;
     if (!json_value_is(&values[STATE_SESSION], seen->file_session)
         || !usage_count_knows_before(&seen->count, seen->file_session)
@@ -312,13 +312,13 @@ static uint32_t marks_of_words(const struct word *table, size_t count,
     return marks;
 }
 
-static void on_init(struct agent_seen *seen, const struct json_value *values) {
+static void on_init(struct agent_notes *seen, const struct json_value *values) {
     seen->has_ended = false;
     agent_set_model(seen, &values[MODEL]);
     count_version(seen, values);
 }
 
-static void on_system(struct agent_seen *seen, const struct json_value *values) {
+static void on_system(struct agent_notes *seen, const struct json_value *values) {
     if (json_value_is(&values[SUBTYPE], "init")) {
         on_init(seen, values);
     } else if (json_value_is(&values[SUBTYPE], "api_retry")) {
@@ -329,7 +329,7 @@ static void on_system(struct agent_seen *seen, const struct json_value *values) 
     }
 }
 
-static void on_message(struct agent_seen *seen, const struct json_value *values,
+static void on_message(struct agent_notes *seen, const struct json_value *values,
                        bool is_assistant) {
     seen->has_ended = false;
     seen->is_waiting = false;
@@ -346,7 +346,7 @@ static void on_message(struct agent_seen *seen, const struct json_value *values,
         agent_set_message(seen, values[MESSAGE_TEXT].text);
 }
 
-static void on_limit(struct agent_seen *seen, const struct json_value *values) {
+static void on_limit(struct agent_notes *seen, const struct json_value *values) {
     seen->reset_at = 0;
     if (json_value_is(&values[LIMIT_STATUS], "rejected"))
         agent_set_reset(seen, json_value_count(&values[LIMIT_RESET]));
@@ -362,7 +362,7 @@ static bool result_is_error(const struct json_value *values) {
     return !json_value_is(&values[SUBTYPE], "success");
 }
 
-static void mark_error(struct agent_seen *seen, const struct json_value *values) {
+static void mark_error(struct agent_notes *seen, const struct json_value *values) {
     const char *text = values[json_value_has_text(&values[RESULT]) ? RESULT : ERRORS].text;
     seen->marks = marks_of_words(words, ARRAY_SIZE(words), values) | claude_notes(seen)->of_error;
     if (!seen->marks)
@@ -372,7 +372,7 @@ static void mark_error(struct agent_seen *seen, const struct json_value *values)
 }
 
 /* Values of a list are those of its last member that has them, so what belongs to the last tool is chosen by its name. */
-static void on_denials(struct agent_seen *seen, const struct json_value *values) {
+static void on_denials(struct agent_notes *seen, const struct json_value *values) {
     static const struct {
         const char *tool;
         enum claude_want argument;
@@ -393,7 +393,7 @@ static void on_denials(struct agent_seen *seen, const struct json_value *values)
 }
 
 /* What it prints for its own developers when it is interrupted is no message. */
-static void on_errors(struct agent_seen *seen, const char *text) {
+static void on_errors(struct agent_notes *seen, const char *text) {
     static const char internal[] = "[ede_diagnostic]";
     if (strncmp(text, internal, sizeof(internal) - 1) != 0)
         agent_set_message(seen, text);
@@ -401,7 +401,7 @@ static void on_errors(struct agent_seen *seen, const char *text) {
         agent_set_message(seen, "it was interrupted");
 }
 
-static void on_result(struct agent_seen *seen, const struct json_value *values) {
+static void on_result(struct agent_notes *seen, const struct json_value *values) {
     seen->has_ended = true;
     seen->is_waiting = false;
     agent_unmark_all(seen);
@@ -420,7 +420,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
         on_denials(seen, values);
 }
 
-static void claude_event(struct agent_seen *seen, const struct json_value *values,
+static void claude_event(struct agent_notes *seen, const struct json_value *values,
                          enum agent_stream from) {
     if (from == AGENT_STREAM_SESSION && json_value_is(&values[TYPE], "cost-state"))
         count_state(seen, values);
@@ -439,7 +439,7 @@ static void claude_event(struct agent_seen *seen, const struct json_value *value
         on_limit(seen, values);
 }
 
-static void claude_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void claude_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_OUT && !claude_notes(seen)->has_event)
         agent_set_message(seen, line);
     else if (from == AGENT_STREAM_ERR
@@ -450,7 +450,7 @@ static void claude_text(struct agent_seen *seen, const char *line, enum agent_st
 
 /* Started without its streaming mode it prints its answer as text. A failure shows in the exit code and
  * this text, success by nothing: an interrupted answer looks the same. */
-static void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
+static void claude_judge(struct agent_notes *seen, const struct agent_end *end) {
     if (agent_end_is_failure(end) && !seen->has_ended && !claude_notes(seen)->has_event
         && seen->message[0]) {
         seen->has_ended = true;

@@ -70,12 +70,12 @@ static int64_t status_of(const char *text) {
     return status > 0 ? status : error_text_status(text, "unexpected status ");
 }
 
-static void note_error(struct agent_seen *seen, const char *text) {
+static void note_error(struct agent_notes *seen, const char *text) {
     error_text_note(seen, text);
     notes_of(seen)->is_error = true;
 }
 
-static void on_item(struct agent_seen *seen, const struct json_value *values) {
+static void on_item(struct agent_notes *seen, const struct json_value *values) {
     if (json_value_is(&values[ITEM_TYPE], "error"))
         return;
     seen->is_waiting = false;
@@ -88,7 +88,7 @@ static void on_item(struct agent_seen *seen, const struct json_value *values) {
     }
 }
 
-static void on_completed(struct agent_seen *seen, const struct json_value *values) {
+static void on_completed(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage total =
         agent_tokens(&values[TOKENS_IN], &values[TOKENS_OUT], &values[TOKENS_CACHED]);
     usage_count_total(&seen->count, agent_session(seen), &total);
@@ -101,7 +101,7 @@ static void on_completed(struct agent_seen *seen, const struct json_value *value
     notes_of(seen)->is_error = false;
 }
 
-static void on_failed(struct agent_seen *seen, const char *text) {
+static void on_failed(struct agent_notes *seen, const char *text) {
     note_error(seen, text);
     seen->is_waiting = false;
     seen->has_ended = true;
@@ -109,7 +109,7 @@ static void on_failed(struct agent_seen *seen, const char *text) {
 }
 
 /* The last total of the file counts: they only grow. */
-static void on_file(struct agent_seen *seen, const struct json_value *values) {
+static void on_file(struct agent_notes *seen, const struct json_value *values) {
     bool is_own = strcmp(seen->file_session, agent_session(seen)) == 0;
     struct agent_usage total =
         agent_tokens(&values[FILE_IN], &values[FILE_OUT], &values[FILE_CACHED]);
@@ -124,7 +124,7 @@ static void on_file(struct agent_seen *seen, const struct json_value *values) {
         seen->is_short = false;
 }
 
-static void codex_event(struct agent_seen *seen, const struct json_value *values,
+static void codex_event(struct agent_notes *seen, const struct json_value *values,
                         enum agent_stream from) {
     if (from == AGENT_STREAM_SESSION)
         on_file(seen, values);
@@ -155,7 +155,7 @@ static void codex_event(struct agent_seen *seen, const struct json_value *values
 
 /* Without --json its answer is text, and the error output has everything: a banner, the conversation, and
  * "ERROR: " before what went wrong. */
-static void codex_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void codex_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     static const char *const lost[] = { "no rollout found", "no thread with id", NULL };
     struct notes *notes = notes_of(seen);
     if (from == AGENT_STREAM_OUT) {
@@ -173,7 +173,7 @@ static void codex_text(struct agent_seen *seen, const char *line, enum agent_str
         seen->last_error[0] = '\0';
 }
 
-static void codex_judge(struct agent_seen *seen, const struct agent_end *end) {
+static void codex_judge(struct agent_notes *seen, const struct agent_end *end) {
     static const char *const says_nothing[] = {
         "Reading additional input from stdin",
         "Reading prompt from stdin",

@@ -73,12 +73,12 @@ struct notes {
 };
 DEFINE_NOTES(struct notes, notes_of)
 
-static void note_error(struct agent_seen *seen, const char *text) {
+static void note_error(struct agent_notes *seen, const char *text) {
     error_text_note(seen, text);
     notes_of(seen)->is_error = true;
 }
 
-static void on_message(struct agent_seen *seen, const struct json_value *values) {
+static void on_message(struct agent_notes *seen, const struct json_value *values) {
     seen->is_waiting = false;
     agent_set_model(seen, &values[MODEL]);
     agent_unmark_all(seen); /* the error before has been overcome */
@@ -89,7 +89,7 @@ static void on_message(struct agent_seen *seen, const struct json_value *values)
         agent_set_message(seen, values[CONTENT].text);
 }
 
-static void on_error(struct agent_seen *seen, const struct json_value *values) {
+static void on_error(struct agent_notes *seen, const struct json_value *values) {
     const char *text = values[MESSAGE].text;
     seen->is_waiting = false;
     note_error(seen, text);
@@ -102,14 +102,14 @@ static void on_error(struct agent_seen *seen, const struct json_value *values) {
         error_text_mark(seen, phrases, json_value_count(&values[STATUS]), text);
 }
 
-static void on_call_failure(struct agent_seen *seen, const struct json_value *values) {
+static void on_call_failure(struct agent_notes *seen, const struct json_value *values) {
     const char *text = values[ERROR_MESSAGE].text;
     note_error(seen, text);
     notes_of(seen)->is_broke = json_value_is(&values[ERROR_CODE], "insufficient_quota");
     seen->is_waiting = error_text_is_passing(phrases, json_value_count(&values[STATUS]), text);
 }
 
-static void on_result(struct agent_seen *seen, const struct json_value *values) {
+static void on_result(struct agent_notes *seen, const struct json_value *values) {
     agent_set_session(seen, &values[RESULT_SESSION]);
     seen->is_waiting = false;
     seen->has_ended = true;
@@ -119,7 +119,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
         agent_mark(seen, AGENT_DENIED);
 }
 
-static void on_usage_file(struct agent_seen *seen, const struct json_value *values) {
+static void on_usage_file(struct agent_notes *seen, const struct json_value *values) {
     if (values[TOKENS_IN].sum_count == 0)
         return;
     struct agent_usage total =
@@ -131,7 +131,7 @@ static void on_usage_file(struct agent_seen *seen, const struct json_value *valu
 
 /* All calls of the session, those of runs before and of agents that it has started among them. Of a long file only the end is read:
  * then the usage file knows more calls. */
-static void on_session_file(struct agent_seen *seen, const struct json_value *values) {
+static void on_session_file(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     struct agent_usage used;
     bool is_call = json_value_is(&values[TYPE], "session.usage_record");
@@ -149,13 +149,13 @@ static void on_session_file(struct agent_seen *seen, const struct json_value *va
     (void)usage_count_file(&seen->count, agent_session(seen), &total);
 }
 
-static void copilot_start(struct agent_seen *seen) {
+static void copilot_start(struct agent_notes *seen) {
     struct notes *notes = notes_of(seen);
     notes->reported = notes->calls = notes->compactions = USAGE_NONE;
 }
 
 /* What the answer that follows is about: it is named here alone. */
-static void on_request(struct agent_seen *seen, const struct json_value *values) {
+static void on_request(struct agent_notes *seen, const struct json_value *values) {
     const char *kind = values[ASKED_KIND].text, *command = values[ASKED_COMMAND].text;
     char rule[AGENT_RULE_SIZE];
     uint32_t count = seen->denial.count;
@@ -166,7 +166,7 @@ static void on_request(struct agent_seen *seen, const struct json_value *values)
     seen->denial.count = count;
 }
 
-static void copilot_event(struct agent_seen *seen, const struct json_value *values,
+static void copilot_event(struct agent_notes *seen, const struct json_value *values,
                           enum agent_stream from) {
     const struct json_value *type = &values[TYPE];
     if (from == AGENT_STREAM_USAGE)
@@ -211,7 +211,7 @@ static void copilot_event(struct agent_seen *seen, const struct json_value *valu
 }
 
 /* After this line it explains its options, which is no message. */
-static void copilot_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void copilot_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_ERR && agent_has(line, "No session, task, or name matched")) {
         seen->session_is_lost = true;
         note_error(seen, line);

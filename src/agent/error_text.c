@@ -52,7 +52,7 @@ const struct error_phrase *error_phrase_named(const struct error_phrase *table,
     return NULL;
 }
 
-void error_text_mark(struct agent_seen *seen, const struct error_phrase *own, int64_t status,
+void error_text_mark(struct agent_notes *seen, const struct error_phrase *own, int64_t status,
                      const char *text) {
     const struct error_phrase *found = phrase_find(own, text);
     if (!found)
@@ -67,7 +67,7 @@ void error_text_mark(struct agent_seen *seen, const struct error_phrase *own, in
 }
 
 bool error_text_is_passing(const struct error_phrase *own, int64_t status, const char *text) {
-    struct agent_seen probe = { 0 };
+    struct agent_notes probe = { 0 };
     error_text_mark(&probe, own, status, text);
     return (probe.marks & (1u << AGENT_LIMITED | 1u << AGENT_OVERLOADED)) != 0;
 }
@@ -87,7 +87,7 @@ int64_t error_text_status(const char *text, const char *before) {
 static const struct json_want inner_wants[] = { { "error/message", 512 }, { "message", 512 } };
 
 struct inner {
-    struct agent_seen *seen;
+    struct agent_notes *seen;
     bool is_found;
 };
 
@@ -100,7 +100,7 @@ static void inner_event(void *ctx, const struct json_value *values) {
         }
 }
 
-void error_text_note(struct agent_seen *seen, const char *text) {
+void error_text_note(struct agent_notes *seen, const char *text) {
     struct inner inner = { .seen = seen };
     if (text[0] == '{') {
         struct json_scan *scan =

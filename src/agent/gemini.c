@@ -101,14 +101,14 @@ struct notes {
 };
 DEFINE_NOTES(struct notes, notes_of)
 
-static void note_error(struct agent_seen *seen, const char *text) {
+static void note_error(struct agent_notes *seen, const char *text) {
     error_text_note(seen, text);
     notes_of(seen)->is_error = true;
     notes_of(seen)->is_growing = false;
 }
 
 /* Its message comes in pieces. */
-static void on_message(struct agent_seen *seen, const struct json_value *values) {
+static void on_message(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     const struct json_value *content = &values[CONTENT];
     if (!json_value_is(&values[ROLE], "assistant") || !json_value_has_text(content))
@@ -119,7 +119,7 @@ static void on_message(struct agent_seen *seen, const struct json_value *values)
     notes->is_growing = true;
 }
 
-static void on_failed(struct agent_seen *seen, const struct json_value *values) {
+static void on_failed(struct agent_notes *seen, const struct json_value *values) {
     const char *text = values[ERROR_MESSAGE].text;
     seen->has_ended = true;
     seen->is_waiting = false;
@@ -131,7 +131,7 @@ static void on_failed(struct agent_seen *seen, const struct json_value *values) 
         error_text_mark(seen, phrases, json_value_count(&values[ERROR_CODE]), text);
 }
 
-static void on_tool_result(struct agent_seen *seen, const struct json_value *values) {
+static void on_tool_result(struct agent_notes *seen, const struct json_value *values) {
     bool is_forbidden = json_value_is(&values[ERROR_TYPE], "policy_violation");
     bool is_missing = json_value_is(&values[ERROR_TYPE], "tool_not_registered");
     const char *tool = is_missing ? gated_tool(values[ERROR_MESSAGE].text) : NULL;
@@ -141,7 +141,7 @@ static void on_tool_result(struct agent_seen *seen, const struct json_value *val
     agent_deny(seen, tool ? tool : "a tool", tool ? NULL : values[ERROR_MESSAGE].text, NULL);
 }
 
-static void on_answered(struct agent_seen *seen) {
+static void on_answered(struct agent_notes *seen) {
     seen->has_ended = true;
     seen->is_waiting = false;
     if (notes_of(seen)->is_denied)
@@ -152,12 +152,12 @@ static void on_answered(struct agent_seen *seen) {
 }
 
 /* One for each process that has printed to this log. */
-static void count_share(struct agent_seen *seen, const struct agent_usage *used) {
+static void count_share(struct agent_notes *seen, const struct agent_usage *used) {
     usage_count_share(&seen->count, agent_session(seen), used, true);
     seen->is_short = used->in < 0;
 }
 
-static void on_result(struct agent_seen *seen, const struct json_value *values) {
+static void on_result(struct agent_notes *seen, const struct json_value *values) {
     int64_t total = json_value_sum(&values[STATS_TOTAL]);
     struct agent_usage used =
         agent_tokens(&values[STATS_IN], &values[STATS_OUT], &values[STATS_CACHED]);
@@ -172,7 +172,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
 }
 
 /* `-o json`: one object without a type. */
-static void on_object(struct agent_seen *seen, const struct json_value *values,
+static void on_object(struct agent_notes *seen, const struct json_value *values,
                       enum agent_stream from) {
     bool is_answer = from == AGENT_STREAM_OUT && values[RESPONSE].kind != SCAN_NONE;
     bool is_error = json_value_has_text(&values[ERROR_MESSAGE]);
@@ -197,7 +197,7 @@ static void on_object(struct agent_seen *seen, const struct json_value *values,
 }
 
 /* All answers of the session, those of runs before among them. */
-static void on_file(struct agent_seen *seen, const struct json_value *values) {
+static void on_file(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage *answers = &notes_of(seen)->answers;
     if (!json_value_is(&values[TYPE], "gemini") || json_value_sum(&values[FILE_IN]) < 0
         || !usage_count_is_new(&seen->count, seen->file_session, values[ID].text))
@@ -210,11 +210,11 @@ static void on_file(struct agent_seen *seen, const struct json_value *values) {
     (void)usage_count_file(&seen->count, seen->file_session, answers);
 }
 
-static void gemini_start(struct agent_seen *seen) {
+static void gemini_start(struct agent_notes *seen) {
     notes_of(seen)->answers = USAGE_NONE;
 }
 
-static void gemini_event(struct agent_seen *seen, const struct json_value *values,
+static void gemini_event(struct agent_notes *seen, const struct json_value *values,
                          enum agent_stream from) {
     const struct json_value *type = &values[TYPE];
     if (from == AGENT_STREAM_SESSION) {
@@ -243,7 +243,7 @@ static void gemini_event(struct agent_seen *seen, const struct json_value *value
     }
 }
 
-static void gemini_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void gemini_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     static const char *const lost[] = { "error resuming session", "invalid session identifier",
                                         NULL };
     static const char *const says_nothing[] = {
@@ -273,7 +273,7 @@ static void gemini_text(struct agent_seen *seen, const char *line, enum agent_st
     }
 }
 
-static void gemini_judge(struct agent_seen *seen, const struct agent_end *end) {
+static void gemini_judge(struct agent_notes *seen, const struct agent_end *end) {
     /* What a shell shows: 173 looks like a signal to a caller that sees only the number. */
     int code = end->code >= 0 ? end->code : 128 + end->signal;
     enum agent_result result = AGENT_FAILED;

@@ -60,7 +60,7 @@ struct notes {
 };
 DEFINE_NOTES(struct notes, notes_of)
 
-static void on_step_finish(struct agent_seen *seen, const struct json_value *values) {
+static void on_step_finish(struct agent_notes *seen, const struct json_value *values) {
     int64_t in = json_value_sum(&values[TOKENS_IN]);
     int64_t out = json_value_sum(&values[TOKENS_OUT]);
     int64_t cached = json_value_sum(&values[CACHE_READ]);
@@ -86,7 +86,7 @@ static void on_step_finish(struct agent_seen *seen, const struct json_value *val
 }
 
 /* "retry-after: 30", seconds after the answer. A date instead of a number is left to the probe run. */
-static void note_retry_after(struct agent_seen *seen, const struct json_value *values) {
+static void note_retry_after(struct agent_notes *seen, const struct json_value *values) {
     int64_t at = json_value_count(&values[TIMESTAMP]), ms = 0, seconds_milli = 0;
     bool is_ms = json_value_has_text(&values[RETRY_AFTER_MS]);
     const struct json_value *value = &values[is_ms ? RETRY_AFTER_MS : RETRY_AFTER];
@@ -98,7 +98,7 @@ static void note_retry_after(struct agent_seen *seen, const struct json_value *v
     agent_set_reset(seen, time_add(at, ms));
 }
 
-static void on_error(struct agent_seen *seen, const struct json_value *values) {
+static void on_error(struct agent_notes *seen, const struct json_value *values) {
     const struct error_phrase *name = error_phrase_named(error_names, &values[ERROR_NAME]);
     int64_t status = json_value_count(&values[ERROR_STATUS]);
     seen->has_ended = true;
@@ -116,7 +116,7 @@ static void on_error(struct agent_seen *seen, const struct json_value *values) {
     error_text_mark(seen, NULL, status, text);
 }
 
-static void opencode_event(struct agent_seen *seen, const struct json_value *values,
+static void opencode_event(struct agent_notes *seen, const struct json_value *values,
                            enum agent_stream from) {
     if (from != AGENT_STREAM_OUT)
         return;
@@ -138,7 +138,7 @@ static void opencode_event(struct agent_seen *seen, const struct json_value *val
 }
 
 /* "permission requested: bash (rm -rf x); auto-rejecting" */
-static void on_rejected(struct agent_seen *seen, const char *line) {
+static void on_rejected(struct agent_notes *seen, const char *line) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, argument = STRBUF_INIT;
     const char *colon = strchr(line, ':'), *end = strrchr(line, ';');
     const char *tool = colon ? colon + 1 + strspn(colon + 1, " ") : "", *begin = strchr(tool, '(');
@@ -149,7 +149,7 @@ static void on_rejected(struct agent_seen *seen, const char *line) {
     agent_deny(seen, strbuf_text(&name), strbuf_text(&argument), NULL);
 }
 
-static void opencode_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void opencode_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     (void)from;
     if (agent_has(line, "permission requested") && agent_has(line, "auto-rejecting"))
         on_rejected(seen, line);
@@ -157,7 +157,7 @@ static void opencode_text(struct agent_seen *seen, const char *line, enum agent_
         seen->session_is_lost = true;
 }
 
-static void opencode_judge(struct agent_seen *seen, const struct agent_end *end) {
+static void opencode_judge(struct agent_notes *seen, const struct agent_end *end) {
     agent_judge_exit(seen, end);
     if (notes_of(seen)->is_denied)
         agent_mark(seen, AGENT_DENIED);

@@ -2,12 +2,12 @@
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 
-static void plain_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+static void plain_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_OUT)
         agent_set_message(seen, line);
 }
 
-static void plain_judge(struct agent_seen *seen, const struct agent_end *end) {
+static void plain_judge(struct agent_notes *seen, const struct agent_end *end) {
     seen->has_ended = end->code >= 0 && end->by == AGENT_BY_ITSELF;
     if (end->code == 0)
         return;

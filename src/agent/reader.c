@@ -17,7 +17,7 @@ struct stream {
 
 struct agent_reader {
     const struct agent_adapter *adapter;
-    struct agent_seen seen;
+    struct agent_notes seen;
     struct stream streams[AGENT_STREAM_MAX];
 };
 
@@ -75,16 +75,17 @@ static void copy_id(char to[128], const char *id) {
     to[length] = '\0';
 }
 
-void agent_reader_before(struct agent_reader *reader, const struct agent_before *before) {
+void agent_reader_set_prior_usage(struct agent_reader *reader,
+                                  const struct agent_prior_usage *before) {
     usage_count_before(&reader->seen.count, before);
     copy_id(reader->seen.given, before->session);
 }
 
-void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size) {
+void agent_reader_stdout(struct agent_reader *reader, const char *bytes, size_t size) {
     json_scan_feed(reader->streams[AGENT_STREAM_OUT].scan, bytes, size);
 }
 
-void agent_reader_err(struct agent_reader *reader, const char *bytes, size_t size) {
+void agent_reader_stderr(struct agent_reader *reader, const char *bytes, size_t size) {
     json_scan_feed(reader->streams[AGENT_STREAM_ERR].scan, bytes, size);
 }
 
@@ -97,7 +98,7 @@ void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t s
 }
 
 const char *agent_reader_wants_file(const struct agent_reader *reader, size_t index) {
-    const struct agent_seen *seen = &reader->seen;
+    const struct agent_notes *seen = &reader->seen;
     const char *own = agent_session(seen);
     bool wants_own =
         (seen->is_short || !seen->model[0] || reader->adapter->session_file_has_more) && *own;
@@ -119,9 +120,9 @@ void agent_reader_session_file(struct agent_reader *reader, const char *session,
     json_scan_end(scan);
 }
 
-void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret) {
-    const struct agent_seen *seen = &reader->seen;
-    *ret = (struct agent_live){
+void agent_reader_progress(const struct agent_reader *reader, struct agent_progress *ret) {
+    const struct agent_notes *seen = &reader->seen;
+    *ret = (struct agent_progress){
         .has_ended = seen->has_ended,
         .is_waiting = seen->is_waiting,
         .reset_at = seen->reset_at,
@@ -132,7 +133,7 @@ void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret
 
 /* --- judgement ------------------------------------------------------------------------------------ */
 
-static enum agent_result choose(const struct agent_seen *seen, enum agent_ended_by by) {
+static enum agent_result choose(const struct agent_notes *seen, enum agent_ended_by by) {
     static const enum agent_result order[] = {
         AGENT_AUTH,    AGENT_BILLING,   AGENT_LIMITED, AGENT_OVERLOADED, AGENT_CONTEXT_FULL,
         AGENT_REFUSED, AGENT_MAX_TURNS, AGENT_BUDGET,  AGENT_TIMEOUT,    AGENT_CANCELLED,
@@ -153,7 +154,7 @@ static enum agent_result choose(const struct agent_seen *seen, enum agent_ended_
     return AGENT_OK;
 }
 
-static void set_reset(const struct agent_seen *seen, const struct agent_end *end,
+static void set_reset(const struct agent_notes *seen, const struct agent_end *end,
                       struct agent_outcome *ret) {
     const char *text = seen->reset_text[0] ? seen->reset_text : seen->message;
     if (ret->result != AGENT_LIMITED)
@@ -168,7 +169,7 @@ static void set_reset(const struct agent_seen *seen, const struct agent_end *end
 
 void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                       struct agent_outcome *ret) {
-    struct agent_seen *seen = &reader->seen;
+    struct agent_notes *seen = &reader->seen;
     json_scan_end(reader->streams[AGENT_STREAM_OUT].scan);
     json_scan_end(reader->streams[AGENT_STREAM_ERR].scan);
     if (reader->adapter->judge)

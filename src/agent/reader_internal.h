@@ -64,7 +64,7 @@ struct usage_count {
 /* False: this report came before, as in a log that was copied together from several, or in a file that has each change of a message.
  * `id`: what the agent calls it; one without a name is new. The last USAGE_REPORTS are remembered. */
 bool usage_count_is_new(struct usage_count *count, const char *session, const char *id);
-void usage_count_before(struct usage_count *count, const struct agent_before *before);
+void usage_count_before(struct usage_count *count, const struct agent_prior_usage *before);
 /* `is_exact`: it leaves nothing out. Then the total does not count: it may have what others have used in that session. */
 void usage_count_share(struct usage_count *count, const char *session,
                        const struct agent_usage *share, bool is_exact);
@@ -101,7 +101,7 @@ enum agent_stream {
 #define AGENT_OTHERS     16 /* what does not fit is not counted */
 
 /* What is known of a run. The reader's; zero at first, but for `is_short`. */
-struct agent_seen {
+struct agent_notes {
     bool has_ended;       /* set with the final message; cleared when the agent goes on after it */
     bool is_waiting;      /* it retries by itself now; cleared when it goes on */
     bool session_is_lost; /* as in struct agent_outcome */
@@ -135,7 +135,7 @@ struct agent_seen {
 /* The function by which an adapter reaches its own notes. */
 #define DEFINE_NOTES(type, function)                                                               \
     _Static_assert(sizeof(type) <= AGENT_STATE_SIZE, "notes are too large");                       \
-    static type *function(struct agent_seen *seen) {                                               \
+    static type *function(struct agent_notes *seen) {                                              \
         return (type *)&seen->own;                                                                 \
     }
 
@@ -202,11 +202,12 @@ struct agent_adapter {
     /* All streams are scanned for the same paths. */
     const struct json_want *wants;
     size_t want_count;
-    void (*start)(struct agent_seen *seen); /* or NULL */
-    void (*event)(struct agent_seen *seen, const struct json_value *values, enum agent_stream from);
+    void (*start)(struct agent_notes *seen); /* or NULL */
+    void (*event)(struct agent_notes *seen, const struct json_value *values,
+                  enum agent_stream from);
     /* Or NULL. The line is clean: one line of valid UTF-8 without control characters, not empty. */
-    void (*text)(struct agent_seen *seen, const char *line, enum agent_stream from);
-    void (*judge)(struct agent_seen *seen, const struct agent_end *end); /* or NULL */
+    void (*text)(struct agent_notes *seen, const char *line, enum agent_stream from);
+    void (*judge)(struct agent_notes *seen, const struct agent_end *end); /* or NULL */
     /* How its output is shown to people (transcript.h); NULL: it is text already. */
     const struct transcript_family *transcript;
 };
@@ -238,17 +239,17 @@ AGENT_ADAPTERS(AGENT_DECLARE)
 #define LIST(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 #define WORDS(...) ((const struct agent_login_words[]){ __VA_ARGS__, { NULL, NULL } })
 
-void agent_mark(struct agent_seen *seen, enum agent_result result);
-void agent_unmark_all(struct agent_seen *seen);
+void agent_mark(struct agent_notes *seen, enum agent_result result);
+void agent_unmark_all(struct agent_notes *seen);
 /* It was not permitted to use this tool. Texts may be NULL. Does not mark. */
-void agent_deny(struct agent_seen *seen, const char *tool, const char *argument, const char *rule);
+void agent_deny(struct agent_notes *seen, const char *tool, const char *argument, const char *rule);
 /* The rule that permits a command line: "Bash(git commit:*)", where `any` is ":*"; the tool alone where the command
  * has shell syntax. */
 void agent_command_rule(const char *tool, const char *command, const char *any,
                         char ret[AGENT_RULE_SIZE]);
 /* The status of an HTTP answer as a mark: 401 403 auth, 402 billing, 408 5xx overloaded, 413 context-full,
  * 429 limited. false: none of these. */
-bool agent_mark_status(struct agent_seen *seen, int64_t status);
+bool agent_mark_status(struct agent_notes *seen, int64_t status);
 
 /* The text as one clean line: no control characters and escape sequences, runs of blanks as one, what is not
  * UTF-8 as U+FFFD, cut in front of a character. An empty result leaves `to` as it was. */
@@ -256,16 +257,16 @@ void agent_set_line(char *to, size_t size, const char *text);
 #define agent_set_message(seen, text)                                                              \
     agent_set_line((seen)->message, sizeof((seen)->message), (text))
 /* A piece of a message that comes in several; `goes_on`: it follows the piece before. */
-void agent_add_message(struct agent_seen *seen, const struct json_value *piece, bool goes_on);
+void agent_add_message(struct agent_notes *seen, const struct json_value *piece, bool goes_on);
 /* Ids go back to the agent as words: letters, digits and "._:-", not first '-', whole; else not taken. */
-void agent_set_session(struct agent_seen *seen, const struct json_value *value);
-void agent_set_model(struct agent_seen *seen, const struct json_value *value);
+void agent_set_session(struct agent_notes *seen, const struct json_value *value);
+void agent_set_model(struct agent_notes *seen, const struct json_value *value);
 /* The session, by its own word or the caller's. */
-const char *agent_session(const struct agent_seen *seen);
+const char *agent_session(const struct agent_notes *seen);
 /* An agent that this one has started; known ones are not added again. */
-void agent_add_other(struct agent_seen *seen, const struct json_value *value);
+void agent_add_other(struct agent_notes *seen, const struct json_value *value);
 /* Seconds or milliseconds since the epoch, by its size; nonsense is not taken. */
-void agent_set_reset(struct agent_seen *seen, int64_t since_epoch);
+void agent_set_reset(struct agent_notes *seen, int64_t since_epoch);
 /* *sum += value, where -1 is "not reported" on both sides. */
 void agent_add_count(int64_t *sum, int64_t value);
 /* Counters of tokens in three values; no cost. */
@@ -280,7 +281,7 @@ bool agent_has_any(const char *text, const char *const *parts);
 /* The process exited with a failure, and was not stopped. */
 bool agent_end_is_failure(const struct agent_end *end);
 /* A `judge`: a failure that nothing explains is AGENT_FAILED. */
-void agent_judge_exit(struct agent_seen *seen, const struct agent_end *end);
+void agent_judge_exit(struct agent_notes *seen, const struct agent_end *end);
 
 /* --- error_text.c: the meaning of an error, by its status and its text ---------------------------- */
 
@@ -293,7 +294,7 @@ struct error_phrase {
 
 /* Marks what the error is, or AGENT_FAILED when neither tells. `own`: the adapter's table, or NULL; `status`:
  * of the HTTP answer, -1: none. */
-void error_text_mark(struct agent_seen *seen, const struct error_phrase *own, int64_t status,
+void error_text_mark(struct agent_notes *seen, const struct error_phrase *own, int64_t status,
                      const char *text);
 
 /* Would waiting help? Limited, overloaded, or the connection broke. Marks nothing. */
@@ -307,7 +308,7 @@ const struct error_phrase *error_phrase_named(const struct error_phrase *table,
                                               const struct json_value *name);
 
 /* Notes the error as the message. Where the text is itself JSON with a message, that message. */
-void error_text_note(struct agent_seen *seen, const char *text);
+void error_text_note(struct agent_notes *seen, const char *text);
 
 /* --- reset_time.c --------------------------------------------------------------------------------- */
 

@@ -11,15 +11,15 @@
 #define EPOCH_LEAST_MS INT64_C(1000000000000)  /* the same in ms; as seconds the year 33658 */
 #define EPOCH_MOST_MS  INT64_C(32503680000000) /* the year 3000 */
 
-void agent_mark(struct agent_seen *seen, enum agent_result result) {
+void agent_mark(struct agent_notes *seen, enum agent_result result) {
     seen->marks |= 1u << result;
 }
 
-void agent_unmark_all(struct agent_seen *seen) {
+void agent_unmark_all(struct agent_notes *seen) {
     seen->marks = 0;
 }
 
-bool agent_mark_status(struct agent_seen *seen, int64_t status) {
+bool agent_mark_status(struct agent_notes *seen, int64_t status) {
     if (status == 401 || status == 403)
         agent_mark(seen, AGENT_AUTH);
     else if (status == 402)
@@ -39,7 +39,7 @@ bool agent_end_is_failure(const struct agent_end *end) {
     return end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
 }
 
-void agent_judge_exit(struct agent_seen *seen, const struct agent_end *end) {
+void agent_judge_exit(struct agent_notes *seen, const struct agent_end *end) {
     if (agent_end_is_failure(end) && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
         agent_mark(seen, AGENT_FAILED);
 }
@@ -97,7 +97,7 @@ void agent_set_line(char *to, size_t size, const char *text) {
         to[length] = '\0';
 }
 
-void agent_add_message(struct agent_seen *seen, const struct json_value *piece, bool goes_on) {
+void agent_add_message(struct agent_notes *seen, const struct json_value *piece, bool goes_on) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (goes_on)
         strbuf_printf(&text, "%s%s", seen->message, seen->message_is_spaced ? " " : "");
@@ -117,21 +117,21 @@ static bool is_id(const struct json_value *value, size_t size) {
            == value->length;
 }
 
-void agent_set_session(struct agent_seen *seen, const struct json_value *value) {
+void agent_set_session(struct agent_notes *seen, const struct json_value *value) {
     if (is_id(value, sizeof(seen->session)))
         memcpy(seen->session, value->text, value->length + 1);
 }
 
-void agent_set_model(struct agent_seen *seen, const struct json_value *value) {
+void agent_set_model(struct agent_notes *seen, const struct json_value *value) {
     if (json_value_has_text(value))
         agent_set_line(seen->model, sizeof(seen->model), value->text);
 }
 
-const char *agent_session(const struct agent_seen *seen) {
+const char *agent_session(const struct agent_notes *seen) {
     return seen->session[0] ? seen->session : seen->given;
 }
 
-void agent_add_other(struct agent_seen *seen, const struct json_value *value) {
+void agent_add_other(struct agent_notes *seen, const struct json_value *value) {
     if (!is_id(value, sizeof(seen->others[0])) || seen->other_count == AGENT_OTHERS)
         return;
     for (size_t i = 0; i < seen->other_count; i++)
@@ -140,7 +140,7 @@ void agent_add_other(struct agent_seen *seen, const struct json_value *value) {
     memcpy(seen->others[seen->other_count++], value->text, value->length + 1);
 }
 
-void agent_set_reset(struct agent_seen *seen, int64_t since_epoch) {
+void agent_set_reset(struct agent_notes *seen, int64_t since_epoch) {
     if (since_epoch >= EPOCH_LEAST_S && since_epoch < EPOCH_LEAST_MS)
         since_epoch *= 1000;
     if (since_epoch >= EPOCH_LEAST_MS && since_epoch <= EPOCH_MOST_MS)
@@ -194,7 +194,8 @@ static void deny_text(char *to, size_t size, const char *text) {
         agent_set_line(to, size, text);
 }
 
-void agent_deny(struct agent_seen *seen, const char *tool, const char *argument, const char *rule) {
+void agent_deny(struct agent_notes *seen, const char *tool, const char *argument,
+                const char *rule) {
     struct agent_denial *denial = &seen->denial;
     if (denial->count < UINT32_MAX)
         denial->count++;

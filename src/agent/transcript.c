@@ -383,7 +383,7 @@ void transcript_fail(struct transcript *t, const char *format, ...) {
     va_end(args);
 }
 
-const char *transcript_error_text(struct agent_seen *seen, const struct json_value *text) {
+const char *transcript_error_text(struct agent_notes *seen, const struct json_value *text) {
     seen->message[0] = '\0';
     error_text_note(seen, text->text);
     return seen->message;

@@ -119,7 +119,7 @@ static void on_item(struct transcript *t, const struct json_value *values) {
 }
 
 static void on_failed(struct transcript *t, const struct json_value *text) {
-    struct agent_seen seen = { 0 };
+    struct agent_notes seen = { 0 };
     const char *message = transcript_error_text(&seen, text);
     if (!message[0] || transcript_was_printed(t, message))
         transcript_fail(t, "failed");
@@ -129,7 +129,7 @@ static void on_failed(struct transcript *t, const struct json_value *text) {
 
 /* Each try to reach the provider tells one, and then, perhaps, that it was the last. */
 static void on_error(struct transcript *t, const struct json_value *text) {
-    struct agent_seen seen = { 0 };
+    struct agent_notes seen = { 0 };
     bool goes_on = strncmp(text->text, "Reconnecting", strlen("Reconnecting")) == 0;
     (goes_on ? transcript_note : transcript_fail)(t, "%s", transcript_error_text(&seen, text));
 }

@@ -28,7 +28,7 @@ static void on_tool_end(struct transcript *t, const struct json_value *values) {
 }
 
 static void on_call_failure(struct transcript *t, const struct json_value *values) {
-    struct agent_seen seen = { 0 };
+    struct agent_notes seen = { 0 };
     transcript_note(t, "%s%s%s", values[STATUS].text, values[STATUS].length > 0 ? ": " : "",
                     transcript_error_text(&seen, &values[ERROR_MESSAGE]));
 }

@@ -109,7 +109,7 @@ void transcript_put_cost(struct strbuf *out, int64_t micro_usd); /* ", $0.0014";
 void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 3);
 void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
 /* The message in an error, which may itself be JSON; `seen` holds it. */
-const char *transcript_error_text(struct agent_seen *seen, const struct json_value *text);
+const char *transcript_error_text(struct agent_notes *seen, const struct json_value *text);
 /* Was exactly this printed last? */
 bool transcript_was_printed(const struct transcript *t, const char *text);
 /* "[session ID, MODEL]", once. */

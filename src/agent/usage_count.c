@@ -73,7 +73,7 @@ static bool is_reported(const struct agent_usage *usage) {
     return usage->in >= 0 || usage->out >= 0 || usage->cached >= 0 || usage->cost_micro_usd >= 0;
 }
 
-void usage_count_before(struct usage_count *count, const struct agent_before *before) {
+void usage_count_before(struct usage_count *count, const struct agent_prior_usage *before) {
     struct usage_session *s = find_or_make(count, key_of(before->session));
     if (!s)
         return;

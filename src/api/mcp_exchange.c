@@ -24,7 +24,7 @@
 struct mcp_call {
     struct mcp_call *next;
     struct mcp_exchange *owner;
-    struct mcp_ask *ask;
+    struct mcp_question *ask;
     struct op_call *call;
 };
 
@@ -107,13 +107,13 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
 /* Is the answer complete, and when does the timer fire next? */
 static void settle(struct mcp_exchange *m) {
     struct server *server = server_of(m);
-    if (mcp_open(m->mcp) == 0 && !m->over) {
+    if (mcp_open_requests(m->mcp) == 0 && !m->over) {
         m->over = true;
         if (!m->begun)
             exchange_answer(m->exchange, mcp_status(m->mcp), JSON_TYPE, "", 0);
         connection_wake(m->exchange->connection);
     }
-    time_ms next = m->over ? TIME_NEVER : mcp_next(m->mcp);
+    time_ms next = m->over ? TIME_NEVER : mcp_next_tick(m->mcp);
     if (m->begun && !m->over)
         next = time_min(next, time_add(m->said, server->options.comment_every));
     if (next == TIME_NEVER)
@@ -149,7 +149,7 @@ static void forget_call(struct mcp_call *mine) {
     free(mine);
 }
 
-static void on_drop(void *ctx, struct mcp_ask *ask) {
+static void on_drop(void *ctx, struct mcp_question *ask) {
     struct mcp_call *mine = ask->own;
     (void)ctx;
     if (!mine)
@@ -179,7 +179,7 @@ static void read_log(const struct op_call *call, struct strbuf *out) {
 static void on_answered(struct op_call *call, void *ctx) {
     struct mcp_call *mine = ctx;
     struct mcp_exchange *m = mine->owner;
-    struct mcp_ask *ask = mine->ask;
+    struct mcp_question *ask = mine->ask;
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     struct mcp_reply reply = { .code = call->err.code, .message = call->err.text, .index = -1 };
     forget_call(mine);
@@ -205,7 +205,7 @@ static void on_answered(struct op_call *call, void *ctx) {
 }
 
 /* As if they had come over HTTP: parameters of the body go through its parser. */
-static int take_params(const struct mcp_ask *ask, const struct op *op, json_t *params,
+static int take_params(const struct mcp_question *ask, const struct op *op, json_t *params,
                        struct error *err) {
     json_t *body = json_object(), *value;
     const char *name;
@@ -223,7 +223,7 @@ static int take_params(const struct mcp_ask *ask, const struct op *op, json_t *p
     return r < 0 ? r : op_check(op, params, err);
 }
 
-static void on_ask(void *ctx, struct mcp_ask *ask) {
+static void on_ask(void *ctx, struct mcp_question *ask) {
     struct mcp_exchange *m = ctx;
     const struct op *op = op_find(ask->op->name);
     json_t *params = json_object();
@@ -266,7 +266,7 @@ void mcp_exchange_begin(struct exchange *exchange, const struct http_request *re
     const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, m };
     const struct mcp_options options = { .run = m->caller.run, .headers = &headers };
     m->mcp = mcp_new(&backend, &options);
-    mcp_take(m->mcp, strbuf_text(&request->body), request->body.length, now_of(m));
+    mcp_receive(m->mcp, strbuf_text(&request->body), request->body.length, now_of(m));
     if (server->stopping)
         mcp_stop(m->mcp, now_of(m));
     settle(m);

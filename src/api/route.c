@@ -245,7 +245,7 @@ static bool is_owners_program(const struct connection *c) {
  * other way in. Its token has the same rights as at the socket of the runs; that of a run on this
  * machine is refused here. */
 static bool take_run(struct connection *c, const char *token) {
-    if (!engine_run_is_elsewhere(c->server->engine, token))
+    if (!engine_run_is_remote(c->server->engine, token))
         return false;
     (void)snprintf(c->access.token.token, sizeof(c->access.token.token), "%s", token);
     return true;

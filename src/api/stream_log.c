@@ -111,7 +111,7 @@ static void log_watch_add(struct server *server, struct log_stream *log) {
     assert(log->watch < 0);
     struct engine_host_state host;
     bool is_elsewhere = engine_executor_kind(server->engine, log->task) != EXECUTOR_LOCAL
-                        || engine_away_run(server->engine, log->task, &host);
+                        || engine_unreachable_run(server->engine, log->task, &host);
     if (!is_elsewhere && open_inotify(server) == 0)
         log->watch = watch_path(server, log);
     if (log->watch >= 0)

@@ -137,7 +137,7 @@ void redact_fill(const struct redact_hit *hit, size_t at, char *out, size_t size
         out[i] = (char)(fits && at + i < length ? label_at(hit, length, at + i) : '*');
 }
 
-bool redact_cover(const struct redact_index *index, char *text, size_t size) {
+bool redact_in_place(const struct redact_index *index, char *text, size_t size) {
     struct redact_hit hit;
     bool any = false;
     for (size_t from = 0; redact_find(index, text, size, from, &hit); from = hit.end) {

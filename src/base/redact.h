@@ -7,7 +7,7 @@
  *
  * Two ways to replace:
  *   redact_text   `[redacted NAME]`: for messages and answers
- *   redact_cover  the same in exactly as many bytes, filled up with '*': for logs, whose offsets
+ *   redact_in_place  the same in exactly as many bytes, filled up with '*': for logs, whose offsets
  *   must stay true */
 #pragma once
 
@@ -62,7 +62,7 @@ size_t redact_open(const struct redact_index *index, const char *text, size_t si
 /* What stands for a hit in exactly as many bytes: those from `at` on, as many as `size` says. */
 void redact_fill(const struct redact_hit *hit, size_t at, char *out, size_t size);
 /* Replaces every occurrence in place. True: there was one. */
-bool redact_cover(const struct redact_index *index, char *text, size_t size);
+bool redact_in_place(const struct redact_index *index, char *text, size_t size);
 
 /* Appends the text with `[redacted NAME]` for each hit. True: there was one. */
 bool redact_text(const struct redact_index *index, const char *text, size_t size,

@@ -158,7 +158,7 @@ static struct posting *copy_message(const struct bus_message *from) {
 
 static void enqueue(struct bus_poster *poster, struct posting *p) {
     poster->open++;
-    (void)worker_give(poster->worker, &p->base); /* it has started */
+    (void)worker_submit(poster->worker, &p->base); /* it has started */
 }
 
 void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,

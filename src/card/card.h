@@ -36,7 +36,7 @@ enum card_status {
 };
 const char *card_status_name(enum card_status status);
 
-enum card_switch { CARD_NOT_SAID, CARD_FALSE, CARD_TRUE };
+enum card_switch { CARD_UNSET, CARD_FALSE, CARD_TRUE };
 
 struct card {
     char *flow, *branch, *title; /* NULL: not set */

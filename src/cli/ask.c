@@ -139,10 +139,10 @@ int ask_open_post(struct ask *ask, json_t *body, const char *path) {
     return code;
 }
 
-void ask_tell_standby(const struct ask *ask) {
+void ask_warn_standby(const struct ask *ask) {
     if (client_standby(ask->client))
         cmd_warn("%s; this is what '%s' says", client_standby(ask->client),
-                 client_place(ask->client));
+                 client_address_text(ask->client));
 }
 
 int ask_print(const struct ask *ask) {

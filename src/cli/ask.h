@@ -84,7 +84,7 @@ void ask_path(struct strbuf *out, const char *before, const char *name, const ch
 /* --- answers --------------------------------------------------------------------------------- */
 
 /* Says on stderr that the daemon of this home is a standby, and whose the answer is; nothing if it is not. */
-void ask_tell_standby(const struct ask *ask);
+void ask_warn_standby(const struct ask *ask);
 
 /* The daemon's answer as it is, for --json. */
 int ask_print(const struct ask *ask);

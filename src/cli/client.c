@@ -126,13 +126,13 @@ static void add_list(struct client *client, const char *list) {
     }
 }
 
-static void client_take_peers(struct client *client, const char *list) {
+static void client_set_peers(struct client *client, const char *list) {
     add_list(client, list);
     client->has_peers = client->address_count > 1;
     client->own_count = client->address_count;
 }
 
-static void client_take_place(struct client *client, const char *place) {
+static void client_set_address(struct client *client, const char *place) {
     _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
     bool many = strstr(place, "://");
     if (many)
@@ -327,7 +327,7 @@ static void take_token(struct client *client, const char *place) {
     client->token = xstrdup(token);
     client->peer_ca = ca && *ca ? xstrdup(ca) : NULL;
     if (peers && *peers)
-        client_take_peers(client, peers);
+        client_set_peers(client, peers);
 }
 
 int client_open(const char *place, const struct client_options *options, struct client **ret_client,
@@ -336,7 +336,7 @@ int client_open(const char *place, const struct client_options *options, struct 
     struct client *client = xcalloc(1, sizeof(*client));
     client->wire = (struct http_wire)HTTP_WIRE_INIT;
     client->reader = -1;
-    client_take_place(client, place);
+    client_set_address(client, place);
     take_token(client, place);
     if (options)
         client->options = *options;
@@ -408,7 +408,7 @@ int client_status(const struct client *client) {
     return client->wire.status;
 }
 
-const char *client_place(const struct client *client) {
+const char *client_address_text(const struct client *client) {
     return client_address(client)->text;
 }
 
@@ -537,7 +537,7 @@ static int no_answer(const struct client *client, int code, struct error *err) {
         return error_set(err, code, "the daemon closed the connection without an answer");
     case EPROTO:
         return error_set(err, code, "what listens at '%s' does not speak HTTP",
-                         client_place(client));
+                         client_address_text(client));
     case EFBIG:
         return error_set(err, code, "the daemon's answer is larger than 256 MiB");
     default:

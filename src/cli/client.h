@@ -72,7 +72,7 @@ bool client_is_in_run(void);
 /* No daemon behind the socket: the two errors above. Or only such as are standbys. */
 bool client_is_absent(int result);
 /* Which address has answered: "unix:/PATH" or as it was configured. */
-const char *client_place(const struct client *client);
+const char *client_address_text(const struct client *client);
 /* What the daemon at the first address said of itself when it answered as a standby; NULL: it did not, or has
  * taken over since, and is the one that answered. */
 const char *client_standby(const struct client *client);

@@ -87,7 +87,7 @@ int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int
 int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds);
 
 /* Prints a line on stdout, made safe for a terminal; returns CMD_OK. */
-int cmd_say(const char *format, ...) _printf_(1, 2);
+int cmd_print_line(const char *format, ...) _printf_(1, 2);
 /* The same to a buffer. */
 void cmd_put_line(struct strbuf *out, const char *format, ...) _printf_(2, 3);
 /* A variable of the environment; NULL if it is not set or empty. */

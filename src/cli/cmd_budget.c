@@ -169,10 +169,10 @@ static int cmd_budget_run(const struct cmd_call *call) {
     if (ask_ended(call, &ask, &code))
         return code;
     if (corrects)
-        return cmd_say("%s attempt %" PRId64 " corrected", ask_text(ask.answer, "id", "?"),
-                       ask_int(ask.answer, "attempt", 0));
-    return cmd_say("%s budget changed: %s", ask_text(ask.answer, "id", "?"),
-                   print_state(ask.answer).text);
+        return cmd_print_line("%s attempt %" PRId64 " corrected", ask_text(ask.answer, "id", "?"),
+                              ask_int(ask.answer, "attempt", 0));
+    return cmd_print_line("%s budget changed: %s", ask_text(ask.answer, "id", "?"),
+                          print_state(ask.answer).text);
 }
 
 static const struct cmd_option budget_options[] = {

@@ -272,7 +272,7 @@ static int post_run(const struct cmd_call *call) {
         return code;
     if (bus_append(&target.bus, &message, false, id, &err) < 0 || bus_sync(&target.bus, &err) < 0)
         return cmd_fail(&err);
-    return call->json ? ask_print_json(json_pack("{s:s}", "msg_id", id)) : cmd_say("%s", id);
+    return call->json ? ask_print_json(json_pack("{s:s}", "msg_id", id)) : cmd_print_line("%s", id);
 }
 
 struct reading {

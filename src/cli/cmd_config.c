@@ -300,7 +300,7 @@ static int reload_run(const struct cmd_call *call) {
         code = ask_post(&ask, NULL, "/v1/config/reload");
     if (ask_ended(call, &ask, &code))
         return code;
-    return cmd_say("configuration read again");
+    return cmd_print_line("configuration read again");
 }
 
 #define FILE_OPTIONS                                                                               \
@@ -468,7 +468,7 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
         out,
         "\n# An agent is a program that works on a prompt: sluice add --agent claude \"...\".\n"
         "# %s need no entry here; others have a command.\n#agents:\n",
-        agent_names(AGENT_LIST_BUILTIN, " and ", &known));
+        agent_print_names(AGENT_LIST_BUILTIN, " and ", &known));
     strbuf_puts(out, agents->lines.length > 0 ? strbuf_text(&agents->lines) : example_text);
     strbuf_puts(out, names_text);
 }

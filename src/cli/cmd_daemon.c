@@ -333,8 +333,8 @@ static int dash_run(const struct cmd_call *call) {
     const char *file = ask_text(ask.answer, "file", "");
     const char *const argv[] = { OPENER, file, NULL };
     if (opens && *file && program_leave(strbuf_text(&opener), argv, NULL) == 0)
-        return cmd_say("opened %s in the browser", ask_text(ask.answer, "url", ""));
-    return cmd_say("%s", ask_text(ask.answer, "link", ""));
+        return cmd_print_line("opened %s in the browser", ask_text(ask.answer, "url", ""));
+    return cmd_print_line("%s", ask_text(ask.answer, "link", ""));
 }
 
 static const struct cmd_option dash_options[] = {

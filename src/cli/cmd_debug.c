@@ -93,15 +93,15 @@ static int outcome_run(const struct cmd_call *call) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, usage_text = STRBUF_INIT;
     if (!adapter) {
         cmd_warn("unknown adapter '%s': expected one of %s", name,
-                 agent_names(AGENT_LIST_ALL, ", ", &out));
+                 agent_print_names(AGENT_LIST_ALL, ", ", &out));
         return CMD_USAGE;
     }
     if (errors && strcmp(errors, "-") == 0 && strcmp(call->args[0], "-") == 0)
         return cmd_usage_error(call->cmd, "both files are the standard input");
     _cleanup_(agent_reader_freep) struct agent_reader *reader = agent_reader_new(adapter);
-    r = feed_file(reader, call->args[0], agent_reader_out);
+    r = feed_file(reader, call->args[0], agent_reader_stdout);
     if (r == CMD_OK && errors)
-        r = feed_file(reader, errors, agent_reader_err);
+        r = feed_file(reader, errors, agent_reader_stderr);
     struct error err = { 0 };
     if (r == CMD_OK && usage) {
         if (file_read_any(usage, AGENT_USAGE_FILE_MAX, &usage_text, &err) < 0)

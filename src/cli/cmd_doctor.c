@@ -178,7 +178,7 @@ static void check_without(struct doctor *d) {
 
 /* The answer is not that of the daemon of this home: that is a standby, or there is none. */
 static bool is_elsewhere(const struct doctor *d, const struct client *client) {
-    const char *place = client_place(client);
+    const char *place = client_address_text(client);
     return strncmp(place, "unix:", 5) != 0 || strcmp(place + 5, d->home.socket) != 0;
 }
 
@@ -211,7 +211,7 @@ static void check_daemon(struct doctor *d) {
         if (is_elsewhere(d, ask.client)) { /* the rest is what that one sees */
             _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
             strbuf_printf(&text, "%s; what follows is what that one sees",
-                          client_place(ask.client));
+                          client_address_text(ask.client));
             add_check(d, "active daemon", true, strbuf_text(&text), NULL);
         }
         take_answer(d, ask.answer);

@@ -67,7 +67,7 @@ _printf_(1, 0) static void vwarn(const char *format, va_list args) {
     (void)fprintf(stderr, "sluice: %s", strbuf_text(&line));
 }
 
-int cmd_say(const char *format, ...) {
+int cmd_print_line(const char *format, ...) {
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     va_list args;
     va_start(args, format);

@@ -27,7 +27,7 @@
 
 /* A request that is answered later, over a connection of its own. */
 struct pending {
-    struct mcp_ask *ask; /* NULL: free */
+    struct mcp_question *ask; /* NULL: free */
     struct client *client;
 };
 
@@ -65,7 +65,7 @@ static int connect_client(bool may_start, struct client **ret_client, struct err
 }
 
 /* "/v1/tasks/{id}/why" with what belongs there. */
-static int make_path(const struct mcp_ask *ask, struct strbuf *path, struct error *err) {
+static int make_path(const struct mcp_question *ask, struct strbuf *path, struct error *err) {
     for (const char *at = ask->op->path; *at;) {
         size_t plain = strcspn(at, "{");
         strbuf_add(path, at, plain);
@@ -116,7 +116,7 @@ static int connect_for(struct stdio *s, bool writes, struct error *err) {
 }
 
 /* The status, or <0 when there was no answer. */
-static int try_request(struct stdio *s, const struct mcp_ask *ask, const char *path,
+static int try_request(struct stdio *s, const struct mcp_question *ask, const char *path,
                        struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     _cleanup_(client_answer_freep) json_t *body = json_object();
@@ -152,7 +152,7 @@ static int try_request(struct stdio *s, const struct mcp_ask *ask, const char *p
 }
 
 /* 0, or <0 with a message in a->err. */
-static int request(struct stdio *s, const struct mcp_ask *ask, struct answer *a) {
+static int request(struct stdio *s, const struct mcp_question *ask, struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     int r = make_path(ask, &path, &a->err);
     if (r < 0)
@@ -172,7 +172,7 @@ static int request(struct stdio *s, const struct mcp_ask *ask, struct answer *a)
     return a->err.code;
 }
 
-static void fail_ask(struct mcp_ask *ask, const struct error *err, bool absent) {
+static void fail_ask(struct mcp_question *ask, const struct error *err, bool absent) {
     mcp_answer(ask,
                &(struct mcp_reply){
                    .code = err->code, .message = err->text, .index = -1, .absent = absent },
@@ -180,7 +180,7 @@ static void fail_ask(struct mcp_ask *ask, const struct error *err, bool absent) 
 }
 
 /* task.wait: everything else goes on meanwhile. */
-static void begin_wait(struct stdio *s, struct mcp_ask *ask) {
+static void begin_wait(struct stdio *s, struct mcp_question *ask) {
     struct error err = { 0 };
     struct pending *pending = s->pendings;
     while (pending < s->pendings + PENDING_MAX && pending->ask)
@@ -205,7 +205,7 @@ static void begin_wait(struct stdio *s, struct mcp_ask *ask) {
 static void end_wait(struct pending *pending) {
     struct error err = { 0 };
     json_t *value = NULL;
-    struct mcp_ask *ask = pending->ask;
+    struct mcp_question *ask = pending->ask;
     int status = client_end_call(pending->client, &value, &err);
     pending->client = client_close(pending->client);
     pending->ask = NULL;
@@ -217,7 +217,7 @@ static void end_wait(struct pending *pending) {
     json_decref(value);
 }
 
-static void on_ask(void *ctx, struct mcp_ask *ask) {
+static void on_ask(void *ctx, struct mcp_question *ask) {
     struct stdio *s = ctx;
     if (strcmp(ask->op->name, "task.wait") == 0) {
         begin_wait(s, ask);
@@ -245,7 +245,7 @@ static void on_ask(void *ctx, struct mcp_ask *ask) {
 }
 
 /* Every other request is answered before the next thing happens. */
-static void on_drop(void *ctx, struct mcp_ask *ask) {
+static void on_drop(void *ctx, struct mcp_question *ask) {
     struct pending *pending = ask->own;
     (void)ctx;
     if (!pending)
@@ -308,7 +308,7 @@ static void take_line(struct stdio *s) {
     if (s->skipping)
         mcp_refuse_long(s->mcp);
     else if (size > 0)
-        mcp_take(s->mcp, s->line.text, size, clock_read_steady());
+        mcp_receive(s->mcp, s->line.text, size, clock_read_steady());
     s->skipping = false;
     strbuf_clear(&s->line);
 }
@@ -342,7 +342,7 @@ static bool read_in(struct stdio *s) {
 
 /* How long nothing needs to be done, for poll. */
 static int time_left(const struct stdio *s) {
-    time_ms next = time_min(mcp_next(s->mcp), s->watching ? s->reconnect : TIME_NEVER);
+    time_ms next = time_min(mcp_next_tick(s->mcp), s->watching ? s->reconnect : TIME_NEVER);
     time_ms left = next == TIME_NEVER ? -1 : next - clock_read_steady();
     return next == TIME_NEVER ? -1 : left < 0 ? 0 : (int)time_min(left, MINUTES(1));
 }

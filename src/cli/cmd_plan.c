@@ -91,7 +91,7 @@ static void explain_code(struct plan *p, const struct verdict *verdict) {
 static void explain(struct plan *p, const struct verdict *verdict) {
     explain_code(p, verdict);
     strbuf_clear(&p->sentence);
-    verdict_sentence(verdict, p->symbols, &p->names, &p->sentence);
+    verdict_message(verdict, p->symbols, &p->names, &p->sentence);
 }
 
 static void put_time(struct json_writer *w, const char *key, time_ms at) {
@@ -224,7 +224,7 @@ static bool fill_waiting(void *ctx, size_t row, bool printing, const char **cell
     explain_code(p, &v);
     strbuf_clear(&p->sentence);
     if (printing)
-        verdict_sentence(&v, p->symbols, &p->names, &p->sentence);
+        verdict_message(&v, p->symbols, &p->names, &p->sentence);
     p->span = (struct output_span){ "-" };
     if (v.opens_at != TIME_NEVER)
         p->span = output_span(v.opens_at - snapshot_now(p->snapshot));

@@ -327,8 +327,8 @@ static int group_add_run(const struct cmd_call *call) {
     int code = ask_open_post(&ask, body, "/v1/groups");
     if (ask_ended(call, &ask, &code))
         return code;
-    return cmd_say("%s %s", ask_text(ask.answer, "name", "?"),
-                   ask_true(ask.answer, "already") ? "is open already" : "added");
+    return cmd_print_line("%s %s", ask_text(ask.answer, "name", "?"),
+                          ask_true(ask.answer, "already") ? "is open already" : "added");
 }
 
 static const struct cmd_option group_add_options[] = {
@@ -369,9 +369,9 @@ static int host_forget_run(const struct cmd_call *call) {
         return code;
     int64_t runs = ask_int(ask.answer, "runs", 0);
     if (ask_true(ask.answer, "already"))
-        return cmd_say("%s is forgotten already", call->args[0]);
-    return cmd_say("%s forgotten: %lld run%s lost", call->args[0], (long long)runs,
-                   runs == 1 ? " is" : "s are");
+        return cmd_print_line("%s is forgotten already", call->args[0]);
+    return cmd_print_line("%s forgotten: %lld run%s lost", call->args[0], (long long)runs,
+                          runs == 1 ? " is" : "s are");
 }
 
 static const struct cmd host_forget = { "host forget", host_forget_run, 1, 1 };
@@ -542,9 +542,9 @@ static int project_add_run(const struct cmd_call *call) {
     if (ask_ended(call, &ask, &code))
         return code;
     const char *prefix = ask_text(ask.answer, "prefix", NULL);
-    return cmd_say("%s added%s%s%s", ask_text(ask.answer, "name", call->args[0]),
-                   prefix ? "; its tasks are called " : "", prefix ? prefix : "",
-                   prefix ? "-N" : "");
+    return cmd_print_line("%s added%s%s%s", ask_text(ask.answer, "name", call->args[0]),
+                          prefix ? "; its tasks are called " : "", prefix ? prefix : "",
+                          prefix ? "-N" : "");
 }
 
 static int project_set_run(const struct cmd_call *call) {
@@ -563,7 +563,7 @@ static int project_set_run(const struct cmd_call *call) {
     const char *key;
     json_t *value;
     json_object_foreach(body, key, value) {
-        (void)cmd_say("%s %s=%s", call->args[0], key, json_string_value(value));
+        (void)cmd_print_line("%s %s=%s", call->args[0], key, json_string_value(value));
     }
     return CMD_OK;
 }
@@ -576,9 +576,9 @@ static int project_delete_run(const struct cmd_call *call) {
         return code;
     int64_t canceled = ask_int(ask.answer, "canceled", 0);
     if (canceled == 0)
-        return cmd_say("%s deleted", call->args[0]);
-    return cmd_say("%s deleted; %" PRId64 " task%s canceled", call->args[0], canceled,
-                   canceled == 1 ? "" : "s");
+        return cmd_print_line("%s deleted", call->args[0]);
+    return cmd_print_line("%s deleted; %" PRId64 " task%s canceled", call->args[0], canceled,
+                          canceled == 1 ? "" : "s");
 }
 
 static const struct cmd_option project_delete_options[] = {
@@ -632,7 +632,7 @@ static int token_add_run(const struct cmd_call *call) {
     code = ask_open_post(&ask, json_incref(body), "/v1/tokens");
     if (ask_ended(call, &ask, &code))
         return code;
-    (void)cmd_say("%s", ask_text(ask.answer, "token", ""));
+    (void)cmd_print_line("%s", ask_text(ask.answer, "token", ""));
     cmd_warn("this token is shown once; 'sluice token revoke %s' ends it",
              ask_text(ask.answer, "id", "ID"));
     return CMD_OK;

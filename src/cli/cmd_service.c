@@ -112,7 +112,8 @@ static void take_property(const char *line, size_t length, struct service_state 
         state->restarts = number;
 }
 
-int service_manager_look(const char *unit, struct service_state *ret_state, struct error *err) {
+int service_manager_read_state(const char *unit, struct service_state *ret_state,
+                               struct error *err) {
     const char *const words[] = { "show",
                                   "--property=UnitFileState,ActiveState,SubState,MainPID,"
                                   "ExecMainStatus,NRestarts",
@@ -308,7 +309,7 @@ static int find_unit(struct service *s, struct error *err) {
 
 static int read_state(struct service *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
-    int r = service_manager_look(s->unit.name, &s->state, err);
+    int r = service_manager_read_state(s->unit.name, &s->state, err);
     if (r >= 0)
         r = print_unit(&s->unit, &s->home, s->version, &s->text, err);
     if (r >= 0 && s->installed)
@@ -508,7 +509,7 @@ static int service_install_run(const struct cmd_call *call) {
         return fail(&err);
     if (!is_dry(&s)) {
         s.installed = s.current = true;
-        (void)service_manager_look(s.unit.name, &s.state, &err);
+        (void)service_manager_read_state(s.unit.name, &s.state, &err);
     }
     warn_of_variables(&s);
     if (call->json)

@@ -624,7 +624,7 @@ static int cmd_status_run(const struct cmd_call *call) {
         return watch(&ask);
     if (code != CMD_OK || (code = ask_get(&ask, "/v1/status")) != CMD_OK)
         return code;
-    ask_tell_standby(&ask);
+    ask_warn_standby(&ask);
     if (call->json)
         return ask_print(&ask);
     screen_print(ask.answer, "", !cmd_has(call, "all") && terminal_is(stdout),

@@ -26,9 +26,9 @@ static int cmd_backup_run(const struct cmd_call *call) {
     code = ask_post(&ask, json_pack("{s:o}", "path", ask_string(strbuf_text(&path))), "/v1/backup");
     if (ask_ended(call, &ask, &code))
         return code;
-    return cmd_say("%s written: %" PRId64 " bytes in %" PRId64 " ms",
-                   ask_text(ask.answer, "path", strbuf_text(&path)),
-                   ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
+    return cmd_print_line("%s written: %" PRId64 " bytes in %" PRId64 " ms",
+                          ask_text(ask.answer, "path", strbuf_text(&path)),
+                          ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
 }
 
 const struct cmd cmd_backup = { "backup", cmd_backup_run, 1, 1 };

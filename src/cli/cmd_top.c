@@ -102,9 +102,9 @@ static int take_keys(struct session *s) {
         if (list_is_unknown(&s->top))
             (void)top_daemon_load(&s->daemon, &s->top); /* who types ahead means its first row */
         top_input(&s->top, key);
-        if (s->top.wish == TOP_WISH_QUIT)
+        if (s->top.wish == TOP_REQUEST_QUIT)
             return 1;
-        if (s->top.wish == TOP_WISH_REDRAW)
+        if (s->top.wish == TOP_REQUEST_REDRAW)
             top_screen_redraw();
         top_daemon_do(&s->daemon, &s->top);
     }

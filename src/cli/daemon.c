@@ -275,7 +275,7 @@ static int start_by_service(struct start *s, struct error *err) {
  * will be gone in a moment. */
 static int check_service(const struct start *s, struct error *err) {
     struct service_state state;
-    if (service_manager_look(s->service, &state, err) < 0)
+    if (service_manager_read_state(s->service, &state, err) < 0)
         return err->code;
     bool waits = strcmp(state.sub, "auto-restart") == 0 && state.exit_code != EXIT_BUSY;
     if (waits || strcmp(state.active, "failed") == 0)

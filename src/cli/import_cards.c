@@ -121,7 +121,7 @@ static int make_task(const struct cards *c, const char *path, const struct card 
     }
     if (card->branch)
         json_object_set_new(*ret_task, "base_branch", ask_string(card->branch));
-    if (card->parallelizable != CARD_NOT_SAID)
+    if (card->parallelizable != CARD_UNSET)
         json_object_set_new(*ret_task, "parallelizable",
                             json_boolean(card->parallelizable == CARD_TRUE));
     if (!cmd_has(c->import->call, "project"))

@@ -255,7 +255,7 @@ int mcp_install_run(const struct cmd_call *call) {
     struct agent agent;
     struct error err = { 0 };
     const char *name = cmd_value(call, "agent");
-    agent_names(AGENT_LIST_MCP, ", ", &known);
+    agent_print_names(AGENT_LIST_MCP, ", ", &known);
     if (!name)
         return cmd_usage_error(call->cmd, "'install' needs --agent: %s", strbuf_text(&known));
     if (!find_agent(name, &agent))

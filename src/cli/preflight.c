@@ -48,9 +48,9 @@ static const char *own_variable(void *ctx, const char *name) {
 static void resolve(const struct preflight *p, const char *below, struct strbuf *out) {
     const char *home = getenv("HOME");
     const struct agent_path path = { below, AGENT_PATH_READ };
-    const struct agent_place place = { .home = home ? home : "",
-                                       .cwd = "/",
-                                       .variable = own_variable };
+    const struct agent_path_context place = { .home = home ? home : "",
+                                              .cwd = "/",
+                                              .variable = own_variable };
     agent_path_resolve(p->adapter, &path, &place, out);
 }
 
@@ -177,7 +177,7 @@ void preflight_look(struct preflight *p, const char *agent, const struct config 
     if (config_words(config, "agents.A.command", agent, &args)
         == 0) { /* else its words are its own */
         (void)config_words(config, "agents.A.args", agent, &args);
-        p->may = agent_may(p->adapter, args, p->is_sandboxed);
+        p->may = agent_permission(p->adapter, args, p->is_sandboxed);
     }
     if (p->may == AGENT_MAY_EDIT && find_words(p, row->allowed, &path))
         p->may = AGENT_MAY_WORK;
@@ -241,7 +241,7 @@ bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct
     } else if (row && p->login == PREFLIGHT_LOGIN_NO) {
         strbuf_printf(problem, "it seems not to be logged in%s%s", *p->login_by ? ": " : "",
                       p->login_by);
-        (void)agent_put_login(p->adapter, p->agent, fix);
+        (void)agent_print_login(p->adapter, p->agent, fix);
     } else if (row && p->may == AGENT_MAY_EDIT) {
         strbuf_puts(problem, p->is_sandboxed ? "it may edit files, but commands will be denied"
                                              : "without a sandbox it may edit files, but commands "

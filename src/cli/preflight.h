@@ -25,7 +25,7 @@ struct preflight {
     enum preflight_login login;
     char login_by[160]; /* what shows it, or what is missing */
     bool is_sandboxed;
-    enum agent_may may;
+    enum agent_permission may;
     int mcp; /* 1: installed, 0: not, -1: not known */
 };
 

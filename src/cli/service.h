@@ -37,4 +37,5 @@ struct service_state {
     int exit_code;   /* of the last process that has ended */
     long restarts;   /* after failures, since it was started */
 };
-int service_manager_look(const char *unit, struct service_state *ret_state, struct error *err);
+int service_manager_read_state(const char *unit, struct service_state *ret_state,
+                               struct error *err);

@@ -448,8 +448,9 @@ static void print_depends(const json_t *task, const json_t *list) {
     ASK_EACH(item, list) {
         strbuf_printf(&ids, "%s%s", ids.length > 0 ? ", " : "", json_string_value(item));
     }
-    (void)cmd_say("%s depends on %s: %s", ask_text(task, "id", "?"),
-                  ids.length > 0 ? strbuf_text(&ids) : "nothing", ask_text(task, "state", "?"));
+    (void)cmd_print_line("%s depends on %s: %s", ask_text(task, "id", "?"),
+                         ids.length > 0 ? strbuf_text(&ids) : "nothing",
+                         ask_text(task, "state", "?"));
 }
 
 static int cmd_depend_run(const struct cmd_call *call) {

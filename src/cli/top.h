@@ -379,14 +379,14 @@ enum top_prompt {
 };
 
 /* What the loop is to do, as a result of a key. */
-enum top_wish {
-    TOP_WISH_NONE,
-    TOP_WISH_QUIT,
-    TOP_WISH_DETAILS, /* of `wish_id`, into `text` */
-    TOP_WISH_LOG,     /* `log` was opened: begin its stream */
-    TOP_WISH_CLOSE_LOG,
-    TOP_WISH_CHANGE, /* `verb` to `wish_id` */
-    TOP_WISH_REDRAW, /* everything, whatever is there */
+enum top_request {
+    TOP_REQUEST_NONE,
+    TOP_REQUEST_QUIT,
+    TOP_REQUEST_DETAILS, /* of `target_id`, into `text` */
+    TOP_REQUEST_LOG,     /* `log` was opened: begin its stream */
+    TOP_REQUEST_CLOSE_LOG,
+    TOP_REQUEST_CHANGE, /* `verb` to `target_id` */
+    TOP_REQUEST_REDRAW, /* everything, whatever is there */
 };
 
 /* Something that can be asked of the daemon. */
@@ -423,8 +423,8 @@ struct top {
     bool away;  /* the daemon */
     bool moves; /* what was drawn has times that change with every second */
 
-    enum top_wish wish;
-    char *wish_id; /* a task or a project; NULL: everything */
+    enum top_request wish;
+    char *target_id; /* a task or a project; NULL: everything */
     const struct top_verb *verb;
 
     bool unicode, plain; /* plain: for --once, without the line of keys */

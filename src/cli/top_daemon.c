@@ -300,11 +300,11 @@ static void say_change(struct top *top, const json_t *answer) {
     const char *state = ask_text(task, "state", "");
     const struct top_verb *verb = top->verb;
     if (ask_true(task, "already"))
-        top_say(top, false, "%s is %s already", top->wish_id, state);
+        top_say(top, false, "%s is %s already", top->target_id, state);
     else if (verb->pending && strcmp(state, "canceled") != 0)
-        top_say(top, false, "%s %s", top->wish_id, verb->pending);
+        top_say(top, false, "%s %s", top->target_id, verb->pending);
     else
-        top_say(top, false, "%s %s", top->wish_id ? top->wish_id : "everything is", verb->did);
+        top_say(top, false, "%s %s", top->target_id ? top->target_id : "everything is", verb->did);
 }
 
 static void do_change(struct top_daemon *d, struct top *top) {
@@ -312,9 +312,9 @@ static void do_change(struct top_daemon *d, struct top *top) {
     json_t *body = json_object();
     bool of_tasks = strncmp(verb->path, "/v1/tasks/", strlen("/v1/tasks/")) == 0;
     if (of_tasks)
-        json_object_set_new(body, "tasks", json_pack("[o]", ask_string(top->wish_id)));
-    else if (top->wish_id)
-        json_object_set_new(body, "project", ask_string(top->wish_id));
+        json_object_set_new(body, "tasks", json_pack("[o]", ask_string(top->target_id)));
+    else if (top->target_id)
+        json_object_set_new(body, "project", ask_string(top->target_id));
     if (verb->to)
         json_object_set_new(body, "to", json_string(verb->to));
     if (top->away) {
@@ -334,25 +334,25 @@ static void do_change(struct top_daemon *d, struct top *top) {
 }
 
 void top_daemon_do(struct top_daemon *d, struct top *top) {
-    enum top_wish wish = top->wish;
-    top->wish = TOP_WISH_NONE;
+    enum top_request wish = top->wish;
+    top->wish = TOP_REQUEST_NONE;
     switch (wish) {
-    case TOP_WISH_DETAILS:
+    case TOP_REQUEST_DETAILS:
         top_text_clear(&top->text);
         fill_details(d, top);
         break;
-    case TOP_WISH_LOG:
+    case TOP_REQUEST_LOG:
         open_log(d, top);
         break;
-    case TOP_WISH_CLOSE_LOG:
+    case TOP_REQUEST_CLOSE_LOG:
         close_log(d);
         break;
-    case TOP_WISH_CHANGE:
+    case TOP_REQUEST_CHANGE:
         do_change(d, top);
         break;
-    case TOP_WISH_NONE:
-    case TOP_WISH_QUIT:
-    case TOP_WISH_REDRAW:
+    case TOP_REQUEST_NONE:
+    case TOP_REQUEST_QUIT:
+    case TOP_REQUEST_REDRAW:
         break;
     }
 }

@@ -77,7 +77,7 @@ void top_finish(struct top *top) {
     strbuf_finish(&top->question);
     strbuf_finish(&top->message);
     free(top->text_id);
-    free(top->wish_id);
+    free(top->target_id);
 }
 
 void top_say(struct top *top, bool bad, const char *format, ...) {
@@ -89,10 +89,10 @@ void top_say(struct top *top, bool bad, const char *format, ...) {
     top->message_bad = bad;
 }
 
-static void wish(struct top *top, enum top_wish what, const char *id) {
+static void wish(struct top *top, enum top_request what, const char *id) {
     char *copy = id ? xstrdup(id) : NULL;
-    free(top->wish_id);
-    top->wish_id = copy;
+    free(top->target_id);
+    top->target_id = copy;
     top->wish = what;
 }
 
@@ -122,7 +122,7 @@ static const char *target(struct top *top) {
 /* --- changes --------------------------------------------------------------------------------- */
 
 static void change(struct top *top, const struct top_verb *verb, const char *id) {
-    wish(top, TOP_WISH_CHANGE, id);
+    wish(top, TOP_REQUEST_CHANGE, id);
     top->verb = verb;
     if (!verb->ask)
         return;
@@ -139,13 +139,13 @@ static void change(struct top *top, const struct top_verb *verb, const char *id)
     if (verb->key == 'c' && task && id && strcmp(task->id, id) == 0 && *task->title)
         strbuf_printf(&top->question, " %s", task->title);
     top->prompt = TOP_PROMPT_SURE;
-    top->wish = TOP_WISH_NONE;
+    top->wish = TOP_REQUEST_NONE;
 }
 
 static void answer_sure(struct top *top, int key) {
     top->prompt = TOP_PROMPT_NONE;
     if (key == 'y' || key == 'Y')
-        top->wish = TOP_WISH_CHANGE;
+        top->wish = TOP_REQUEST_CHANGE;
     else
         top_say(top, false, "nothing was changed");
 }
@@ -349,7 +349,7 @@ static void open_log(struct top *top, const char *stream) {
     top_log_open(&top->log, id, stream);
     top->mode = TOP_MODE_LOG;
     top_log_size(&top->log, top->width, top_view_rows(top), top->unicode);
-    wish(top, TOP_WISH_LOG, top->log.task);
+    wish(top, TOP_REQUEST_LOG, top->log.task);
 }
 
 static const char *next_stream(const char *stream) {
@@ -362,7 +362,7 @@ static const char *next_stream(const char *stream) {
 
 static void close_mode(struct top *top) {
     if (top->mode == TOP_MODE_LOG) {
-        wish(top, TOP_WISH_CLOSE_LOG, NULL);
+        wish(top, TOP_REQUEST_CLOSE_LOG, NULL);
         top_log_finish(&top->log);
     }
     /* From the log of a task whose details were open back to these. */
@@ -393,7 +393,7 @@ static void open_row(struct top *top) {
     const struct top_task *task = selected_task(top);
     if (!task)
         return;
-    wish(top, TOP_WISH_DETAILS, task->id);
+    wish(top, TOP_REQUEST_DETAILS, task->id);
     show_text(top);
     top->text_id = xstrdup(task->id);
 }
@@ -489,7 +489,7 @@ static void take_in_list(struct top *top, int key) {
         open_row(top);
         break;
     case 'q':
-        top->wish = TOP_WISH_QUIT;
+        top->wish = TOP_REQUEST_QUIT;
         break;
     default:
         if (key >= '1' && key < '1' + TOP_PANE_MAX)
@@ -501,10 +501,10 @@ static void take_in_list(struct top *top, int key) {
 }
 
 void top_input(struct top *top, int key) {
-    top->wish = TOP_WISH_NONE;
+    top->wish = TOP_REQUEST_NONE;
     strbuf_clear(&top->message);
     if (key == TOP_KEY_REDRAW || key == 'L' - '@') {
-        top->wish = TOP_WISH_REDRAW;
+        top->wish = TOP_REQUEST_REDRAW;
     } else if (top->prompt == TOP_PROMPT_SURE) {
         answer_sure(top, key);
     } else if (top->prompt != TOP_PROMPT_NONE) {

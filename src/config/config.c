@@ -171,7 +171,7 @@ static bool builtin_value(const struct config *config, const struct setting *set
     bool differs = setting->section == SECTION_AGENTS
                    && (strcmp(setting->key, "agents.A.adapter") == 0
                        || strcmp(setting->key, "agents.A.limiter") == 0);
-    if (!differs || !agent_is_builtin(name) || config_is_set(config, "agents.A.command", name))
+    if (!differs || !agent_has_builtin(name) || config_is_set(config, "agents.A.command", name))
         return false;
     *ret_value = symbol_find(&config->texts, name, strlen(name));
     return true;
@@ -248,7 +248,7 @@ static bool has_name(const struct config *config, enum setting_section section, 
 }
 
 bool config_has_agent(const struct config *config, const char *name) {
-    return has_name(config, SECTION_AGENTS, name) || agent_is_builtin(name);
+    return has_name(config, SECTION_AGENTS, name) || agent_has_builtin(name);
 }
 
 bool config_has_kind(const struct config *config, const char *name) {
@@ -303,8 +303,8 @@ const char *config_project_name(const struct config *config, size_t index) {
     return config_name(config, SECTION_PROJECTS, index);
 }
 
-void config_know_agent(struct config *config, const char *name) {
-    if (!agent_is_builtin(name))
+void config_add_builtin_agent(struct config *config, const char *name) {
+    if (!agent_has_builtin(name))
         return;
     add_name(config, SECTION_AGENTS, name);
     const char *limiter = config_text(config, "agents.A.limiter", name);
@@ -355,12 +355,12 @@ bool config_is_chosen(const struct config *config, const char *key) {
     return strcmp(origin, "default") != 0 && strncmp(origin, "preset ", strlen("preset ")) != 0;
 }
 
-bool config_wait_is_idle(const struct config *config) {
+bool config_max_wait_has_no_effect(const struct config *config) {
     return config_is_chosen(config, "max_wait_s") && config->policy.max_wait != TIME_NEVER
            && !(config->policy.order & ORDER_BY_OVERDUE);
 }
 
-bool config_tick_is_idle(const struct config *config) {
+bool config_tick_has_no_effect(const struct config *config) {
     return config_is_chosen(config, "pace.tick_s") && config->policy.pace.tick > 0
            && config->policy.pace.batch == UNLIMITED;
 }

@@ -1,6 +1,6 @@
 /* config.h: what the user chose, as values.
  *
- * Life:      config_new → config_set / config_read_* (preset first) → config_tell → config_free
+ * Life:      config_new → config_set / config_read_* (preset first) → config_apply → config_free
  * A config starts as the preset `sluice`. Setting the key `preset` puts every value of that preset
  * in place, so it comes before the others: the readers see to that whatever the order in the file.
  * Every value remembers where it came from (`config show`).
@@ -37,9 +37,9 @@ int config_read_text(struct config *config, const char *name, const char *text, 
 const char *config_preset(const struct config *config);
 const struct policy *config_policy(const struct config *config);
 /* `max_wait_s` was set and does nothing: so was `order`, without `overdue` in it. */
-bool config_wait_is_idle(const struct config *config);
+bool config_max_wait_has_no_effect(const struct config *config);
 /* The same of `pace.tick_s`: a tick limits nothing while `pace.batch` is unlimited. */
-bool config_tick_is_idle(const struct config *config);
+bool config_tick_has_no_effect(const struct config *config);
 
 /* --- one value -------------------------------------------------------------------------------- */
 
@@ -68,14 +68,14 @@ bool config_is_chosen(const struct config *config, const char *key);
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Is there anything in the configuration (preset included) of this name? An agent may also be one
- * that needs no configuration (agent_is_builtin). */
+ * that needs no configuration (agent_has_builtin). */
 bool config_has_agent(const struct config *config, const char *name);
 bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
 bool config_has_project(const struct config *config, const char *name);
 
 /* Such an agent and its account are among the names from now on; of others nothing happens. */
-void config_know_agent(struct config *config, const char *name);
+void config_add_builtin_agent(struct config *config, const char *name);
 
 /* What `data.folder` means in this home: absolute, the caller's. */
 char *config_data_folder(const struct config *config, const char *home);
@@ -110,4 +110,4 @@ amount config_budget(const struct config *config); /* global; UNLIMITED */
 
 /* Applies everything configured to a core, at its beginning or again: policy, budget, resources,
  * and each kind, limiter, agent and project that has a name in the configuration. */
-int config_tell(const struct config *config, struct core *core, struct error *err);
+int config_apply(const struct config *config, struct core *core, struct error *err);

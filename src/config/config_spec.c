@@ -89,7 +89,8 @@ amount config_budget(const struct config *config) {
 static int no_agent(const char *name, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
     return error_set(err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
-                     config_quote(name).text, agent_names(AGENT_LIST_BUILTIN, " or ", &known));
+                     config_quote(name).text,
+                     agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
 }
 
 static int refuse_failover(const struct config *config, const char *agent, struct error *err) {
@@ -246,7 +247,7 @@ static int apply_named_limiters(const struct config *config, struct core *core, 
     return r;
 }
 
-int config_tell(const struct config *config, struct core *core, struct error *err) {
+int config_apply(const struct config *config, struct core *core, struct error *err) {
     struct fact policy = { .kind = FACT_POLICY, .policy = &config->policy };
     struct fact budget = { .kind = FACT_BUDGET,
                            .budget = config_budget(config),

@@ -192,7 +192,7 @@ static const struct {
       "test-only, usage, version, wait, wrap" },
 };
 
-int place_check(const char *key, const char *value, struct error *err) {
+int slurm_value_check(const char *key, const char *value, struct error *err) {
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         if (strcmp(keys[i].key, key) != 0)
             continue;
@@ -212,7 +212,7 @@ static const char *value_in(const char *word, const char *key) {
     return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
 }
 
-bool place_takes_word(const char *word) {
+bool slurm_word_is_valid(const char *word) {
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         const char *value = value_in(word, keys[i].key);
         if (value)

@@ -20,9 +20,9 @@ bool config_uses_slurm(const struct config *config);
 const char *config_place(const struct config *config, const char *key, const char *project,
                          const char *agent);
 /* Is this a Slurm key, and may it have this value? The message names the key. */
-int place_check(const char *key, const char *value, struct error *err);
+int slurm_value_check(const char *key, const char *value, struct error *err);
 /* "partition=gpu": the same for a word of a setting. */
-bool place_takes_word(const char *word);
+bool slurm_word_is_valid(const char *word);
 
 /* "auto" "none" "bubblewrap" "podman" "wrap", for a task that does not set it itself. *ret_wrap:
  * the words of "wrap", ended with NULL. */

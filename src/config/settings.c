@@ -189,7 +189,7 @@ static const struct setting_form news_form = {
     is_news, "words of: done failed limited needs-person group-finished"
 };
 static const struct setting_form place_form = {
-    place_takes_word,
+    slurm_word_is_valid,
     "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options"
 };
 static const struct setting_form variable_form = { is_variable, "names of variables" };

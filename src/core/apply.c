@@ -436,7 +436,7 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
     if ((unsigned)spec->state >= TASK_STATE_MAX || spec->state == TASK_ABSENT
         || (unsigned)spec->phase >= PHASE_MAX || (unsigned)spec->until >= UNTIL_MAX
         || (unsigned)spec->parent_gate >= PARENT_GATE_MAX || (unsigned)spec->hold >= HOLD_MAX
-        || (unsigned)spec->stop >= STOP_WISH_MAX || (unsigned)spec->reason >= REASON_MAX
+        || (unsigned)spec->stop >= STOP_REQUEST_MAX || (unsigned)spec->reason >= REASON_MAX
         || spec->keeps > KEEP_ALL || spec->borrowed > LEND_ALL)
         return error_set(err, -EINVAL, "task %" PRIu64 ": a state it cannot have", spec->id);
     if (spec->resource_count > RESOURCES_MAX)

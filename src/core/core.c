@@ -216,8 +216,8 @@ struct core *core_copy(const struct core *from) {
     return to;
 }
 
-void core_would_start(const struct core *c, void (*each)(void *ctx, const struct order *order),
-                      void *ctx) {
+void core_preview_starts(const struct core *c, void (*each)(void *ctx, const struct order *order),
+                         void *ctx) {
     struct core *copy = core_copy(c);
     size_t count = 0;
     const struct order *orders = core_decide(copy, &count);

@@ -86,8 +86,8 @@ struct task_names {
 /* "lease:kind:plan": compared by tests. */
 void verdict_code(const struct verdict *v, const struct symbol_table *symbols, struct strbuf *out);
 /* For people: names the key and what clears it. */
-void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
-                      const struct task_names *names, struct strbuf *out);
+void verdict_message(const struct verdict *v, const struct symbol_table *symbols,
+                     const struct task_names *names, struct strbuf *out);
 /* The same of GATE_LIMITER, without what clears it. */
 void verdict_account(const struct verdict *v, const struct symbol_table *symbols,
                      struct strbuf *out);
@@ -98,7 +98,7 @@ void verdict_account(const struct verdict *v, const struct symbol_table *symbols
  * reported is in core_task. False: no such task. */
 bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret);
 /* An opaque number of the caller, returned in the spec of the task. */
-void core_set_look(struct core *core, task_id task, uint64_t look);
+void core_set_tag(struct core *core, task_id task, uint64_t look);
 /* Fill at most `max`; return the total. A dependency that was done when it was forgotten or deleted
  * is not included. */
 size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);
@@ -122,10 +122,10 @@ bool core_agent_spec(const struct core *core, sym agent, struct agent_spec *ret)
 bool core_limiter_spec(const struct core *core, sym limiter, struct limiter_spec *ret);
 
 /* The buckets in the window, oldest first. project 0: usage of no project. */
-typedef void (*core_usage_each)(void *ctx, const struct usage_spec *bucket);
-void core_usage(const struct core *core, sym project, core_usage_each each, void *ctx);
-typedef void (*core_wait_each)(void *ctx, const struct wait_spec *wait);
-void core_waits(const struct core *core, core_wait_each each, void *ctx);
+typedef void (*core_usage_visitor)(void *ctx, const struct usage_spec *bucket);
+void core_usage(const struct core *core, sym project, core_usage_visitor each, void *ctx);
+typedef void (*core_wait_visitor)(void *ctx, const struct wait_spec *wait);
+void core_waits(const struct core *core, core_wait_visitor each, void *ctx);
 struct pace_spec core_pace(const struct core *core);
 
 /* What changed since the last call and must be stored in this turn, each once. A function may be
@@ -135,8 +135,8 @@ struct core_changes {
     void (*depends)(void *ctx, task_id task); /* just before `task`: its dependencies changed too */
     void (*agent)(void *ctx, sym agent);
     void (*limiter)(void *ctx, sym limiter);
-    core_usage_each usage; /* what was added to a bucket; may be negative */
-    core_wait_each wait;
+    core_usage_visitor usage; /* what was added to a bucket; may be negative */
+    core_wait_visitor wait;
     void (*pace)(void *ctx, const struct pace_spec *pace); /* only while it is in force */
     void *ctx;
 };
@@ -150,8 +150,8 @@ void core_take_changes(struct core *core, const struct core_changes *changes);
 struct core *core_copy(const struct core *core);
 
 /* The START orders that core_decide would give now. Works on a copy. */
-void core_would_start(const struct core *core, void (*each)(void *ctx, const struct order *order),
-                      void *ctx);
+void core_preview_starts(const struct core *core,
+                         void (*each)(void *ctx, const struct order *order), void *ctx);
 
 /* --- views ----------------------------------------------------------------------------------- */
 

@@ -98,8 +98,8 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
 }
 
 /* Applies a stop that was ordered. False: none was, or the run had succeeded before a cancel. */
-static bool end_by_stop(struct core *c, uint32_t task, enum stop_wish stop, bool ok) {
-    static const struct change changes[STOP_WISH_MAX] = {
+static bool end_by_stop(struct core *c, uint32_t task, enum stop_request stop, bool ok) {
+    static const struct change changes[STOP_REQUEST_MAX] = {
         [STOP_CANCEL] = { TASK_CANCELED, REASON_CANCELED },
         [STOP_INVALIDATE] = { TASK_INVALIDATED, REASON_INVALIDATED },
         [STOP_ORPHAN] = { TASK_FAILED, REASON_ORPHANED },
@@ -115,7 +115,7 @@ void run_undo(struct core *c, uint32_t task) {
     struct run *r = run_at(c, t->run);
     uint16_t kept = r->kept_new;
     time_ms ready_clock = t->ready_clock, enqueued_at = t->enqueued_at;
-    enum stop_wish stop = r->stop;
+    enum stop_request stop = r->stop;
     bool adopted = r->adopted;
     fair_release(c, t->run);
     fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = UINT32_MAX });
@@ -135,7 +135,7 @@ void run_undo(struct core *c, uint32_t task) {
     queue_enter(c, task, waited + longer);
 }
 
-bool run_order_stop(struct core *c, uint32_t task, enum stop_wish stop, enum reason reason) {
+bool run_order_stop(struct core *c, uint32_t task, enum stop_request stop, enum reason reason) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
     if (r->phase == PHASE_DRAINING) {
@@ -144,7 +144,7 @@ bool run_order_stop(struct core *c, uint32_t task, enum stop_wish stop, enum rea
     }
     if (r->stop == STOP_NONE)
         order_push(c, ORDER_STOP, task)->reason = reason;
-    if (stop > (enum stop_wish)r->stop)
+    if (stop > (enum stop_request)r->stop)
         r->stop = (uint8_t)stop;
     task_changed(c, task);
     run_set_phase(c, t->run, PHASE_STOPPING);
@@ -314,7 +314,7 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
         [OUTCOME_CANCELED] = { TASK_CANCELED, REASON_CANCELED },
         [OUTCOME_CONFLICT] = { TASK_FAILED, REASON_CONFLICT },
         [OUTCOME_UNMERGED] = { TASK_FAILED, REASON_UNMERGED },
-        [OUTCOME_AFRESH] = { TASK_WAITING, REASON_AFRESH },
+        [OUTCOME_NEW_SESSION] = { TASK_WAITING, REASON_NEW_SESSION },
         [OUTCOME_STUCK] = { TASK_FAILED, REASON_STUCK },
         [OUTCOME_DENIED] = { TASK_HELD, REASON_DENIED, HOLD_DENIED },
     };
@@ -345,7 +345,7 @@ static bool update_account_and_agent(struct core *c, const struct run *r, const 
     enum outcome outcome = fact->ended.outcome;
     if (r->limiter && outcome == OUTCOME_OK)
         limiter_success(c, r->limiter, r->started_at);
-    if (r->limiter && outcome == OUTCOME_LIMITED && !fact->ended.limit_told)
+    if (r->limiter && outcome == OUTCOME_LIMITED && !fact->ended.limit_reported)
         limiter_hit(c, r->limiter, r->started_at, fact->ended.retry_after, fact->ended.reset_at);
     if (r->limiter && outcome == OUTCOME_CLOSED)
         limiter_close(c, r->limiter);
@@ -370,7 +370,7 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
     enum outcome outcome = fact->ended.outcome;
-    enum stop_wish stop = r->stop;
+    enum stop_request stop = r->stop;
     settle_usage(c, task, fact);
     lease_release_run(c, t->run);
     if (fact->ended.workspace)

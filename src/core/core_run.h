@@ -13,7 +13,7 @@ void run_undo(struct core *c, uint32_t task);
 /* Orders a live run to stop, once. A later request replaces the earlier one unless that was
  * stronger (orphan over invalidate over cancel). False: the task was draining and its run is
  * dropped; the caller sets the state. */
-bool run_order_stop(struct core *c, uint32_t task, enum stop_wish stop, enum reason reason);
+bool run_order_stop(struct core *c, uint32_t task, enum stop_request stop, enum reason reason);
 
 void run_set_phase(struct core *c, uint32_t run, enum run_phase phase);
 

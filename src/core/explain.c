@@ -441,8 +441,8 @@ static void put_budget(const struct verdict *v, const char *project, struct strb
     strbuf_printf(out, " is used up (%" PRId64 " of %" PRId64 ")", v->used, v->cap);
 }
 
-void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
-                      const struct task_names *names, struct strbuf *out) {
+void verdict_message(const struct verdict *v, const struct symbol_table *symbols,
+                     const struct task_names *names, struct strbuf *out) {
     const char *key = symbol_name(symbols, v->key);
     switch (v->gate) {
     case GATE_PAUSED:
@@ -584,8 +584,8 @@ static void visit_lacking(const struct heads *h, size_t most) {
     }
 }
 
-void core_each_head(const struct core *c, size_t each, size_t lacking,
-                    void (*head)(void *ctx, task_id task), void *ctx) {
+void core_each_queue_head(const struct core *c, size_t each, size_t lacking,
+                          void (*head)(void *ctx, task_id task), void *ctx) {
     struct heads heads = { .c = c, .head = head, .ctx = ctx };
     for (uint32_t h = 1; h < c->classes.next; h++)
         if (class_at(c, h)->domain)
@@ -604,7 +604,7 @@ void core_each_head(const struct core *c, size_t each, size_t lacking,
 
 struct counting {
     const struct core *c;
-    core_waiting_each each;
+    core_waiting_visitor each;
     void *ctx;
     size_t left; /* how many crowds may still be explained */
 };
@@ -734,7 +734,7 @@ static void count_exceptions(struct counting *n) {
     }
 }
 
-bool core_waiting_by_gate(const struct core *c, size_t max, core_waiting_each each, void *ctx) {
+bool core_waiting_by_gate(const struct core *c, size_t max, core_waiting_visitor each, void *ctx) {
     struct counting n = { .c = c, .each = each, .ctx = ctx, .left = max };
     for (size_t p = 1; p < c->project_count; p++)
         count_lacking(&n, &c->projects[p]);

@@ -184,7 +184,7 @@ enum keep {
     KEEP_TASK = 1, /* it has started, and was neither final nor draft since */
     KEEP_ROOTS = 2,
     KEEP_REVIEW = 4,
-    KEEP_PLACE = 8, /* a workspace of its project */
+    KEEP_WORKSPACE = 8, /* a workspace of its project */
     KEEP_ALL = 15,
 };
 
@@ -235,13 +235,13 @@ struct task_spec {
     enum reason reason;        /* of its last change */
     /* Of a live run: what it becomes at its end. With PHASE_VALIDATING it was validating when it was
      * stopped. PHASE_STOPPING without a request is STOP_CANCEL. */
-    enum stop_wish stop;
+    enum stop_request stop;
     sym run_agent, run_limiter; /* of a live run; 0 or unknown: those of its task */
     bool run_unlimited;         /* of a live run: it has no limiter */
     task_id lender;             /* of a live run: the task whose slots it uses; or 0 */
     unsigned borrowed;          /* enum lend: which of them */
     time_ms ready_clock;        /* ready_since, on the clock of FACT_WAIT */
-    uint64_t look;              /* the caller's: see core_set_look */
+    uint64_t look;              /* the caller's: see core_set_tag */
 };
 
 struct sling_spec {
@@ -314,7 +314,7 @@ struct fact {
             int64_t tokens;                /* in all; -1: the run reported none */
             int64_t money;                 /* in all, millionths of a dollar; -1: unknown */
             time_ms retry_after, reset_at; /* with LIMITED; reset_at also with BUDGET */
-            bool limit_told;               /* with LIMITED: FACT_RUN_LIMITED has reported it */
+            bool limit_reported;           /* with LIMITED: FACT_RUN_LIMITED has reported it */
             bool output;       /* the run printed something or lived for 2 s: closes a breaker */
             bool before_agent; /* with LAUNCH: before the agent was involved; counts on its task */
             sym workspace;     /* where it worked: that of its task from now on; 0: as before */

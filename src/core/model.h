@@ -69,7 +69,7 @@ enum run_phase { RUN_PHASES(ENUM_VALUE) PHASE_MAX };
     X(STOP_CANCEL, "cancel") \
     X(STOP_INVALIDATE, "invalidate") \
     X(STOP_ORPHAN, "orphan")
-enum stop_wish { STOP_WISHES(ENUM_VALUE) STOP_WISH_MAX };
+enum stop_request { STOP_WISHES(ENUM_VALUE) STOP_REQUEST_MAX };
 
 /* How a task is finished. */
 #define UNTILS(X) \
@@ -99,7 +99,7 @@ enum parent_gate { PARENT_GATES(ENUM_VALUE) PARENT_GATE_MAX };
     X(OUTCOME_CANCELED, "canceled") \
     X(OUTCOME_CONFLICT, "conflict") /* merge conflict */ \
     X(OUTCOME_UNMERGED, "unmerged") /* it succeeded, but merging failed without a conflict */ \
-    X(OUTCOME_AFRESH, "afresh") /* its session does not exist any more: not counted */ \
+    X(OUTCOME_NEW_SESSION, "afresh") /* its session does not exist any more: not counted */ \
     X(OUTCOME_STUCK, "stuck") /* no changes any more, or always the same failure */ \
     X(OUTCOME_DENIED, "denied") /* the agent lacked a permission, and no check passed */
 enum outcome { OUTCOMES(ENUM_VALUE) OUTCOME_MAX };
@@ -188,7 +188,7 @@ enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
     X(REASON_REFUSED, "refused") /* waiting: the order could not be committed; all was restored */ \
     X(REASON_MARKED, "marked") /* done: its DONE marker appeared while it waited */ \
     X(REASON_UNMERGED, "merge-failed") /* failed: it succeeded but could not be merged */ \
-    X(REASON_AFRESH, "afresh") /* waiting: begins a new session; nothing counted */ \
+    X(REASON_NEW_SESSION, "afresh") /* waiting: begins a new session; nothing counted */ \
     X(REASON_STUCK, "stuck") /* failed: no progress */ \
     X(REASON_SPENT, "spent") /* held: the task has used up its own budget */ \
     X(REASON_DENIED, "denied") /* held: lack of a permission; nothing counted */
@@ -199,7 +199,7 @@ enum reason { REASONS(ENUM_VALUE) REASON_MAX };
 const char *task_state_name(enum task_state state);
 const char *hold_name(enum hold hold);
 const char *run_phase_name(enum run_phase phase);
-const char *stop_wish_name(enum stop_wish wish);
+const char *stop_request_name(enum stop_request wish);
 const char *until_name(enum until until);
 const char *parent_gate_name(enum parent_gate gate);
 const char *outcome_name(enum outcome outcome);

@@ -88,7 +88,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     return true;
 }
 
-void core_set_look(struct core *c, task_id id, uint64_t look) {
+void core_set_tag(struct core *c, task_id id, uint64_t look) {
     uint32_t handle = task_find_added(c, id);
     if (handle)
         task_at(c, handle)->look = look;
@@ -210,7 +210,7 @@ struct pace_spec core_pace(const struct core *c) {
                                .tick_starts = c->tick_starts };
 }
 
-void core_usage(const struct core *c, sym project, core_usage_each each, void *ctx) {
+void core_usage(const struct core *c, sym project, core_usage_visitor each, void *ctx) {
     uint32_t index = by_symbol_get(&c->project_of, project);
     if (project && !index)
         return;
@@ -235,7 +235,7 @@ void core_usage(const struct core *c, sym project, core_usage_each each, void *c
     }
 }
 
-void core_waits(const struct core *c, core_wait_each each, void *ctx) {
+void core_waits(const struct core *c, core_wait_visitor each, void *ctx) {
     for (uint32_t p = 1; p < c->project_count; p++) {
         for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next) {
             struct wait_spec wait = queue_wait_spec(c, p, domain_at(c, h));
@@ -251,7 +251,7 @@ void core_waits(const struct core *c, core_wait_each each, void *ctx) {
 
 struct export {
     const struct core *core;
-    core_fact_each each;
+    core_fact_visitor each;
     void *ctx;
     int r;
 };
@@ -402,7 +402,7 @@ static void export_tasks(struct export *t) {
     free(needs.items);
 }
 
-int core_retell(const struct core *core, core_fact_each each, void *ctx) {
+int core_export(const struct core *core, core_fact_visitor each, void *ctx) {
     struct export t = { .core = core, .each = each, .ctx = ctx };
     export_definitions(&t);
     export_keys(&t);

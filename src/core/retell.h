@@ -9,5 +9,5 @@
 
 /* Pointers in a fact are valid until `each` returns. `each` returns 0, or <0 to stop, which is then
  * returned. Costs a walk over all tasks, and 8 bytes for each. */
-typedef int (*core_fact_each)(void *ctx, const struct fact *fact);
-int core_retell(const struct core *core, core_fact_each each, void *ctx);
+typedef int (*core_fact_visitor)(void *ctx, const struct fact *fact);
+int core_export(const struct core *core, core_fact_visitor each, void *ctx);

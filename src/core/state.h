@@ -28,7 +28,7 @@ enum task_flag {
     TASK_KEEPS_LEASE = KEEP_TASK << TASK_KEEPS_SHIFT,
     TASK_KEEPS_ROOTS = KEEP_ROOTS << TASK_KEEPS_SHIFT,
     TASK_KEEPS_REVIEW = KEEP_REVIEW << TASK_KEEPS_SHIFT,
-    TASK_KEEPS_WORKSPACE = KEEP_PLACE << TASK_KEEPS_SHIFT,
+    TASK_KEEPS_WORKSPACE = KEEP_WORKSPACE << TASK_KEEPS_SHIFT,
     TASK_PARKED = 1u << 8,        /* not in its class's queue: `park` says where */
     TASK_OWN_LIMITER = 1u << 9,   /* not its agent's */
     TASK_LOADED_READY = 1u << 10, /* while loading: it was ready, its ready_clock is set */
@@ -46,7 +46,7 @@ struct task {
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
     time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
-    uint64_t look;       /* the caller's: see core_set_look */
+    uint64_t look;       /* the caller's: see core_set_tag */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */

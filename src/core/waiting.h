@@ -18,14 +18,15 @@ size_t core_waiting_first(const struct core *core, size_t each, task_id *ret, si
  * key refuses, the `each` oldest; and the `lacking` oldest that lack a prerequisite, except those
  * that need a failed task (considers at most twenty times as many). Costs the classes, not the
  * tasks. */
-void core_each_head(const struct core *core, size_t each, size_t lacking,
-                    void (*head)(void *ctx, task_id task), void *ctx);
+void core_each_queue_head(const struct core *core, size_t each, size_t lacking,
+                          void (*head)(void *ctx, task_id task), void *ctx);
 
 /* `more` tasks (waiting and ready) wait at the gate with the verdict_code of `first`; its other
  * members are those of one of them. Negative: a correction of an earlier call. */
-typedef void (*core_waiting_each)(void *ctx, const struct verdict *first, int64_t more);
+typedef void (*core_waiting_visitor)(void *ctx, const struct verdict *first, int64_t more);
 
 /* Counts the waiting tasks by gate, in several calls for each; tasks that no gate stops are left
  * out. Costs the projects, classes and sets of rare keys, not the tasks, and explains at most `max`
  * of them. False: there are more, so the counts are incomplete, or the core is loading. */
-bool core_waiting_by_gate(const struct core *core, size_t max, core_waiting_each each, void *ctx);
+bool core_waiting_by_gate(const struct core *core, size_t max, core_waiting_visitor each,
+                          void *ctx);

@@ -118,7 +118,7 @@ static void fill(struct entry *e, const struct run_row *row) {
     engine_task_id(engine, e->task, id);
     (void)snprintf(name, sizeof(name), "%s.%" PRIu32, id, e->attempt);
     e->run = (struct otlp_run){
-        .ids = otlp_ids_of(engine_data(engine), name, row->ordered_at),
+        .ids = otlp_ids_make(engine_data(engine), name, row->ordered_at),
         .started_at = row->started_at ? row->started_at : row->ordered_at,
         .ended_at = row->ended_at,
         .agent = copy(agent),

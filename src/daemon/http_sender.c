@@ -143,7 +143,7 @@ int http_sender_post(struct http_sender *s, struct http_message *m, struct error
     if (r < 0)
         return error_set(err, r, "cannot start a thread for the webhook: %s", strerror(-r));
     m->cancel = worker_cancel_fd(s->worker);
-    return worker_give(s->worker, &m->base);
+    return worker_submit(s->worker, &m->base);
 }
 
 struct http_sender *http_sender_new(const struct engine *engine, struct loop *loop,

@@ -152,7 +152,7 @@ static void runs_answered(void *ctx, const struct store_answer *answer, const st
     struct job *job = ctx;
     if (!err && answer->count > 0)
         add_details(job, &answer->runs[0]);
-    (void)worker_give(job->mirror->worker, &job->base);
+    (void)worker_submit(job->mirror->worker, &job->base);
 }
 
 static void spec_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -176,7 +176,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
         if (job->status == CARD_FAILED || job->explains)
             store_ask(engine_store(m->engine), &runs, runs_answered, job);
         else
-            (void)worker_give(m->worker, &job->base);
+            (void)worker_submit(m->worker, &job->base);
     } else {
         follower_done(m->follower, job->seq);
         job_free(job);

@@ -193,7 +193,7 @@ static void put_common(struct environment *env, const struct engine *engine) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const *names = NULL;
     put(env, "SLUICE_SOCKET", engine_socket_path(engine));
-    aside_mark(engine_data(engine), &mark);
+    helper_mark(engine_data(engine), &mark);
     add_pair(env, strbuf_text(&mark));
     size_t count = config_words(engine_config(engine), "tasks.env", NULL, &names);
     for (size_t i = 0; i < count; i++)
@@ -283,7 +283,7 @@ static bool channel_is_on(const struct notify *n, enum channel channel, struct s
 struct command {
     enum channel channel;
     const struct notice *notice;
-    aside_ended ended;
+    helper_ended ended;
     void *ctx;
 };
 
@@ -306,16 +306,16 @@ static int command_start(const struct notify *n, const struct command *c, struct
     put_common(&env, n->engine);
     if (c->channel != CHANNEL_DESKTOP)
         (void)config_words(engine_config(n->engine), channel_names[c->channel], NULL, &words);
-    struct aside_spec spec = { .argv = words ? words : desktop,
-                               .cwd = engine_home(n->engine),
-                               .env = env.pairs,
-                               .timeout = channel_timeout(n, c->channel),
-                               .output_max = OUTPUT_MAX };
-    return aside_start(n->loop, &spec, c->ended, c->ctx, ret_aside, err);
+    struct helper_spec spec = { .argv = words ? words : desktop,
+                                .cwd = engine_home(n->engine),
+                                .env = env.pairs,
+                                .timeout = channel_timeout(n, c->channel),
+                                .output_max = OUTPUT_MAX };
+    return helper_start(n->loop, &spec, c->ended, c->ctx, ret_aside, err);
 }
 
 /* How the command ended, with the last bytes of its output. */
-static void describe_failure(const struct aside_end *end, struct strbuf *out) {
+static void describe_failure(const struct helper_end *end, struct strbuf *out) {
     size_t size = end->size;
     while (size > 0 && (unsigned char)end->output[size - 1] <= ' ')
         size--;
@@ -330,7 +330,7 @@ static void describe_failure(const struct aside_end *end, struct strbuf *out) {
 }
 
 /* Did it work? `out`: a message that begins with the setting. */
-static bool describe(const struct notify *n, enum channel channel, const struct aside_end *end,
+static bool describe(const struct notify *n, enum channel channel, const struct helper_end *end,
                      struct strbuf *out) {
     strbuf_puts(out, channel_names[channel]);
     if (end->error)
@@ -370,7 +370,7 @@ static void drop_first(struct notify *n) {
     entry_free(first);
 }
 
-static void command_ended(void *ctx, const struct aside_end *end) {
+static void command_ended(void *ctx, const struct helper_end *end) {
     struct notify *n = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     n->aside = NULL;
@@ -500,7 +500,7 @@ static void trial_ended(struct notify *n) {
     TAKE_PTR(n->test.done)(n->test.ctx, strbuf_text(&json));
 }
 
-static void trial_command_ended(void *ctx, const struct aside_end *end) {
+static void trial_command_ended(void *ctx, const struct helper_end *end) {
     struct trial *trial = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     trial->aside = NULL;
@@ -579,13 +579,13 @@ struct notify *notify_free(struct notify *n) {
     webhook_free(n->webhook); /* ends its trial */
     engine_set_notifier(n->engine, NULL, NULL);
     for (unsigned i = 0; i < CHANNEL_COUNT; i++) {
-        aside_kill(n->test.trials[i].aside);
+        helper_kill(n->test.trials[i].aside);
         strbuf_finish(&n->test.trials[i].text);
     }
     notice_finish(&n->test.notice);
     if (n->test.done)
         n->test.done(n->test.ctx, NULL);
-    aside_kill(n->aside);
+    helper_kill(n->aside);
     for (struct entry *first; (first = QUEUE_TAKE(&n->waiting));)
         entry_free(first);
     news_reader_finish(&n->reader);

@@ -139,7 +139,7 @@ struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
     l->server = server;
     l->wanted = xstrdup("");
     l->timer = loop_timer_new(loop, listen_now, l);
-    engine_set_entry(engine, &(struct engine_entry){ url, problem, open_port, l });
+    engine_set_tcp_listener(engine, &(struct engine_tcp_listener){ url, problem, open_port, l });
     tcp_listener_look(l);
     return l;
 }
@@ -147,7 +147,7 @@ struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
 struct tcp_listener *tcp_listener_free(struct tcp_listener *l) {
     if (!l)
         return NULL;
-    engine_set_entry(l->engine, &(struct engine_entry){ 0 });
+    engine_set_tcp_listener(l->engine, &(struct engine_tcp_listener){ 0 });
     loop_timer_free(l->loop, l->timer);
     free(l->wanted);
     free(l);

@@ -175,7 +175,7 @@ static int apply_usage(struct engine *engine, struct engine_request *request) {
         if (!m->has_news)
             continue;
         m->has_news = false;
-        otlp_meter_look(m->otlp, &used);
+        otlp_meter_usage(m->otlp, &used);
         struct engine_usage usage = { .tokens_in = used.in,
                                       .tokens_out = used.out,
                                       .cost_micro_usd = used.cost_micro_usd };
@@ -216,8 +216,9 @@ static void variables(void *ctx, const struct engine_launch *launch, struct strb
     const struct telemetry *t = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (*config_text(engine_config(t->engine), "otel.endpoint", NULL)) {
-        struct otlp_ids ids = otlp_ids_of(engine_data(t->engine), launch->run, launch->ordered_at);
-        otlp_print_parent(&ids, &text);
+        struct otlp_ids ids =
+            otlp_ids_make(engine_data(t->engine), launch->run, launch->ordered_at);
+        otlp_print_traceparent(&ids, &text);
         put(out, "TRACEPARENT", strbuf_text(&text));
         strbuf_clear(&text);
     }

@@ -74,7 +74,7 @@ void engine_end_access(struct engine *engine, const char *id, const char *by);
 /* --- where they come in ------------------------------------------------------------------------ */
 
 /* Given by whoever puts the daemon together. */
-struct engine_entry {
+struct engine_tcp_listener {
     /* "http://127.0.0.1:7878"; NULL: nowhere. */
     const char *(*url)(void *ctx);
     /* Why nobody is let in although that was asked for, in one sentence; NULL: nothing is wrong. */
@@ -83,10 +83,10 @@ struct engine_entry {
     int (*open)(void *ctx, unsigned port, struct error *err);
     void *ctx;
 };
-void engine_set_entry(struct engine *engine, const struct engine_entry *entry);
-const char *engine_entry_url(const struct engine *engine);     /* NULL: nowhere */
-const char *engine_entry_problem(const struct engine *engine); /* NULL: none */
-int engine_open_entry(struct engine *engine, unsigned port, struct error *err);
+void engine_set_tcp_listener(struct engine *engine, const struct engine_tcp_listener *entry);
+const char *engine_tcp_listener_url(const struct engine *engine);     /* NULL: nowhere */
+const char *engine_tcp_listener_problem(const struct engine *engine); /* NULL: none */
+int engine_open_tcp_listener(struct engine *engine, unsigned port, struct error *err);
 
 /* --- inside the engine ----------------------------------------------------------------------- */
 

@@ -25,12 +25,13 @@ struct engine_host_state {
 size_t engine_host_count(const struct engine *engine);
 struct engine_host_state engine_host_at(const struct engine *engine, size_t index);
 
-uint32_t engine_away_count(const struct engine *engine);
+uint32_t engine_unreachable_count(const struct engine *engine);
 /* Is the live run of this task away, and where? */
-bool engine_away_run(const struct engine *engine, task_id task, struct engine_host_state *ret);
+bool engine_unreachable_run(const struct engine *engine, task_id task,
+                            struct engine_host_state *ret);
 /* How many of those that hold places of this closed gate are away; *ret_host: one of their hosts. */
-uint32_t engine_away_holders(const struct engine *engine, const struct verdict *verdict,
-                             const char **ret_host);
+uint32_t engine_unreachable_holders(const struct engine *engine, const struct verdict *verdict,
+                                    const char **ret_host);
 
 /* Inside a turn: its runs end as lost, and their tasks go on as after any loss. `by`: who says it, or NULL.
  * 1: that was said before, and there are none. -EBUSY: it is our own; -ENOENT: nobody knows it. */

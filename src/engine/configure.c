@@ -54,7 +54,7 @@ static int tell_removed(const struct telling *t) {
 
 /* The new names first: an agent that was there before may have got a limiter that is new. */
 static int tell_names(const struct telling *t) {
-    int r = config_tell(t->config, t->core, t->err);
+    int r = config_apply(t->config, t->core, t->err);
     return r == 0 ? tell_removed(t) : r;
 }
 

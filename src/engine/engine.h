@@ -175,7 +175,7 @@ int engine_add_tasks(struct engine *engine, const struct engine_draft *drafts, s
 void engine_put_context(struct engine *engine, task_id task, const char *context);
 
 /* Tells the core, and sees to it that what changed is written. 1: it changed nothing. */
-int engine_tell(struct engine *engine, const struct fact *fact, struct error *err);
+int engine_apply(struct engine *engine, const struct fact *fact, struct error *err);
 /* `data`: a JSON object or NULL. */
 void engine_event(struct engine *engine, const char *kind, task_id task, uint32_t attempt,
                   const char *data);

@@ -29,6 +29,6 @@ enum executor_kind engine_executor_kind(const struct engine *engine, task_id tas
 const char *engine_partition(const struct engine *engine, task_id task);
 
 /* Of a live run in Slurm: what it waits for, or where it is. False: there is nothing to say. */
-bool engine_place_doing(const struct engine *engine, task_id task, struct strbuf *out);
+bool engine_executor_activity(const struct engine *engine, task_id task, struct strbuf *out);
 /* Whose token this is runs on another machine, where it has no socket of ours. False: of no run that lives, or here. */
-bool engine_run_is_elsewhere(const struct engine *engine, const char *token);
+bool engine_run_is_remote(const struct engine *engine, const char *token);

@@ -228,7 +228,7 @@ static int begin(struct engine *e, struct error *err) {
     if (r == 0)
         r = tell(e, &clock, err);
     agents_know_all(e);
-    return r == 0 ? config_tell(e->config, e->core, err) : r;
+    return r == 0 ? config_apply(e->config, e->core, err) : r;
 }
 
 static int finish(struct engine *e, const struct store_totals *totals, struct error *err) {

@@ -17,7 +17,7 @@ bool engine_order(struct engine *engine, engine_forecast_ready ready, void *ctx)
 bool engine_order_is_fresh(const struct engine *engine);
 /* From 0; 0 behind the last. */
 task_id engine_order_at(const struct engine *engine, size_t index);
-size_t engine_order_place(const struct engine *engine, task_id task); /* SIZE_MAX: it has none */
+size_t engine_order_position(const struct engine *engine, task_id task); /* SIZE_MAX: it has none */
 
 #define OUTLOOK_POINTS 120u
 

@@ -82,7 +82,7 @@ uint64_t rows_look(const struct task_spec *spec) {
 static void change_task(struct engine *e, const struct task_row *row, bool rewired) {
     uint64_t look = rows_look(&row->told);
     bool seen = look != row->told.look || (rewired && !task_state_is_final(row->told.state));
-    core_set_look(e->core, row->id, look);
+    core_set_tag(e->core, row->id, look);
     store_change_task(e->turn.batch, row,
                       (rewired ? STORE_CHANGE_NEEDS : 0) | (seen ? STORE_CHANGE_SEEN : 0));
 }
@@ -148,7 +148,7 @@ static void write_task(void *ctx, task_id task) {
         fill_depends(e, &row);
     if (is_new) {
         row.resources = join_resources(e, task);
-        core_set_look(e->core, task, rows_look(&row.told));
+        core_set_tag(e->core, task, rows_look(&row.told));
         store_add_task(e->turn.batch, &row);
     } else {
         change_task(e, &row, rewired);

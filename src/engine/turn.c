@@ -165,7 +165,7 @@ static void note_limited(struct engine *e, struct live_run *run) {
     rows_write_run(e, run);
 }
 
-int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
+int engine_apply(struct engine *e, const struct fact *fact, struct error *err) {
     bool goes = fact->kind == FACT_DELETE || fact->kind == FACT_FORGET;
     char id[ENGINE_ID_MAX];
     struct task_spec told = { 0 };

@@ -47,15 +47,15 @@ struct guard_report {
 /* The spec goes through a memory file, which the report replaces at the end. Nothing else can open it, because the guard
  * is not dumpable. */
 
-/* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
-static const char *mark_of(const struct aside_spec *spec) {
+/* One that dies with the daemon carries its mark, so that the next daemon finds it (helper_sweep). */
+static const char *mark_of(const struct helper_spec *spec) {
     for (const char *const *pair = spec->env; pair && *pair && !spec->outlives; pair++)
         if (strncmp(*pair, MARK, strlen(MARK)) == 0)
             return *pair;
     return NULL;
 }
 
-static void format_spec(const struct aside_spec *spec, struct strbuf *out) {
+static void format_spec(const struct helper_spec *spec, struct strbuf *out) {
     static const char *const none[] = { NULL };
     struct run_spec full = *spec->guard->spec;
     full.command = (struct run_command){ .argv = spec->argv };
@@ -82,7 +82,7 @@ static int write_all(int file, const char *bytes, size_t size) {
 }
 
 /* A memory file with the spec, above the descriptors of the guard. The caller closes it, also after an error. */
-static int write_spec(const struct aside_spec *spec, int *ret_file) {
+static int write_spec(const struct helper_spec *spec, int *ret_file) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     format_spec(spec, &text);
     if (text.length > RUN_SPEC_MAX)
@@ -94,7 +94,7 @@ static int write_spec(const struct aside_spec *spec, int *ret_file) {
 
 /* Starts the guard of spec->guard with `out` as its output. 0, its process and the memory file that it reports in; or
  * an errno. The caller closes the file, also after an error; -1: there is none. */
-static int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
+static int guard_spawn(const struct helper_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
     static const char *const nothing[] = { NULL };
     char parent[16];
     (void)snprintf(parent, sizeof(parent), "%d", spec->outlives ? 0 : (int)getpid());
@@ -151,7 +151,7 @@ static void guard_read(int file, struct guard_report *ret) {
 
 struct aside {
     struct loop *loop;
-    aside_ended ended;
+    helper_ended ended;
     void *ctx;
     pid_t pid; /* 0: it could not be started */
     int error;
@@ -257,7 +257,7 @@ static void tell_over(struct aside *a, pid_t guard, struct guard_report *report)
 }
 
 static void tell_end(struct aside *a, const siginfo_t *info, const struct guard_report *report) {
-    struct aside_end end = {
+    struct helper_end end = {
         .code = -1, .error = a->error, .why = "", .timed_out = a->timed_out, .cut = a->cut
     };
     if (a->error != 0 && a->has_guard)
@@ -272,7 +272,7 @@ static void tell_end(struct aside *a, const siginfo_t *info, const struct guard_
     keep_end(a, a->output_max);
     end.output = strbuf_text(&a->output);
     end.size = a->output.length;
-    aside_ended ended = a->ended;
+    helper_ended ended = a->ended;
     void *ctx = a->ctx;
     char *kept = strbuf_take(&a->output);
     if (end.size > 0)
@@ -311,7 +311,7 @@ static void timer_due(void *ctx) {
     }
 }
 
-void aside_stop(struct aside *a) {
+void helper_stop(struct aside *a) {
     if (a->pid > 0 && !a->outlives)
         end_tree(a);
 }
@@ -323,7 +323,7 @@ static void await_guard(const struct aside *a) {
         (void)kill(-a->pid, SIGKILL);
 }
 
-struct aside *aside_kill(struct aside *a) {
+struct aside *helper_kill(struct aside *a) {
     siginfo_t info;
     struct guard_report report = { 0 };
     if (!a)
@@ -343,7 +343,7 @@ struct aside *aside_kill(struct aside *a) {
 /* --- the start ------------------------------------------------------------------------------- */
 
 /* 0, or an errno. */
-static int spawn(struct aside *a, const struct aside_spec *spec, int out) {
+static int spawn(struct aside *a, const struct helper_spec *spec, int out) {
     static const char *const nothing[] = { NULL };
     const struct spawn order = {
         .program = spec->argv[0],
@@ -391,8 +391,8 @@ static bool is_of_program(int error) {
            || error == E2BIG;
 }
 
-int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended ended, void *ctx,
-                struct aside **ret_aside, struct error *err) {
+int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended ended, void *ctx,
+                 struct aside **ret_aside, struct error *err) {
     struct aside *a = xcalloc(1, sizeof(*a));
     *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx };
     a->pidfd = a->pipe = a->report = -1;
@@ -417,7 +417,7 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
         r = watch(a);
     if (r < 0) {
         a->outlives = false; /* it is said that it could not be started */
-        aside_kill(a);
+        helper_kill(a);
         return error_set(err, r, "cannot start '%s': %s", spec->argv[0], strerror(-r));
     }
     time_ms span = a->pid > 0 ? spec->timeout : 0;
@@ -435,7 +435,7 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
 #define GONE_AFTER SECONDS(2) /* a process that got KILL */
 #define SWEEP_MAX  256        /* those that are waited for */
 
-void aside_mark(const char *home, struct strbuf *out) {
+void helper_mark(const char *home, struct strbuf *out) {
     strbuf_printf(out, MARK "%s", home);
 }
 
@@ -473,9 +473,9 @@ static unsigned sweep_marked(bool (*wanted)(void *ctx, pid_t pid), struct strbuf
     return count;
 }
 
-unsigned aside_sweep(const char *home) {
+unsigned helper_sweep(const char *home) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    aside_mark(home, &mark);
+    helper_mark(home, &mark);
     /* Guards are asked to end, and end their commands, which remove their locks then. The commands that are left have no
      * guard, or theirs was killed. */
     unsigned guards = sweep_marked(is_guard, &mark, SIGTERM);

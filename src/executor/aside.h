@@ -2,7 +2,7 @@
  *
  * They run beside the loop, with nothing of the daemon's but what is named here; standard input is
  * /dev/null, both outputs go into one bounded buffer. When the time is over the whole process group is
- * killed. `ended` is called once, from the loop, never from inside aside_start. A daemon that ends
+ * killed. `ended` is called once, from the loop, never from inside helper_start. A daemon that ends
  * kills them: what they were for is still to be done then, and is begun again. Not those that change what
  * is not ours (`outlives`): half a change would be worse.
  *
@@ -31,7 +31,7 @@ enum guard_over {
     GUARD_LEFT,         /* it outlives the daemon */
 };
 
-struct aside_guard {
+struct helper_guard {
     const char *shim; /* the program sluice-shim */
     /* Name, limits and sandbox. The command, its environment and its folder are those of the aside. */
     const struct run_spec *spec;
@@ -39,24 +39,24 @@ struct aside_guard {
     int daemon; /* a pipe that ends with the daemon: a guard that outlives it removes the cgroup; -1: none. 10 or above */
     time_ms
         grace; /* between TERM and KILL when it is stopped; 0: 3 s, for git to remove its locks */
-    /* Called once, before `ended`, from aside_kill, or from an aside_start that fails. `guard` 0: none was started. */
+    /* Called once, before `ended`, from helper_kill, or from an helper_start that fails. `guard` 0: none was started. */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *ctx;
 };
 
-struct aside_spec {
+struct helper_spec {
     const char *const *argv; /* ends with NULL; the first is looked for in PATH */
     const char *cwd;         /* NULL: / */
     const char *const *env;  /* the whole environment, ends with NULL */
     time_ms timeout;         /* span */
     size_t output_max;       /* bytes that are kept, of the end; 0: 64 kB */
-    bool outlives;           /* aside_kill leaves it alone */
+    bool outlives;           /* helper_kill leaves it alone */
     bool
         reads; /* standard output alone counts, and of it the beginning: a command that says more is killed */
-    const struct aside_guard *guard; /* NULL: it executes nothing that a run wrote */
+    const struct helper_guard *guard; /* NULL: it executes nothing that a run wrote */
 };
 
-struct aside_end {
+struct helper_end {
     int code;        /* -1: none */
     int signal;      /* 0: none */
     int error;       /* errno of a program that could not be run */
@@ -67,17 +67,17 @@ struct aside_end {
     size_t size;
 };
 
-typedef void (*aside_ended)(void *ctx, const struct aside_end *end);
+typedef void (*helper_ended)(void *ctx, const struct helper_end *end);
 
 /* The specification is copied. */
-int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended ended, void *ctx,
-                struct aside **ret_aside, struct error *err);
+int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended ended, void *ctx,
+                 struct aside **ret_aside, struct error *err);
 /* Its end is near, and `ended` tells it as ever. Not of one that outlives. */
-void aside_stop(struct aside *aside);
+void helper_stop(struct aside *aside);
 /* The same, and it is waited for; `ended` is not called. Accepts NULL. One that outlives goes on without us. */
-struct aside *aside_kill(struct aside *aside);
+struct aside *helper_kill(struct aside *aside);
 
 /* A daemon that was killed has left its asides behind. One whose environment has this variable is killed
  * by the next daemon of that home, at its start, with all that it has started. */
-void aside_mark(const char *home, struct strbuf *out);
-unsigned aside_sweep(const char *home); /* how many there were; they are gone */
+void helper_mark(const char *home, struct strbuf *out);
+unsigned helper_sweep(const char *home); /* how many there were; they are gone */

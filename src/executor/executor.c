@@ -56,7 +56,7 @@ void executor_forget_folder(struct executor *ex, const char *folder) {
         ex->backend->forget_folder(ex, folder);
 }
 
-bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
+bool executor_describe_run(const struct executor *ex, struct run_key run, struct strbuf *out) {
     assert(ex && out);
     return ex->backend->doing && ex->backend->doing(ex, run, out);
 }

@@ -114,7 +114,7 @@ uint32_t executor_live(const struct executor *ex); /* how many it watches */
 
 /* What a run that lives here waits for or where it is, in a few words for people: "pending in Slurm:
  * Resources". False: there is nothing to say. */
-bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out);
+bool executor_describe_run(const struct executor *ex, struct run_key run, struct strbuf *out);
 
 /* Does this process belong to a run, of this executor or of any other daemon of this user? `ex` may be NULL: a standby.
  * A daemon that is in a run itself takes the other processes of that run for its owner's. */
@@ -135,7 +135,7 @@ struct cgroup_slot;
 struct executor_slot {
     const char *path;
     int folder;
-    int daemon; /* as in struct aside_guard; borrowed */
+    int daemon; /* as in struct helper_guard; borrowed */
 };
 struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
                                        struct executor_slot *ret_slot);

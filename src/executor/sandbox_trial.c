@@ -30,7 +30,7 @@ static void take_words(struct trial *t, const char *words) {
 }
 
 /* What the sandbox program has said tells more than that it could not be used. */
-static void ended(void *ctx, const struct aside_end *end) {
+static void ended(void *ctx, const struct helper_end *end) {
     struct trial *t = ctx;
     t->passed = end->code == 0;
     if (end->timed_out)
@@ -47,20 +47,20 @@ static void over(void *ctx, pid_t guard, enum guard_over how) {
 }
 
 int sandbox_trial(const char *shim_path, const struct run_spec *spec, struct error *err) {
-    const struct aside_guard guard = {
+    const struct helper_guard guard = {
         .shim = shim_path, .spec = spec, .cgroup = -1, .daemon = -1, .over = over
     };
-    const struct aside_spec command = { .argv = spec->command.argv,
-                                        .cwd = spec->cwd,
-                                        .env = spec->env,
-                                        .timeout = spec->command.timeout,
-                                        .output_max = WORDS_MAX,
-                                        .guard = &guard };
+    const struct helper_spec command = { .argv = spec->command.argv,
+                                         .cwd = spec->cwd,
+                                         .env = spec->env,
+                                         .timeout = spec->command.timeout,
+                                         .output_max = WORDS_MAX,
+                                         .guard = &guard };
     struct trial t = { 0 };
     struct aside *aside = NULL;
     int r = loop_new(&t.loop, err);
     if (r == 0)
-        r = aside_start(t.loop, &command, ended, &t, &aside, err);
+        r = helper_start(t.loop, &command, ended, &t, &aside, err);
     if (r == 0)
         r = loop_run(t.loop, err);
     t.loop = loop_free(t.loop);

@@ -359,9 +359,9 @@ static void slurm_folder_unwatch(struct slurm_run *run) {
 
 /* Runs a program of Slurm. `reads`: its standard output counts, all of it; else the end of both. 0, or it
  * could not be started and `ended` does not come. */
-static int slurm_call(struct slurm *ex, const char *const *argv, bool reads, aside_ended ended,
+static int slurm_call(struct slurm *ex, const char *const *argv, bool reads, helper_ended ended,
                       void *ctx, struct aside **ret_call) {
-    const struct aside_spec spec = {
+    const struct helper_spec spec = {
         .argv = argv,
         .env = (const char *const *)ex->env,
         .timeout = CALL_TIMEOUT,
@@ -369,10 +369,10 @@ static int slurm_call(struct slurm *ex, const char *const *argv, bool reads, asi
         .reads = reads,
         .outlives = !reads,
     };
-    return aside_start(ex->loop, &spec, ended, ctx, ret_call, NULL);
+    return helper_start(ex->loop, &spec, ended, ctx, ret_call, NULL);
 }
 
-static bool slurm_call_went_well(const struct aside_end *end) {
+static bool slurm_call_went_well(const struct helper_end *end) {
     return end->code == 0 && !end->timed_out && !end->cut;
 }
 
@@ -400,7 +400,7 @@ static void slurm_not_heard(struct slurm *ex, const char *why) {
 
 /* --- how it is set up ------------------------------------------------------------------------ */
 
-static void config_ended(void *ctx, const struct aside_end *end) {
+static void config_ended(void *ctx, const struct helper_end *end) {
     struct slurm *ex = ctx;
     struct slurm_config config = { .kill_wait = ex->kill_wait };
     ex->config_call = NULL;
@@ -510,7 +510,7 @@ static void put_back(struct slurm_run *run) {
 
 /* Without a run there is nobody to tell; but a job that nobody needs must not stay. */
 static void judge_answer(struct slurm *ex, struct slurm_run *run, bool unwanted,
-                         const struct aside_end *end) {
+                         const struct helper_end *end) {
     uint64_t job = 0;
     char why[160] = "";
     bool ended =
@@ -545,7 +545,7 @@ static void judge_answer(struct slurm *ex, struct slurm_run *run, bool unwanted,
     }
 }
 
-static void submit_ended(void *ctx, const struct aside_end *end) {
+static void submit_ended(void *ctx, const struct helper_end *end) {
     struct slurm_submit *submit = ctx;
     struct slurm *ex = submit->ex;
     struct slurm_run *run = submit->run;
@@ -641,7 +641,7 @@ static void slurm_submits_free(struct slurm *ex) {
     while (ex->submits) {
         struct slurm_submit *submit = ex->submits;
         ex->submits = submit->next;
-        aside_kill(submit->aside);
+        helper_kill(submit->aside);
         free(submit);
     }
 }
@@ -785,7 +785,7 @@ static void look_at_some(struct slurm *ex) {
 
 /* --- sacct ----------------------------------------------------------------------------------- */
 
-static void sacct_ended(void *ctx, const struct aside_end *end) {
+static void sacct_ended(void *ctx, const struct helper_end *end) {
     struct slurm *ex = ctx;
     struct slurm_job job;
     const char *token;
@@ -859,7 +859,7 @@ static void ask_again(struct slurm *ex) {
     ask_at(ex, now + ex->ask_delay);
 }
 
-static void ask_ended(void *ctx, const struct aside_end *end) {
+static void ask_ended(void *ctx, const struct helper_end *end) {
     struct slurm *ex = ctx;
     uint64_t number = ex->asks;
     ex->ask_call = NULL;
@@ -958,7 +958,7 @@ static bool stop_unbegun(struct slurm_run *run) {
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-static void cancel_ended(void *ctx, const struct aside_end *end) {
+static void cancel_ended(void *ctx, const struct helper_end *end) {
     struct slurm *ex = ctx;
     bool good = slurm_call_went_well(end);
     time_ms now = loop_now_steady(ex->loop);
@@ -1830,7 +1830,7 @@ static void slurm_free(struct executor *base) {
     struct aside *const calls[] = { ex->config_call, ex->ask_call, ex->sacct_call,
                                     ex->cancel_call };
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-        aside_kill(calls[i]);
+        helper_kill(calls[i]);
     struct loop_timer *const timers[] = { ex->over_timer, ex->submit_timer, ex->ask_timer,
                                           ex->stop_timer, ex->look_timer };
     for (size_t i = 0; i < ARRAY_SIZE(timers); i++)

@@ -11,7 +11,7 @@
  *                 (rundir.h, `begin`): exactly one of them succeeds. However many jobs there were, one shim
  *                 runs, and none after the run was declared lost or stopped.
  * Evidence:       a call that failed proves nothing. A controller that is away leaves every run as it is;
- *                 runs that wait to be submitted go on waiting (executor_doing says so).
+ *                 runs that wait to be submitted go on waiting (executor_describe_run says so).
  * Restart:        executor_adopt needs the folder alone: no lock, no boot id, and not the same host.
  *
  * Jobs of Slurm that another daemon of the same store has submitted are followed by their tokens. Those

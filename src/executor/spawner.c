@@ -175,7 +175,7 @@ void spawner_start(struct spawner *spawner, const struct spawn *order, spawner_d
     job->done = done;
     job->ctx = ctx;
     spawner->pending++;
-    (void)worker_give(spawner->worker, &job->base); /* it has started */
+    (void)worker_submit(spawner->worker, &job->base); /* it has started */
 }
 
 size_t spawner_pending(const struct spawner *spawner) {

@@ -162,7 +162,7 @@ static void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch) {
 static void drop_asks(struct mcp_request *request) {
     struct mcp *mcp = request->mcp;
     while (request->asks) {
-        struct mcp_ask *ask = request->asks;
+        struct mcp_question *ask = request->asks;
         request->asks = ask->next;
         mcp->backend.drop(mcp->backend.ctx, ask);
         json_decref(ask->params);
@@ -260,7 +260,7 @@ void request_fail(struct mcp_request *request, int code, json_t *data, const cha
 void request_ask(struct mcp_request *request, const char *op, json_t *params, size_t index,
                  void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *)) {
     struct mcp *mcp = request->mcp;
-    struct mcp_ask *ask = xcalloc(1, sizeof(*ask));
+    struct mcp_question *ask = xcalloc(1, sizeof(*ask));
     ask->op = mcp_op_find(op);
     ask->params = params;
     ask->request = request;
@@ -271,9 +271,9 @@ void request_ask(struct mcp_request *request, const char *op, json_t *params, si
     mcp->backend.ask(mcp->backend.ctx, ask);
 }
 
-void mcp_answer(struct mcp_ask *ask, const struct mcp_reply *reply, time_ms now) {
+void mcp_answer(struct mcp_question *ask, const struct mcp_reply *reply, time_ms now) {
     struct mcp_request *request = ask->request;
-    struct mcp_ask **link = &request->asks;
+    struct mcp_question **link = &request->asks;
     while (*link != ask)
         link = &(*link)->next;
     *link = ask->next;
@@ -601,7 +601,7 @@ struct mcp *mcp_free(struct mcp *mcp) {
     return NULL;
 }
 
-size_t mcp_open(const struct mcp *mcp) {
+size_t mcp_open_requests(const struct mcp *mcp) {
     return mcp->open;
 }
 
@@ -710,7 +710,7 @@ static void take_batch(struct mcp *mcp, const json_t *list) {
     request_leave_batch(mcp, batch);
 }
 
-void mcp_take(struct mcp *mcp, const char *bytes, size_t size, time_ms now) {
+void mcp_receive(struct mcp *mcp, const char *bytes, size_t size, time_ms now) {
     mcp->now = now;
     if (size > MCP_MESSAGE_MAX) {
         mcp_refuse_long(mcp);
@@ -755,7 +755,7 @@ void mcp_tick(struct mcp *mcp, time_ms now) {
     subscribed_tick(mcp);
 }
 
-time_ms mcp_next(const struct mcp *mcp) {
+time_ms mcp_next_tick(const struct mcp *mcp) {
     time_ms next = subscribed_next(mcp);
     for (const struct mcp_request *r = mcp->requests; r; r = r->next)
         next = time_min(next, r->wait           ? wait_next(r)

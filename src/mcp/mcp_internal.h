@@ -58,7 +58,7 @@ struct mcp_request {
     const char *method;      /* of the message; valid while it is begun */
     bool modern, begun;
     const char *version;
-    struct mcp_ask *asks;
+    struct mcp_question *asks;
     const struct mcp_tool *tool;           /* tools/call */
     struct mcp_wait *wait;                 /* task_wait */
     struct mcp_subscription *subscription; /* subscriptions/listen */

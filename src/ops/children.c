@@ -270,7 +270,7 @@ static int check_until(struct op_call *call, const json_t *task) {
 }
 
 static int complete_child(struct op_call *call, const struct parent *p, json_t *task) {
-    struct task_reading reading = { .source.now = engine_now(call->engine) };
+    struct task_read_options reading = { .source.now = engine_now(call->engine) };
     bool changed;
     int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
     if (r == 0) /* what follows compares numbers */

@@ -148,9 +148,9 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
             || task_state_is_final(t.state))
             continue;
         if (t.state != TASK_DRAFT)
-            (void)engine_tell(call->engine, &gone, NULL);
+            (void)engine_apply(call->engine, &gone, NULL);
         gone.kind = FACT_DELETE;
-        (void)engine_tell(call->engine, &gone, NULL);
+        (void)engine_apply(call->engine, &gone, NULL);
     }
     json_object_del(s->contexts[i], "steps"); /* the generation stays */
     char *text = json_dumps(s->contexts[i], JSON_COMPACT);
@@ -169,10 +169,10 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
     if (a->fact == FACT_RETRY && core_task(engine_core(call->engine), fact.task, &t)
         && t.state == TASK_HELD) {
         fact.kind = FACT_CLEAR; /* the counters begin again, and there is no timer any more */
-        (void)engine_tell(call->engine, &fact, NULL);
+        (void)engine_apply(call->engine, &fact, NULL);
         fact.kind = FACT_SLING;
     }
-    s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
+    s->already[i] = engine_apply(call->engine, &fact, NULL) != 0;
     if (!s->already[i] && a->fact == FACT_RETRY && op_json(call, "allow"))
         allow(call, s, i);
     if (!s->already[i] && a->fact == FACT_CLEAR && json_array_size(steps_of(s, i)) > 0)
@@ -180,9 +180,9 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
     else if (!s->already[i] && json_array_size(steps_of(s, i)) > 0) {
         const json_t *steps = steps_of(s, i);
         for (size_t k = 0; k < json_array_size(steps); k++)
-            (void)engine_tell(call->engine,
-                              &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) },
-                              NULL);
+            (void)engine_apply(call->engine,
+                               &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) },
+                               NULL);
     }
     if (a->fact == FACT_CANCEL)
         engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));

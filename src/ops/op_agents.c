@@ -74,7 +74,7 @@ const struct op op_agent_list = {
 
 /* Applies the fact, unless the agent or account is open already. */
 static int clear(struct op_call *call, const struct fact *fact, bool already) {
-    int r = already ? 0 : engine_tell(call->engine, fact, &call->err);
+    int r = already ? 0 : engine_apply(call->engine, fact, &call->err);
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);

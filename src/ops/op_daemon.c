@@ -162,7 +162,7 @@ static int run_tick(struct op_call *call) {
     struct ticking *t = op_state(call, sizeof(*t), NULL);
     struct fact fact = { .kind = FACT_TICK };
     bool dry = op_flag(call, "dry_run");
-    int r = dry ? 0 : engine_tell(call->engine, &fact, &call->err);
+    int r = dry ? 0 : engine_apply(call->engine, &fact, &call->err);
     if (r < 0)
         return r;
     begin_starts(call, t);

@@ -241,8 +241,8 @@ static void check_cgroups(struct op_call *call, struct check *c) {
 
 static void check_settings(struct op_call *call, struct check *c) {
     c->name = "settings";
-    bool wait = config_wait_is_idle(engine_config(call->engine));
-    bool tick = config_tick_is_idle(engine_config(call->engine));
+    bool wait = config_max_wait_has_no_effect(engine_config(call->engine));
+    bool tick = config_tick_has_no_effect(engine_config(call->engine));
     c->ok = !wait && !tick;
     c->mild = true;
     say(c, "%s",

@@ -185,7 +185,7 @@ static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
         metric_labeled(out, "tasks", "state", task_state_name((enum task_state)s),
                        counts.by_state[s]);
     metric_gauge(out, "runs", counts.runs_used, "Runs that are live.");
-    metric_gauge(out, "runs_away", engine_away_count(call->engine),
+    metric_gauge(out, "runs_away", engine_unreachable_count(call->engine),
                  "Live runs on hosts that are unreachable.");
     if (counts.runs_cap != UNLIMITED)
         metric_gauge(out, "runs_limit", counts.runs_cap, "Most runs at once.");

@@ -195,8 +195,8 @@ static void print_host(struct op_call *call, struct json_writer *w) {
 
 /* clang-format off */
 #define LISTENER(X) \
-    X(print_text, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_entry_url(call->engine)) \
-    X(print_text, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_entry_problem(call->engine))
+    X(print_text, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
+    X(print_text, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
 static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
 /* clang-format on */
 

@@ -85,7 +85,7 @@ int op_set_depends(struct op_call *call, task_id task, const task_id *on, size_t
     struct fact fact = { .kind = FACT_DEPENDENCIES, .task = task };
     fact.dependencies.items = on;
     fact.dependencies.count = count;
-    return engine_tell(call->engine, &fact, &call->err);
+    return engine_apply(call->engine, &fact, &call->err);
 }
 
 const char *op_id(struct op_call *call, task_id task) {

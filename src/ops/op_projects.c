@@ -153,7 +153,7 @@ static size_t each_unfinished(struct op_call *call, const struct engine_project 
         if (!cancel)
             continue;
         struct fact fact = { .kind = FACT_CANCEL, .task = task };
-        (void)engine_tell(call->engine, &fact, NULL);
+        (void)engine_apply(call->engine, &fact, NULL);
         engine_cancel_below(call->engine, task, false);
     }
     return count;

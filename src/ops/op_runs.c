@@ -362,7 +362,7 @@ static int run_log(struct op_call *call) {
     struct engine_run live;
     bool lives = engine_live_run(call->engine, task, &live) && live.attempt == (uint32_t)attempt;
     struct engine_host_state host;
-    if (!there && lives && engine_away_run(call->engine, task, &host))
+    if (!there && lives && engine_unreachable_run(call->engine, task, &host))
         return op_fail(call, -EBUSY,
                        "the log of attempt %" PRId64
                        " of task '%s' is on host '%s', which is unreachable; with 'data.folder' on "
@@ -508,7 +508,7 @@ static int report(struct op_call *call, const struct reporter *who, struct strbu
     if (r >= 0 && limited) {
         struct fact fact = { .kind = FACT_RUN_LIMITED, .task = who->task, .attempt = attempt };
         fact.limited.retry_after = SECONDS(op_number(call, "rate_limited_s", 0));
-        r = engine_tell(call->engine, &fact, &call->err);
+        r = engine_apply(call->engine, &fact, &call->err);
     }
     if (r >= 0 && op_flag(call, "done"))
         r = engine_mark_done(call->engine, who->task, &call->err);

@@ -184,7 +184,7 @@ static int check_owner_members(struct op_call *call) {
     for (size_t i = 0; i < batch->count; i++) {
         batch->index = i;
         json_object_foreach(batch->entries[i].json, name, value) {
-            if (task_member_find(name)->flags & MEMBER_OWNER && !json_is_null(value))
+            if (task_member_find(name)->flags & MEMBER_ADMIN_ONLY && !json_is_null(value))
                 return op_fail(call, -EACCES, "'%s' is for the owner: it needs the scope 'admin'",
                                name);
         }

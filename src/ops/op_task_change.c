@@ -157,7 +157,7 @@ static int run_priority(struct op_call *call) {
     for (size_t i = 0; i < count; i++) {
         struct fact fact = { .kind = FACT_PRIORITY, .task = tasks[i], .priority = priority };
         if (!already[i])
-            (void)engine_tell(call->engine, &fact, NULL);
+            (void)engine_apply(call->engine, &fact, NULL);
     }
     bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
     print_states(call, op_ids(call, tasks, count), tasks, count, already,

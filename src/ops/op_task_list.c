@@ -227,7 +227,7 @@ static void walk_queue(struct op_call *call, struct listing *l) {
     for (size_t i = 0; i < all; i++) {
         struct task_view t;
         if (core_task(core, waiting[i], &t) && fits(call, l, &t)
-            && engine_order_place(call->engine, waiting[i]) >= looked)
+            && engine_order_position(call->engine, waiting[i]) >= looked)
             places[count++] = (struct place){ .task = waiting[i],
                                               .lacks = t.state == TASK_WAITING,
                                               .priority = t.priority,

@@ -555,7 +555,7 @@ static int sling_move_add(struct op_call *call, struct slinging *s) {
 }
 
 static void delete (struct op_call *call, task_id task) {
-    (void)engine_tell(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
+    (void)engine_apply(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
 }
 
 static void rewire(struct op_call *call, const struct slinging *s, task_id from) {
@@ -609,7 +609,7 @@ static int complete_steps(struct op_call *call, struct sling_work *work) {
     size_t i;
     json_t *step;
     bool changed;
-    struct task_reading reading = { .source.now = engine_now(call->engine) };
+    struct task_read_options reading = { .source.now = engine_now(call->engine) };
     json_array_foreach(work->steps, i, step) {
         if (!json_is_object(step))
             return op_fail(call, -EINVAL, "a step must be an object");
@@ -722,9 +722,9 @@ static void remove_works(struct op_call *call, struct sling_works *works) {
             continue;
         (void)set_dependencies(call, work->task, work->before, work->before_count);
         for (size_t k = work->batch.added; k-- > 0;)
-            (void)engine_tell(call->engine,
-                              &(struct fact){ .kind = FACT_DELETE, .task = work->batch.first + k },
-                              NULL);
+            (void)engine_apply(call->engine,
+                               &(struct fact){ .kind = FACT_DELETE, .task = work->batch.first + k },
+                               NULL);
     }
     call->err = why;
 }
@@ -959,7 +959,7 @@ static void hold_as_submitted(struct op_call *call, const struct sling_item *ite
     struct fact fact = { .kind = FACT_HOLD, .task = item->task };
     fact.until = hold ? 0 : item->not_before;
     if (hold || item->not_before > engine_now(call->engine))
-        (void)engine_tell(call->engine, &fact, NULL);
+        (void)engine_apply(call->engine, &fact, NULL);
 }
 
 static json_t *numbers_of(const struct sling_work *work) {
@@ -984,7 +984,7 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
         fact.sling.limiter = limiter ? op_symbol(call->engine, limiter) : 0;
     }
     fact.sling.group = joins ? s->group : 0;
-    if (engine_tell(call->engine, &fact, NULL) != 0) {
+    if (engine_apply(call->engine, &fact, NULL) != 0) {
         item->already = true;
         return;
     }

@@ -103,9 +103,10 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         put_reason(call, t->id, &first, &text);
     }
     struct engine_host_state host;
-    if (!blocked && !(t->state == TASK_STARTING && engine_place_doing(call->engine, t->id, &text)))
+    if (!blocked
+        && !(t->state == TASK_STARTING && engine_executor_activity(call->engine, t->id, &text)))
         strbuf_puts(&text, summary_of(t));
-    if (engine_away_run(call->engine, t->id, &host)) {
+    if (engine_unreachable_run(call->engine, t->id, &host)) {
         strbuf_puts(&text, "; ");
         print_away(&host, &text);
         strbuf_printf(&text,

@@ -175,14 +175,15 @@ static const char *write_file(struct op_call *call, const char *code, const char
 static int run_code(struct op_call *call) {
     char code[PAGE_CODE_SIZE];
     const char *scope = op_text(call, "scope");
-    const char *url = engine_entry_url(call->engine);
+    const char *url = engine_tcp_listener_url(call->engine);
     bool opened = !url;
-    int r =
-        url ? 0 : engine_open_entry(call->engine, (unsigned)op_number(call, "port", 0), &call->err);
+    int r = url ? 0
+                : engine_open_tcp_listener(call->engine, (unsigned)op_number(call, "port", 0),
+                                           &call->err);
     if (r < 0)
         return r;
     if (opened)
-        url = engine_entry_url(call->engine);
+        url = engine_tcp_listener_url(call->engine);
     scope = scope ? scope : access_scope_name(PAGE_SCOPE);
     time_ms until = engine_make_code(call->engine, access_scope_find(scope), code);
     _cleanup_(strbuf_finish) struct strbuf link = STRBUF_INIT;

@@ -152,11 +152,11 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
     else if (v->gate != GATE_HELD || v->open
              || (!engine_budget_why(engine, task, out) && !engine_denied_why(engine, task, out)))
-        verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
+        verdict_message(v, op_symbols(engine), engine_names(engine), out);
     if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);
     const char *host = NULL;
-    uint32_t away = engine_away_holders(engine, v, &host);
+    uint32_t away = engine_unreachable_holders(engine, v, &host);
     if (away > 0)
         strbuf_printf(
             out,
@@ -218,14 +218,14 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     const char *doing = engine_run_doing(engine, t->id);
     struct engine_host_state host;
     char id[ENGINE_ID_MAX];
-    if (engine_away_run(engine, t->id, &host))
+    if (engine_unreachable_run(engine, t->id, &host))
         print_away(&host, &text);
     else if (doing)
         strbuf_puts(&text, doing);
     else if (t->phase == PHASE_WAITING)
         strbuf_puts(&text, "waits for tasks below it");
     else
-        (void)engine_place_doing(engine, t->id, &text);
+        (void)engine_executor_activity(engine, t->id, &text);
     if (t->borrower)
         strbuf_printf(&text, "%slends its place to %s", text.length ? ", " : "",
                       engine_task_id(engine, t->borrower, id));
@@ -272,7 +272,7 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     bool said = engine_last_line(engine, t->id, &line);
     struct engine_host_state host = { 0 };
-    (void)engine_away_run(engine, t->id, &host);
+    (void)engine_unreachable_run(engine, t->id, &host);
     LIVE_RUN(SHAPE_PRINT) {
         /* The agent of the task, while a failover agent works for it, and when it opens, if
          * known. */
@@ -401,7 +401,7 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
 static void print_note(struct json_writer *w, const struct op_call *call, task_id task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct engine_host_state host;
-    if (call->op != &op_task_cancel || !task || !engine_away_run(call->engine, task, &host))
+    if (call->op != &op_task_cancel || !task || !engine_unreachable_run(call->engine, task, &host))
         return;
     strbuf_printf(&text,
                   "its run is on host '%s', which is unreachable: it is stopped when the daemon of "

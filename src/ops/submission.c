@@ -49,7 +49,7 @@ static int submission_check_slurm(const json_t *value, struct error *err) {
         const char *text = slurm_text(one, buf);
         if (json_is_null(one))
             continue;
-        int r = place_check(key, text, err);
+        int r = slurm_value_check(key, text, err);
         if (r < 0)
             return r;
     }
@@ -171,7 +171,7 @@ static int check_together(const struct submission *s, struct error *err) {
 
 static int submission_read(json_t *json, time_ms now, struct arena *arena, struct submission *ret,
                            struct error *err) {
-    struct task_reading reading = { .source.now = now, .take = take, .ctx = ret };
+    struct task_read_options reading = { .source.now = now, .take = take, .ctx = ret };
     *ret = (struct submission){ .json = json };
     for (size_t i = 0; i < task_member_count; i++)
         if (is_number(&task_members[i]))

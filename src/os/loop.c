@@ -319,7 +319,7 @@ int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_wat
     return r < 0 ? r : fd;
 }
 
-void inotify_read(int fd, inotify_heard heard, void *ctx) {
+void inotify_read(int fd, inotify_handler heard, void *ctx) {
     _Alignas(struct inotify_event) char text[8192];
     ssize_t got;
     while (fd >= 0 && (got = read(fd, text, sizeof(text))) > 0)

@@ -66,5 +66,5 @@ int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_wat
 
 /* All events that are there, in order. The event lives as long as the call of `heard`, which must
  * not close the descriptor. A negative descriptor has none. */
-typedef void (*inotify_heard)(void *ctx, const struct inotify_event *event);
-void inotify_read(int fd, inotify_heard heard, void *ctx);
+typedef void (*inotify_handler)(void *ctx, const struct inotify_event *event);
+void inotify_read(int fd, inotify_handler heard, void *ctx);

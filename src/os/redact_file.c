@@ -41,7 +41,7 @@ ssize_t redact_pread(const struct redact_index *index, int fd, const struct reda
     size_t end = range->grows && at_end ? redact_open(index, space, length) : length;
     if (range->once && length - end < REDACT_LEAST / 2)
         end = length;
-    (void)redact_cover(index, space, length);
+    (void)redact_in_place(index, space, length);
     *ret_bytes = space + back;
     if (end <= back)
         return 0;

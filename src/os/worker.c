@@ -181,7 +181,7 @@ int worker_start(struct worker *w) {
     return r;
 }
 
-int worker_give(struct worker *w, struct worker_job *job) {
+int worker_submit(struct worker *w, struct worker_job *job) {
     int r = w->is_stopping ? -ESHUTDOWN : worker_start(w);
     if (r < 0)
         return r;

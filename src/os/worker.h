@@ -1,9 +1,9 @@
 /* worker.h: a thread that runs jobs in order while the loop goes on.
  *
- * Life:    worker_new → worker_give … → worker_free. The thread starts with the first job, or with
+ * Life:    worker_new → worker_submit … → worker_free. The thread starts with the first job, or with
  *          worker_start.
  * Jobs:    a struct with a struct worker_job as its first member. The worker owns it from
- *          worker_give until `done`. Each job is handed back exactly once: by `done`, from the loop
+ *          worker_submit until `done`. Each job is handed back exactly once: by `done`, from the loop
  *          or from worker_free, in the order given.
  * Calls:   all functions are for the thread of the loop, except worker_settle and worker_cancel_fd.
  * Memory:  `ctx` must outlive worker_free. A job's own data needs no lock: one side has it at a
@@ -47,10 +47,10 @@ enum worker_end {
 
 /* `calls` must outlive the worker, and every thread that is left behind. */
 struct worker *worker_new(struct loop *loop, const struct worker_calls *calls, void *ctx);
-/* 0 or a negative errno. After it worker_give cannot fail before worker_free. */
+/* 0 or a negative errno. After it worker_submit cannot fail before worker_free. */
 int worker_start(struct worker *worker);
 /* 0; or a negative errno: the thread could not be started, and the job is still the caller's. */
-int worker_give(struct worker *worker, struct worker_job *job);
+int worker_submit(struct worker *worker, struct worker_job *job);
 /* Waits until all jobs are run, then calls `done` for them. */
 void worker_await(struct worker *worker);
 /* Ends the thread and hands back every job. `patience`: how long a job may still run (0: as long as

@@ -369,7 +369,7 @@ static int64_t total(const struct otlp_meter *m, const struct amounts *cumulativ
     return larger(by_counters, by_events);
 }
 
-void otlp_meter_look(const struct otlp_meter *m, struct otlp_usage *ret) {
+void otlp_meter_usage(const struct otlp_meter *m, struct otlp_usage *ret) {
     struct amounts cumulative = m->settled;
     for (size_t i = 0; i < m->series_count; i++)
         if (m->series[i].is_cumulative)

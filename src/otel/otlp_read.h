@@ -42,4 +42,4 @@ struct otlp_meter *otlp_meter_free(struct otlp_meter *meter); /* accepts NULL, r
 /* One body. -EINVAL: it is not OTLP, and nothing of it was counted. */
 int otlp_meter_read(struct otlp_meter *meter, enum otlp_signal signal, const char *body,
                     size_t size, struct error *err);
-void otlp_meter_look(const struct otlp_meter *meter, struct otlp_usage *ret);
+void otlp_meter_usage(const struct otlp_meter *meter, struct otlp_usage *ret);

@@ -91,7 +91,7 @@ static void body_end(struct json_writer *w) {
 
 /* The ids are derived from the run, not drawn at random: the agent learns them before it starts, the daemon may
  * restart meanwhile, and a span that is sent twice is the same one. */
-struct otlp_ids otlp_ids_of(const char *where, const char *run, time_ms ordered_at) {
+struct otlp_ids otlp_ids_make(const char *where, const char *run, time_ms ordered_at) {
     struct otlp_ids ids;
     struct sha256 hash;
     uint8_t digest[SHA256_SIZE];
@@ -116,7 +116,7 @@ static void print_hex(const uint8_t *bytes, size_t size, char *ret) {
     ret[2 * size] = '\0';
 }
 
-void otlp_print_parent(const struct otlp_ids *ids, struct strbuf *out) {
+void otlp_print_traceparent(const struct otlp_ids *ids, struct strbuf *out) {
     char trace[2 * OTLP_TRACE_SIZE + 1], span[2 * OTLP_SPAN_SIZE + 1];
     print_hex(ids->trace, sizeof(ids->trace), trace);
     print_hex(ids->span, sizeof(ids->span), span);

@@ -26,9 +26,9 @@ struct otlp_ids {
     uint8_t trace[OTLP_TRACE_SIZE], span[OTLP_SPAN_SIZE];
 };
 /* `where`: what tells one queue from another; `run`: "web-17.2". */
-struct otlp_ids otlp_ids_of(const char *where, const char *run, time_ms ordered_at);
+struct otlp_ids otlp_ids_make(const char *where, const char *run, time_ms ordered_at);
 /* "00-…-…-01", as the environment variable TRACEPARENT has it. */
-void otlp_print_parent(const struct otlp_ids *ids, struct strbuf *out);
+void otlp_print_traceparent(const struct otlp_ids *ids, struct strbuf *out);
 
 /* A run that has ended. NULL and -1: not known. */
 struct otlp_run {

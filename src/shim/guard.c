@@ -7,7 +7,7 @@
  *   0, 1, 2   those of the command
  *   3         a memory file: the spec, replaced by the report when the command has ended
  *   6         the cgroup, as a run has it
- * PARENT is the daemon, with whose end all of this ends; 0: it goes on. RUN and MARK are for `ps` and aside_sweep.
+ * PARENT is the daemon, with whose end all of this ends; 0: it goes on. RUN and MARK are for `ps` and helper_sweep.
  *
  * There is no folder and no end.json: the exit status is that of the command, and a helper process whose daemon has
  * died is started again by the next one. A guard that was killed leaves no report: then the daemon kills the rest. */

@@ -286,7 +286,7 @@ time_ms forecast_start(const struct forecast *forecast, task_id task) {
     return entry ? entry->start : TIME_NEVER;
 }
 
-size_t forecast_place(const struct forecast *forecast, task_id task) {
+size_t forecast_position(const struct forecast *forecast, task_id task) {
     const struct forecast_entry *entry = find(forecast, task);
     return entry ? entry->position : SIZE_MAX;
 }

@@ -60,5 +60,6 @@ struct forecast {
 /* The copy is used up: free it. -ENOTRECOVERABLE: the scheduler refused or stood still. */
 int forecast_run(struct core *copy, const struct forecast_options *options, struct forecast *ret);
 time_ms forecast_start(const struct forecast *forecast, task_id task);
-size_t forecast_place(const struct forecast *forecast, task_id task); /* in `order`; or SIZE_MAX */
+size_t forecast_position(const struct forecast *forecast,
+                         task_id task);          /* in `order`; or SIZE_MAX */
 void forecast_finish(struct forecast *forecast); /* safe on a zeroed one; usable with _cleanup_ */

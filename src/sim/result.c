@@ -226,7 +226,7 @@ static void build_left(const struct sim_world *world, struct sim_result *result)
         left->example = i;
         strbuf_clear(&text);
         if (blocked)
-            verdict_sentence(&verdict, core_symbols(world->core), &names, &text);
+            verdict_message(&verdict, core_symbols(world->core), &names, &text);
         left->sentence = xstrdup(strbuf_text(&text));
     }
     if (result->left_count > 1)

@@ -26,7 +26,7 @@ DEFINE_WORD(state_word, task_state, task_state_name)
 DEFINE_WORD(phase_word, run_phase, run_phase_name)
 DEFINE_WORD(until_word, until, until_name)
 DEFINE_WORD(hold_word, hold, hold_name)
-DEFINE_WORD(stop_word, stop_wish, stop_wish_name)
+DEFINE_WORD(stop_word, stop_request, stop_request_name)
 DEFINE_WORD(parent_gate_word, parent_gate, parent_gate_name)
 
 const char *schema_lease_word(int number) {
@@ -250,7 +250,7 @@ static const struct field task_fields[] = {
     { KEY("usd"),              FIELD_USD,     AT(task_record, usd), 0, USD_MOST },
     { KEY("hold"),             FIELD_WORD,    AT(task_record, hold), 0, HOLD_MAX - 1,
                           .word = hold_word },
-    { KEY("stop"),             FIELD_WORD,    AT(task_record, stop), 0, STOP_WISH_MAX - 1,
+    { KEY("stop"),             FIELD_WORD,    AT(task_record, stop), 0, STOP_REQUEST_MAX - 1,
                           .word = stop_word },
     { KEY("bound"),            FIELD_BOOL,    AT(task_record, bound) },
     { KEY("enqueued_at"),      FIELD_INT64,   AT(task_record, enqueued_at), -NUMBER_MOST, NUMBER_MOST },

@@ -652,7 +652,7 @@ static int apply_world(struct loader *t) {
         r = loader_apply(t, &clock);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
         r = steps[i](t);
-    if (r == 0 && config_tell(t->config, t->core, t->err) < 0)
+    if (r == 0 && config_apply(t->config, t->core, t->err) < 0)
         r = error_prefix(t->err, "%s", t->name);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fields); i++)
         r = fields[i](t);
@@ -700,7 +700,7 @@ static void fill_live(const struct loader *t, const struct task_record *task,
     ret->attempt = task->attempt_given ? task->attempt_given - 1 : 0;
     ret->phase = (enum run_phase)task->phase;
     ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
-    ret->stop = (enum stop_wish)task->stop;
+    ret->stop = (enum stop_request)task->stop;
     ret->bound = task->bound;
     ret->parent_iteration = task->parent_iteration;
     ret->keeps = task->keeps;

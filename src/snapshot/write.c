@@ -587,7 +587,7 @@ static void write_lists(struct writer *w, const struct task_spec *t) {
 static void write_run(struct writer *w, const struct task_spec *t) {
     put_text(w, "phase", t->phase == PHASE_WORKING ? NULL : run_phase_name(t->phase));
     put_some(w, "started_at", t->started_at);
-    put_text(w, "stop", t->stop == STOP_NONE ? NULL : stop_wish_name(t->stop));
+    put_text(w, "stop", t->stop == STOP_NONE ? NULL : stop_request_name(t->stop));
     put_name(w, "run_agent", NAME_AGENT, t->run_agent);
     put_name(w, "run_limiter", NAME_LIMITER, t->run_unlimited ? 0 : t->run_limiter);
     put_id(w, "lender", t->lender);
@@ -689,7 +689,7 @@ int snapshot_write(const struct snapshot_source *source, snapshot_sink sink, voi
         .config = config_new(),
     };
     json_write_init(&w.json, &w.out, false);
-    int r = core_retell(source->core, take_fact, &w);
+    int r = core_export(source->core, take_fact, &w);
     if (r == 0 && !w.in_tasks)
         r = write_world(&w);
     if (r == 0) {

@@ -30,7 +30,7 @@ static const char *word(enum word_list list, unsigned value) {
     case WORDS_REASON:
         return reason_name((enum reason)value);
     case WORDS_STOP:
-        return stop_wish_name((enum stop_wish)value);
+        return stop_request_name((enum stop_request)value);
     case WORD_LISTS:
         break;
     }
@@ -45,7 +45,7 @@ static const unsigned word_counts[] = {
     [WORDS_PARENT_GATE] = PARENT_GATE_MAX,
     [WORDS_OUTCOME] = OUTCOME_MAX,
     [WORDS_REASON] = REASON_MAX,
-    [WORDS_STOP] = STOP_WISH_MAX,
+    [WORDS_STOP] = STOP_REQUEST_MAX,
 };
 _Static_assert(ARRAY_SIZE(word_counts) == WORD_LISTS, "a list of words has no length");
 _Static_assert(REASON_MAX <= WORDS_MOST, "an enum has more values than WORDS_MOST");

@@ -345,7 +345,7 @@ bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *b
     if (worker_start(store->thread->worker) < 0)
         return false; /* the loop does it itself */
     store->thread->batch = batch;
-    (void)worker_give(store->thread->worker, &store->thread->job);
+    (void)worker_submit(store->thread->worker, &store->thread->job);
     return true;
 }
 /* --- what went wrong -------------------------------------------------------------------------- */

@@ -558,7 +558,7 @@ int task_member_parse(const struct task_member *m, const char *key, const char *
 }
 
 /* `changed`: what is kept instead, by its own name. */
-static int read_one(json_t *task, const struct task_reading *reading, const char *key,
+static int read_one(json_t *task, const struct task_read_options *reading, const char *key,
                     json_t *value, json_t **changed, struct error *err) {
     const struct task_member *m = task_member_find(key);
     json_t *other = NULL;
@@ -581,7 +581,7 @@ static int read_one(json_t *task, const struct task_reading *reading, const char
     return 0;
 }
 
-int task_members_read(json_t *task, const struct task_reading *reading, bool *ret_changed,
+int task_members_read(json_t *task, const struct task_read_options *reading, bool *ret_changed,
                       struct error *err) {
     const char *key;
     json_t *value, *changed = NULL;

@@ -49,9 +49,9 @@ enum task_member_kind {
 };
 
 enum {
-    MEMBER_OWN = 1u << 0,      /* of one task: it has no default in a file */
-    MEMBER_OWNER = 1u << 1,    /* by TCP it needs the scope admin */
-    MEMBER_INTERNAL = 1u << 2, /* Sluice sets it; not in files */
+    MEMBER_NO_DEFAULT = 1u << 0, /* of one task: it has no default in a file */
+    MEMBER_ADMIN_ONLY = 1u << 1, /* by TCP it needs the scope admin */
+    MEMBER_INTERNAL = 1u << 2,   /* Sluice sets it; not in files */
 };
 
 /* `child`: who may set it of a task that a run adds. Nobody, unless the row says so. */
@@ -122,12 +122,12 @@ int task_member_parse(const struct task_member *m, const char *key, const char *
 
 /* Checks every member of an object and replaces what is kept otherwise, names too; *ret_changed: anything was.
  * `take` gets each value that is kept. Without it unknown members are left alone, else they are refused. */
-struct task_reading {
+struct task_read_options {
     struct task_source source;
     void (*take)(void *ctx, const struct task_member *m, const json_t *value);
     void *ctx;
 };
-int task_members_read(json_t *task, const struct task_reading *reading, bool *ret_changed,
+int task_members_read(json_t *task, const struct task_read_options *reading, bool *ret_changed,
                       struct error *err);
 
 /* Numbers as they are compared: spans in ms, money in millionths, switches 0 or 1. */

@@ -162,7 +162,7 @@ static int read_member(const struct taskfile *file, const struct yaml_node *mapp
         (void)task_member_unknown(key->text, &unknown);
         return fail_at(file, key, err, "%s", unknown.text);
     }
-    if (m->flags & MEMBER_OWN && is_default)
+    if (m->flags & MEMBER_NO_DEFAULT && is_default)
         return fail_at(file, key, err, "'%s' is of one task alone: it has no default", key->text);
     int r = check_twice(file, mapping, key, m, err);
     if (r >= 0)

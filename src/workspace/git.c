@@ -111,7 +111,7 @@ static const char *next_line(const char *line) {
     return end ? end + 1 : line + strlen(line);
 }
 
-void git_sentence(const char *output, struct strbuf *out) {
+void git_error_message(const char *output, struct strbuf *out) {
     static const char *const marks[] = { "fatal: ", "error: ", "CONFLICT " };
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
         for (const char *line = output; *line; line = next_line(line))

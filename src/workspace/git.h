@@ -38,7 +38,7 @@ void git_branch_of_task(const char *task, struct strbuf *out);
 
 /* The sentence a person needs: the first that git calls fatal or an error, else its last words. On one
  * line; "" if it said nothing. */
-void git_sentence(const char *output, struct strbuf *out);
+void git_error_message(const char *output, struct strbuf *out);
 
 /* The line of that number (from 0) without its end; false: there are fewer. */
 bool git_output_line(const char *output, size_t number, struct strbuf *out);

@@ -216,7 +216,7 @@ void worktree_map_folder(const char *cwd, const char *from, const char *to, stru
     strbuf_puts(out, cwd + length);
 }
 
-void worktree_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx) {
+void worktree_for_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, file = STRBUF_INIT;
     strbuf_printf(&path, "%s/worktrees", home);
     struct outside_list list;

@@ -68,4 +68,4 @@ bool worktree_is_locked(const struct worktree_record *record);
 void worktree_map_folder(const char *cwd, const char *from, const char *to, struct strbuf *out);
 
 /* Calls `each` for every task that has a folder or a file here. */
-void worktree_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx);
+void worktree_for_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx);

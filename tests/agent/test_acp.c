@@ -150,7 +150,7 @@ TEST(an_agent_is_known_by_its_program) {
         { { "goose", "acp" }, NULL },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct agent_adapter *behind = agent_adapter_behind(cases[i].words);
+        const struct agent_adapter *behind = agent_adapter_of_command(cases[i].words);
         if (cases[i].adapter)
             assert_string_equal(agent_adapter_name(behind), cases[i].adapter);
         else

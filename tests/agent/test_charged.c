@@ -176,15 +176,15 @@ static struct agent_outcome play(const struct run *r, size_t size, bool with_fil
                                  struct memory *memory) {
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(r->agent));
     bool resumes = memory->session[0];
-    struct agent_before before = { .session = memory->session,
-                                   .used = memory->used,
-                                   .is_short = memory->is_short,
-                                   .resumes = resumes };
+    struct agent_prior_usage before = { .session = memory->session,
+                                        .used = memory->used,
+                                        .is_short = memory->is_short,
+                                        .resumes = resumes };
     if (!resumes)
         session_of(r, memory->session);
-    agent_reader_before(reader, &before);
-    agent_reader_out(reader, strbuf_text(&r->stdout_bytes), size);
-    agent_reader_err(reader, strbuf_text(&r->stderr_bytes), r->stderr_bytes.length);
+    agent_reader_set_prior_usage(reader, &before);
+    agent_reader_stdout(reader, strbuf_text(&r->stdout_bytes), size);
+    agent_reader_stderr(reader, strbuf_text(&r->stderr_bytes), r->stderr_bytes.length);
     agent_reader_usage(reader, strbuf_text(&r->usage_bytes), r->usage_bytes.length);
     if (with_files)
         read_files(r, reader);
@@ -304,8 +304,9 @@ static struct agent_usage play_log(const struct run *const *list, size_t count) 
     struct agent_end end = { .now = TOLD_NOW };
     struct agent_outcome o;
     for (size_t i = 0; i < count; i++) {
-        agent_reader_out(reader, strbuf_text(&list[i]->stdout_bytes), list[i]->stdout_bytes.length);
-        agent_reader_out(reader, "\n", 1);
+        agent_reader_stdout(reader, strbuf_text(&list[i]->stdout_bytes),
+                            list[i]->stdout_bytes.length);
+        agent_reader_stdout(reader, "\n", 1);
     }
     agent_reader_end(reader, &end, &o);
     agent_reader_free(reader);

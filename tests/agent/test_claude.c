@@ -269,9 +269,9 @@ TEST(totals_are_of_the_session_since_2_1_300) {
         { RESULT(FINE ALL("10000", "50", "9") ",\"result_index\":0"), 9043, 8500000 },
         { RESULT(FINE ALL("10000", "50", "9")), 10043, 9500000 },
     };
-    struct agent_before before = { .session = "s-1",
-                                   .used = { 1000, 0, 0, 1000000 },
-                                   .resumes = true };
+    struct agent_prior_usage before = { .session = "s-1",
+                                        .used = { 1000, 0, 0, 1000000 },
+                                        .resumes = true };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct agent_outcome outcome =
             told("claude", (struct told){ .out = cases[i].out, .before = &before });
@@ -285,7 +285,9 @@ TEST(totals_are_of_the_session_since_2_1_300) {
 TEST(a_killed_run_is_made_up_for) {
     const char *out =
         INIT("2.1.325") RESULT(FINE ALL("1000", "500", "9") "," SINCE("100", "50", "1"));
-    struct agent_before before = { .session = "s-1", .used = { 900, 0, 0, 0 }, .resumes = true };
+    struct agent_prior_usage before = { .session = "s-1",
+                                        .used = { 900, 0, 0, 0 },
+                                        .resumes = true };
     struct agent_outcome outcome = told("claude", (struct told){ .out = out, .before = &before });
     expect_tokens(&outcome, 143, 51, 40);
     before.is_short = true;
@@ -477,7 +479,7 @@ TEST(every_builtin_agent_is_whole_and_documented) {
             fail_msg("'%s' has no paths: it would not work in a sandbox", name);
         if (agent_command(adapter, &(struct agent_launch){ 0 }, &words) == 0)
             fail_msg("'%s' has no command", name);
-        if (!agent_put_login(adapter, name, &folder) || !agent_preflight(adapter))
+        if (!agent_print_login(adapter, name, &folder) || !agent_preflight(adapter))
             fail_msg("'%s' lacks what preflight needs: login and preflight", name);
     }
 }

@@ -54,7 +54,9 @@ TEST(tokens_are_of_the_whole_thread_and_have_their_parts_in_them) {
     struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED COMPLETED });
     expect_tokens(&outcome, 12, 3, 4);
     assert_false(outcome.is_short);
-    struct agent_before before = { .session = "01a1-t", .used = { 10, 1, 4, -1 }, .resumes = true };
+    struct agent_prior_usage before = { .session = "01a1-t",
+                                        .used = { 10, 1, 4, -1 },
+                                        .resumes = true };
     outcome = told("codex", (struct told){ .out = STARTED COMPLETED, .before = &before });
     expect_tokens(&outcome, 2, 2, 0);
     assert_int_equal(outcome.session_usage.in, 12);

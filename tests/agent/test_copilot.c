@@ -67,7 +67,9 @@ TEST(tokens_come_from_its_file) {
     expect_tokens(&outcome, 110, 30, 41);
     assert_false(outcome.is_short);
     /* They are of the session, over all runs. */
-    struct agent_before before = { .session = "c-1", .used = { 100, 10, 40, -1 }, .resumes = true };
+    struct agent_prior_usage before = { .session = "c-1",
+                                        .used = { 100, 10, 40, -1 },
+                                        .resumes = true };
     outcome = told(
         "copilot",
         (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE, .before = &before });

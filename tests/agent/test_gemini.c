@@ -95,10 +95,10 @@ TEST(it_waits_between_attempts) {
     assert_true(told_live("gemini", INIT, ATTEMPT).is_waiting);
     assert_false(told_live("gemini", INIT, "Ripgrep is not available.\n").is_waiting);
     struct agent_reader *reader = agent_reader_new(agent_adapter_find("gemini"));
-    struct agent_live live;
-    agent_reader_err(reader, ATTEMPT, strlen(ATTEMPT));
-    agent_reader_out(reader, SAID("on"), strlen(SAID("on")));
-    agent_reader_look(reader, &live);
+    struct agent_progress live;
+    agent_reader_stderr(reader, ATTEMPT, strlen(ATTEMPT));
+    agent_reader_stdout(reader, SAID("on"), strlen(SAID("on")));
+    agent_reader_progress(reader, &live);
     agent_reader_free(reader);
     assert_false(live.is_waiting);
 }

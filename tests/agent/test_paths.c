@@ -19,7 +19,7 @@ static const char *resolve(const char *name, const char *path, const char *cwd,
     if (!one->path)
         fail_msg("%s has no path '%s'", name, path);
     strbuf_clear(&out);
-    const struct agent_place place = { "/home/me", cwd, variable, (void *)(uintptr_t)pair };
+    const struct agent_path_context place = { "/home/me", cwd, variable, (void *)(uintptr_t)pair };
     agent_path_resolve(adapter, one, &place, &out);
     return strbuf_text(&out);
 }

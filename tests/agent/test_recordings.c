@@ -88,8 +88,8 @@ static struct agent_outcome play(const struct recording *r, const char *bytes, s
                                  size_t piece, int code) {
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(r->agent));
     for (size_t at = 0; at < size; at += piece)
-        agent_reader_out(reader, bytes + at, piece < size - at ? piece : size - at);
-    agent_reader_err(reader, strbuf_text(&r->stderr_bytes), r->stderr_bytes.length);
+        agent_reader_stdout(reader, bytes + at, piece < size - at ? piece : size - at);
+    agent_reader_stderr(reader, strbuf_text(&r->stderr_bytes), r->stderr_bytes.length);
     agent_reader_usage(reader, strbuf_text(&r->usage_bytes), r->usage_bytes.length);
     bool is_signal = code == 128 + 2 || code == 128 + 15;
     struct agent_end end = { .code = is_signal ? -1 : code,

@@ -24,7 +24,7 @@ struct told {
     const char *out, *err, *usage; /* NULL: nothing */
     int code, signal;              /* a signal needs no code */
     enum agent_ended_by by;
-    const struct agent_before *before; /* NULL: nothing is known */
+    const struct agent_prior_usage *before; /* NULL: nothing is known */
 };
 
 static inline struct agent_outcome told(const char *agent, struct told told) {
@@ -33,11 +33,11 @@ static inline struct agent_outcome told(const char *agent, struct told told) {
         fail_msg("there is no adapter '%s'", agent);
     struct agent_reader *reader = agent_reader_new(adapter);
     if (told.before)
-        agent_reader_before(reader, told.before);
+        agent_reader_set_prior_usage(reader, told.before);
     if (told.out)
-        agent_reader_out(reader, told.out, strlen(told.out));
+        agent_reader_stdout(reader, told.out, strlen(told.out));
     if (told.err)
-        agent_reader_err(reader, told.err, strlen(told.err));
+        agent_reader_stderr(reader, told.err, strlen(told.err));
     if (told.usage)
         agent_reader_usage(reader, told.usage, strlen(told.usage));
     struct agent_end end = {
@@ -53,12 +53,12 @@ static inline struct agent_outcome told(const char *agent, struct told told) {
 }
 
 /* What is known after these lines, while it runs. `session` of it is gone. */
-static inline struct agent_live told_live(const char *agent, const char *out, const char *err) {
+static inline struct agent_progress told_live(const char *agent, const char *out, const char *err) {
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(agent));
-    struct agent_live live;
-    agent_reader_out(reader, out, strlen(out));
-    agent_reader_err(reader, err, strlen(err));
-    agent_reader_look(reader, &live);
+    struct agent_progress live;
+    agent_reader_stdout(reader, out, strlen(out));
+    agent_reader_stderr(reader, err, strlen(err));
+    agent_reader_progress(reader, &live);
     agent_reader_free(reader);
     live.session = NULL;
     return live;

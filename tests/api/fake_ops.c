@@ -445,7 +445,7 @@ const char *engine_task_id(const struct engine *engine, task_id task, char buf[E
 
 /* --- tokens ---------------------------------------------------------------------------------------- */
 
-bool engine_run_is_elsewhere(const struct engine *engine, const char *token) {
+bool engine_run_is_remote(const struct engine *engine, const char *token) {
     (void)engine;
     return fake.in_slurm && strcmp(token, FAKE_RUN_TOKEN) == 0;
 }
@@ -455,7 +455,8 @@ enum executor_kind engine_executor_kind(const struct engine *engine, task_id tas
     return fake.in_slurm && task == 1 ? EXECUTOR_SLURM : EXECUTOR_LOCAL;
 }
 
-bool engine_away_run(const struct engine *engine, task_id task, struct engine_host_state *ret) {
+bool engine_unreachable_run(const struct engine *engine, task_id task,
+                            struct engine_host_state *ret) {
     (void)engine;
     (void)task;
     (void)ret;

@@ -82,7 +82,7 @@ TEST(a_run_in_slurm_asks_at_its_addresses_with_its_token) {
     assert_int_equal(client_get(client, NULL, &err, "/v1/echo"), 200);
     api_do(api, get_token, token);
     assert_string_equal(token, FAKE_RUN_TOKEN);
-    assert_string_equal(client_place(client), url);
+    assert_string_equal(client_address_text(client), url);
     client_close(client);
     /* To an address that is not its own a run shows nothing. */
     assert_int_equal(client_open(url, NULL, &client, &err), -EACCES);

@@ -180,7 +180,7 @@ CASE(a_standby_is_passed_over_and_the_key_stays) {
     start_daemon(&b, OK_ANSWER);
     struct client *client = open_with(&(struct client_options){ .peers = both });
     assert_int_equal(post(client, &err), 200);
-    assert_string_equal(client_place(client), b.place);
+    assert_string_equal(client_address_text(client), b.place);
     assert_string_equal(client_standby(client), "a/1 is the active one");
     client_close(client);
     stop_daemon(&a);
@@ -196,7 +196,7 @@ CASE(of_what_a_standby_tells_a_socket_is_asked_and_without_a_token) {
     start_daemon(&b, OK_ANSWER);
     struct client *client = open_with(NULL);
     assert_int_equal(post(client, &err), 200);
-    assert_string_equal(client_place(client), b.place);
+    assert_string_equal(client_address_text(client), b.place);
     client_close(client);
     stop_daemon(&a);
     stop_daemon(&b);
@@ -212,7 +212,7 @@ CASE(an_unknown_outcome_is_asked_again_where_there_is_another) {
     start_daemon(&b, OK_ANSWER);
     struct client *client = open_with(&(struct client_options){ .peers = both });
     assert_int_equal(post(client, &err), 200);
-    assert_string_equal(client_place(client), b.place);
+    assert_string_equal(client_address_text(client), b.place);
     client_close(client);
     stop_daemon(&a);
     stop_daemon(&b);
@@ -339,7 +339,7 @@ CASE(one_that_is_absent_is_passed_over) {
     start_daemon(&b, OK_ANSWER);
     struct client *client = open_with(&(struct client_options){ .peers = both });
     assert_int_equal(post(client, &err), 200);
-    assert_string_equal(client_place(client), b.place);
+    assert_string_equal(client_address_text(client), b.place);
     assert_null(client_standby(client));
     client_close(client);
 }

@@ -19,7 +19,7 @@ static const char *sentence(struct world *w, const char *task) {
     struct verdict verdict;
     if (!core_blocked(w->core, world_number(w, task), &verdict))
         fail_msg("'%s' is not blocked", task);
-    verdict_sentence(&verdict, core_symbols(w->core), &names, &text);
+    verdict_message(&verdict, core_symbols(w->core), &names, &text);
     return world_text(w, "%s", strbuf_text(&text));
 }
 

@@ -70,7 +70,7 @@ TEST(f035_an_order_without_overdue_is_what_it_says) {
     WORLD(w, "loopr");
     world_set(w, "order", "score, created_at, seq");
     world_set(w, "max_wait_s", "1200");
-    assert_true(config_wait_is_idle(w->config));
+    assert_true(config_max_wait_has_no_effect(w->config));
     assert_int_equal(wait_of_plan(w, DAYS(2)), TIME_NEVER);
 }
 

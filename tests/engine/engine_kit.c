@@ -199,7 +199,7 @@ void kit_wait_broken(struct kit *kit) {
 /* --- requests -------------------------------------------------------------------------------- */
 
 static int run_fact(struct engine *engine, struct kit_ask *ask) {
-    return engine_tell(engine, &ask->fact, &ask->err);
+    return engine_apply(engine, &ask->fact, &ask->err);
 }
 
 static int run_pause(struct engine *engine, struct kit_ask *ask) {

@@ -325,7 +325,7 @@ FIXTURE_TEST(a_session_that_is_gone_is_begun_afresh_once) {
     assert_non_null(strstr(command(1), "--resume"));
     plays(1, "claude/resume-missing", 0);
     kit_wait_starts(&kit, 3);
-    assert_int_equal(run_of(task, 2).row.outcome, OUTCOME_AFRESH);
+    assert_int_equal(run_of(task, 2).row.outcome, OUTCOME_NEW_SESSION);
     assert_int_equal(kit_view(&kit, task).failures, 0);
     assert_null(strstr(command(2), "--resume"));
     plays(2, "claude/ok-stream", 0);

@@ -55,14 +55,14 @@ static int end_with_closed_account(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = 1, .attempt = 1 };
     fact.ended.outcome = OUTCOME_CLOSED;
     fact.ended.tokens = -1;
-    return engine_tell(engine, &fact, &ask->err);
+    return engine_apply(engine, &fact, &ask->err);
 }
 
 static int clear_account(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_LIMITER_CLEAR };
     fact.limiter_clear =
         symbol_find(core_symbols((struct core *)engine_core(engine)), "account", 7);
-    return engine_tell(engine, &fact, &ask->err);
+    return engine_apply(engine, &fact, &ask->err);
 }
 
 static int open_crowded(void **state);
@@ -85,7 +85,7 @@ TEST_WITH(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it, close
 static int limit_account(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_RUN_LIMITED, .task = 1, .attempt = 1 };
     fact.limited.retry_after = HOURS(1);
-    return engine_tell(engine, &fact, &ask->err);
+    return engine_apply(engine, &fact, &ask->err);
 }
 
 TEST_WITH(an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_none, open_it,

@@ -61,7 +61,7 @@ static int forget(struct engine *engine, struct kit_ask *ask) {
 
 static struct engine_host_state host_of(task_id task) {
     struct engine_host_state host = { 0 };
-    assert_true(engine_away_run(kit.engine, task, &host));
+    assert_true(engine_unreachable_run(kit.engine, task, &host));
     return host;
 }
 
@@ -87,7 +87,7 @@ ON_HOST_A(a_run_of_another_host_stays_live_and_keeps_its_places) {
     const char *host = NULL;
     assert_true(core_blocked(engine_core(kit.engine), next, &first));
     assert_int_equal(first.lease, LEASE_RUNS);
-    assert_int_equal(engine_away_holders(kit.engine, &first, &host), 1);
+    assert_int_equal(engine_unreachable_holders(kit.engine, &first, &host), 1);
     assert_string_equal(host, "hosta");
 }
 
@@ -139,9 +139,9 @@ ON_HOST_A(it_may_come_in_by_tcp_while_it_is_away) {
     const char *at = strstr(fake_start_at(0)->env, "SLUICE_TOKEN=");
     assert_non_null(at);
     snprintf(token, sizeof(token), "%.*s", (int)strcspn(at + 13, "\n"), at + 13);
-    assert_false(engine_run_is_elsewhere(kit.engine, token));
+    assert_false(engine_run_is_remote(kit.engine, token));
     go_to(ON_B);
-    assert_true(engine_run_is_elsewhere(kit.engine, token));
+    assert_true(engine_run_is_remote(kit.engine, token));
 }
 
 /* Two were ordered and not seen to start. Only the one that is ours is given up for it. */
@@ -199,7 +199,7 @@ ON_HOST_A(the_runs_of_a_forgotten_host_are_lost_and_their_tasks_run_again) {
     assert_int_equal(kit_view(&kit, task).losses, 1);
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
     assert_int_equal(kit_events(&kit, "host.forgotten", 0), 1);
-    assert_int_equal(engine_away_count(kit.engine), 0);
+    assert_int_equal(engine_unreachable_count(kit.engine), 0);
     assert_false(engine_alert_is_open(kit.engine, "host:hosta"));
     struct run_end end = fake_exit(0);
     fake_tell_ended(last_run(), &end);

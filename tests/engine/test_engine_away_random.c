@@ -137,7 +137,7 @@ static int forget(struct engine *engine, struct kit_ask *ask) {
 }
 
 static void forget_other(void) {
-    uint32_t away = engine_away_count(kit.engine);
+    uint32_t away = engine_unreachable_count(kit.engine);
     int r = kit_run(&kit, forget, names[!here]);
     assert_true(away > 0 ? r == 0 : r != 0);
     for (size_t i = 0; i < run_count; i++)

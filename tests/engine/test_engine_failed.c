@@ -175,7 +175,7 @@ static const char limited[] = CALM "limiters: {account: {initial_s: 600, max_s: 
 
 static int tell_limited(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_RUN_LIMITED, .task = 1, .attempt = 1 };
-    return engine_tell(engine, &fact, &ask->err);
+    return engine_apply(engine, &fact, &ask->err);
 }
 
 static struct limiter_view account(void) {

@@ -231,9 +231,9 @@ static int cancel_delete_and_open(struct engine *engine, struct kit_ask *ask) {
     for (task_id task = 1; task <= 2; task++) {
         struct fact cancel = { .kind = FACT_CANCEL, .task = task };
         struct fact delete = { .kind = FACT_DELETE, .task = task };
-        int r = engine_tell(engine, &cancel, &ask->err);
+        int r = engine_apply(engine, &cancel, &ask->err);
         if (r == 0)
-            r = engine_tell(engine, &delete, &ask->err);
+            r = engine_apply(engine, &delete, &ask->err);
         if (r < 0)
             return r;
     }

@@ -153,7 +153,7 @@ RECOVER_TEST(a_run_that_was_stopped_from_outside_is_not_canceled) {
 static int cancel_now(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_CANCEL, .task = 1 };
     engine_stop_at_once(engine, 1);
-    return engine_tell(engine, &fact, &ask->err);
+    return engine_apply(engine, &fact, &ask->err);
 }
 
 RECOVER_TEST(the_second_cancel_kills_at_once) {
@@ -271,7 +271,7 @@ RECOVER_TEST(also_when_the_first_commit_fails) {
 
 static int delete_what_was_added(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_DELETE, .task = engine_last_task(engine) };
-    return engine_tell(engine, &fact, &ask->err);
+    return engine_apply(engine, &fact, &ask->err);
 }
 
 static void count_specs(void *ctx, const struct store_answer *answer, const struct error *err) {

@@ -163,8 +163,8 @@ FIXTURE_TEST(what_slurm_says_of_a_run_can_be_asked_for) {
     task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2);
     fake_slurm_says("pending in Slurm: Resources");
-    assert_false(engine_place_doing(kit.engine, near, &text));
-    assert_true(engine_place_doing(kit.engine, far, &text));
+    assert_false(engine_executor_activity(kit.engine, near, &text));
+    assert_true(engine_executor_activity(kit.engine, far, &text));
     assert_string_equal(strbuf_text(&text), "pending in Slurm: Resources");
 }
 

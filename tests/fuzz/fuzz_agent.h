@@ -35,13 +35,14 @@ struct fuzz_input {
 
 static void fuzz_run(const struct fuzz_input *input, size_t piece, struct agent_outcome *ret) {
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(AGENT));
-    struct agent_live live;
+    struct agent_progress live;
     for (size_t i = 0; i + 1 < FUZZ_STREAMS; i++) {
         for (size_t at = 0; at < input->size[i]; at += piece) {
             size_t left = input->size[i] - at, take = left < piece ? left : piece;
-            (i == 0 ? agent_reader_out : agent_reader_err)(reader, input->bytes[i] + at, take);
+            (i == 0 ? agent_reader_stdout : agent_reader_stderr)(reader, input->bytes[i] + at,
+                                                                 take);
         }
-        agent_reader_look(reader, &live);
+        agent_reader_progress(reader, &live);
     }
     agent_reader_usage(reader, input->bytes[2], input->size[2]);
     agent_reader_end(reader, &input->end, ret);

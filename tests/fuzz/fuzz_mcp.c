@@ -18,14 +18,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct backend {
-    struct mcp_ask *asks[ASKS_MAX];
+    struct mcp_question *asks[ASKS_MAX];
     size_t count;
     bool at_once, watching;
     unsigned answers;
     time_ms now;
 };
 
-static void answer(struct backend *b, struct mcp_ask *ask) {
+static void answer(struct backend *b, struct mcp_question *ask) {
     static const char *const texts[] = {
         "{\"id\":\"web-1\",\"state\":\"running\",\"runs\":[]}",
         "{\"id\":\"web-1\",\"state\":\"done\",\"runs\":[{\"attempt\":1}]}",
@@ -48,7 +48,7 @@ static void answer(struct backend *b, struct mcp_ask *ask) {
     json_decref(reply.value);
 }
 
-static void on_ask(void *ctx, struct mcp_ask *ask) {
+static void on_ask(void *ctx, struct mcp_question *ask) {
     struct backend *b = ctx;
     assert(ask->op && json_is_object(ask->params));
     if (b->at_once || b->count == ASKS_MAX)
@@ -57,7 +57,7 @@ static void on_ask(void *ctx, struct mcp_ask *ask) {
         b->asks[b->count++] = ask;
 }
 
-static void on_drop(void *ctx, struct mcp_ask *ask) {
+static void on_drop(void *ctx, struct mcp_question *ask) {
     struct backend *b = ctx;
     size_t at = 0;
     while (at < b->count && b->asks[at] != ask)
@@ -107,11 +107,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = newline ? (size_t)(newline - at) : (size_t)(end - at);
-        mcp_take(mcp, at, length, b.now);
+        mcp_receive(mcp, at, length, b.now);
         assert(mcp_status(mcp) >= 200 && mcp_status(mcp) < 500);
         mcp_event(mcp, length % 2 ? "web-1" : NULL, b.now);
         answer_some(&b);
-        time_ms next = mcp_next(mcp);
+        time_ms next = mcp_next_tick(mcp);
         if (next != TIME_NEVER)
             b.now = next > b.now ? next : b.now;
         mcp_tick(mcp, b.now);

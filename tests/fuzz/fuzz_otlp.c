@@ -33,16 +33,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct error err = { 0 };
     int r = otlp_meter_read(fresh, signal, body, size - 1, &err);
     assert((r < 0) == (err.text[0] != '\0') && err.code == r);
-    otlp_meter_look(fresh, &first);
+    otlp_meter_usage(fresh, &first);
     expect_told(&first);
     if (r < 0)
         assert(first.in == -1 && first.out == -1 && first.cost_micro_usd == -1);
     assert(otlp_meter_read(fresh, signal, body, size - 1, NULL) == r);
-    otlp_meter_look(fresh, &second);
+    otlp_meter_usage(fresh, &second);
     expect_told(&second);
     expect_grown(&first, &second);
     assert(otlp_meter_read(old, signal, body, size - 1, NULL) == r);
-    otlp_meter_look(old, &second);
+    otlp_meter_usage(old, &second);
     expect_told(&second);
     expect_grown(&known, &second);
     otlp_meter_free(fresh);

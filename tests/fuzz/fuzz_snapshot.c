@@ -29,7 +29,7 @@ static void ask_why(struct snapshot *s, task_id task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct task_names names = snapshot_names(s);
     verdict_code(&v, core_symbols(core), &text);
-    verdict_sentence(&v, core_symbols(core), &names, &text);
+    verdict_message(&v, core_symbols(core), &names, &text);
     assert(text.length > 0);
     struct sim_hint hint;
     snapshot_hint(s, task, &hint);

@@ -36,7 +36,7 @@ static void print_tasks(const struct world *w) {
             strbuf_puts(&text, "  ");
             verdict_code(&verdict, symbols, &text);
             strbuf_puts(&text, ": ");
-            verdict_sentence(&verdict, symbols, &names, &text);
+            verdict_message(&verdict, symbols, &names, &text);
         }
         strbuf_putc(&text, '\n');
     }

@@ -29,7 +29,7 @@ struct world *world_new(const char *preset) {
     w->config = config_new();
     symbol_table_init(&w->tasks);
     must(w, config_set(w->config, "preset", preset, "test", &w->err), preset);
-    must(w, config_tell(w->config, w->core, &w->err), preset);
+    must(w, config_apply(w->config, w->core, &w->err), preset);
     world_pass(w, WORLD_BEGIN);
     return w;
 }
@@ -104,7 +104,7 @@ static void tell_agent(struct world *w, const char *name) {
 
 void world_set(struct world *w, const char *key, const char *value) {
     must(w, config_set(w->config, key, value, "test", &w->err), key);
-    must(w, config_tell(w->config, w->core, &w->err), key);
+    must(w, config_apply(w->config, w->core, &w->err), key);
     /* what has no name in the configuration follows the defaults, which may have changed */
     const struct symbol_table *symbols = core_symbols(w->core);
     for (sym s = 1; s <= symbols->count; s++) {

@@ -8,14 +8,14 @@
 #include "base/macros.h"
 #include "base/strbuf.h"
 
-static void on_ask(void *ctx, struct mcp_ask *ask) {
+static void on_ask(void *ctx, struct mcp_question *ask) {
     struct kit *k = ctx;
     assert_non_null(ask->op);
     assert_true(k->ask_count < KIT_ASKS_MAX);
     k->asks[k->ask_count++] = ask;
 }
 
-static void remove_ask(struct kit *k, const struct mcp_ask *ask) {
+static void remove_ask(struct kit *k, const struct mcp_question *ask) {
     size_t at = 0;
     while (at < k->ask_count && k->asks[at] != ask)
         at++;
@@ -23,7 +23,7 @@ static void remove_ask(struct kit *k, const struct mcp_ask *ask) {
     memmove(&k->asks[at], &k->asks[at + 1], (--k->ask_count - at) * sizeof(k->asks[0]));
 }
 
-static void on_drop(void *ctx, struct mcp_ask *ask) {
+static void on_drop(void *ctx, struct mcp_question *ask) {
     struct kit *k = ctx;
     remove_ask(k, ask);
     k->dropped++;
@@ -61,7 +61,7 @@ void kit_finish(struct kit *k) {
 }
 
 void kit_say(struct kit *k, const char *text) {
-    mcp_take(k->mcp, text, strlen(text), k->now);
+    mcp_receive(k->mcp, text, strlen(text), k->now);
 }
 
 void kit_modern(struct kit *k, int id, const char *method, const char *params) {
@@ -104,7 +104,7 @@ void kit_silent(struct kit *k) {
 
 /* --- questions ------------------------------------------------------------------------------- */
 
-static struct mcp_ask *find_ask(struct kit *k, const char *op) {
+static struct mcp_question *find_ask(struct kit *k, const char *op) {
     for (size_t i = 0; i < k->ask_count; i++)
         if (strcmp(k->asks[i]->op->name, op) == 0)
             return k->asks[i];
@@ -113,14 +113,14 @@ static struct mcp_ask *find_ask(struct kit *k, const char *op) {
 }
 
 void kit_asked(struct kit *k, const char *op, const char *params) {
-    const struct mcp_ask *ask = find_ask(k, op);
+    const struct mcp_question *ask = find_ask(k, op);
     char *text = json_dumps(ask->params, JSON_COMPACT | JSON_SORT_KEYS);
     assert_string_equal(text, params);
     free(text);
 }
 
 static void reply(struct kit *k, const char *op, const struct mcp_reply *reply) {
-    struct mcp_ask *ask = find_ask(k, op);
+    struct mcp_question *ask = find_ask(k, op);
     remove_ask(k, ask);
     mcp_answer(ask, reply, k->now);
 }

@@ -22,7 +22,7 @@
 
 struct kit {
     struct mcp *mcp;
-    struct mcp_ask *asks[KIT_ASKS_MAX];
+    struct mcp_question *asks[KIT_ASKS_MAX];
     size_t ask_count, dropped;
     bool watching;
     time_ms now;

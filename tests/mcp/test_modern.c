@@ -176,7 +176,7 @@ static int status_of(const struct mcp_headers *headers, const char *text, json_i
         ASSERT_INT(m, "error|code", code);
     else
         assert_non_null(kit_at(m, "result"));
-    assert_int_equal(mcp_open(k.mcp), 0);
+    assert_int_equal(mcp_open_requests(k.mcp), 0);
     return mcp_status(k.mcp);
 }
 
@@ -234,11 +234,11 @@ TEST(listen_is_acknowledged_with_what_is_honoured) {
     ASSERT_TEXT(m, "params|notifications|resourceSubscriptions|0", "sluice://task/web-1");
     assert_int_equal(json_array_size(kit_at(m, "params|notifications|resourceSubscriptions")), 1);
     assert_true(k.watching);
-    assert_int_equal(mcp_open(k.mcp), 1);
+    assert_int_equal(mcp_open_requests(k.mcp), 1);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                 "\"requestId\":9}}");
     assert_false(k.watching);
-    assert_int_equal(mcp_open(k.mcp), 0);
+    assert_int_equal(mcp_open_requests(k.mcp), 0);
 }
 
 TEST(a_change_is_told_once_a_second) {
@@ -255,10 +255,10 @@ TEST(a_change_is_told_once_a_second) {
     mcp_event(k.mcp, "web-1", k.now + 10);
     mcp_event(k.mcp, "web-1", k.now + 20);
     kit_silent(&k);
-    assert_int_equal(mcp_next(k.mcp), k.now + 1000);
+    assert_int_equal(mcp_next_tick(k.mcp), k.now + 1000);
     mcp_tick(k.mcp, k.now + 1000);
     (void)kit_notice_of(&k, "notifications/resources/updated");
-    assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
+    assert_int_equal(mcp_next_tick(k.mcp), TIME_NEVER);
 }
 
 TEST(the_end_of_the_server_ends_a_subscription) {

@@ -77,7 +77,7 @@ TEST(what_is_subscribed_is_told_until_it_is_not) {
     kit_say(&k, SUBSCRIBE("3", "subscribe", "sluice://status"));
     (void)kit_answer_of(&k);
     assert_true(k.watching);
-    assert_int_equal(mcp_open(k.mcp), 0);
+    assert_int_equal(mcp_open_requests(k.mcp), 0);
     mcp_event(k.mcp, "web-2", k.now);
     const json_t *m = kit_notice_of(&k, "notifications/resources/updated");
     ASSERT_TEXT(m, "params|uri", "sluice://status");
@@ -87,11 +87,11 @@ TEST(what_is_subscribed_is_told_until_it_is_not) {
     ASSERT_TEXT(kit_notice_of(&k, "notifications/resources/updated"), "params|uri",
                 "sluice://task/web-1");
     kit_silent(&k); /* the status was told a moment ago */
-    assert_int_equal(mcp_next(k.mcp), k.now + 1000);
+    assert_int_equal(mcp_next_tick(k.mcp), k.now + 1000);
     mcp_tick(k.mcp, k.now + 1000);
     ASSERT_TEXT(kit_notice_of(&k, "notifications/resources/updated"), "params|uri",
                 "sluice://status");
-    assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
+    assert_int_equal(mcp_next_tick(k.mcp), TIME_NEVER);
     kit_say(&k, SUBSCRIBE("4", "unsubscribe", "sluice://status"));
     assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
     assert_true(k.watching);
@@ -214,7 +214,7 @@ TEST(a_canceled_request_is_not_answered) {
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                 "\"requestId\":\"c\"}}");
     assert_int_equal(k.dropped, 1);
-    assert_int_equal(mcp_open(k.mcp), 0);
+    assert_int_equal(mcp_open_requests(k.mcp), 0);
     kit_silent(&k);
 }
 
@@ -228,7 +228,7 @@ TEST(an_id_counts_once_and_requests_are_bounded) {
                        i);
         kit_say(&k, text);
     }
-    assert_int_equal(mcp_open(k.mcp), 64);
+    assert_int_equal(mcp_open_requests(k.mcp), 64);
     ASSERT_INT(kit_answer_of(&k), "error|code", -32603);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
     ASSERT_INT(kit_answer_of(&k), "error|code", -32600);
@@ -238,7 +238,7 @@ TEST(a_long_message_is_refused) {
     KIT(k);
     char *text = test_malloc(MCP_MESSAGE_MAX + 1);
     memset(text, ' ', MCP_MESSAGE_MAX + 1);
-    mcp_take(k.mcp, text, MCP_MESSAGE_MAX + 1, k.now);
+    mcp_receive(k.mcp, text, MCP_MESSAGE_MAX + 1, k.now);
     test_free(text);
     ASSERT_INT(kit_answer_of(&k), "error|code", -32600);
 }

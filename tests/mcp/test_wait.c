@@ -57,7 +57,7 @@ TEST(the_time_ends_it) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
     kit_answer(&k, "task.show", RUNNING);
-    assert_int_equal(mcp_next(k.mcp), k.now + 5000);
+    assert_int_equal(mcp_next_tick(k.mcp), k.now + 5000);
     mcp_tick(k.mcp, k.now + 4999);
     kit_silent(&k);
     mcp_tick(k.mcp, k.now + 5000);
@@ -72,7 +72,7 @@ TEST(no_time_is_a_look) {
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":0}", "");
     mcp_tick(k.mcp, k.now);
     kit_silent(&k);
-    assert_true(mcp_next(k.mcp) > k.now); /* and nobody spins until the answer is there */
+    assert_true(mcp_next_tick(k.mcp) > k.now); /* and nobody spins until the answer is there */
     kit_answer(&k, "task.show", RUNNING);
     assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
 }
@@ -109,7 +109,7 @@ TEST(progress_rises) {
     mcp_event(k.mcp, "web-1", k.now);
     kit_answer(&k, "task.show", RUNNING);
     kit_silent(&k); /* nothing has changed */
-    assert_int_equal(mcp_next(k.mcp), k.now + 10000);
+    assert_int_equal(mcp_next_tick(k.mcp), k.now + 10000);
     mcp_tick(k.mcp, k.now + 10000);
     m = kit_notice_of(&k, "notifications/progress");
     assert_true(json_number_value(kit_at(m, "params|progress")) > second);
@@ -124,7 +124,7 @@ TEST(without_a_token_silence_costs_nothing) {
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
     kit_answer(&k, "task.show", RUNNING);
     mcp_tick(k.mcp, k.now + 10000);
-    assert_true(mcp_next(k.mcp) > k.now + 10000);
+    assert_true(mcp_next_tick(k.mcp) > k.now + 10000);
     kit_silent(&k);
 }
 
@@ -133,7 +133,7 @@ TEST(a_daemon_that_is_away_is_waited_for) {
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
     kit_refuse(&k, "task.show", -ECONNREFUSED, "no daemon runs", true);
     kit_silent(&k);
-    assert_int_equal(mcp_next(k.mcp), k.now + 1000);
+    assert_int_equal(mcp_next_tick(k.mcp), k.now + 1000);
     mcp_tick(k.mcp, k.now + 1000);
     kit_answer(&k, "task.show", RUNNING);
     mcp_event(k.mcp, NULL, k.now); /* events may have been missed */
@@ -158,7 +158,7 @@ TEST(a_canceled_wait_is_gone) {
                 "\"requestId\":1}}");
     assert_int_equal(k.dropped, 1);
     assert_false(k.watching);
-    assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
+    assert_int_equal(mcp_next_tick(k.mcp), TIME_NEVER);
 }
 
 TEST(the_end_of_the_server_ends_a_wait) {
@@ -226,7 +226,7 @@ TEST(it_lends_again_when_the_daemon_is_back) {
     kit_answer(&k, "task.show", RUNNING);
     kit_refuse(&k, "task.wait", -ECONNREFUSED, "no daemon", true);
     assert_int_equal(k.ask_count, 0);
-    assert_int_equal(mcp_next(k.mcp), k.now + SECONDS(1));
+    assert_int_equal(mcp_next_tick(k.mcp), k.now + SECONDS(1));
     k.now += SECONDS(1);
     mcp_tick(k.mcp, k.now);
     kit_asked(&k, "task.wait", "{\"any\":false,\"tasks\":[\"web-1\"],\"timeout_s\":49}");

@@ -425,7 +425,7 @@ static bool step_copy(struct pair *p) {
         fprintf(p->trace, "copy\n");
     struct core *copy = core_copy(p->core), *untouched = core_copy(p->core);
     size_t count;
-    core_would_start(p->core, append_start, p);
+    core_preview_starts(p->core, append_start, p);
     const struct order *orders = core_decide(copy, &count);
     const char *expected = strbuf_text(&p->text);
     struct strbuf started = STRBUF_INIT, difference = STRBUF_INIT;

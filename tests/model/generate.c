@@ -115,7 +115,7 @@ static void fill_live(struct generator *g, struct task_spec *s, time_ms now) {
     if (s->state == TASK_RUNNING && generate_chance(g, 20))
         s->phase = generate_chance(g, 50) ? PHASE_DRAINING : PHASE_STOPPING;
     if (generate_chance(g, 10))
-        s->stop = (enum stop_wish)rng_below(&g->rng, STOP_WISH_MAX);
+        s->stop = (enum stop_request)rng_below(&g->rng, STOP_REQUEST_MAX);
     if (s->phase == PHASE_DRAINING && generate_chance(g, 50))
         s->not_before = now + between(g, -1000, 60000);
     s->run_agent = some_name(g, g->names.agents, g->agents, s->agent ? 10 : 20);
@@ -286,12 +286,13 @@ static void draw_limited(struct generator *g, const struct model *m) {
 
 static void draw_ended(struct generator *g, const struct model *m) {
     static const enum outcome outcomes[] = {
-        OUTCOME_OK,       OUTCOME_OK,       OUTCOME_OK,         OUTCOME_OK,         OUTCOME_OK,
-        OUTCOME_OK,       OUTCOME_OK,       OUTCOME_OK,         OUTCOME_UNFINISHED, OUTCOME_INVALID,
-        OUTCOME_FAILED,   OUTCOME_FAILED,   OUTCOME_LAUNCH,     OUTCOME_LAUNCH,     OUTCOME_TIMEOUT,
-        OUTCOME_LIMITED,  OUTCOME_LIMITED,  OUTCOME_CLOSED,     OUTCOME_BUDGET,     OUTCOME_LOST,
-        OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,   OUTCOME_AFRESH,
-        OUTCOME_STUCK,    OUTCOME_DENIED,
+        OUTCOME_OK,          OUTCOME_OK,       OUTCOME_OK,         OUTCOME_OK,
+        OUTCOME_OK,          OUTCOME_OK,       OUTCOME_OK,         OUTCOME_OK,
+        OUTCOME_UNFINISHED,  OUTCOME_INVALID,  OUTCOME_FAILED,     OUTCOME_FAILED,
+        OUTCOME_LAUNCH,      OUTCOME_LAUNCH,   OUTCOME_TIMEOUT,    OUTCOME_LIMITED,
+        OUTCOME_LIMITED,     OUTCOME_CLOSED,   OUTCOME_BUDGET,     OUTCOME_LOST,
+        OUTCOME_CANCELED,    OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,
+        OUTCOME_NEW_SESSION, OUTCOME_STUCK,    OUTCOME_DENIED,
     };
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];

@@ -66,7 +66,7 @@ static void take_up_kept(struct model *m, struct model_task *t) {
     t->keeps_roots = (t->s.keeps & KEEP_ROOTS) && t->s.parent == 0;
     t->keeps_review = (t->s.keeps & KEEP_REVIEW) && t->s.review;
     t->keeps_workspaces =
-        (t->s.keeps & KEEP_PLACE) && model_project(m, t->s.project)->spec.workspaces_kept;
+        (t->s.keeps & KEEP_WORKSPACE) && model_project(m, t->s.project)->spec.workspaces_kept;
 }
 
 /* A live task takes what its phase holds. */

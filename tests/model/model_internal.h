@@ -17,7 +17,7 @@ struct model_run {
     time_ms started_at;
     int64_t reported, money; /* so far; money -1: unknown */
     bool has_reported;
-    enum stop_wish stop;        /* the higher one wins */
+    enum stop_request stop;     /* the higher one wins */
     bool had_roots, had_review; /* before the order, for its refusal */
     bool adopted;               /* it was live when its task was added */
     task_id lender;             /* whose places it uses, or 0 */
@@ -193,7 +193,7 @@ void model_raise_iteration(struct model *m, struct model_task *t);
 void model_invalidate(struct model *m, task_id id); /* with all its descendants, they first */
 void model_orphan(struct model *m, task_id id);     /* the descendants only */
 void model_drop_counters(struct model_task *t);
-void model_order_stop(struct model *m, struct model_task *t, enum stop_wish stop);
+void model_order_stop(struct model *m, struct model_task *t, enum stop_request stop);
 
 /* model_asked.c, model_add.c */
 int model_apply_asked(struct model *m, const struct fact *fact, struct error *err);

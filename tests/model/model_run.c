@@ -143,8 +143,8 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
     case OUTCOME_UNMERGED:
         model_change(m, t, TASK_FAILED, REASON_UNMERGED);
         break;
-    case OUTCOME_AFRESH:
-        model_change(m, t, TASK_WAITING, REASON_AFRESH);
+    case OUTCOME_NEW_SESSION:
+        model_change(m, t, TASK_WAITING, REASON_NEW_SESSION);
         break;
     case OUTCOME_STUCK:
         model_change(m, t, TASK_FAILED, REASON_STUCK);
@@ -266,7 +266,7 @@ static void take_back_start(struct model *m, const struct model_task *t) {
 static void order_refused(struct model *m, struct model_task *t) {
     time_ms mark = t->ready_mark, enqueued_at = t->enqueued_at;
     bool adopted = t->run.adopted;
-    enum stop_wish stop = t->run.stop;
+    enum stop_request stop = t->run.stop;
     take_back_start(m, t);
     model_lend_end(m, t);
     t->keeps_roots = t->run.had_roots;

@@ -80,7 +80,7 @@ void model_drop_counters(struct model_task *t) {
 }
 
 /* Orders the end of a run, once. */
-void model_order_stop(struct model *m, struct model_task *t, enum stop_wish stop) {
+void model_order_stop(struct model *m, struct model_task *t, enum stop_request stop) {
     static const enum reason reasons[] = {
         [STOP_CANCEL] = REASON_CANCELED,
         [STOP_INVALIDATE] = REASON_INVALIDATED,

@@ -95,7 +95,7 @@ size_t executor_slurm_probe(const struct executor_slurm_options *options,
     return ARRAY_SIZE(features);
 }
 
-bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
+bool executor_describe_run(const struct executor *ex, struct run_key run, struct strbuf *out) {
     (void)run;
     if (ex->is_slurm)
         strbuf_puts(out, "pending in Slurm: Resources");

@@ -36,8 +36,9 @@ static bool listening;
 static void open_with_entry(struct ops *o) {
     listening = false;
     ops_open(o, OPS_MEMORY, NULL);
-    engine_set_entry(o->engine, &(struct engine_entry){
-                                    .url = entry_url, .open = entry_open, .ctx = &listening });
+    engine_set_tcp_listener(
+        o->engine,
+        &(struct engine_tcp_listener){ .url = entry_url, .open = entry_open, .ctx = &listening });
 }
 
 /* Swaps the code of a link that was asked for with this body. */
@@ -204,7 +205,7 @@ TEST(asking_for_a_link_opens_the_door_if_it_is_closed) {
                  "\"opened\":false");
     reply_expect(ops_ask(&o, "GET", "/v1/status", NULL, NULL), 200,
                  "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null}");
-    engine_set_entry(o.engine, &(struct engine_entry){ 0 });
+    engine_set_tcp_listener(o.engine, &(struct engine_tcp_listener){ 0 });
     reply_expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 501, NULL);
 }
 

@@ -198,7 +198,7 @@ void fake_await_calls(struct fake *fake, const char *begins, unsigned count) {
 static bool does(struct stage *stage, void *ctx) {
     const struct wanted *wanted = ctx;
     _cleanup_(strbuf_finish) struct strbuf doing = STRBUF_INIT;
-    (void)executor_doing(stage->ex, (struct run_key){ wanted->task, 1 }, &doing);
+    (void)executor_describe_run(stage->ex, (struct run_key){ wanted->task, 1 }, &doing);
     return strstr(strbuf_text(&doing), wanted->text) != NULL;
 }
 

@@ -33,7 +33,7 @@ void fake_call(const struct fake *fake, const char *program, const char *argumen
 void fake_await_job(struct fake *fake, unsigned job, const char *file, const char *text);
 /* Until so many calls that begin like this were made. */
 void fake_await_calls(struct fake *fake, const char *begins, unsigned count);
-/* Until executor_doing says something with this text. */
+/* Until executor_describe_run says something with this text. */
 void fake_await_doing(struct fake *fake, task_id task, const char *text);
 /* Starts it, and waits until its job waits in the queue, from which nothing comes out ("hold"). */
 void fake_start_pending(struct fake *fake, task_id task, const struct run_spec *spec);

@@ -23,9 +23,9 @@ struct scene {
     struct loop_timer *late;
     struct aside *aside;
     int ended;
-    struct aside_end end;
+    struct helper_end end;
     char *output;
-    bool inside; /* of aside_start */
+    bool inside; /* of helper_start */
 };
 
 static void too_late(void *ctx) {
@@ -33,7 +33,7 @@ static void too_late(void *ctx) {
     fail_msg("the aside does not end: its time-out or its pidfd is not seen");
 }
 
-static void ended(void *ctx, const struct aside_end *end) {
+static void ended(void *ctx, const struct helper_end *end) {
     struct scene *s = ctx;
     assert_false(s->inside);
     s->ended++;
@@ -61,13 +61,13 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void begin(struct scene *s, const struct aside_spec *spec) {
+static void begin(struct scene *s, const struct helper_spec *spec) {
     struct error err = { 0 };
     free(s->output);
     s->output = NULL;
     s->ended = 0;
     s->inside = true;
-    if (aside_start(s->loop, spec, ended, s, &s->aside, &err) < 0)
+    if (helper_start(s->loop, spec, ended, s, &s->aside, &err) < 0)
         fail_msg("%s", err.text);
     s->inside = false;
 }
@@ -78,7 +78,7 @@ static void await(struct scene *s) {
     assert_int_equal(s->ended, 1);
 }
 
-static void run(struct scene *s, struct aside_spec spec) {
+static void run(struct scene *s, struct helper_spec spec) {
     if (spec.timeout == 0)
         spec.timeout = patience_ms();
     begin(s, &spec);
@@ -105,7 +105,7 @@ static void await_death(pid_t pid) {
 
 TEST_WITH(it_tells_code_and_output, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){
+    run(s, (struct helper_spec){
                .argv = ARGV("sh", "-c", "pwd; echo $WORD; echo err >&2; cat; exit 7"),
                .cwd = "/usr",
                .env = ARGV("WORD=here", "PATH=/usr/bin:/bin"),
@@ -120,14 +120,14 @@ TEST_WITH(it_tells_code_and_output, setup, teardown) {
 TEST_WITH(it_gets_nothing_of_ours, setup, teardown) {
     struct scene *s = *state;
     assert_int_equal(setenv("SECRET_OF_THE_DAEMON", "1", 1), 0);
-    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "env | grep -c SECRET; ls /proc/$$/fd"),
-                                .env = ARGV("PATH=/usr/bin:/bin") });
+    run(s, (struct helper_spec){ .argv = ARGV("sh", "-c", "env | grep -c SECRET; ls /proc/$$/fd"),
+                                 .env = ARGV("PATH=/usr/bin:/bin") });
     assert_string_equal(s->output, "0\n0\n1\n2\n");
 }
 
 TEST_WITH(a_missing_program_is_an_end_with_its_errno, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){ .argv = ARGV("no-such-program-anywhere") });
+    run(s, (struct helper_spec){ .argv = ARGV("no-such-program-anywhere") });
     assert_int_equal(s->end.error, ENOENT);
     assert_int_equal(s->end.code, -1);
     assert_string_equal(s->output, "");
@@ -135,13 +135,13 @@ TEST_WITH(a_missing_program_is_an_end_with_its_errno, setup, teardown) {
 
 TEST_WITH(a_missing_folder_is_an_end_with_its_errno, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){ .argv = ARGV("true"), .cwd = "/no/such/folder" });
+    run(s, (struct helper_spec){ .argv = ARGV("true"), .cwd = "/no/such/folder" });
     assert_int_equal(s->end.error, ENOENT);
 }
 
 TEST_WITH(a_signal_is_told, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "echo before; kill -SEGV $$") });
+    run(s, (struct helper_spec){ .argv = ARGV("sh", "-c", "echo before; kill -SEGV $$") });
     assert_int_equal(s->end.code, -1);
     assert_int_equal(s->end.signal, SIGSEGV);
     assert_string_equal(s->output, "before\n");
@@ -152,7 +152,7 @@ TEST_WITH(a_time_out_kills_the_children_too, setup, teardown) {
     int child = 0;
     /* A time-out that comes before the shell has started its child proves nothing: then with more time. */
     for (time_ms timeout = 300; child == 0 && timeout < patience_ms(); timeout *= 2) {
-        run(s, (struct aside_spec){
+        run(s, (struct helper_spec){
                    .argv = ARGV("sh", "-c",
                                 "trap '' TERM; (trap '' TERM; exec sleep 1000) & echo $!; wait"),
                    .env = ARGV("PATH=/usr/bin:/bin"),
@@ -168,8 +168,8 @@ TEST_WITH(a_time_out_kills_the_children_too, setup, teardown) {
 
 TEST_WITH(what_it_leaves_in_its_group_is_killed, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "tail -f /dev/null & echo $!"),
-                                .env = ARGV("PATH=/usr/bin:/bin") });
+    run(s, (struct helper_spec){ .argv = ARGV("sh", "-c", "tail -f /dev/null & echo $!"),
+                                 .env = ARGV("PATH=/usr/bin:/bin") });
     assert_int_equal(s->end.code, 0);
     int child = 0;
     assert_int_equal(sscanf(s->output, "%d", &child), 1);
@@ -178,7 +178,7 @@ TEST_WITH(what_it_leaves_in_its_group_is_killed, setup, teardown) {
 
 TEST_WITH(of_huge_output_the_end_is_kept, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){
+    run(s, (struct helper_spec){
                .argv = ARGV("sh", "-c", "yes 0123456789abcdef | head -c 20000000; echo the end"),
                .env = ARGV("PATH=/usr/bin:/bin"),
                .output_max = 1000,
@@ -197,9 +197,9 @@ TEST_WITH(killed_it_tells_nobody_and_is_gone, setup, teardown) {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     (void)snprintf(script, sizeof(script), "tail -f /dev/null & echo $! $$ >%s; wait", path);
-    begin(s, &(struct aside_spec){ .argv = ARGV("sh", "-c", script),
-                                   .env = ARGV("PATH=/usr/bin:/bin"),
-                                   .timeout = patience_ms() });
+    begin(s, &(struct helper_spec){ .argv = ARGV("sh", "-c", script),
+                                    .env = ARGV("PATH=/usr/bin:/bin"),
+                                    .timeout = patience_ms() });
     int child = 0, leader = 0;
     char text[64] = "";
     struct pollfd begun = { .fd = fd, .events = POLLIN };
@@ -208,11 +208,11 @@ TEST_WITH(killed_it_tells_nobody_and_is_gone, setup, teardown) {
     assert_int_equal(sscanf(text, "%d %d", &child, &leader), 2);
     close(fd);
     scratch_remove(folder);
-    assert_null(aside_kill(s->aside));
+    assert_null(helper_kill(s->aside));
     await_death(leader);
     await_death(child);
     assert_int_equal(s->ended, 0);
-    assert_null(aside_kill(NULL));
+    assert_null(helper_kill(NULL));
 }
 
 /* It changes what is not ours: half a change would be worse than a late one. What it says afterwards has
@@ -229,12 +229,12 @@ TEST_WITH(one_that_outlives_goes_on_without_us, setup, teardown) {
     (void)snprintf(script, sizeof(script),
                    "read x </proc/%s/fd/%d; echo nobody hears; echo done >/proc/%s/fd/%d", number,
                    go[0], number, told[1]);
-    struct aside_spec spec = { .argv = ARGV("sh", "-c", script),
-                               .env = ARGV("PATH=/usr/bin:/bin"),
-                               .timeout = patience_ms(),
-                               .outlives = true };
+    struct helper_spec spec = { .argv = ARGV("sh", "-c", script),
+                                .env = ARGV("PATH=/usr/bin:/bin"),
+                                .timeout = patience_ms(),
+                                .outlives = true };
     begin(s, &spec);
-    assert_null(aside_kill(s->aside));
+    assert_null(helper_kill(s->aside));
     assert_int_equal(write(go[1], "\n", 1), 1);
     assert_int_equal(read(told[0], line, 5), 5);
     assert_string_equal(line, "done\n");
@@ -252,16 +252,16 @@ TEST_WITH(those_of_a_killed_daemon_are_found_by_their_mark, setup, teardown) {
     char home[SCRATCH_PATH], shorter[SCRATCH_PATH];
     scratch_make(home, "aside");
     (void)snprintf(shorter, sizeof(shorter), "%.*s", (int)strlen(home) - 1, home);
-    aside_mark(home, &mark);
-    begin(s, &(struct aside_spec){ .argv = ARGV("sleep", "1000"),
-                                   .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)),
-                                   .timeout = patience_ms() });
-    assert_int_equal(aside_sweep(shorter), 0);
+    helper_mark(home, &mark);
+    begin(s, &(struct helper_spec){ .argv = ARGV("sleep", "1000"),
+                                    .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)),
+                                    .timeout = patience_ms() });
+    assert_int_equal(helper_sweep(shorter), 0);
     /* A program that is just being loaded has no environment yet. */
     unsigned found = 0;
     time_ms deadline = clock_read_steady() + patience_ms();
     while (found == 0 && clock_read_steady() < deadline)
-        found = aside_sweep(home);
+        found = helper_sweep(home);
     assert_int_equal(found, 1);
     await(s);
     assert_int_equal(s->end.signal, SIGKILL);
@@ -272,7 +272,8 @@ TEST_WITH(those_of_a_killed_daemon_are_found_by_their_mark, setup, teardown) {
 
 TEST_WITH(who_reads_gets_the_beginning_of_standard_output_alone, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "echo no >&2; echo yes"), .reads = true });
+    run(s,
+        (struct helper_spec){ .argv = ARGV("sh", "-c", "echo no >&2; echo yes"), .reads = true });
     assert_int_equal(s->end.code, 0);
     assert_string_equal(s->output, "yes\n");
     assert_false(s->end.cut);
@@ -280,7 +281,7 @@ TEST_WITH(who_reads_gets_the_beginning_of_standard_output_alone, setup, teardown
 
 TEST_WITH(a_command_that_says_more_than_is_read_is_ended, setup, teardown) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){
+    run(s, (struct helper_spec){
                .argv = ARGV("sh", "-c", "printf first; yes"), .reads = true, .output_max = 1000 });
     assert_true(s->end.cut);
     assert_false(s->end.timed_out);

@@ -38,7 +38,7 @@ struct scene {
     int ended, overs;
     enum guard_over over;
     pid_t guard;
-    struct aside_end end;
+    struct helper_end end;
     char output[4096], why[256], cgroup[512];
 };
 
@@ -51,7 +51,7 @@ static void over(void *ctx, pid_t guard, enum guard_over how) {
     s->slot = NULL;
 }
 
-static void ended(void *ctx, const struct aside_end *end) {
+static void ended(void *ctx, const struct helper_end *end) {
     struct scene *s = ctx;
     s->ended++;
     s->end = *end;
@@ -78,7 +78,7 @@ static void scene_free(struct scene *s) {
     free(s);
 }
 
-static void begin(struct scene *s, struct aside_spec what) {
+static void begin(struct scene *s, struct helper_spec what) {
     struct error err = { 0 };
     struct executor_slot slot = { .folder = -1, .daemon = -1 };
     struct run_spec spec = s->spec;
@@ -87,20 +87,20 @@ static void begin(struct scene *s, struct aside_spec what) {
         executor_slot_take(s->stage->ex, spec.memory_max > 0 || spec.processes_max > 0, &slot);
     spec.cgroup = slot.path;
     (void)snprintf(s->cgroup, sizeof(s->cgroup), "%s", slot.path ? slot.path : "");
-    const struct aside_guard guard = { .shim = SHIM_PATH,
-                                       .spec = &spec,
-                                       .cgroup = slot.folder,
-                                       .daemon = slot.daemon,
-                                       .grace = s->grace,
-                                       .over = over,
-                                       .ctx = s };
+    const struct helper_guard guard = { .shim = SHIM_PATH,
+                                        .spec = &spec,
+                                        .cgroup = slot.folder,
+                                        .daemon = slot.daemon,
+                                        .grace = s->grace,
+                                        .over = over,
+                                        .ctx = s };
     if (!s->without)
         what.guard = &guard;
     if (!what.env)
         what.env = plain_env;
     if (what.timeout == 0)
         what.timeout = 2 * patience_ms();
-    if (aside_start(s->stage->loop, &what, ended, s, &s->aside, &err) < 0)
+    if (helper_start(s->stage->loop, &what, ended, s, &s->aside, &err) < 0)
         fail_msg("%s", err.text);
     if (slot.folder >= 0)
         close(slot.folder);
@@ -114,13 +114,13 @@ static void await(struct scene *s) {
     assert_int_equal(s->overs, 1);
 }
 
-static void run(struct scene *s, struct aside_spec what) {
+static void run(struct scene *s, struct helper_spec what) {
     begin(s, what);
     await(s);
 }
 
 static void shell(struct scene *s, const char *script) {
-    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", script), .cwd = s->stage->home });
+    run(s, (struct helper_spec){ .argv = ARGV("sh", "-c", script), .cwd = s->stage->home });
 }
 
 static bool lives(pid_t pid) {
@@ -177,7 +177,7 @@ static void await_death(struct scene *s, pid_t pid) {
 BOTH_WAYS(it_tells_code_and_output) {
     struct scene *s = scene_new(STAGE(state));
     run(s,
-        (struct aside_spec){
+        (struct helper_spec){
             .argv = ARGV("sh", "-c", "pwd; echo $WORD; echo err >&2; cat; ls /proc/$$/fd; exit 7"),
             .cwd = "/usr",
             .env = ARGV("WORD=here", "PATH=/usr/bin:/bin"),
@@ -226,11 +226,11 @@ BOTH_WAYS(a_signal_is_told) {
 
 BOTH_WAYS(a_missing_program_is_an_end_with_its_errno) {
     struct scene *s = scene_new(STAGE(state));
-    run(s, (struct aside_spec){ .argv = ARGV("no-such-program-anywhere") });
+    run(s, (struct helper_spec){ .argv = ARGV("no-such-program-anywhere") });
     assert_int_equal(s->end.error, ENOENT);
     assert_int_equal(s->end.code, -1);
     assert_non_null(strstr(s->why, "no-such-program-anywhere"));
-    run(s, (struct aside_spec){ .argv = ARGV("true"), .cwd = "/no/such/folder" });
+    run(s, (struct helper_spec){ .argv = ARGV("true"), .cwd = "/no/such/folder" });
     assert_int_equal(s->end.error, ENOENT);
     assert_non_null(strstr(s->why, "/no/such/folder"));
     scene_free(s);
@@ -277,9 +277,9 @@ BOTH_WAYS(a_time_out_kills_all_of_it) {
     struct scene *s = scene_new(STAGE(state));
     for (time_ms timeout = 300; number_in(s, "pid") == 0; timeout *= 2)
         run(s,
-            (struct aside_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; trap '' TERM; sleep 1000"),
-                                 .cwd = s->stage->home,
-                                 .timeout = timeout });
+            (struct helper_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; trap '' TERM; sleep 1000"),
+                                  .cwd = s->stage->home,
+                                  .timeout = timeout });
     assert_true(s->end.timed_out);
     assert_int_equal(s->end.signal, SIGKILL);
     assert_int_not_equal(s->over, GUARD_LOST);
@@ -289,10 +289,10 @@ BOTH_WAYS(a_time_out_kills_all_of_it) {
 
 BOTH_WAYS(a_stop_is_told_as_an_end) {
     struct scene *s = scene_new(STAGE(state));
-    begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
-                                  .cwd = s->stage->home });
+    begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
+                                   .cwd = s->stage->home });
     pid_t pid = await_pid(s);
-    aside_stop(s->aside);
+    helper_stop(s->aside);
     await(s);
     assert_int_equal(s->end.signal, SIGTERM);
     assert_false(s->end.timed_out);
@@ -308,10 +308,10 @@ BOTH_WAYS(a_stop_is_told_as_an_end) {
 BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up) {
     struct scene *s = scene_new(STAGE(state));
     s->grace = patience_ms();
-    begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .cwd = s->stage->home });
+    begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .cwd = s->stage->home });
     (void)await_pid(s);
     assert_int_equal(number_in(s, "lock"), 1);
-    aside_stop(s->aside);
+    helper_stop(s->aside);
     await(s);
     assert_int_equal(s->end.code, 3);
     assert_int_equal(number_in(s, "lock"), 0);
@@ -320,10 +320,10 @@ BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up) {
 
 BOTH_WAYS(killed_it_tells_nobody_and_is_gone) {
     struct scene *s = scene_new(STAGE(state));
-    begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
-                                  .cwd = s->stage->home });
+    begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
+                                   .cwd = s->stage->home });
     pid_t pid = await_pid(s);
-    assert_null(aside_kill(s->aside));
+    assert_null(helper_kill(s->aside));
     assert_int_equal(s->ended, 0);
     assert_int_equal(s->overs, 1);
     assert_int_not_equal(s->over, GUARD_LOST);
@@ -334,9 +334,9 @@ BOTH_WAYS(killed_it_tells_nobody_and_is_gone) {
 /* The command stops its own guard, so that it could not kill anything. */
 BOTH_WAYS(a_guard_that_was_stopped_still_ends) {
     struct scene *s = scene_new(STAGE(state));
-    begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", stop_guard), .cwd = s->stage->home });
+    begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", stop_guard), .cwd = s->stage->home });
     pid_t pid = await_pid(s);
-    aside_stop(s->aside);
+    helper_stop(s->aside);
     await(s);
     await_death(s, pid);
     scene_free(s);
@@ -379,25 +379,25 @@ BOTH_WAYS(what_a_killed_guard_has_left_in_its_session_is_killed) {
 /* --- the daemon dies ------------------------------------------------------------------------- */
 
 /* A process in the place of the daemon, which starts an aside and is killed. */
-static void die_beside(struct scene *s, struct aside_spec what) {
+static void die_beside(struct scene *s, struct helper_spec what) {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what it leaves becomes our child */
     pid_t daemon = fork();
     assert_true(daemon >= 0);
     if (daemon == 0) {
         struct loop *loop = NULL;
         struct aside *aside = NULL;
-        const struct aside_guard guard = { .shim = SHIM_PATH,
-                                           .spec = &s->spec,
-                                           .cgroup = -1,
-                                           .daemon = -1,
-                                           .grace = s->grace,
-                                           .over = over,
-                                           .ctx = s };
+        const struct helper_guard guard = { .shim = SHIM_PATH,
+                                            .spec = &s->spec,
+                                            .cgroup = -1,
+                                            .daemon = -1,
+                                            .grace = s->grace,
+                                            .over = over,
+                                            .ctx = s };
         if (!s->without)
             what.guard = &guard;
         what.cwd = s->stage->home;
         if (loop_new(&loop, NULL) == 0)
-            (void)aside_start(loop, &what, ended, s, &aside, NULL);
+            (void)helper_start(loop, &what, ended, s, &aside, NULL);
         for (;;)
             (void)pause();
     }
@@ -426,8 +426,8 @@ static void reap_orphans(bool kills) {
 
 BOTH_WAYS(it_dies_with_a_daemon_that_is_killed) {
     struct scene *s = scene_new(STAGE(state));
-    const struct aside_spec what = { .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
-                                     .env = plain_env };
+    const struct helper_spec what = { .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
+                                      .env = plain_env };
     s->without = true;
     die_beside(s, what);
     assert_true(lives(number_in(s, "pid"))); /* without a guard it goes on */
@@ -443,7 +443,7 @@ BOTH_WAYS(it_dies_with_a_daemon_that_is_killed) {
 BOTH_WAYS(the_end_of_the_daemon_leaves_it_that_time_too) {
     struct scene *s = scene_new(STAGE(state));
     s->grace = patience_ms();
-    die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .env = plain_env });
+    die_beside(s, (struct helper_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .env = plain_env });
     reap_orphans(false);
     assert_int_equal(number_in(s, "lock"), 0);
     scene_free(s);
@@ -455,13 +455,14 @@ BOTH_WAYS(so_does_the_sweep_of_the_next_daemon) {
     s->grace = patience_ms();
     struct strbuf mark = STRBUF_INIT;
     time_ms took;
-    aside_mark(s->stage->home, &mark);
+    helper_mark(s->stage->home, &mark);
     do { /* again if the machine was slower than the patience of the sweep */
         forget_pid(s);
-        die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK),
-                                           .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
+        die_beside(s,
+                   (struct helper_spec){ .argv = ARGV("sh", "-c", WITH_LOCK),
+                                         .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
         time_ms began = clock_read_steady();
-        (void)aside_sweep(s->stage->home);
+        (void)helper_sweep(s->stage->home);
         took = clock_read_steady() - began;
         reap_orphans(false);
     } while (number_in(s, "lock") != 0 && took >= SECONDS(8));
@@ -478,7 +479,7 @@ BOTH_WAYS(one_that_outlives_does_not) {
     int go = open(path, O_RDWR | O_CLOEXEC);
     assert_true(go >= 0);
     die_beside(
-        s, (struct aside_spec){
+        s, (struct helper_spec){
                .argv = ARGV("sh", "-c",
                             "echo $$ >pid; read -r _ <go; echo 1 >done.part; mv done.part done"),
                .env = plain_env,
@@ -497,13 +498,13 @@ BOTH_WAYS(one_that_outlives_does_not) {
 BOTH_WAYS(the_next_daemon_finds_it_by_its_mark) {
     struct scene *s = scene_new(STAGE(state));
     struct strbuf mark = STRBUF_INIT;
-    aside_mark(s->stage->home, &mark);
-    die_beside(s, (struct aside_spec){
+    helper_mark(s->stage->home, &mark);
+    die_beside(s, (struct helper_spec){
                       .argv = ARGV("env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", stop_guard),
                       .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
     pid_t pid = number_in(s, "pid");
     assert_true(lives(pid));
-    assert_int_equal(aside_sweep(s->stage->home), 1);
+    assert_int_equal(helper_sweep(s->stage->home), 1);
     assert_false(lives(pid)); /* the sweep has waited for the guard, and the guard for this */
     reap_orphans(false);
     strbuf_finish(&mark);

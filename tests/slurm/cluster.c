@@ -204,7 +204,7 @@ static bool does(struct stage *stage, void *ctx) {
     if (clock_read_steady() < wanted->until)
         stage_be_patient(stage);
     struct strbuf text = STRBUF_INIT;
-    bool there = executor_doing(stage->ex, (struct run_key){ wanted->task, 1 }, &text)
+    bool there = executor_describe_run(stage->ex, (struct run_key){ wanted->task, 1 }, &text)
                  && strstr(strbuf_text(&text), wanted->text);
     strbuf_finish(&text);
     return there;

@@ -36,7 +36,7 @@ unsigned long cluster_job(struct stage *stage, task_id task);
 unsigned cluster_jobs(const struct stage *stage, task_id task);
 /* Until squeue says so about the job of the run: "RUNNING". */
 void cluster_await_state(struct stage *stage, task_id task, const char *job_state);
-/* Until executor_doing has this text in it. */
+/* Until executor_describe_run has this text in it. */
 void cluster_await_doing(struct stage *stage, task_id task, const char *text);
 /* Lines of a file in the home of the stage: how often commands have run. */
 unsigned cluster_lines(const struct stage *stage, const char *file);

@@ -249,7 +249,7 @@ struct task_row kit_task(task_id id) {
                   .losses = (uint16_t)(n + 6),
                   .restarts = (uint16_t)(n + 7),
                   .breaker_openings = (uint16_t)(n + 8),
-                  .stop = n % STOP_WISH_MAX,
+                  .stop = n % STOP_REQUEST_MAX,
                   .group = n % 3,
                   .lender = n % 4 ? 0 : id / 2,
                   .borrowed = n % 4 ? 0 : n % (LEND_ALL + 1) },

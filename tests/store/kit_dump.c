@@ -35,7 +35,7 @@ void kit_print_task(const struct task_row *row, struct strbuf *out) {
                   t->parallelizable, t->review, t->artifact_missing, t->keeps, t->retry_max);
     strbuf_printf(out, " counters=%u,%u,%u,%u,%u stop=%s group=%u reason=%s changed=%" PRId64,
                   t->failures, t->launch_failures, t->losses, t->restarts, t->breaker_openings,
-                  stop_wish_name(t->stop), t->group, reason_name(row->reason), row->changed_at);
+                  stop_request_name(t->stop), t->group, reason_name(row->reason), row->changed_at);
     if (t->lender || t->borrowed) /* the dumps of older versions know none */
         strbuf_printf(out, " lender=%" PRIu64 "/%u", t->lender, t->borrowed);
     if (t->bound)

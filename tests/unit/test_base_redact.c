@@ -32,7 +32,7 @@ static const char *covered(struct redact_value *values, size_t count, const char
     struct redact_index index;
     redact_index_init(&index, values, count, &shape);
     (void)snprintf(out, sizeof(out), "%s", text);
-    (void)redact_cover(&index, out, strlen(out));
+    (void)redact_in_place(&index, out, strlen(out));
     return out;
 }
 
@@ -162,7 +162,7 @@ TEST(a_search_finds_what_the_plain_way_finds) {
         mark_plainly(values, 3, text, marked);
         redact_index_init(&index, values, 3, NULL);
         memcpy(shown, text, sizeof(text));
-        (void)redact_cover(&index, shown, sizeof(shown));
+        (void)redact_in_place(&index, shown, sizeof(shown));
         for (size_t i = 0; i < sizeof(text); i++)
             assert_int_equal(shown[i] != '0' && shown[i] != '1', marked[i]);
     }

@@ -100,7 +100,7 @@ TEST(a_card_may_say_nothing) {
     assert_int_equal(card_parse("a.md", "---\n---\nx", 9, &card, &err), 0);
     assert_null(card.flow);
     assert_null(card.title);
-    assert_int_equal(card.parallelizable, CARD_NOT_SAID);
+    assert_int_equal(card.parallelizable, CARD_UNSET);
     assert_int_equal(card.status, CARD_IDLE);
 }
 

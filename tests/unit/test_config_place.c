@@ -84,7 +84,7 @@ TEST_WITH(values_fit, set_up, tear_down) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
         struct error err = { 0 };
-        if (place_check(good[i][0], good[i][1], &err) < 0)
+        if (slurm_value_check(good[i][0], good[i][1], &err) < 0)
             fail_msg("%s=%s: %s", good[i][0], good[i][1], err.text);
     }
 }
@@ -120,7 +120,7 @@ TEST_WITH(values_do_not_fit, set_up, tear_down) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         struct error err = { 0 };
-        if (place_check(bad[i][0], bad[i][1], &err) != -EINVAL)
+        if (slurm_value_check(bad[i][0], bad[i][1], &err) != -EINVAL)
             fail_msg("%s=%s was taken", bad[i][0], bad[i][1]);
         if (!strstr(err.text, bad[i][0]))
             fail_msg("the sentence does not name '%s': %s", bad[i][0], err.text);

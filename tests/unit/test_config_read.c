@@ -230,7 +230,8 @@ FIXTURE_TEST(agents_that_cannot_take_over_are_refused) {
     _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
     strbuf_puts(&known, "test.yaml:1: key 'agents.a.failover': there is no agent 'b'; describe it "
                         "below 'agents', or name ");
-    refused("agents: {a: {failover: [b]}}\n", agent_names(AGENT_LIST_BUILTIN, " or ", &known));
+    refused("agents: {a: {failover: [b]}}\n",
+            agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
     refused("agents: {a: {failover: [codex, codex]}}\n",
             "test.yaml:1: key 'agents.a.failover': it names 'codex' twice");
     refused("agents: {a: {failover: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}\n",

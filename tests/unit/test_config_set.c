@@ -331,7 +331,7 @@ FIXTURE_TEST(a_limiter_that_an_agent_names_is_known) {
     struct error err = { 0 };
     set("agents.claude.limiter", "anthropic");
     assert_true(config_has_limiter(f.config, "anthropic"));
-    if (config_tell(f.config, f.core, &err) < 0)
+    if (config_apply(f.config, f.core, &err) < 0)
         fail_msg("%s", err.text);
     amount used, cap;
     sym symbol = symbol_find(core_symbols(f.core), "anthropic", strlen("anthropic"));
@@ -355,7 +355,7 @@ FIXTURE_TEST(the_core_is_told_everything_that_has_a_name) {
     set("agents.claude.limiter", "anthropic");
     set("projects.web.max_running", "4");
     struct error err = { 0 };
-    if (config_tell(f.config, f.core, &err) < 0)
+    if (config_apply(f.config, f.core, &err) < 0)
         fail_msg("%s", err.text);
     assert_cap(LEASE_RUNS, NULL, 7);
     assert_cap(LEASE_RESOURCE, "gpu", 1);

@@ -291,8 +291,8 @@ FIXTURE_TEST(known_agents_have_the_adapter_and_the_account_of_their_name) {
     set("agents.gemini.command", "mine"); /* what that prints nobody knows */
     assert_string_equal(config_text(config, "agents.A.adapter", "gemini"), "plain");
     assert_string_equal(config_text(config, "agents.A.limiter", "gemini"), "");
-    config_know_agent(config, "claude");
-    config_know_agent(config, "nobody");
+    config_add_builtin_agent(config, "claude");
+    config_add_builtin_agent(config, "nobody");
     assert_int_equal(config_agent_count(config), 3);
     assert_true(config_has_limiter(config, "claude"));
     assert_false(config_has_agent(config, "nobody"));

@@ -21,7 +21,7 @@ TEST(every_value_of_every_enum_has_its_own_name) {
     CHECK(TASK_STATE_MAX, task_state_name, enum task_state)
     CHECK(HOLD_MAX, hold_name, enum hold)
     CHECK(PHASE_MAX, run_phase_name, enum run_phase)
-    CHECK(STOP_WISH_MAX, stop_wish_name, enum stop_wish)
+    CHECK(STOP_REQUEST_MAX, stop_request_name, enum stop_request)
     CHECK(UNTIL_MAX, until_name, enum until)
     CHECK(PARENT_GATE_MAX, parent_gate_name, enum parent_gate)
     CHECK(OUTCOME_MAX, outcome_name, enum outcome)

@@ -69,7 +69,7 @@ static const char *no_name(const void *ctx, task_id task) {
 static void assert_sentence(struct core *core, task_id task, const char *expected) {
     struct verdict v = blocked(core, task);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    verdict_sentence(&v, core_symbols(core), &(struct task_names){ .name = no_name }, &text);
+    verdict_message(&v, core_symbols(core), &(struct task_names){ .name = no_name }, &text);
     assert_string_equal(strbuf_text(&text), expected);
 }
 

@@ -140,7 +140,7 @@ TEST(a_limit_met_elsewhere_counts_there) {
 
 static void expect_sentence(struct core *core, const struct verdict *v, const char *expected) {
     struct strbuf out = STRBUF_INIT;
-    verdict_sentence(v, core_symbols(core), &(struct task_names){ 0 }, &out);
+    verdict_message(v, core_symbols(core), &(struct task_names){ 0 }, &out);
     assert_string_equal(strbuf_text(&out), expected);
     strbuf_finish(&out);
 }

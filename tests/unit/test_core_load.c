@@ -77,7 +77,7 @@ TEST(a_closed_gate_stays_closed_until_the_clock_says_otherwise) {
 
 TEST(what_a_stop_was_for_outlives_a_restart) {
     static const struct {
-        enum stop_wish stop;
+        enum stop_request stop;
         enum task_state becomes;
     } wishes[] = { { STOP_CANCEL, TASK_DONE }, /* success was first */
                    { STOP_INVALIDATE, TASK_INVALIDATED },

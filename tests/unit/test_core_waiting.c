@@ -203,7 +203,7 @@ static void note_head(void *ctx, task_id task) {
 
 static void expect_heads(struct core *core, size_t each, size_t lacking, const char *expected) {
     struct strbuf heads = STRBUF_INIT;
-    core_each_head(core, each, lacking, note_head, &heads);
+    core_each_queue_head(core, each, lacking, note_head, &heads);
     assert_string_equal(strbuf_text(&heads), expected);
     strbuf_finish(&heads);
 }

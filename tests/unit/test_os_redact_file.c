@@ -51,7 +51,7 @@ TEST(reads_are_replaced_wherever_they_are_cut) {
     _cleanup_(fd_closep) int fd = file_with(text, sizeof(text) - 1);
     memcpy(expected, text, sizeof(text));
     redact_index_init(&plain, nameless, ARRAY_SIZE(nameless), NULL);
-    (void)redact_cover(&plain, expected, sizeof(text) - 1);
+    (void)redact_in_place(&plain, expected, sizeof(text) - 1);
     assert_string_equal(expected, "a *************** b ********************** c");
     for (size_t begin = 0; begin < sizeof(text); begin++)
         for (size_t size = 1; size < sizeof(text); size++) {

@@ -81,7 +81,7 @@ static void done(void *ctx, struct worker_job *base, bool was_run) {
     w->not_run += !was_run;
     if (job->gives_next) {
         job->gives_next = false;
-        assert_int_equal(worker_give(w->worker, &w->jobs[job->number + 1].base),
+        assert_int_equal(worker_submit(w->worker, &w->jobs[job->number + 1].base),
                          was_run ? 0 : -ESHUTDOWN);
     }
     if (++w->done == w->wanted)
@@ -121,7 +121,7 @@ static int teardown(void **state) {
 
 static void give(struct world *w, unsigned from, unsigned count) {
     for (unsigned i = from; i < from + count; i++)
-        assert_int_equal(worker_give(w->worker, &w->jobs[i].base), 0);
+        assert_int_equal(worker_submit(w->worker, &w->jobs[i].base), 0);
 }
 
 static void run_until_done(struct world *w, unsigned count) {
@@ -233,7 +233,7 @@ FIXTURE_TEST(the_end_settles_jobs_whose_followers_are_dropped) {
         atomic_store(&w->runs, 0);
         for (unsigned j = 0; j < 2000; j++) {
             w->jobs[j].was_run = w->jobs[j].is_settled = false;
-            assert_int_equal(worker_give(worker, &w->jobs[j].base), 0);
+            assert_int_equal(worker_submit(worker, &w->jobs[j].base), 0);
         }
         worker_free(worker, WORKER_DROP, 0);
         assert_int_equal(w->done, 2000);
@@ -260,7 +260,7 @@ FIXTURE_TEST(an_end_with_patience_waits_for_an_idle_thread) {
     for (unsigned i = 0; i < 200; i++) {
         struct worker *worker = worker_new(w->loop, &w->calls, w);
         w->done = 0;
-        assert_int_equal(worker_give(worker, &w->jobs[0].base), 0);
+        assert_int_equal(worker_submit(worker, &w->jobs[0].base), 0);
         worker_free(worker, WORKER_DRAIN, SECONDS(100));
         assert_int_equal(w->done, 1);
     }

@@ -56,7 +56,7 @@ static void feed_point(struct otlp_meter *meter, const char *metric, const char 
 #define expect(meter, in_, out_, cached_, cost_)                                                   \
     do {                                                                                           \
         struct otlp_usage got;                                                                     \
-        otlp_meter_look(meter, &got);                                                              \
+        otlp_meter_usage(meter, &got);                                                             \
         assert_int_equal(got.in, in_);                                                             \
         assert_int_equal(got.out, out_);                                                           \
         assert_int_equal(got.cached, cached_);                                                     \

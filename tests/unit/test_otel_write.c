@@ -10,7 +10,7 @@
 static const struct otlp_source source = { .version = "1.2.3", .instance = "a-home" };
 
 static struct otlp_run a_run(void) {
-    return (struct otlp_run){ .ids = otlp_ids_of("home", "web-17.2", 5),
+    return (struct otlp_run){ .ids = otlp_ids_make("home", "web-17.2", 5),
                               .started_at = 1794711600000,
                               .ended_at = 1794711612500,
                               .agent = "claude",
@@ -244,19 +244,19 @@ TEST(made_up_models_do_not_make_it_grow) {
 
 TEST(a_run_has_the_same_ids_whoever_asks) {
     _cleanup_(strbuf_finish) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-    struct otlp_ids ids = otlp_ids_of("home", "web-17.2", 5);
-    struct otlp_ids others[] = { otlp_ids_of("home", "web-17.3", 5),
-                                 otlp_ids_of("home", "web-17.2", 6),
-                                 otlp_ids_of("other", "web-17.2", 5) };
+    struct otlp_ids ids = otlp_ids_make("home", "web-17.2", 5);
+    struct otlp_ids others[] = { otlp_ids_make("home", "web-17.3", 5),
+                                 otlp_ids_make("home", "web-17.2", 6),
+                                 otlp_ids_make("other", "web-17.2", 5) };
     (void)state;
-    otlp_print_parent(&ids, &a);
-    ids = otlp_ids_of("home", "web-17.2", 5);
-    otlp_print_parent(&ids, &b);
+    otlp_print_traceparent(&ids, &a);
+    ids = otlp_ids_make("home", "web-17.2", 5);
+    otlp_print_traceparent(&ids, &b);
     assert_string_equal(strbuf_text(&a), strbuf_text(&b));
     assert_int_equal(a.length, 2 + 1 + 32 + 1 + 16 + 1 + 2);
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         strbuf_clear(&b);
-        otlp_print_parent(&others[i], &b);
+        otlp_print_traceparent(&others[i], &b);
         assert_string_not_equal(strbuf_text(&a), strbuf_text(&b));
     }
 }

@@ -103,9 +103,9 @@ TEST(the_order_is_that_of_the_starts_and_has_each_task_once) {
     assert_int_equal(f.order[1], 1);
     assert_int_equal(f.order[2], 2);
     assert_int_equal(forecast_start(&f, 1), forecast_start(&f, 3));
-    assert_int_equal(forecast_place(&f, 3), 0);
-    assert_int_equal(forecast_place(&f, 2), 2);
-    assert_int_equal(forecast_place(&f, 4), SIZE_MAX);
+    assert_int_equal(forecast_position(&f, 3), 0);
+    assert_int_equal(forecast_position(&f, 2), 2);
+    assert_int_equal(forecast_position(&f, 4), SIZE_MAX);
     forecast_finish(&f);
     core_free(core);
 }

@@ -120,7 +120,7 @@ static json_t *json_of(const char *text) {
 
 static void read_as(const char *key, const char *form, const struct task_member *m,
                     const json_t *kept) {
-    struct task_reading reading = { .source = { .folder = "/srv", .now = NOW } };
+    struct task_read_options reading = { .source = { .folder = "/srv", .now = NOW } };
     struct error err = { 0 };
     bool changed;
     json_t *task = json_object();
@@ -179,7 +179,7 @@ TEST(what_is_wrong_is_named_with_the_value_and_an_example) {
     EACH(m) {
         size_t refused = 0;
         for (size_t i = 0; i < ARRAY_SIZE(junk); i++) {
-            struct task_reading reading = { .source.now = NOW };
+            struct task_read_options reading = { .source.now = NOW };
             struct error err = { 0 };
             bool changed;
             char begin[64];
@@ -226,7 +226,7 @@ TEST(ranges_hold_for_numbers_and_for_texts) {
 }
 
 TEST(two_names_of_one_member_are_refused) {
-    struct task_reading reading = { .source.now = NOW };
+    struct task_read_options reading = { .source.now = NOW };
     struct error err = { 0 };
     bool changed;
     json_t *task = json_of("{\"needs\":[\"a\"],\"after\":\"b\"}");

@@ -71,7 +71,7 @@ TEST(no_line_runs_hooks) {
 
 static void expect_sentence(const char *output, const char *expected) {
     struct strbuf out = STRBUF_INIT;
-    git_sentence(output, &out);
+    git_error_message(output, &out);
     assert_string_equal(strbuf_text(&out), expected);
     strbuf_finish(&out);
 }
@@ -210,7 +210,7 @@ TEST(a_record_comes_back_as_it_was) {
     assert_true(back.prepared);
     worktree_record_finish(&back);
     struct strbuf names = STRBUF_INIT;
-    worktree_each(home, note_task, &names);
+    worktree_for_each(home, note_task, &names);
     assert_string_equal(strbuf_text(&names), "web-1 ");
     strbuf_finish(&names);
     worktree_record_remove(home, "web-1");

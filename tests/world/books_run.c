@@ -165,8 +165,8 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
     case OUTCOME_UNMERGED:
         expect(row, TASK_FAILED, REASON_UNMERGED);
         break;
-    case OUTCOME_AFRESH:
-        expect(row, TASK_WAITING, REASON_AFRESH);
+    case OUTCOME_NEW_SESSION:
+        expect(row, TASK_WAITING, REASON_NEW_SESSION);
         break;
     case OUTCOME_STUCK:
         expect(row, TASK_FAILED, REASON_STUCK);

@@ -32,7 +32,7 @@ struct accesses {
     struct engine_request request; /* first: it is found by that */
     struct engine *engine;
     LIST(struct token) tokens;
-    struct engine_entry entry;
+    struct engine_tcp_listener entry;
     bool asked; /* the request is on its way */
 };
 
@@ -354,22 +354,22 @@ void engine_end_access(struct engine *e, const char *id, const char *by) {
 
 /* --- where they come in ------------------------------------------------------------------------ */
 
-void engine_set_entry(struct engine *e, const struct engine_entry *entry) {
+void engine_set_tcp_listener(struct engine *e, const struct engine_tcp_listener *entry) {
     all_of(e)->entry = *entry;
 }
 
-const char *engine_entry_url(const struct engine *e) {
-    const struct engine_entry *entry = &all_of(e)->entry;
+const char *engine_tcp_listener_url(const struct engine *e) {
+    const struct engine_tcp_listener *entry = &all_of(e)->entry;
     return entry->url ? entry->url(entry->ctx) : NULL;
 }
 
-const char *engine_entry_problem(const struct engine *e) {
-    const struct engine_entry *entry = &all_of(e)->entry;
+const char *engine_tcp_listener_problem(const struct engine *e) {
+    const struct engine_tcp_listener *entry = &all_of(e)->entry;
     return entry->problem ? entry->problem(entry->ctx) : NULL;
 }
 
-int engine_open_entry(struct engine *e, unsigned port, struct error *err) {
-    const struct engine_entry *entry = &all_of(e)->entry;
+int engine_open_tcp_listener(struct engine *e, unsigned port, struct error *err) {
+    const struct engine_tcp_listener *entry = &all_of(e)->entry;
     if (!entry->open)
         return error_set(err, -ENOTSUP, "this daemon lets nobody in by TCP");
     return entry->open(entry->ctx, port, err);

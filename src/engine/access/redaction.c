@@ -165,7 +165,7 @@ char *redaction_turn_text(struct engine *e, const char *text) {
 }
 
 void engine_redact_in_place(const struct engine *e, char *text) {
-    (void)redact_cover(index_of(e), text, strlen(text));
+    (void)redact_in_place(index_of(e), text, strlen(text));
 }
 
 const struct engine_part redaction_part = {

@@ -102,7 +102,7 @@ enum outcome agent_end_outcome(const struct engine *e, const struct live_run *ru
                                const struct run_end *end, const struct agent_outcome *said,
                                enum outcome plain) {
     if (said->session_is_lost && run->resumes)
-        return OUTCOME_AFRESH;
+        return OUTCOME_NEW_SESSION;
     if (is_settled(e, run, end, plain))
         return plain;
     /* Without a last word of its own, who has ended it knows more than the adapter. */
@@ -343,7 +343,7 @@ void agent_end_limit(struct engine *e, const struct live_run *run, const struct 
         return;
     ended->ended.reset_at = reset_of(e, run->task, said);
     if (outcome == OUTCOME_LIMITED && ended->ended.reset_at > 0)
-        ended->ended.limit_told = false;
+        ended->ended.limit_reported = false;
     if (outcome == OUTCOME_BUDGET && said->result != AGENT_BUDGET && !ended->ended.reset_at)
         ended->ended.reset_at = time_add(e->now, config_number(e->config, "limiter.max_s", NULL));
     if (outcome == OUTCOME_LIMITED && core_task_spec(e->core, run->task, &told) && told.run_limiter)

@@ -28,7 +28,7 @@ int engine_know_agent(struct engine *e, const char *name, struct error *err) {
     struct agent_spec known;
     if (core_agent_spec(e->core, symbol_of(e, name), &known) || !config_has_agent(e->config, name))
         return 0;
-    config_know_agent(e->config, name);
+    config_add_builtin_agent(e->config, name);
     const char *limiter = config_text(e->config, "agents.A.limiter", name);
     if (*limiter && !core_limiter(e->core, symbol_of(e, limiter), &(struct limiter_view){ 0 })) {
         struct fact fact = { .kind = FACT_LIMITER };
@@ -45,9 +45,9 @@ void agents_know_all(struct engine *e) {
         const char *const *others = NULL;
         const char *name = config_agent_name(e->config, i);
         size_t count = config_words(e->config, "agents.A.failover", name, &others);
-        config_know_agent(e->config, name);
+        config_add_builtin_agent(e->config, name);
         for (size_t k = 0; k < count; k++)
-            config_know_agent(e->config, others[k]); /* one that needs no configuration */
+            config_add_builtin_agent(e->config, others[k]); /* one that needs no configuration */
     }
 }
 
@@ -67,7 +67,7 @@ int agents_check(const struct engine *e, struct error *err) {
 
 void agents_stay_known(struct engine *e, const struct config *old) {
     for (size_t i = 0; i < config_agent_count(old); i++)
-        config_know_agent(e->config, config_agent_name(old, i));
+        config_add_builtin_agent(e->config, config_agent_name(old, i));
     agents_know_all(e);
 }
 

@@ -52,7 +52,7 @@ static void take_from(struct engine *e, const struct usage_spec *bucket,
     wanted->unpriced -= (int32_t)take(bucket->unpriced, wanted->unpriced, &unpriced);
     fact.usage.unpriced = (int32_t)unpriced;
     if (fact.usage.tokens || fact.usage.money || fact.usage.unpriced)
-        (void)engine_tell(e, &fact, NULL);
+        (void)engine_apply(e, &fact, NULL);
 }
 
 static void take_back(struct engine *e, sym project, time_ms at, struct usage_spec wanted) {
@@ -84,7 +84,7 @@ static void correct_windows(struct engine *e, sym project, time_ms at, const str
               (struct usage_spec){
                   .tokens = known(-tokens), .money = known(-money), .unpriced = priced });
     if (more.usage.tokens || more.usage.reports || more.usage.money || more.usage.priced)
-        (void)engine_tell(e, &more, NULL);
+        (void)engine_apply(e, &more, NULL);
 }
 
 /* --- its task -------------------------------------------------------------------------------- */

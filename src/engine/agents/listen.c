@@ -58,7 +58,7 @@ struct listener {
     bool is_withheld;  /* its end was not told yet */
     struct run_end end;
     struct agent_outcome said;
-    struct agent_live live; /* as it was last seen */
+    struct agent_progress live; /* as it was last seen */
     struct agent_usage told;
     time_ms tell_at; /* steady: not before */
     bool has_news;
@@ -200,10 +200,10 @@ static int open_log(const struct listener *one, int log, off_t *ret_size) {
 static void feed(struct listening *l, struct listener *one, int log, const char *bytes,
                  size_t size) {
     if (log == ERR) {
-        agent_reader_err(one->reader, bytes, size);
+        agent_reader_stderr(one->reader, bytes, size);
         return;
     }
-    agent_reader_out(one->reader, bytes, size);
+    agent_reader_stdout(one->reader, bytes, size);
     if (one->transcript)
         transcript_feed(one->transcript, bytes, size, &l->transcript);
     strbuf_clear(&l->transcript); /* only its last line counts */
@@ -385,7 +385,7 @@ static void judge(struct engine *e, struct listener *one) {
     read_usage_file(e, one);
     if (run && run->view.attempt == one->run.attempt)
         session_files_read(e, run, one->adapter, one->reader);
-    agent_reader_look(one->reader, &one->live);
+    agent_reader_progress(one->reader, &one->live);
     agent_reader_end(one->reader, &how, &one->said);
     judge_waiting(one);
     one->is_judged = true;
@@ -438,7 +438,7 @@ static void note_news(struct engine *e, struct listener *one) {
 
 static void look_at_live(struct engine *e, struct listener *one) {
     time_ms now = loop_now_steady(e->loop);
-    agent_reader_look(one->reader, &one->live);
+    agent_reader_progress(one->reader, &one->live);
     note_news(e, one);
     if (!one->live.has_ended)
         one->go_by = TIME_NEVER;

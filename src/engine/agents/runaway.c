@@ -37,7 +37,7 @@ static const char *delay_key(const struct engine *e, task_id task, enum outcome 
     case OUTCOME_CANCELED:
     case OUTCOME_CONFLICT:
     case OUTCOME_UNMERGED:
-    case OUTCOME_AFRESH:
+    case OUTCOME_NEW_SESSION:
     case OUTCOME_STUCK:
     case OUTCOME_DENIED:
     case OUTCOME_MAX:

@@ -177,7 +177,7 @@ void session_files_read(struct engine *e, const struct live_run *run,
     if (!realpath(given && *given == '/' ? given : sandboxes_home(e), home) || !read->spec.cwd
         || !realpath(read->spec.cwd, cwd))
         return;
-    struct agent_place place = { home, cwd, variable_of, &read->spec };
+    struct agent_path_context place = { home, cwd, variable_of, &read->spec };
     agent_path_resolve(adapter, file, &place, &pattern);
     if (!strstr(strbuf_text(&pattern), SESSION) && !strstr(strbuf_text(&pattern), SESSION_8))
         return; /* a folder whose name is too long for it */
@@ -480,14 +480,14 @@ void session_hand_over(const struct engine *e, const struct live_run *run,
     bool has_old = t && t->session;
     bool is_old = has_old && run->session && strcmp(t->session, run->session) == 0;
     if (has_old) {
-        struct agent_before before = {
+        struct agent_prior_usage before = {
             .session = t->session, .used = t->had, .is_short = t->is_short, .resumes = is_old
         };
-        agent_reader_before(reader, &before);
+        agent_reader_set_prior_usage(reader, &before);
     }
     if (run->session && !is_old) {
-        struct agent_before before = { .session = run->session }; /* a new one: all zero */
-        agent_reader_before(reader, &before);
+        struct agent_prior_usage before = { .session = run->session }; /* a new one: all zero */
+        agent_reader_set_prior_usage(reader, &before);
     }
 }
 

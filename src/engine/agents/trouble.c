@@ -104,7 +104,7 @@ static void put_fix(const struct engine *e, const char *agent, const struct agen
     const struct agent_adapter *adapter = listen_adapter(e, agent);
     if (said->result == AGENT_BILLING)
         strbuf_puts(out, "pay the bill or add credit at the provider");
-    else if (!adapter || !agent_put_login(adapter, agent, out))
+    else if (!adapter || !agent_print_login(adapter, agent, out))
         strbuf_puts(out, "log in again, or set the right key");
 }
 

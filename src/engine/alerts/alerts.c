@@ -400,7 +400,7 @@ static void raise_for(struct engine *e, const struct waiter *waiter, const struc
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (alert_is_open(e, key))
         return;
-    verdict_sentence(v, core_symbols(e->core), &e->names, &why);
+    verdict_message(v, core_symbols(e->core), &e->names, &why);
     alert_raise(e, key, waiter->task, 0, "'%s' waits for %lld min already: %s",
                 engine_task_id(e, waiter->task, id),
                 (long long)((e->now - waiter->since) / MINUTES(1)), strbuf_text(&why));
@@ -502,7 +502,7 @@ static void look(struct engine *e, time_ms limit) {
     look_at_runs(e, limit);
     core_count(e->core, &counts);
     size_t each = ASKED_EACH / (counts.classes + 1);
-    core_each_head(e->core, each > 0 ? each : 1, ASKED_EACH, see_head, e);
+    core_each_queue_head(e->core, each > 0 ? each : 1, ASKED_EACH, see_head, e);
     ask_some(e);
 }
 

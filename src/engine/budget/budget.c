@@ -692,7 +692,7 @@ static bool may_be_held(const struct task_view *view) {
 static void hold(struct engine *e, task_id task) {
     struct task_view view;
     if (core_task(e->core, task, &view) && may_be_held(&view))
-        (void)engine_tell(e, &(struct fact){ .kind = FACT_SPENT, .task = task }, NULL);
+        (void)engine_apply(e, &(struct fact){ .kind = FACT_SPENT, .task = task }, NULL);
 }
 
 void budget_look(struct engine *e, task_id task) {
@@ -705,7 +705,7 @@ void budget_look(struct engine *e, task_id task) {
         hold(e, task);
     else if (known_task && view.state == TASK_HELD && view.hold == HOLD_BUDGET
              && view.not_before == 0)
-        (void)engine_tell(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
+        (void)engine_apply(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
 }
 
 void budget_see_state(struct engine *e, task_id task, bool is_final) {

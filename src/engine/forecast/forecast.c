@@ -191,7 +191,7 @@ static bool begin(struct engine *e) {
     forecast_expect(e, &f->options);
     f->options.horizon = HORIZON;
     f->options.max_steps = STEPS_MAX;
-    f->running = worker_give(f->worker, &f->job) == 0;
+    f->running = worker_submit(f->worker, &f->job) == 0;
     if (!f->running)
         drop_copy(f);
     return f->running;
@@ -240,8 +240,8 @@ task_id engine_order_at(const struct engine *e, size_t index) {
     return is_there(e, KEPT_FOR + SECONDS(1)) && index < made->count ? made->order[index] : 0;
 }
 
-size_t engine_order_place(const struct engine *e, task_id task) {
-    return is_there(e, KEPT_FOR + SECONDS(1)) ? forecast_place(&forecast_of(e)->current, task)
+size_t engine_order_position(const struct engine *e, task_id task) {
+    return is_there(e, KEPT_FOR + SECONDS(1)) ? forecast_position(&forecast_of(e)->current, task)
                                               : SIZE_MAX;
 }
 
@@ -408,7 +408,7 @@ static int outlook_begin(struct engine *e, struct config *config, uint32_t open,
                          struct error *err) {
     struct engine_outlook_state *o = outlook_of(e);
     for (size_t i = 0; i < config_agent_count(e->config); i++)
-        config_know_agent(config, config_agent_name(e->config, i));
+        config_add_builtin_agent(config, config_agent_name(e->config, i));
     for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++)
         o->plays[i] = (struct play){ .copy = core_copy(e->core), .open = open };
     int r = configure_copy(e, config, o->plays[1].copy, err);
@@ -418,7 +418,7 @@ static int outlook_begin(struct engine *e, struct config *config, uint32_t open,
     o->options.horizon = OUTLOOK_HORIZON;
     o->options.max_steps = OUTLOOK_STEPS_MAX;
     o->options.wants_ends = true;
-    r = worker_give(o->worker, &o->job);
+    r = worker_submit(o->worker, &o->job);
     return r < 0 ? error_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 

@@ -168,7 +168,7 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
     s->err = (struct error){ 0 };
     take_prefixes(e, s);
     s->copy = core_copy(e->core);
-    r = worker_give(s->worker, &s->job);
+    r = worker_submit(s->worker, &s->job);
     if (r < 0) {
         clear(s);
         return error_set(err, r, "cannot start a thread: %s", strerror(-r));

@@ -22,7 +22,7 @@ static void delivery_path(const struct engine *e, const char *id, struct strbuf 
 
 /* --- how much ---------------------------------------------------------------------------------- */
 
-static void stat_told(struct job *job, const struct aside_end *end) {
+static void stat_told(struct job *job, const struct helper_end *end) {
     job->changes.known = end->code == 0 && delivery_take_stat(end->output, &job->changes);
     job->diff->after(job);
 }
@@ -41,7 +41,7 @@ void delivery_measure(struct job *job, void (*after)(struct job *job)) {
     diff_read(job, line.argv, STAT_MAX, stat_told);
 }
 
-static void commits_told(struct job *job, const struct aside_end *end) {
+static void commits_told(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
     if (end->code == 0 && git_output_line(end->output, 0, &count))
         job->changes.commits = strtoimax(strbuf_text(&count), NULL, 10);

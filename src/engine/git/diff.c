@@ -132,7 +132,7 @@ void diff_read(struct job *job, const char *const *argv, size_t most, job_step t
 /* --- filters, and the index -------------------------------------------------------------------- */
 
 /* An empty command is none, and a filter that is not required may be none. */
-static void turn_off(struct job *job, const struct aside_end *end) {
+static void turn_off(struct job *job, const struct helper_end *end) {
     const char **pairs = arena_alloc(&job->arena, (2 * FILTERS_MAX + 2) * sizeof(*pairs));
     size_t count = 0, n = 0;
     for (const char *at = end->output; at < end->output + end->size && count < FILTERS_MAX;
@@ -147,13 +147,13 @@ static void turn_off(struct job *job, const struct aside_end *end) {
     job->diff->filters = pairs;
 }
 
-static void filters_told(struct job *job, const struct aside_end *end) {
+static void filters_told(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     size_t names = 0;
     for (size_t i = 0; i < end->size; i++)
         names += end->output[i] == '\0';
     if (end->code != 1 && (end->code != 0 || names >= FILTERS_MAX)) { /* 1: it has none */
-        struct aside_end failed = *end;
+        struct helper_end failed = *end;
         failed.code = end->code == 0 ? 1 : end->code;
         failed.output = end->code == 0 ? "fatal: it configures too many filters" : end->output;
         work->then(job, &failed);
@@ -250,7 +250,7 @@ static void write_both(struct job *job) {
     (void)unlink(strbuf_text(&next)); /* of an earlier life of the task */
 }
 
-static void give_up(struct job *job, const struct aside_end *end, const char *what) {
+static void give_up(struct job *job, const struct helper_end *end, const char *what) {
     (void)job_worked(job, end, what);
     log_warning("what '%s' has changed is not recorded: %s", job->id,
                 job->err.code < 0 ? job->err.text : "git has told nothing");
@@ -259,13 +259,13 @@ static void give_up(struct job *job, const struct aside_end *end, const char *wh
     go_on(job);
 }
 
-static void held(struct job *job, const struct aside_end *end) {
+static void held(struct job *job, const struct helper_end *end) {
     (void)end; /* git keeps the tree for a while all the same */
     write_both(job);
     go_on(job);
 }
 
-static void tree_written(struct job *job, const struct aside_end *end) {
+static void tree_written(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     struct git_line line;
     if (end->code != 0 || !git_hash(end->output, work->one.to)) {
@@ -278,7 +278,7 @@ static void tree_written(struct job *job, const struct aside_end *end) {
     diff_run(job, line.argv, held);
 }
 
-static void added(struct job *job, const struct aside_end *end) {
+static void added(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (end->code != 0) {
         give_up(job, end, "git update-index");
@@ -288,7 +288,7 @@ static void added(struct job *job, const struct aside_end *end) {
     diff_read(job, line.argv, GIT_HASH_MAX, tree_written);
 }
 
-static void copied(struct job *job, const struct aside_end *end) {
+static void copied(struct job *job, const struct helper_end *end) {
     if (end->code != 0)
         give_up(job, end, "the index");
     else
@@ -311,7 +311,7 @@ static void find_begin(struct job *job) {
     diff_record_finish(&before);
 }
 
-static void base_told(struct job *job, const struct aside_end *end) {
+static void base_told(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     struct diff_record old = { 0 };
     char head[GIT_HASH_MAX];
@@ -410,7 +410,7 @@ static void answer(struct job *job) {
 }
 
 /* A file that ends in the middle of a line would show half of it as if it were whole. */
-static void take(struct strbuf *out, const struct aside_end *end, char separator) {
+static void take(struct strbuf *out, const struct helper_end *end, char separator) {
     size_t size = end->size;
     while (end->cut && size > 0 && end->output[size - 1] != separator)
         size--;
@@ -420,7 +420,7 @@ static void take(struct strbuf *out, const struct aside_end *end, char separator
 static bool fall_back(struct job *job);
 
 /* Also of a git that was content: it may have seen a worktree that was being removed. */
-static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+static bool worked(struct job *job, const struct helper_end *end, const char *what) {
     if (fall_back(job))
         return false;
     if (end->code == 0 || end->cut)
@@ -456,7 +456,7 @@ static void ask(struct job *job, const char *how, size_t most, job_step then) {
     diff_read(job, line.argv, most, then);
 }
 
-static void patch_told(struct job *job, const struct aside_end *end) {
+static void patch_told(struct job *job, const struct helper_end *end) {
     if (!worked(job, end, "git diff"))
         return;
     take(&job->diff->patch, end, '\n');
@@ -464,7 +464,7 @@ static void patch_told(struct job *job, const struct aside_end *end) {
     job_end(job);
 }
 
-static void files_told(struct job *job, const struct aside_end *end) {
+static void files_told(struct job *job, const struct helper_end *end) {
     if (!worked(job, end, "git diff"))
         return;
     take(&job->diff->numstat, end, '\0');
@@ -477,17 +477,17 @@ static void files_told(struct job *job, const struct aside_end *end) {
 
 /* --- the worktree as it is --------------------------------------------------------------------- */
 
-static void names_added(struct job *job, const struct aside_end *end) {
+static void names_added(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "git add"))
         ask(job, "--numstat", NUMSTAT_MAX, files_told);
 }
 
-static void diff_copied(struct job *job, const struct aside_end *end) {
+static void diff_copied(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "the index"))
         diff_add_new(job, names_added);
 }
 
-static void diff_base_told(struct job *job, const struct aside_end *end) {
+static void diff_base_told(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
     if (!worked(job, end, "git rev-parse"))

@@ -142,7 +142,7 @@ int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct err
 enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF, JOB_MERGE };
 
 struct job;
-typedef void (*job_step)(struct job *job, const struct aside_end *end);
+typedef void (*job_step)(struct job *job, const struct helper_end *end);
 
 struct job {
     struct engine *e;
@@ -184,7 +184,7 @@ struct job {
     struct private_git_tips tips;
     void (*after_import)(struct job *job, bool worked);
     /* A command in its sandbox whose results are taken over before the job goes on. */
-    struct aside_end as_run_end;
+    struct helper_end as_run_end;
     job_step after_as_run;
 
     struct merging *merging; /* JOB_MERGE, and the JOB_MAKE before it: a person has asked for it */
@@ -243,12 +243,12 @@ struct job_call {
     const char *const *env;  /* NULL: what git needs */
     const char *const *more; /* of the environment, behind that; or NULL */
     time_ms timeout;         /* 0: git.timeout_s */
-    size_t output_max;       /* as in struct aside_spec; 0: as usual */
+    size_t output_max;       /* as in struct helper_spec; 0: as usual */
     bool as_run;             /* limits of the run */
     bool in_sandbox;         /* with as_run: and its sandbox */
     bool needs_sandbox;      /* with in_sandbox: without one it is not run */
     bool is_offline;         /* objects that a partial clone lacks are not fetched */
-    bool outlives, reads;    /* as in struct aside_spec */
+    bool outlives, reads;    /* as in struct helper_spec */
 };
 void job_call(struct job *job, const struct job_call *call, job_step then);
 /* The command has ended or will, and the job goes on with worktree_end_finish or ends. */
@@ -266,7 +266,7 @@ void job_pause(struct job *job, time_ms span);
 void job_wait(struct job *job, time_ms span, loop_due due);
 
 /* Did it end with 0? If not, `err` says what git said about `what`. */
-bool job_worked(struct job *job, const struct aside_end *end, const char *what);
+bool job_worked(struct job *job, const struct helper_end *end, const char *what);
 /* Writes the record; false: the job has ended with that error. */
 bool job_write_record(struct job *job);
 

@@ -86,7 +86,7 @@ void job_begin(struct job *job) {
 }
 
 void job_free(struct job *job) {
-    aside_kill(job->aside);
+    helper_kill(job->aside);
     loop_timer_free(job->e->loop, job->timer);
     if (job->lock >= 0)
         close(job->lock);
@@ -136,7 +136,7 @@ void job_wait(struct job *job, time_ms span, loop_due due) {
     loop_timer_set(job->e->loop, job->timer, time_add(loop_now_steady(job->e->loop), span));
 }
 
-bool job_worked(struct job *job, const struct aside_end *end, const char *what) {
+bool job_worked(struct job *job, const struct helper_end *end, const char *what) {
     if (end->code == 0)
         return true;
     if (end->error)
@@ -148,7 +148,7 @@ bool job_worked(struct job *job, const struct aside_end *end, const char *what) 
         error_set(&job->err, -EIO, "%s: signal %d", what, end->signal);
     else {
         _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
-        git_sentence(end->output, &sentence);
+        git_error_message(end->output, &sentence);
         error_set(&job->err, -EIO, "%s: %.180s", what, strbuf_text(&sentence));
     }
     return false;
@@ -244,7 +244,7 @@ static void add_place(struct env *env, struct job *job, const struct job_call *c
 /* The mark is for the next daemon, which ends what this one has left. */
 static void add_mark(struct env *env, struct job *job, bool outlives) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    aside_mark(outlives ? "" : job->e->data, &mark);
+    helper_mark(outlives ? "" : job->e->data, &mark);
     add(env, job_text(job, "%s", strbuf_text(&mark)));
 }
 
@@ -315,7 +315,7 @@ int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err
 
 /* --- starting ---------------------------------------------------------------------------------- */
 
-static void step_ended(void *ctx, const struct aside_end *end) {
+static void step_ended(void *ctx, const struct helper_end *end) {
     struct job *job = ctx;
     job->aside = NULL;
     if (turn_is_over(job->e)) /* the next daemon begins it again */
@@ -328,7 +328,7 @@ static void step_ended(void *ctx, const struct aside_end *end) {
 }
 
 static void not_started(struct job *job, const struct error *err, job_step then) {
-    struct aside_end end = { .code = -1, .error = -err->code, .output = "", .why = err->text };
+    struct helper_end end = { .code = -1, .error = -err->code, .output = "", .why = err->text };
     then(job, &end);
 }
 
@@ -397,7 +397,7 @@ void job_git_in_worktree(struct job *job, const struct git_line *line, job_step 
 void job_stop(struct job *job) {
     if (job->aside) {
         job->is_stopped = true;
-        aside_stop(job->aside);
+        helper_stop(job->aside);
     } else
         worktree_end_finish(job);
 }

@@ -42,7 +42,7 @@ static void fail_with(struct job *job) {
     worktree_end_again(job, "%s", job->err.text);
 }
 
-static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+static bool worked(struct job *job, const struct helper_end *end, const char *what) {
     bool ok = job_worked(job, end, what);
     if (!ok)
         fail_with(job);
@@ -66,7 +66,7 @@ static void try_again(struct job *job) {
                            TRIES_MAX);
 }
 
-static void updated(struct job *job, const struct aside_end *end) {
+static void updated(struct job *job, const struct helper_end *end) {
     if (end->code == 0)
         merged(job);
     else if (strstr(end->output, "but expected")) /* "is at A but expected B" */
@@ -77,13 +77,13 @@ static void updated(struct job *job, const struct aside_end *end) {
 
 /* Is it still where a fast-forward can begin? Then files in that work tree were in the way, which git
  * names; if it names none, it failed. */
-static void refusal_asked(struct job *job, const struct aside_end *end) {
+static void refusal_asked(struct job *job, const struct helper_end *end) {
     if (end->code != 0) {
         try_again(job);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, sentence = STRBUF_INIT;
-    git_sentence(strbuf_text(&job->output), &sentence);
+    git_error_message(strbuf_text(&job->output), &sentence);
     if (git_blockers(strbuf_text(&job->output), NAMES_SHOWN, &names) == 0)
         worktree_end_again(job, "git merge --ff-only: %s", strbuf_text(&sentence));
     else
@@ -95,14 +95,14 @@ static void refusal_asked(struct job *job, const struct aside_end *end) {
 }
 
 /* Whoever has it checked out may have changed to another branch at this very moment. */
-static void arrival_asked(struct job *job, const struct aside_end *end) {
+static void arrival_asked(struct job *job, const struct helper_end *end) {
     if (end->code == 0)
         merged(job);
     else
         try_again(job);
 }
 
-static void forwarded(struct job *job, const struct aside_end *end) {
+static void forwarded(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (end->code == 0) {
         GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_ref);
@@ -157,7 +157,7 @@ static void forward(struct job *job, const char *named) {
     repository_checkout_finish(&checkout);
 }
 
-static void checkouts_asked(struct job *job, const struct aside_end *end) {
+static void checkouts_asked(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
     struct git_line line;
     if (!worked(job, end, "git worktree list"))
@@ -185,7 +185,7 @@ static void move_base(struct job *job) {
 static void next_check(struct job *job);
 
 /* Where the next iteration and people look for it. */
-static void append_log(struct job *job, const struct aside_end *end) {
+static void append_log(struct job *job, const struct helper_end *end) {
     const struct live_run *run = run_find(job->e, job->key.task);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!run)
@@ -201,12 +201,12 @@ static void append_log(struct job *job, const struct aside_end *end) {
 }
 
 /* What its checks commit goes with their sandbox. */
-static void not_passed(struct job *job, const struct aside_end *end) {
+static void not_passed(struct job *job, const struct helper_end *end) {
     (void)end;
     worktree_end_finish(job);
 }
 
-static void passed(struct job *job, const struct aside_end *end) {
+static void passed(struct job *job, const struct helper_end *end) {
     (void)end;
     job->record.rebasing = false;
     if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
@@ -215,7 +215,7 @@ static void passed(struct job *job, const struct aside_end *end) {
         move_base(job);
 }
 
-static void checked(struct job *job, const struct aside_end *end) {
+static void checked(struct job *job, const struct helper_end *end) {
     append_log(job, end);
     if (end->code == 0) {
         job->check++;
@@ -284,7 +284,7 @@ static void check_again(struct job *job) {
 
 /* --- rebase ----------------------------------------------------------------------------------- */
 
-static void given_up(struct job *job, const struct aside_end *end) {
+static void given_up(struct job *job, const struct helper_end *end) {
     if (end->code != 0) { /* begun again, it is given up again */
         (void)worked(job, end, "git checkout");
         return;
@@ -299,14 +299,14 @@ static void given_up(struct job *job, const struct aside_end *end) {
         fail_with(job);
 }
 
-static void conflicts_asked(struct job *job, const struct aside_end *end) {
+static void conflicts_asked(struct job *job, const struct helper_end *end) {
     strbuf_clear(&job->output);
     if (end->code == 0)
         (void)git_names(end->output, NAMES_SHOWN, &job->output);
     worktree_abandon_rebase(job, given_up);
 }
 
-static void head_asked(struct job *job, const struct aside_end *end) {
+static void head_asked(struct job *job, const struct helper_end *end) {
     if (!worked(job, end, "git rev-parse"))
         return;
     if (git_hash(end->output, job->head))
@@ -315,7 +315,7 @@ static void head_asked(struct job *job, const struct aside_end *end) {
         worktree_end_again(job, "git told no commit for '%s'", job->branch);
 }
 
-static void rebased(struct job *job, const struct aside_end *end) {
+static void rebased(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error
         && strstr(end->output, "empty ident")) {
@@ -347,7 +347,7 @@ static void rebase(struct job *job) {
 
 /* --- where is it? ----------------------------------------------------------------------------- */
 
-static void looked(struct job *job, const struct aside_end *end) {
+static void looked(struct job *job, const struct helper_end *end) {
     char fork[GIT_HASH_MAX] =
         ""; /* where the branch has left the base; none: no commit in common */
     if (!worked(job, end, "git rev-parse"))
@@ -384,7 +384,7 @@ static void look(struct job *job) {
     job_git(job, &line, looked);
 }
 
-static void committed(struct job *job, const struct aside_end *end) {
+static void committed(struct job *job, const struct helper_end *end) {
     (void)end;
     look(job);
 }
@@ -586,7 +586,7 @@ static void hand_made(struct job *made) {
 
 /* --- what would happen ---------------------------------------------------------------------------- */
 
-static void tried(struct job *job, const struct aside_end *end) {
+static void tried(struct job *job, const struct helper_end *end) {
     const char *names = strchr(end->output, '\n');
     if (end->code == 0) {
         conclude(job, MERGE_POSSIBLE);
@@ -604,7 +604,7 @@ static void tried(struct job *job, const struct aside_end *end) {
     job_end(job);
 }
 
-static void compared(struct job *job, const struct aside_end *end) {
+static void compared(struct job *job, const struct helper_end *end) {
     char head[GIT_HASH_MAX], base[GIT_HASH_MAX], fork[GIT_HASH_MAX] = "";
     struct git_line line;
     if (end->code != 0 || !git_output_hash(end->output, 0, head)

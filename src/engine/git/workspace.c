@@ -407,7 +407,7 @@ static void workspaces_free(struct engine *e) {
     struct workspaces *all = workspaces_of(e);
     for (const struct job *job = all->jobs; job; job = job->next)
         if (job->aside)
-            aside_stop(job->aside); /* all at once: each is waited for below */
+            helper_stop(job->aside); /* all at once: each is waited for below */
     while (all->jobs) {
         struct job *job = all->jobs;
         all->jobs = job->next;
@@ -842,14 +842,14 @@ void workspaces_expire(struct engine *e) {
     if (!are_kept || workspaces_of(e)->expire_at > e->now)
         return;
     workspaces_of(e)->expire_at = time_add(e->now, LOOK_IF_OLD);
-    worktree_each(e->data, look_if_old, e);
+    worktree_for_each(e->data, look_if_old, e);
 }
 
 void workspaces_make_room(struct engine *e) {
     if (workspaces_of(e)->room_at > e->now)
         return;
     workspaces_of(e)->room_at = time_add(e->now, LOOK_WHILE_LOW);
-    worktree_each(e->data, look_at, e);
+    worktree_for_each(e->data, look_at, e);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
@@ -862,8 +862,8 @@ static void workspaces_start(struct engine *e) {
     strbuf_printf(&folder, "%s/worktrees", e->data);
     if (access(strbuf_text(&folder), F_OK) != 0)
         return;
-    (void)aside_sweep(e->data); /* git must not work there twice at once */
-    worktree_each(e->data, look_at, e);
+    (void)helper_sweep(e->data); /* git must not work there twice at once */
+    worktree_for_each(e->data, look_at, e);
 }
 
 const struct engine_part workspaces_part = {
@@ -963,7 +963,7 @@ static void count_kept(void *ctx, const char *id) {
 
 size_t engine_kept_worktrees(const struct engine *e) {
     struct kept kept = { .e = e };
-    worktree_each(e->data, count_kept, &kept);
+    worktree_for_each(e->data, count_kept, &kept);
     return kept.count;
 }
 

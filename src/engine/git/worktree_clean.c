@@ -26,7 +26,7 @@ static void keep(struct job *job, const char *format, ...) {
 
 /* --- removing --------------------------------------------------------------------------------- */
 
-static void forgotten(struct job *job, const struct aside_end *end) {
+static void forgotten(struct job *job, const struct helper_end *end) {
     (void)end; /* what cannot be removed is tried again when the record is */
     if (!job->is_orphan)
         delivery_keep_removed(job, job->branch_is_there ? "worktree" : "worktree and branch");
@@ -35,7 +35,7 @@ static void forgotten(struct job *job, const struct aside_end *end) {
     job_end(job);
 }
 
-static void gone(struct job *job, const struct aside_end *end) {
+static void gone(struct job *job, const struct helper_end *end) {
     (void)end; /* a branch that was moved meanwhile stays */
     worktree_import_discard(job, forgotten);
 }
@@ -51,7 +51,7 @@ static bool note_removing(struct job *job, bool removing) {
     return worktree_record_write(job->e->data, job->id, &job->record, &job->err) == 0;
 }
 
-static void removed(struct job *job, const struct aside_end *end) {
+static void removed(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git worktree remove")) {
         if (end->code > 0) /* git has refused; one that was killed may have begun */
             (void)note_removing(job, false);
@@ -63,7 +63,7 @@ static void removed(struct job *job, const struct aside_end *end) {
 }
 
 /* Without --force git would ask for the status once more, outside the sandbox of the run. */
-static void unlocked(struct job *job, const struct aside_end *end) {
+static void unlocked(struct job *job, const struct helper_end *end) {
     struct git_line line;
     (void)end; /* if it is still locked, git says so */
     if (!note_removing(job, true))
@@ -74,7 +74,7 @@ static void unlocked(struct job *job, const struct aside_end *end) {
     }
 }
 
-static void submodules_asked(struct job *job, const struct aside_end *end) {
+static void submodules_asked(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (end->code != 1) {
         keep(job, end->code == 0 ? "it has submodules, whose commits may be nowhere else"
@@ -130,7 +130,7 @@ static void remove_it(struct job *job, bool with_branch) {
 }
 
 /* Nothing is lost if the branch has what is checked out. */
-static void tip_asked(struct job *job, const struct aside_end *end) {
+static void tip_asked(struct job *job, const struct helper_end *end) {
     char tip[GIT_HASH_MAX];
     if (end->code != 0 || !git_hash(end->output, tip) || strcmp(tip, job->head) != 0) {
         keep_commits(job);
@@ -154,7 +154,7 @@ static void squeeze(struct job *job) {
     job_git(job, &line, tip_asked);
 }
 
-static void counted(struct job *job, const struct aside_end *end) {
+static void counted(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
     if (!job_worked(job, end, "git rev-list")) {
         keep(job, "%s", job->err.text);
@@ -175,7 +175,7 @@ static void counted(struct job *job, const struct aside_end *end) {
 }
 
 /* Its fourth line is where it has left the base. If that is where it is, the base has all of it. */
-static void head_asked(struct job *job, const struct aside_end *end) {
+static void head_asked(struct job *job, const struct helper_end *end) {
     struct git_line line;
     char from[GIT_HASH_MAX];
     if (!git_output_hash(end->output, 0, job->head)) {
@@ -190,7 +190,7 @@ static void head_asked(struct job *job, const struct aside_end *end) {
     job_git(job, &line, counted);
 }
 
-static void status_asked(struct job *job, const struct aside_end *end) {
+static void status_asked(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (!job_worked(job, end, "git status")) {
         keep(job, "%s", job->err.text);
@@ -213,7 +213,7 @@ static void status_asked(struct job *job, const struct aside_end *end) {
 /* --- what git has not finished, or does not know ---------------------------------------------- */
 
 /* Its commits may be all that is left. */
-static void branch_counted(struct job *job, const struct aside_end *end) {
+static void branch_counted(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
     (void)git_output_line(end->output, 0, &count);
     if (end->code == 0 && strcmp(strbuf_text(&count), "0") == 0)
@@ -222,7 +222,7 @@ static void branch_counted(struct job *job, const struct aside_end *end) {
         gone(job, end);
 }
 
-static void branch_asked(struct job *job, const struct aside_end *end) {
+static void branch_asked(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (end->code != 0 || !git_hash(end->output, job->head)) {
         gone(job, end);
@@ -232,14 +232,14 @@ static void branch_asked(struct job *job, const struct aside_end *end) {
     job_git(job, &line, branch_counted);
 }
 
-static void pruned(struct job *job, const struct aside_end *end) {
+static void pruned(struct job *job, const struct helper_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
     job_git(job, &line, branch_asked);
 }
 
-static void prune(struct job *job, const struct aside_end *end) {
+static void prune(struct job *job, const struct helper_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "worktree", "prune");
@@ -251,7 +251,7 @@ void worktree_delete(struct job *job, job_step then) {
     job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
 }
 
-static void half_removed(struct job *job, const struct aside_end *end) {
+static void half_removed(struct job *job, const struct helper_end *end) {
     (void)end;
     worktree_delete(job, prune);
 }

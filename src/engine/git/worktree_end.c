@@ -90,13 +90,13 @@ void worktree_end_again(struct job *job, const char *format, ...) {
 
 /* --- the last step ---------------------------------------------------------------------------- */
 
-static void unlocked(struct job *job, const struct aside_end *end) {
+static void unlocked(struct job *job, const struct helper_end *end) {
     (void)end;
     job->err.code = 0;
     job_end(job);
 }
 
-static void counted(struct job *job, const struct aside_end *end) {
+static void counted(struct job *job, const struct helper_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "worktree", "unlock", job->path);
@@ -121,7 +121,7 @@ static void commit_failed(struct job *job) {
         worktree_end_finish(job);
 }
 
-static void committed(struct job *job, const struct aside_end *end) {
+static void committed(struct job *job, const struct helper_end *end) {
     if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error) {
         job->anonymous = true; /* git does not know who commits, perhaps */
         try_commit(job);
@@ -146,7 +146,7 @@ static void index_taken_over(struct job *job, bool worked) {
         commit_failed(job);
 }
 
-static void compared(struct job *job, const struct aside_end *end) {
+static void compared(struct job *job, const struct helper_end *end) {
     if (end->code == 0)
         worktree_import(job, index_taken_over); /* nothing to commit */
     else if (end->code == 1)
@@ -155,7 +155,7 @@ static void compared(struct job *job, const struct aside_end *end) {
         commit_failed(job);
 }
 
-static void all_added(struct job *job, const struct aside_end *end) {
+static void all_added(struct job *job, const struct helper_end *end) {
     struct git_line line;
     if (!job_worked(job, end, "git add")) {
         commit_failed(job);
@@ -176,7 +176,7 @@ void worktree_commit(struct job *job, const char *message, job_step after) {
 /* --- a rebase that was not finished ----------------------------------------------------------- */
 
 /* `git rebase --abort` would refuse to overwrite the files that the rebase itself has just written. */
-static void quitted(struct job *job, const struct aside_end *end) {
+static void quitted(struct job *job, const struct helper_end *end) {
     struct git_line line;
     (void)end; /* there was none, perhaps */
     GIT_LINE(&line, "checkout", "--quiet", "--force", job->branch);
@@ -192,7 +192,7 @@ void worktree_abandon_rebase(struct job *job, job_step then) {
 
 /* --- merge: local, mr ------------------------------------------------------------------------- */
 
-static void left_on_branch(struct job *job, const struct aside_end *end) {
+static void left_on_branch(struct job *job, const struct helper_end *end) {
     (void)end;
     if (delivery_is_empty(&job->changes))
         worktree_end_note(job, "no changes: no file on branch '%s' differs from '%s'", job->branch,
@@ -204,10 +204,10 @@ static void left_on_branch(struct job *job, const struct aside_end *end) {
     worktree_end_finish(job);
 }
 
-static void handed_over(struct job *job, const struct aside_end *end) {
+static void handed_over(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
     strbuf_puts(&job->output, end->output);
-    git_sentence(end->output, &last);
+    git_error_message(end->output, &last);
     if (end->code == 0) {
         worktree_end_note(job, "merge request for '%s': %.150s", job->branch,
                           last.length ? strbuf_text(&last) : "done");
@@ -220,7 +220,7 @@ static void handed_over(struct job *job, const struct aside_end *end) {
     worktree_end_again(job, "projects.P.mr_command failed: %s", why);
 }
 
-static void hand_over(struct job *job, const struct aside_end *end) {
+static void hand_over(struct job *job, const struct helper_end *end) {
     const struct engine *e = job->e;
     struct task_view view;
     const struct project *project = NULL;
@@ -263,7 +263,7 @@ static void hand_over(struct job *job, const struct aside_end *end) {
 /* --- the beginning ---------------------------------------------------------------------------- */
 
 /* Nobody asked for a branch of that name: what is left is committed where the agent has committed. */
-static void left_elsewhere(struct job *job, const struct aside_end *end) {
+static void left_elsewhere(struct job *job, const struct helper_end *end) {
     (void)end;
     worktree_end_note(job,
                       "its worktree '%.120s' is not on its branch '%.60s': its commits are there",
@@ -271,7 +271,7 @@ static void left_elsewhere(struct job *job, const struct aside_end *end) {
     worktree_end_finish(job);
 }
 
-static void on_branch(struct job *job, const struct aside_end *end) {
+static void on_branch(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
     if (end->code != 1 && !job_worked(job, end, "git symbolic-ref")) {
         worktree_end_again(job, "%s", job->err.text);
@@ -322,7 +322,7 @@ void worktree_deliver(struct job *job) {
     job_git_in_worktree(job, &line, on_branch);
 }
 
-static void saved(struct job *job, const struct aside_end *end) {
+static void saved(struct job *job, const struct helper_end *end) {
     (void)end;
     worktree_end_finish(job);
 }
@@ -356,7 +356,7 @@ static void measure(struct job *job) {
     delivery_measure(job, go_on);
 }
 
-static void abandoned(struct job *job, const struct aside_end *end) {
+static void abandoned(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git checkout")) {
         worktree_end_again(job, "%s", job->err.text);
         return;

@@ -35,7 +35,7 @@ static void end_with(struct job *job, bool worked) {
     job->after_import(job, worked);
 }
 
-static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+static bool worked(struct job *job, const struct helper_end *end, const char *what) {
     if (job_worked(job, end, what))
         return true;
     (void)error_prefix(&job->err, "its commits cannot be taken over");
@@ -56,12 +56,12 @@ void worktree_import_discard(struct job *job, job_step then) {
         job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
 }
 
-static void discarded(struct job *job, const struct aside_end *end) {
+static void discarded(struct job *job, const struct helper_end *end) {
     if (!end || worked(job, end, "rm"))
         end_with(job, true);
 }
 
-static void head_set(struct job *job, const struct aside_end *end) {
+static void head_set(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "git update-ref"))
         worktree_import_discard(job, discarded);
 }
@@ -78,7 +78,7 @@ static void set_head(struct job *job) {
 
 /* --- the branch ------------------------------------------------------------------------------- */
 
-static void branch_moved(struct job *job, const struct aside_end *end) {
+static void branch_moved(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "git update-ref"))
         set_head(job);
 }
@@ -97,7 +97,7 @@ static void move_branch(struct job *job) {
 }
 
 /* A daemon that was killed has moved it, perhaps. */
-static void branch_asked(struct job *job, const struct aside_end *end) {
+static void branch_asked(struct job *job, const struct helper_end *end) {
     char now[GIT_HASH_MAX];
     if (end->code == 0 && git_output_hash(end->output, 0, now)
         && strcmp(now, job->tips.branch) == 0)
@@ -114,7 +114,7 @@ static void ask_branch(struct job *job) {
 
 /* --- the objects ------------------------------------------------------------------------------ */
 
-static void taken(struct job *job, const struct aside_end *end) {
+static void taken(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "git"))
         ask_branch(job);
 }
@@ -131,7 +131,7 @@ static int look_at_pack(const char *path, uint32_t *ret_count, off_t *ret_size, 
     return 0;
 }
 
-static void packed(struct job *job, const struct aside_end *end) {
+static void packed(struct job *job, const struct helper_end *end) {
     static const char script[] = "file=$1; shift; exec \"$@\" <\"$file\"";
     const char *path = job_text(job, "%s/common/" PACK, folder_of(job));
     struct git_line line;
@@ -234,7 +234,7 @@ int worktree_lend(struct job *job) {
 }
 
 static void taken_over(struct job *job, bool worked) {
-    struct aside_end end = job->as_run_end;
+    struct helper_end end = job->as_run_end;
     job_step then = job->after_as_run;
     if (!worked && end.code == 0) {
         end.code = -1;
@@ -244,7 +244,7 @@ static void taken_over(struct job *job, bool worked) {
     then(job, &end);
 }
 
-static void keep_end(struct job *job, const struct aside_end *end) {
+static void keep_end(struct job *job, const struct helper_end *end) {
     job->as_run_end = *end;
     job->as_run_end.output = job_text(job, "%s", end->output);
     job->as_run_end.why = end->why ? job_text(job, "%s", end->why) : NULL;
@@ -265,10 +265,10 @@ void worktree_as_run(struct job *job, const struct git_line *line, bool more, jo
         return;
     }
     if (r < 0 || worktree_lend(job) < 0) {
-        struct aside_end end = { .code = -1,
-                                 .error = -job->err.code,
-                                 .output = "",
-                                 .why = job_text(job, "%s", job->err.text) };
+        struct helper_end end = { .code = -1,
+                                  .error = -job->err.code,
+                                  .output = "",
+                                  .why = job_text(job, "%s", job->err.text) };
         then(job, &end);
         return;
     }

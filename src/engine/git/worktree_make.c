@@ -18,7 +18,7 @@ static void fail(struct job *job) {
     job_end(job);
 }
 
-static void locked(struct job *job, const struct aside_end *end) {
+static void locked(struct job *job, const struct helper_end *end) {
     (void)end; /* it is locked so that people leave it alone; that is no reason not to run */
     job_end(job);
 }
@@ -47,7 +47,7 @@ static void made(struct job *job) {
 
 /* In a new worktree only what was just copied can be untracked. Work is saved with `git add --all`, and agents do
  * the same: what git does not ignore would be committed, and merged. */
-static void untracked_asked(struct job *job, const struct aside_end *end) {
+static void untracked_asked(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
     if (!job_worked(job, end, "git ls-files")) {
         fail(job);
@@ -83,7 +83,7 @@ static void copy(struct job *job) {
 }
 
 /* Nothing has run in it yet: what its `.git` says now is noted. */
-static void added(struct job *job, const struct aside_end *end) {
+static void added(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git worktree add")) {
         fail(job);
         return;
@@ -123,7 +123,7 @@ static void no_base(struct job *job) {
 }
 
 /* A name that git does not know is printed as it is, and ends the list. */
-static void branches_asked(struct job *job, const struct aside_end *end) {
+static void branches_asked(struct job *job, const struct helper_end *end) {
     char hash[GIT_HASH_MAX];
     if (end->code < 0) {
         (void)job_worked(job, end, "git rev-parse");
@@ -162,7 +162,7 @@ static void ask_branches(struct job *job) {
     job_git_ask(job, &line, branches_asked);
 }
 
-static void reason_asked(struct job *job, const struct aside_end *end) {
+static void reason_asked(struct job *job, const struct helper_end *end) {
     if (job_worked(job, end, "git rev-parse"))
         error_set(&job->err, -EIO, "git does not say where the repository of '%s' is",
                   job->record.repository);
@@ -180,7 +180,7 @@ static void ask_git(struct job *job, bool reads, const char *const *words, job_s
 }
 
 /* "/repo/.git", "sub/dir/", "refs/heads/main" */
-static void place_asked(struct job *job, const struct aside_end *end) {
+static void place_asked(struct job *job, const struct helper_end *end) {
     static const char heads[] = "refs/heads/";
     _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT, prefix = STRBUF_INIT,
                                            head = STRBUF_INIT;
@@ -221,19 +221,19 @@ static void ask_place(struct job *job) {
 
 /* --- one that was not finished ---------------------------------------------------------------- */
 
-static void pruned(struct job *job, const struct aside_end *end) {
+static void pruned(struct job *job, const struct helper_end *end) {
     (void)end; /* what is wrong with the repository, the next steps will tell */
     ask_place(job);
 }
 
-static void prune(struct job *job, const struct aside_end *end) {
+static void prune(struct job *job, const struct helper_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "worktree", "prune");
     job_git(job, &line, pruned);
 }
 
-static void removed(struct job *job, const struct aside_end *end) {
+static void removed(struct job *job, const struct helper_end *end) {
     (void)end; /* git does not know it, perhaps */
     worktree_delete(job, prune);
 }
@@ -247,7 +247,7 @@ static void discard(struct job *job) {
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-static void abandoned(struct job *job, const struct aside_end *end) {
+static void abandoned(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git checkout")) {
         fail(job);
         return;

@@ -29,15 +29,15 @@ int guard_start(struct engine *e, const struct guard_call *call, struct aside **
     guard->slot =
         executor_slot_take(e->executor, spec.memory_max > 0 || spec.processes_max > 0, &slot);
     spec.cgroup = slot.path; /* not that of the run, which has ended or still lives in it */
-    const struct aside_guard how = { .shim = e->shim_path,
-                                     .spec = &spec,
-                                     .cgroup = slot.folder,
-                                     .daemon = slot.daemon,
-                                     .over = over,
-                                     .ctx = guard };
-    struct aside_spec command = call->command;
+    const struct helper_guard how = { .shim = e->shim_path,
+                                      .spec = &spec,
+                                      .cgroup = slot.folder,
+                                      .daemon = slot.daemon,
+                                      .over = over,
+                                      .ctx = guard };
+    struct helper_spec command = call->command;
     command.guard = &how;
-    int r = aside_start(e->loop, &command, call->ended, call->ctx, ret_aside, err);
+    int r = helper_start(e->loop, &command, call->ended, call->ctx, ret_aside, err);
     fd_closep(&slot.folder);
     return r;
 }

@@ -52,14 +52,14 @@ char *box_text(struct launch_box *box, const char *format, ...) _printf_(2, 3);
  * They have a shim above them and a cgroup of their own (src/executor/aside.h), so they count as a run. */
 
 struct guard_call {
-    struct aside_spec command;
+    struct helper_spec command;
     const struct run_spec *run; /* whose limits it gets; NULL: it belongs to no run */
     bool in_sandbox;            /* and its sandbox, if that has one */
     const char *name;           /* what `ps` shows of it then */
-    aside_ended ended;
+    helper_ended ended;
     void *ctx;
 };
-/* As aside_start. */
+/* As helper_start. */
 int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_aside,
                 struct error *err);
 

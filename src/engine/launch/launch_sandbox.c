@@ -379,14 +379,15 @@ static int box_add_caches(struct launch_box *box, struct error *err) {
 
 static void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    const struct agent_place place = { box->user, spec->cwd, variable_of, (void *)(uintptr_t)spec };
+    const struct agent_path_context place = { box->user, spec->cwd, variable_of,
+                                              (void *)(uintptr_t)spec };
     const struct agent_adapter *kin = box->adapter;
     const char *const *words = NULL;
     if (!box->adapter)
         return;
     if (agent_adapter_client(box->adapter)
         && config_words(box->e->config, "agents.A.command", box->run->agent, &words) > 0)
-        kin = agent_adapter_behind(words);
+        kin = agent_adapter_of_command(words);
     for (const struct agent_path *one = agent_paths(kin); one->path; one++) {
         strbuf_clear(&path);
         agent_path_resolve(kin, one, &place, &path);

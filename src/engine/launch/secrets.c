@@ -68,7 +68,7 @@ static void wipe(char *text) {
 }
 
 static void secrets_finish(struct secrets *s) {
-    aside_kill(s->aside);
+    helper_kill(s->aside);
     for (size_t i = 0; i < s->pairs.count; i++) {
         redaction_release(s->e, s->pairs.items[i], false);
         wipe(s->pairs.items[i]);
@@ -249,7 +249,7 @@ static int read_credentials(struct secrets *s, enum step step) {
 /* --- commands --------------------------------------------------------------------------------- */
 
 /* What it printed is not shown: it may be a part of a secret. */
-static int check_end(struct secrets *s, const struct aside_end *end) {
+static int check_end(struct secrets *s, const struct helper_end *end) {
     if (end->error)
         return error_set(&s->err, -end->error, "it cannot be run: %s", strerror(end->error));
     if (end->timed_out)
@@ -263,7 +263,7 @@ static int check_end(struct secrets *s, const struct aside_end *end) {
     return take_lines(s, end->output, end->size);
 }
 
-static void command_ended(void *ctx, const struct aside_end *end) {
+static void command_ended(void *ctx, const struct helper_end *end) {
     struct secrets *s = ctx;
     s->aside = NULL;
     if (turn_is_over(s->e)) /* the next daemon launches it */
@@ -285,7 +285,7 @@ static const char *const *command_env(const struct engine *e, struct arena *aren
     const char **env = arena_alloc(arena, (count + 2) * sizeof(*env));
     for (size_t i = 0; i < count; i++)
         env[i] = e->options.environment[i];
-    aside_mark(e->data, &mark);
+    helper_mark(e->data, &mark);
     env[count] = arena_strdup(arena, strbuf_text(&mark));
     env[count + 1] = NULL;
     return env;
@@ -297,7 +297,7 @@ static int run_command(struct secrets *s, enum step step) {
     _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     if (config_words(e->config, patterns[step], owner_of(s, step), &words) == 0)
         return 0;
-    struct aside_spec spec = {
+    struct helper_spec spec = {
         .argv = words,
         .cwd = e->home,
         .env = command_env(e, &arena),
@@ -305,7 +305,7 @@ static int run_command(struct secrets *s, enum step step) {
         .output_max = SOURCE_MAX,
         .reads = true,
     };
-    return aside_start(e->loop, &spec, command_ended, s, &s->aside, &s->err);
+    return helper_start(e->loop, &spec, command_ended, s, &s->aside, &s->err);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -481,7 +481,7 @@ void secrets_stop(struct engine *e, task_id task) {
     struct secrets *s = find(e, task);
     if (!s || !s->aside || s->is_adopted)
         return;
-    s->aside = aside_kill(s->aside);
+    s->aside = helper_kill(s->aside);
     s->step = STEPS;
     launch_later(e, task);
     turn_wake(e);
@@ -521,7 +521,7 @@ static bool has_command(const struct config *config) {
 
 static void secrets_start(struct engine *e) {
     if (has_command(e->config))
-        (void)aside_sweep(e->data); /* those that a daemon before has left behind */
+        (void)helper_sweep(e->data); /* those that a daemon before has left behind */
     for (size_t i = 0; i < run_count(e); i++)
         adopt(e, run_live_at(e, i));
 }

@@ -176,7 +176,7 @@ static void away_start(struct engine *e) {
 
 static void away_started(struct engine *e) {
     away_start(e);
-    e->report.away = engine_away_count(e);
+    e->report.away = engine_unreachable_count(e);
 }
 
 /* --- looking --------------------------------------------------------------------------------- */
@@ -204,14 +204,14 @@ struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
     return host;
 }
 
-uint32_t engine_away_count(const struct engine *e) {
+uint32_t engine_unreachable_count(const struct engine *e) {
     uint32_t count = 0;
     for (size_t i = 0; hosts_of(e)->away.count > 0 && i < run_count(e); i++)
         count += run_live_at(e, i)->is_away;
     return count;
 }
 
-bool engine_away_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
+bool engine_unreachable_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
     const struct live_run *run = hosts_of(e)->away.count > 0 ? run_find(e, task) : NULL;
     const struct away_host *host = run && run->is_away ? find(e, run->host) : NULL;
     if (host)
@@ -266,8 +266,8 @@ static bool holds(const struct engine *e, task_id task, const struct verdict *v)
     return false;
 }
 
-uint32_t engine_away_holders(const struct engine *e, const struct verdict *v,
-                             const char **ret_host) {
+uint32_t engine_unreachable_holders(const struct engine *e, const struct verdict *v,
+                                    const char **ret_host) {
     uint32_t count = 0;
     if (hosts_of(e)->away.count == 0 || v->open || v->gate != GATE_LEASE)
         return 0;

@@ -73,7 +73,7 @@ static bool cancel_one(void *ctx, task_id task) {
     struct fact fact = { .kind = FACT_CANCEL, .task = task };
     if (c->now)
         engine_stop_at_once(c->engine, task);
-    (void)engine_tell(c->engine, &fact, NULL);
+    (void)engine_apply(c->engine, &fact, NULL);
     return true;
 }
 

@@ -269,7 +269,7 @@ static void tell_started(struct engine *e, struct live_run *run, time_ms at) {
     struct fact fact = { .kind = FACT_RUN_STARTED,
                          .task = run->task,
                          .attempt = run->view.attempt };
-    (void)engine_tell(e, &fact, NULL);
+    (void)engine_apply(e, &fact, NULL);
     char restart[48]; /* the first launch is no restart: that is number 0 */
     snprintf(restart, sizeof(restart), "{\"restart\":%" PRIu32 "}", run->view.attempt - 1);
     engine_event(e, "run.started", run->task, run->view.attempt, restart);
@@ -282,7 +282,7 @@ static void tell_validating(struct engine *e, struct live_run *run) {
                          .task = run->task,
                          .attempt = run->view.attempt,
                          .phase = PHASE_VALIDATING };
-    (void)engine_tell(e, &fact, NULL);
+    (void)engine_apply(e, &fact, NULL);
     rows_write_run(e, run);
 }
 
@@ -376,14 +376,14 @@ static enum outcome tell_end(struct engine *e, struct live_run *run, struct happ
                              enum outcome outcome) {
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
     fact.ended.outcome = outcome;
-    fact.ended.limit_told = run->limited_until > 0;
+    fact.ended.limit_reported = run->limited_until > 0;
     fact.ended.output = showed_life(&h->end);
     fact.ended.before_agent = ended_before_agent(e, run, &h->end);
     fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
     book_agent(e, run, h, &fact);
     runaway_ended(e, run, &h->end, &fact);
     trouble_ended(e, run, &h->end, said_by(e, run), &fact);
-    (void)engine_tell(e, &fact, NULL);
+    (void)engine_apply(e, &fact, NULL);
     return fact.ended.outcome;
 }
 
@@ -515,7 +515,7 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
                          .attempt = run->view.attempt,
                          .tokens = run_tokens(run),
                          .money = run->cost_micro_usd };
-    int r = fact.tokens >= 0 || fact.money >= 0 ? engine_tell(e, &fact, err) : 0;
+    int r = fact.tokens >= 0 || fact.money >= 0 ? engine_apply(e, &fact, err) : 0;
     if (r < 0)
         return r;
     rows_write_run(e, run);

@@ -52,7 +52,7 @@ static struct stuck *find(const struct engine *e, struct run_key key) {
     return NULL;
 }
 
-static void looked(void *ctx, const struct aside_end *end) {
+static void looked(void *ctx, const struct helper_end *end) {
     struct stuck *one = ctx;
     one->aside = NULL;
     one->is_done = true;
@@ -72,7 +72,7 @@ static bool start(struct stuck *one, const struct run_spec *run) {
         if (strncmp(*pair, "PATH=", 5) == 0 || strncmp(*pair, "HOME=", 5) == 0
             || strncmp(*pair, "TMPDIR=", 7) == 0)
             env[n++] = *pair;
-    aside_mark(e->data, &mark);
+    helper_mark(e->data, &mark);
     env[n] = strbuf_text(&mark);
     const struct guard_call call = {
         .command = { .argv = argv,
@@ -149,7 +149,7 @@ void stuck_drop_over(struct engine *e) {
 /* Kills what is being looked at: the end is told again */
 static void stuck_free(struct engine *e) {
     for (size_t i = 0; i < stuck_of(e)->all.count; i++) {
-        aside_kill(stuck_of(e)->all.items[i]->aside);
+        helper_kill(stuck_of(e)->all.items[i]->aside);
         free(stuck_of(e)->all.items[i]);
     }
     free(stuck_of(e)->all.items);

@@ -58,15 +58,15 @@ const char *engine_partition(const struct engine *e, task_id task) {
     return place && strcmp(place, SLURM_NO_PARTITION) != 0 ? place : NULL;
 }
 
-bool engine_place_doing(const struct engine *e, task_id task, struct strbuf *out) {
+bool engine_executor_activity(const struct engine *e, task_id task, struct strbuf *out) {
     const struct live_run *run = run_find(e, task);
     if (!run || run->executor != EXECUTOR_SLURM || !executors_of(e)->slurm)
         return false;
     struct run_key key = { .task = task, .attempt = run->view.attempt };
-    return executor_doing(executors_of(e)->slurm, key, out);
+    return executor_describe_run(executors_of(e)->slurm, key, out);
 }
 
-bool engine_run_is_elsewhere(const struct engine *e, const char *token) {
+bool engine_run_is_remote(const struct engine *e, const char *token) {
     uint32_t attempt;
     task_id task = engine_find_token(e, token, &attempt);
     const struct live_run *run = task ? run_find(e, task) : NULL;

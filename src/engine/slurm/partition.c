@@ -110,7 +110,7 @@ static bool take_answer(struct partitions *p, const char *output) {
 
 static void arm(struct engine *e);
 
-static void say_failing(struct partitions *p, const struct aside_end *end) {
+static void say_failing(struct partitions *p, const struct helper_end *end) {
     if (!p->is_failing)
         log_warning(
             "sinfo does not say how large the partitions are, so their limits stay as they are: %s",
@@ -121,7 +121,7 @@ static void say_failing(struct partitions *p, const struct aside_end *end) {
     p->is_failing = true;
 }
 
-static void heard(void *ctx, const struct aside_end *end) {
+static void heard(void *ctx, const struct helper_end *end) {
     struct engine *e = ctx;
     struct partitions *p = partitions_of(e);
     p->asking = NULL;
@@ -145,16 +145,16 @@ static void ask(struct engine *e) {
                                  NULL };
     const char *env[EXECUTORS_ENV_MAX + 1];
     executors_environment(e, env);
-    struct aside_spec spec = {
+    struct helper_spec spec = {
         .argv = argv, .env = env, .timeout = ASK_TIMEOUT, .output_max = OUTPUT_MAX
     };
     struct error err = { 0 };
     if (p->asking)
         return;
     p->asked_at = loop_now_steady(e->loop);
-    if (aside_start(e->loop, &spec, heard, e, &p->asking, &err) < 0) {
+    if (helper_start(e->loop, &spec, heard, e, &p->asking, &err) < 0) {
         p->asking = NULL;
-        say_failing(p, &(struct aside_end){ .error = -err.code, .output = "" });
+        say_failing(p, &(struct helper_end){ .error = -err.code, .output = "" });
         arm(e);
     }
 }
@@ -239,7 +239,7 @@ static void partitions_init(struct engine *e) {
 
 static void partitions_free(struct engine *e) {
     struct partitions *p = partitions_of(e);
-    aside_kill(p->asking);
+    helper_kill(p->asking);
     loop_timer_free(e->loop, p->timer);
     free(p->all.items);
 }

@@ -298,7 +298,7 @@ static void tell_all(struct slurm_look *l) {
     free(waiters);
 }
 
-static void answered(void *ctx, const struct aside_end *end) {
+static void answered(void *ctx, const struct helper_end *end) {
     struct question *q = ctx;
     struct slurm_look *l = q->look;
     q->aside = NULL;
@@ -324,13 +324,13 @@ static void ask(struct slurm_look *l) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         const char *program = executors_program(l->e, words[i][0], &path);
         const char *argv[] = { program ? program : words[i][0], words[i][1], words[i][2], NULL };
-        struct aside_spec spec = { .argv = argv, .env = env, .timeout = PATIENCE };
+        struct helper_spec spec = { .argv = argv, .env = env, .timeout = PATIENCE };
         struct question *q = &l->questions[i];
         free(q->answer);
         q->answer = NULL;
         q->look = l;
         struct error err = { 0 };
-        if (aside_start(l->e->loop, &spec, answered, q, &q->aside, &err) == 0)
+        if (helper_start(l->e->loop, &spec, answered, q, &q->aside, &err) == 0)
             l->open++;
         else
             q->aside = NULL;
@@ -367,7 +367,7 @@ void slurm_look_free(struct engine *e) {
     if (!l)
         return;
     for (size_t i = 0; i < QUESTIONS; i++) {
-        aside_kill(l->questions[i].aside);
+        helper_kill(l->questions[i].aside);
         free(l->questions[i].answer);
     }
     tell_all(l); /* nobody is left who would read it, but their memory is */

@@ -145,7 +145,7 @@ static bool await_has_news(const struct engine *e) {
 
 static void tell_phase(struct engine *e, task_id task, uint32_t attempt, enum run_phase phase) {
     struct fact fact = { .kind = FACT_RUN_PHASE, .task = task, .attempt = attempt, .phase = phase };
-    if (engine_tell(e, &fact, NULL) == 0)
+    if (engine_apply(e, &fact, NULL) == 0)
         engine_event(e, phase == PHASE_WAITING ? "run.waiting" : "run.working", task, attempt,
                      NULL);
 }

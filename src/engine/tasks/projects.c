@@ -78,7 +78,7 @@ int engine_pause(struct engine *e, bool paused, const char *by, struct error *er
     struct fact fact = { .kind = paused ? FACT_PAUSE : FACT_RESUME };
     if (paused)
         fact.pause = pause_told(e->core, &pause);
-    int r = engine_tell(e, &fact, err);
+    int r = engine_apply(e, &fact, err);
     if (r < 0)
         return r;
     e->paused = paused;

@@ -85,7 +85,7 @@ static void ask_expired(struct engine *e) {
 
 static bool forget(struct engine *e, task_id task) {
     struct fact fact = { .kind = FACT_FORGET, .task = task };
-    return !core_is_needed(e->core, task) && engine_tell(e, &fact, NULL) == 0;
+    return !core_is_needed(e->core, task) && engine_apply(e, &fact, NULL) == 0;
 }
 
 /* True: there are more. Those that are needed are left out of the next question. */

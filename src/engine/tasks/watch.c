@@ -504,7 +504,7 @@ void marker_hold(struct engine *e, task_id task) {
         || marker_look(e, task) != MARKER_NO_FILE)
         return;
     struct fact fact = { .kind = FACT_HOLD, .task = task, .marker = true };
-    if (engine_tell(e, &fact, NULL) != 0)
+    if (engine_apply(e, &fact, NULL) != 0)
         return;
     char id[ENGINE_ID_MAX];
     struct error why = { 0 };
@@ -568,7 +568,7 @@ static void tell_marked(struct engine *e) {
         else if (marker == MARKER_NONE && is_held_by_marker(e, fact.task))
             fact.kind = FACT_RELEASE; /* it was removed */
         if (marker == MARKER_FILE || fact.kind == FACT_RELEASE)
-            (void)engine_tell(e, &fact, NULL);
+            (void)engine_apply(e, &fact, NULL);
     }
     w->marked.count = 0;
 }
@@ -691,7 +691,7 @@ static void tell_found(struct engine *e) {
     for (size_t i = 0; i < w->found.count; i++) {
         struct fact fact = { .kind = FACT_ARTIFACT, .task = w->found.items[i] };
         fact.artifact_present = true;
-        (void)engine_tell(e, &fact, NULL);
+        (void)engine_apply(e, &fact, NULL);
         artifact_forget(e, fact.task);
     }
     w->found.count = 0;
