@@ -250,3 +250,86 @@ amount core_queue_position(const struct core *core, task_id task);
 /* A task that is not final depends on it, is its child, or is in its group: FACT_FORGET is
  * refused. */
 bool core_is_needed(const struct core *core, task_id task);
+
+/* --- budgets --------------------------------------------------------------------------------- */
+
+/* What counts against a budget, in the window: tokens and millionths of a dollar. */
+struct budget_view {
+    int64_t used;     /* by ended runs that reported */
+    int64_t live;     /* reported by live runs so far */
+    int64_t reserved; /* charged to live and external runs, including their reports */
+    amount budget;    /* UNLIMITED: none */
+};
+struct budgets_view {
+    struct budget_view tokens, money;
+    uint32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
+    bool counts_reserved;      /* the gate looks at used + reserved, else at used */
+    bool open;
+    time_ms span;     /* of the window */
+    time_ms opens_at; /* when closed; TIME_NEVER: unknown */
+};
+/* project 0: of all. False: no such project. */
+bool core_budgets(const struct core *core, sym project, struct budgets_view *ret);
+/* Have reports of ended and live runs reached a budget, without estimates? Costs nothing without a
+ * budget. project 0: of all. */
+bool core_budget_is_reached(const struct core *core, sym project);
+
+/* --- waiting tasks --------------------------------------------------------------------------- */
+
+/* Waiting and ready tasks: of each class the oldest, then the oldest of those that lack a
+ * prerequisite, then the others. Fills at most `max`; returns how many. */
+size_t core_waiting(const struct core *core, task_id *ret, size_t max);
+
+/* Ready tasks: so many of each class that the first `each` of the queue are included; a task may
+ * appear twice. Fills at most `max`; where that is too few for all classes, as core_waiting. Costs
+ * the classes, not the tasks. Returns how many. */
+size_t core_waiting_first(const struct core *core, size_t each, task_id *ret, size_t max);
+
+/* Visits tasks of every gate at which any task waits: of each class, and of the tasks that one rare
+ * key refuses, the `each` oldest; and the `lacking` oldest that lack a prerequisite, except those
+ * that need a failed task (considers at most twenty times as many). Costs the classes, not the
+ * tasks. */
+void core_each_queue_head(const struct core *core, size_t each, size_t lacking,
+                          void (*head)(void *ctx, task_id task), void *ctx);
+
+/* `more` tasks (waiting and ready) wait at the gate with the verdict_code of `first`; its other
+ * members are those of one of them. Negative: a correction of an earlier call. */
+typedef void (*core_waiting_visitor)(void *ctx, const struct verdict *first, int64_t more);
+
+/* Counts the waiting tasks by gate, in several calls for each; tasks that no gate stops are left
+ * out. Costs the projects, classes and sets of rare keys, not the tasks, and explains at most `max`
+ * of them. False: there are more, so the counts are incomplete, or the core is loading. */
+bool core_waiting_by_gate(const struct core *core, size_t max, core_waiting_visitor each,
+                          void *ctx);
+
+/* --- failover -------------------------------------------------------------------------------- */
+
+/* An agent may name others, in order (struct agent_spec: failover). While it is closed itself, because
+ * its account is in backoff or closed or because its launches failed, the first of them that is open
+ * and has a slot takes its tasks: except those with a limiter of their own and those that are bound to
+ * their agent. An open agent is never passed over, however full it is. docs/rules.md §2. */
+
+/* One agent as it stands. */
+struct agent_state {
+    sym agent, limiter;
+    bool open;        /* it may get a run, if it has a slot */
+    bool closed;      /* its account, until it is cleared */
+    bool limited;     /* its account is in backoff */
+    bool broken;      /* its launches failed several times in a row */
+    time_ms opens_at; /* with !open; TIME_NEVER: unknown */
+};
+
+/* The agent of the task and those it may fail over to, in order; 0: it names none, or it is unknown. */
+size_t core_task_agents(const struct core *core, task_id task,
+                        struct agent_state ret[FAILOVER_MAX + 1]);
+
+/* --- export ---------------------------------------------------------------------------------- */
+
+/* The facts belong between FACT_LOADING and FACT_LOADED, which are not included; their order is that of
+ * core.h, "Restart". Not included, because no decision depends on it: who paused the queue and when,
+ * the group of a task, and a requested tick that has not begun. */
+
+/* Pointers in a fact are valid until `each` returns. `each` returns 0, or <0 to stop, which is then
+ * returned. Costs a walk over all tasks, and 8 bytes for each. */
+typedef int (*core_fact_visitor)(void *ctx, const struct fact *fact);
+int core_export(const struct core *core, core_fact_visitor each, void *ctx);

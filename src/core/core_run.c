@@ -10,8 +10,8 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/policy.h"
 #include "core/ready_queue.h"
-#include "core/retry.h"
 #include "core/task.h"
 
 static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {

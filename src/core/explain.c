@@ -6,11 +6,11 @@
 
 #include "base/money.h"
 #include "base/number.h"
+#include "core/core.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
 #include "core/task.h"
-#include "core/waiting.h"
 
 struct explaining {
     const struct core *c;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "core/budgets.h"
+#include "core/core.h"
 #include "core/gates.h"
 
 static int64_t bucket_width(time_ms window) {

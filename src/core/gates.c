@@ -3,7 +3,7 @@
 
 #include "core/fair.h"
 #include "core/lease.h"
-#include "core/retry.h"
+#include "core/policy.h"
 #include "core/task.h"
 
 bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,

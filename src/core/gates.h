@@ -3,7 +3,7 @@
  * Decisions and explanations call the same functions, so that the reason shown is the reason. */
 #pragma once
 
-#include "core/failover.h"
+#include "core/core.h"
 #include "core/state.h"
 
 bool gate_host_open(const struct core *c);

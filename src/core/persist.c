@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "core/core.h"
 #include "core/decide.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
 #include "core/ready_queue.h"
-#include "core/retell.h"
 #include "core/task.h"
 
 /* --- specs ----------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include "core/policy.h"
 
 #include "base/hash.h"
-#include "core/retry.h"
 
 void policy_default(struct policy *ret) {
     *ret = (struct policy){

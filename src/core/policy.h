@@ -106,3 +106,12 @@ struct policy {
 };
 
 void policy_default(struct policy *ret_policy);
+
+/* --- delays ---------------------------------------------------------------------------------- */
+
+/* The delay before repetition number n (from 1). Jitter comes from the task and the attempt: agents
+ * fail together when a provider does, and must not come back together; a replay gives the same. */
+time_ms retry_delay(const struct retry_policy *policy, unsigned n, task_id task, uint32_t attempt);
+
+/* min(first · 2^(n−1), longest), without overflow. n from 1. */
+time_ms backoff_doubled(time_ms first, unsigned n, time_ms longest);

@@ -4,8 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
-#include "core/admit.h"
-#include "core/cycle.h"
+#include "core/task_graph.h"
 
 enum colour { WHITE, GREY, BLACK };
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/metric.h"
-#include "core/budgets.h"
-#include "core/waiting.h"
+#include "core/core.h"
 #include "engine/alert.h"
 #include "engine/away.h"
 #include "engine/sandboxes.h"

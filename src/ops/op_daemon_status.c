@@ -1,5 +1,5 @@
 /* op_daemon_status.c: everything at a glance, in one answer that costs the same for ten tasks as
- * for a million: the core knows how many are alike and counts those (core/waiting.h). Examples are
+ * for a million: the core knows how many are alike and counts those (core/core.h). Examples are
  * looked for among the first of each class; a gate that stops only tasks further behind has
  * none. */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/id_map.h"
-#include "core/waiting.h"
+#include "core/core.h"
 #include "engine/alert.h"
 #include "engine/data_folder.h"
 #include "engine/live.h"

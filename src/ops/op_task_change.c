@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
-#include "core/waiting.h"
+#include "core/core.h"
 #include "engine/allowance.h"
 #include "ops/print.h"
 #include "ops/submission.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "core/waiting.h"
+#include "core/core.h"
 #include "engine/external_ids.h"
 #include "engine/outlook.h"
 #include "ops/print.h"

@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
-#include "core/admit.h"
+#include "core/task_graph.h"
 #include "engine/agents.h"
 #include "ops/op_internal.h"
 #include "ops/queue_room.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/failover.h"
+#include "core/core.h"
 #include "engine/away.h"
 #include "engine/executors.h"
 #include "engine/loops.h"

@@ -11,8 +11,7 @@
 
 #include "base/money.h"
 #include "core/action.h"
-#include "core/budgets.h"
-#include "core/failover.h"
+#include "core/core.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/await.h"

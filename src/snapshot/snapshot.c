@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "core/cycle.h"
+#include "core/task_graph.h"
 #include "snapshot/decode.h"
 
 #define HINT_DURATION MINUTES(5)

@@ -1,6 +1,6 @@
 /* write.c: writes a core as a live snapshot. See write.h.
  *
- * The core exports its state as facts (core/retell.h). Facts about the world are few and are kept
+ * The core exports its state as facts (core/core.h). Facts about the world are few and are kept
  * until the first task comes, because a project in the file needs several of them; then each task
  * is printed as it comes.
  *
@@ -20,7 +20,7 @@
 #include "base/utf8.h"
 #include "config/config.h"
 #include "config/settings.h"
-#include "core/retell.h"
+#include "core/core.h"
 #include "snapshot/decode.h"
 
 #define PIECE       ((size_t)64 * 1024)

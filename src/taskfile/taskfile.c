@@ -15,7 +15,7 @@
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/symbol_table.h"
-#include "core/cycle.h"
+#include "core/task_graph.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "taskfile/task_member.h"

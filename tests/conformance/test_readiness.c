@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cycle.h"
+#include "core/task_graph.h"
 #include "harness/test.h"
 #include "harness/world.h"
 

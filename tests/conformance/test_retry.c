@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/retry.h"
+#include "core/policy.h"
 #include "harness/test.h"
 #include "harness/world.h"
 

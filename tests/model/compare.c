@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "core/budgets.h"
+#include "core/core.h"
 #include "gate_count.h"
 #include "rebuild.h"
 

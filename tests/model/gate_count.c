@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/core.h"
 #include "core/state.h"
-#include "core/waiting.h"
 
 struct gate_line {
     struct verdict first;

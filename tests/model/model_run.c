@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "core/retry.h"
+#include "core/policy.h"
 #include "model_lend.h"
 
 /* --- holding for a while --------------------------------------------------------------------- */

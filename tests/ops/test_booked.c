@@ -6,7 +6,7 @@
 
 #include "base/macros.h"
 #include "base/strbuf.h"
-#include "core/budgets.h"
+#include "core/core.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/runs/runs_internal.h"

@@ -6,9 +6,9 @@
 
 #include "core/action.h"
 #include "core/core.h"
-#include "core/cycle.h"
-#include "core/retry.h"
+#include "core/policy.h"
 #include "core/state_look.h"
+#include "core/task_graph.h"
 #include "harness/test.h"
 
 TEST(every_value_of_every_enum_has_its_own_name) {

@@ -1,7 +1,7 @@
 /* test_core_admit.c: which of several new tasks the queue has room for. */
 
 #include "base/macros.h"
-#include "core/admit.h"
+#include "core/task_graph.h"
 #include "harness/test.h"
 
 #define MOST 16

@@ -3,7 +3,7 @@
 
 #include "base/macros.h"
 #include "base/strbuf.h"
-#include "core/budgets.h"
+#include "core/core.h"
 #include "core_facts.h"
 #include "harness/test.h"
 

@@ -1,7 +1,7 @@
 /* test_core_failover.c: who takes the tasks of an agent that is closed (docs/rules.md §2). */
 #include <errno.h>
 
-#include "core/failover.h"
+#include "core/core.h"
 #include "core_facts.h"
 #include "harness/test.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "core/core.h"
 #include "core/state.h"
-#include "core/waiting.h"
 #include "harness/test.h"
 
 /* What is counted at one gate. */

@@ -7,7 +7,7 @@
 #include "../model/gate_count.h"
 #include "base/hash.h"
 #include "books_internal.h"
-#include "core/budgets.h"
+#include "core/core.h"
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "core/retry.h"
+#include "core/policy.h"
 #include "engine/alerts/alerts_internal.h"
 #include "engine/loops.h"
 

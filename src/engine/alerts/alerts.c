@@ -11,8 +11,7 @@
 #include "base/json_write.h"
 #include "base/money.h"
 #include "base/number.h"
-#include "core/budgets.h"
-#include "core/waiting.h"
+#include "core/core.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
 #include "engine/budget.h"
@@ -309,7 +308,7 @@ static bool alert_window_is_over(const struct engine *e, const struct alert *ale
  *
  * One alert for each gate at which somebody does, not one for each task: a thousand tasks behind one lock have
  * one cause. Nothing is looked at before something can be stuck; then the oldest of each class,
- * which stand for all that wait at their gate (core/waiting.h), and the store is asked since when they are as
+ * which stand for all that wait at their gate (core/core.h), and the store is asked since when they are as
  * they are, some of them in each turn. One that has just come back hides those behind it until it has waited as
  * long itself: an alert may be late, by alerts.stuck_s at the most, and is not missed. What a person stopped on
  * purpose is not stuck. An alert is over when nobody waits there for half as long: a queue that moves slowly

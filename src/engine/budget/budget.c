@@ -12,7 +12,7 @@
 
 #include "base/json_write.h"
 #include "base/money.h"
-#include "core/budgets.h"
+#include "core/core.h"
 #include "engine/allowance.h"
 #include "engine/note.h"
 #include "engine/runs/runs_internal.h"

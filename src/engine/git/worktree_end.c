@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/retry.h"
+#include "core/policy.h"
 #include "engine/git/git_internal.h"
 #include "os/log.h"
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/failover.h"
+#include "core/core.h"
 #include "engine/agents/agents_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
