@@ -218,7 +218,7 @@ static void preflight_versions(struct preflight *all, size_t count) {
         _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, safe = STRBUF_INIT;
         take_line(strbuf_text(&jobs[i].out), &line);
         sanitize_line(strbuf_text(&line), &safe);
-        if (jobs[i].status == 0)
+        if (jobs[i].status == 0 || jobs[i].status == -ETIMEDOUT) /* printed, then did not exit */
             (void)snprintf(all[i].version, sizeof(all[i].version), "%s", strbuf_text(&safe));
         strbuf_finish(&jobs[i].out);
     }

@@ -90,9 +90,12 @@ run sluice doctor
 report $? 'escape sequences are not passed on'
 agent codex 'yes 1'
 agent claude 'yes 2 >&2'
+agent gemini 'echo 0.59.0; exec sleep 1000'
 run sluice doctor
 grep -q 'agent codex' out && grep -A1 'agent claude' out | tr -s '\n ' ' ' | grep -q 'version unknown'
 report $? 'neither does a flood, nor one that hangs'
+rule 'the version of one that prints it and hangs is known' grep -q 'agent gemini.*0\.59\.0' out
+rm bin/gemini
 
 # add says it once, and adds the task.
 config 'tasks: {sandbox: none}'
