@@ -300,21 +300,18 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
         return unknown ? CMD_USAGE : code;
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    bool already = false;
     ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
-        already |= ask_true(task, "already");
-        if (!call->json) {
-            print_task_line(task, &out);
-            output_some(&out);
-        }
+        if (call->json)
+            break;
+        print_task_line(task, &out);
+        output_some(&out);
     }
     if (call->json)
         (void)ask_print(&ask);
     output_rest(&out);
     if (!call->json && ask_text(ask.answer, "warning", NULL))
         cmd_warn("%s", ask_text(ask.answer, "warning", ""));
-    /* Under `agency` adding what is there already is a refusal, as its document has it. */
-    if (already && ask_try_get(&ask, "/v1/config") == 0 && ask_is(ask.answer, "preset", "agency"))
+    if (ask_true(ask.answer, "refused"))
         code = CMD_REFUSED;
     agent_warning_print(&ask, agents);
     return code;

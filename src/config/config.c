@@ -464,6 +464,14 @@ const char *config_preset(const struct config *config) {
     return config->preset->name;
 }
 
+const char *config_preset_text(const struct config *config, enum preset_text text) {
+    return config->preset->texts[text] ? config->preset->texts[text] : presets[0].texts[text];
+}
+
+bool config_snapshot_lists_all_workspaces(const struct config *config) {
+    return config->preset->snapshot_lists_all_workspaces;
+}
+
 const struct policy *config_policy(const struct config *config) {
     return &config->policy;
 }

@@ -34,7 +34,21 @@ int config_read_file(struct config *config, const char *path, struct error *err)
 int config_read_text(struct config *config, const char *name, const char *text, size_t size,
                      struct error *err);
 
+/* Texts that a system has words of its own for. */
+enum preset_text {
+    PRESET_TEXT_SELECTED,
+    PRESET_TEXT_TASK, /* the names of two figures in that line */
+    PRESET_TEXT_KIND,
+    PRESET_TEXT_NOT_SELECTING,
+    PRESET_TEXT_LOW_DISK,
+    PRESET_TEXT_QUEUE_LONG,
+    PRESET_TEXT_MAX,
+};
+
 const char *config_preset(const struct config *config);
+/* The text of the preset, or of the default one. */
+const char *config_preset_text(const struct config *config, enum preset_text text);
+bool config_snapshot_lists_all_workspaces(const struct config *config);
 const struct policy *config_policy(const struct config *config);
 /* `max_wait_s` was set and does nothing: so was `order`, without `overdue` in it. */
 bool config_max_wait_has_no_effect(const struct config *config);

@@ -102,6 +102,7 @@ static const struct preset_row agency_rows[] = {
     { "fair.guarantee", "off" },
     { "max_wait_s", "never" },
     { "tasks.until", "exit" },
+    { "tasks.duplicates", "refuse" },
     { "tasks.parallelizable", "false" },
     { "limits.runs", "1" },
     { "kinds.implement.max_running", "1" },
@@ -142,8 +143,16 @@ static const char *const gastown_unlimited[] = { "limits.runs", NULL };
 
 const struct preset presets[] = {
     { .name = "sluice", .rows = sluice_rows,
+      .texts = { [PRESET_TEXT_SELECTED] = "Selected task", [PRESET_TEXT_TASK] = "task", [PRESET_TEXT_KIND] = "kind",
+                 [PRESET_TEXT_NOT_SELECTING] = "Rate limited, not starting tasks",
+                 [PRESET_TEXT_LOW_DISK] = "Low disk space, not starting tasks",
+                 [PRESET_TEXT_QUEUE_LONG] = "The queue is long" },
       .text = "The default: fair shares with reservation, no starvation, and every guard on." },
     { .name = "loopr", .rows = loopr_rows,
+      .texts = { [PRESET_TEXT_SELECTED] = "Selected loop for execution", [PRESET_TEXT_TASK] = "loop_id",
+                 [PRESET_TEXT_KIND] = "loop_type",
+                 [PRESET_TEXT_NOT_SELECTING] = "Rate limited, not selecting new loops",
+                 [PRESET_TEXT_LOW_DISK] = "Low disk space, pausing new loop creation" },
       .text = "Loops of plan, spec, phase and ralph by score, each kind capped, repeated until "
               "their checks pass." },
     { .name = "conductor", .rows = conductor_rows,
@@ -155,9 +164,11 @@ const struct preset presets[] = {
       .text = "Direct dispatch, or with a finite `limits.runs` one start every three minutes; a "
               "breaker that stays open." },
     { .name = "agency", .rows = agency_rows,
+      .texts = { [PRESET_TEXT_QUEUE_LONG] = "Queue delayed; respecting caps" },
       .text = "One run at a time, one per kind and phase, failed runs repeated with backoff, a "
               "short queue." },
     { .name = "agent-queue", .rows = agent_queue_rows,
+      .snapshot_lists_all_workspaces = true,
       .text = "Projects by their deficit in tokens, one completion each first; only reported "
               "tokens count." },
 };

@@ -8,13 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/config.h"
+
 struct preset_row {
     const char *key, *value; /* NULL ends a list */
 };
 
 struct preset {
     const char *name;
-    const char *text; /* one sentence */
+    const char *text;                   /* one sentence */
+    const char *texts[PRESET_TEXT_MAX]; /* NULL: the text of the default preset */
+    /* A snapshot that gives free workspaces lists all that there are. */
+    bool snapshot_lists_all_workspaces;
     const struct preset_row *rows;
     /* Old configurations write "no limit" as a number: values from `unlimited_from` to 0 of these
      * keys mean `unlimited`. NULL: none. */

@@ -276,6 +276,13 @@ static void print_answer(struct op_call *call, size_t count) {
     for (size_t i = 0; i < count; i++)
         print_one(call, &w, i, count <= POSITIONS_MAX);
     json_write_array_end(&w);
+    bool refused = false;
+    for (size_t i = 0; i < count; i++)
+        refused |= a->added[i] == ADDED_ALREADY;
+    if (refused
+        && strcmp(config_text(engine_config(call->engine), "tasks.duplicates", NULL), "refuse")
+               == 0)
+        print_bool(&w, "refused", true);
     print_text(&w, "group", op_group_name(call->engine, a->group));
     queue_room_print(call, &w, &a->room);
     json_write_object_end(&w);
@@ -346,6 +353,8 @@ const struct op op_task_add = {
                      .text = "adds nothing; the result of each is `new`, `already` or `deferred`")),
     .answers =
         ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &added_task_shape },
+                { "refused", T_BOOL | T_MAYBE,
+                  "at least one was there already, and `tasks.duplicates` is `refuse`" },
                 { "group", T_TEXT | T_NULL, "the group they belong to", "night" }, SHAPE_ROOM),
     OP_WRITES(SUBMIT, CHILDREN, run),
     .fill = fill,

@@ -43,8 +43,9 @@ amount queue_room_left(const struct op_call *call) {
 }
 
 static void print_delayed(struct op_call *call, const struct queue_room *a, struct strbuf *text) {
-    strbuf_printf(text, "Queue delayed; respecting caps (%" PRId64 " wait, queue.soft is %" PRId64,
-                  a->depth, a->soft);
+    strbuf_printf(text, "%s (%" PRId64 " wait, queue.soft is %" PRId64,
+                  config_preset_text(engine_config(call->engine), PRESET_TEXT_QUEUE_LONG), a->depth,
+                  a->soft);
     const char *kind;
     for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
         sym symbol = op_symbol(call->engine, kind);

@@ -641,7 +641,7 @@ static int apply_world(struct loader *t) {
         apply_named,          apply_usage,           apply_limiter_users,
         apply_workspaces,     apply_clocks,
     };
-    if (strcmp(config_preset(t->config), "agent-queue") == 0)
+    if (config_snapshot_lists_all_workspaces(t->config))
         for (size_t i = 0; i < t->draft->projects.count; i++)
             if (t->draft->projects.items[i].free_workspaces != ABSENT)
                 t->no_other_workspaces = true;

@@ -170,7 +170,7 @@ becomes "$env_task" 'done'
 run sluice logs "$env_task"
 prints 'here a=b' '--env KEY takes yours, --env KEY=VALUE the rest of the word'
 
-# Under `agency` what is there already is refused.
+# What is there already is refused where the setting says so, as under `agency`.
 stop_daemon
 config 'preset: agency'
 start
@@ -179,4 +179,9 @@ exits 0 'agency: the first time'
 run sluice add --hold --external-id card-9 -- true
 exits 4 'agency: already there: exit code'
 has ' already: ' 'agency: already there'
+run sluice add --json --hold --external-id card-9 -- true
+has '"refused":true' 'agency: as JSON'
+run sluice config set tasks.duplicates=accept
+run sluice add --hold --external-id card-9 -- true
+exits 0 'agency: accepted when the setting says so'
 finish

@@ -265,7 +265,7 @@ run sluice sling --json many
 has '{"error":{"code":"deferred","message":"deferred: 0 tasks wait' 'f137 also as JSON'
 run sluice sling t-1 t-2
 exits 0 'f137 what it can take is taken'
-rule 'f137 with a warning' grep -q '^sluice: Queue delayed; respecting caps (2 wait, queue.soft is 1' err
+rule 'f137 with a warning' grep -q '^sluice: The queue is long (2 wait, queue.soft is 1' err
 add --draft -- true
 five=$id
 add --draft --after "$five" -- true

@@ -105,7 +105,7 @@ for _ in 1 2 3 4 5; do
     "$SLUICE" add --project web --kind ralph -- true >/dev/null 2>&1
 done
 run sluice add --project web --kind ralph -- true
-rule 'f140 in force at once: a warning' grep -q 'Queue delayed; respecting caps' err
+rule 'f140 in force at once: a warning' grep -q 'The queue is long (' err
 run sluice add --project web --kind ralph -- true
 exits 4 'f140 and the hard limit'
 finish

@@ -21,10 +21,9 @@ TEST(f068_a_long_queue_comes_with_a_warning_and_depths) {
     assert_true(reply_is_null(&quiet, "warning")); /* f156: the limit itself is no excess */
     _cleanup_(reply_finish) struct reply r = add(&o, "{\"tasks\":[{\"argv\":[\"a\"]}]}");
     assert_int_equal(r.status, 200);
-    assert_string_equal(
-        reply_text(&r, "warning"),
-        "Queue delayed; respecting caps (4 wait, queue.soft is 3; plan 2; implement "
-        "1)");
+    assert_string_equal(reply_text(&r, "warning"),
+                        "The queue is long (4 wait, queue.soft is 3; plan 2; implement "
+                        "1)");
     assert_int_equal(reply_int(&r, "depths.plan"), 2);
     assert_int_equal(reply_int(&r, "depths.implement"), 1);
 }

@@ -1473,6 +1473,8 @@ export interface SessionOpen {
 export interface TaskAdd {
     /** in the order of the request */
     tasks: AddedTask[];
+    /** at least one was there already, and `tasks.duplicates` is `refuse` */
+    refused?: boolean;
     /** the group they belong to */
     group: string | null;
     /** how many had no room */

@@ -670,7 +670,7 @@ static void see_disk(struct engine *e) {
             "until %lld MB more are free; old finished work is being removed",
             (long long)host_of(e)->disk_free_mb, (long long)floor,
             (long long)(floor - host_of(e)->disk_free_mb)))
-        log_warning("Low disk space, pausing new loop creation available_gb=%.1f",
+        log_warning("%s available_gb=%.1f", config_preset_text(e->config, PRESET_TEXT_LOW_DISK),
                     (double)host_of(e)->disk_free_mb / 1000.0);
     int64_t least = config_number(e->config, "store.min_free_mb", NULL);
     if (host_of(e)->full)

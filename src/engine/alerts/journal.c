@@ -93,7 +93,8 @@ static void tell_not_selecting(struct engine *e) {
         if (j->told_until.items[symbol] == view.backoff_until)
             continue;
         j->told_until.items[symbol] = view.backoff_until;
-        log_debug("Rate limited, not selecting new loops limiter=%s until=%" PRId64, name,
+        log_debug("%s limiter=%s until=%" PRId64,
+                  config_preset_text(e->config, PRESET_TEXT_NOT_SELECTING), name,
                   view.backoff_until);
     }
 }
@@ -105,9 +106,11 @@ void journal_see_start(struct engine *e, const struct order *o) {
     char id[ENGINE_ID_MAX];
     if (!log_is_on(LOG_DEBUG_LEVEL) || !core_task(e->core, o->task, &view))
         return;
-    log_debug(
-        "Selected loop for execution loop_id=%s loop_type=%s priority=%" PRId32 " age_ms=%" PRId64,
-        engine_task_id(e, o->task, id), name_of(e, view.kind), o->score, e->now - view.created_at);
+    log_debug("%s %s=%s %s=%s priority=%" PRId32 " age_ms=%" PRId64,
+              config_preset_text(e->config, PRESET_TEXT_SELECTED),
+              config_preset_text(e->config, PRESET_TEXT_TASK), engine_task_id(e, o->task, id),
+              config_preset_text(e->config, PRESET_TEXT_KIND), name_of(e, view.kind), o->score,
+              e->now - view.created_at);
 }
 
 /* All numbers but `selected` are those before the selection, as in loopr. */
