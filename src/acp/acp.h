@@ -1,12 +1,12 @@
-/* acp.h: one prompt, given to an agent that speaks the Agent Client Protocol. Private to acp/.
+/* acp.h: runs one prompt with an agent over the Agent Client Protocol. Private to acp/.
  *
- *   acp_main.c     options, the prompt, the agent as a child process, and the loop between it and the log
- *   acp_session.c  the requests of one run, in their order, what the answers mean, and whether the agent may do what
- *                  it asks for
+ *   acp_main.c     options, prompt, the agent as a child process, the loop between it and the log
+ *   acp_session.c  the requests of one run in order, the answers, and the permission policy
  *
- * The log (standard output) has one JSON object per line: the messages of the agent as they came, and what this program did,
- * as objects with the member `acp`. src/agent/acp.c reads it. A line of the agent that has this member, or is not a
- * JSON object, is quoted in one of ours, so that an agent cannot speak for this program. */
+ * The log (standard output) has one JSON object per line: the agent's messages as received, and
+ * this program's events, which have the member `acp`. src/agent/acp.c reads it. An agent's line
+ * that has this member, or is not a JSON object, is quoted inside an event, so an agent cannot
+ * forge events. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,27 +18,27 @@
 
 enum acp_policy {
     ACP_POLICY_ALLOW, /* everything */
-    ACP_POLICY_EDITS, /* reading, and changing files in its folder */
+    ACP_POLICY_EDITS, /* read, and change files in its folder */
     ACP_POLICY_DENY,
     ACP_POLICY_MAX,
 };
-/* False: there is no policy of this name. */
+/* False: unknown name. */
 bool acp_policy_find(const char *name, enum acp_policy *ret);
 
-/* What the agent wants to do. Texts are "" where it does not say. */
+/* A tool call that the agent asks permission for. Unknown texts are "". */
 struct acp_wish {
-    char kind[32]; /* of the tool: read, edit, delete, move, search, execute, think, fetch … */
+    char kind[32]; /* kind of tool: read, edit, delete, move, search, execute, think, fetch … */
     char title[256];
-    char argument[256]; /* the command, the path or the address */
+    char argument[256]; /* command, path or URL */
     bool has_path;
-    bool is_inside; /* every path that it names is in the folder of the run */
+    bool is_inside; /* all paths that it names are in the run's folder */
 };
 struct acp_options {
     enum acp_policy policy;
-    const char *resume;      /* the session to go on with; or NULL */
-    const char *model;       /* or NULL: the agent's own choice */
+    const char *resume;      /* session to resume; or NULL */
+    const char *model;       /* NULL: the agent's default */
     const char *mode;        /* the same */
-    const char *auth_method; /* to call `authenticate` with; NULL: it is not called */
+    const char *auth_method; /* for `authenticate`; NULL: not called */
     const char *cwd;
     const char *prompt;
 };
@@ -61,18 +61,18 @@ struct acp_call {
 struct acp_session {
     const struct acp_options *options;
     enum acp_phase phase;
-    int64_t request; /* id of the open one */
+    int64_t request; /* id of our open request */
     bool can_load, can_resume;
     bool is_cancelled; /* session/cancel was sent */
     char id[256];
     const char *method;        /* of the open request */
-    struct strbuf methods;     /* how the agent can be authenticated: their ids, for a message */
+    struct strbuf methods;     /* ids of the agent's authentication methods, for a message */
     struct strbuf open_result; /* of ACP_OPEN: modes and options */
     struct acp_call calls[ACP_CALLS];
     unsigned next_call;
     int64_t denied; /* how often */
     struct acp_wish last_denied;
-    int exit_code; /* of this program, once the phase is ACP_OVER */
+    int exit_code; /* of this program; valid in phase ACP_OVER */
 
     struct strbuf to_agent; /* bytes to send */
     struct strbuf log;      /* bytes to print */
@@ -80,11 +80,11 @@ struct acp_session {
 
 void acp_session_init(struct acp_session *s, const struct acp_options *options);
 void acp_session_finish(struct acp_session *s);
-/* One line of the agent, without its end. */
+/* One line from the agent, without its newline. */
 void acp_session_take(struct acp_session *s, const char *line, size_t size);
-/* It is to stop: asks the agent where it works on the prompt, and is over otherwise. */
+/* Sends session/cancel while the agent works on the prompt; otherwise ends the session. */
 void acp_session_cancel(struct acp_session *s);
-/* Ends with a failure that is not an answer of the agent. */
+/* Ends with a failure that is not the agent's answer. */
 void acp_session_fail(struct acp_session *s, const char *message);
-/* The agent has closed its output or exited, with this code (128 + N: signal N). */
+/* The agent has closed its output, or exited with this code (128 + N: signal N). */
 void acp_session_gone(struct acp_session *s, int code);

@@ -1,8 +1,9 @@
-/* acp_main.c: the program sluice-acp, which a run of an agent with the adapter `acp` starts instead of the agent.
+/* acp_main.c: the program sluice-acp, which runs instead of an agent with the adapter `acp`.
  *
- * One thread. The agent's output is read as long as its input is not full; what it asks is answered at once. TERM and INT ask
- * the agent to cancel its turn, and end it when it does not answer. The order at the end: its input is closed, then
- * TERM, then KILL, each after a pause; some agents do not exit when their input ends. */
+ * One thread. It reads the agent's output unless too many answers are unsent; requests are answered
+ * at once. TERM and INT cancel the agent's turn, and end the agent if it does not answer. Shutdown
+ * closes its input, then sends TERM, then KILL, with pauses between: some agents do not exit on end
+ * of input. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +21,8 @@
 #include "base/time_ms.h"
 #include "os/clock.h"
 
-#define MESSAGE_MAX (16u << 20) /* bytes of one message of the agent */
-#define QUEUE_MAX   (1u << 20) /* unsent answers: with more, the agent is not read until it reads */
+#define MESSAGE_MAX (16u << 20) /* bytes of one message from the agent */
+#define QUEUE_MAX   (1u << 20)  /* unsent bytes; above this, stop reading the agent */
 #define PROMPT_MAX  (64u << 20)
 #define CANCEL_MS   5000 /* for the answer to session/cancel */
 #define LEAVE_MS    1000 /* after its input was closed */
@@ -51,15 +52,15 @@ static const char usage[] =
 extern char **environ;
 
 struct agent {
-    pid_t pid;   /* and its process group; 0: reaped */
-    int in, out; /* our ends; -1: closed */
-    int code;    /* once it is reaped; 128 + N: signal N */
+    pid_t pid;   /* also its process group; 0: reaped */
+    int in, out; /* our pipe ends; -1: closed */
+    int code;    /* valid when reaped; 128 + N: signal N */
 };
 
 struct client {
     struct acp_session session;
     struct agent agent;
-    struct strbuf line; /* of the agent, not complete yet */
+    struct strbuf line; /* incomplete line from the agent */
     int signals;
     time_ms deadline; /* of the next step; TIME_NEVER: none */
     enum { RUNNING, CANCELLING, LEAVING, TERMINATED, KILLED } step;
@@ -69,7 +70,7 @@ static void put(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, text, size);
         if (written < 0 && errno != EINTR)
-            return; /* a full disk or a closed pipe: the end of the log is missing then */
+            return; /* disk full or pipe closed: the end of the log is lost */
         if (written > 0) {
             text += written;
             size -= (size_t)written;
@@ -112,7 +113,7 @@ static bool take_option(const char *word, struct acp_options *options) {
     return false;
 }
 
-/* Where the words of the command begin; -1: there are none, or an option is wrong. */
+/* Returns the index of the agent's command; -1: missing, or an invalid option. */
 static int take_options(int argc, char **argv, struct acp_options *options) {
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -144,8 +145,8 @@ static int read_prompt(struct strbuf *prompt) {
 
 /* --- the agent as a child process ------------------------------------------------------------- */
 
-/* It has a process group of its own: the signal that asks a run to stop goes to ours, and the agent is asked by
- * session/cancel. When this program is killed, the shim kills the agent with everything else that is left. */
+/* The agent has its own process group: the signal that stops a run goes to ours, and the agent gets
+ * session/cancel. If this program is killed, the shim kills the agent with the rest of the run. */
 static int spawn(pid_t *ret_pid, char *const *words, int in, int out) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -168,7 +169,7 @@ static int spawn(pid_t *ret_pid, char *const *words, int in, int out) {
     return error;
 }
 
-/* -1 and errno: it could not be started. */
+/* -1 and errno: could not be started. */
 static int agent_start(struct agent *agent, char *const *words) {
     int to[2], from[2];
     *agent = (struct agent){ .in = -1, .out = -1 };
@@ -202,12 +203,12 @@ static void agent_close_input(struct agent *agent) {
     agent->in = -1;
 }
 
-/* Writes as much as fits now, and removes it from the queue. */
+/* Writes as much as fits and removes it from the queue. */
 static void agent_send(struct agent *agent, struct strbuf *queue) {
     ssize_t sent = agent->in < 0 ? (ssize_t)queue->length
                                  : write(agent->in, strbuf_text(queue), queue->length);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        agent_close_input(agent); /* it does not read any more; its exit says the rest */
+        agent_close_input(agent); /* it stopped reading; its exit code explains why */
         sent = (ssize_t)queue->length;
     }
     if (sent <= 0)
@@ -216,7 +217,7 @@ static void agent_send(struct agent *agent, struct strbuf *queue) {
     memmove(queue->text, queue->text + sent, queue->length + 1);
 }
 
-/* True: it is reaped. */
+/* True if reaped. */
 static bool agent_reap(struct agent *agent) {
     int status;
     if (agent->pid == 0 || waitpid(agent->pid, &status, WNOHANG) != agent->pid)
@@ -231,7 +232,7 @@ static void agent_signal(const struct agent *agent, int signal) {
         (void)kill(-agent->pid, signal);
 }
 
-/* --- the end of the agent --------------------------------------------------------------------- */
+/* --- shutdown --------------------------------------------------------------------------------- */
 
 static void step_to(struct client *c, int step, time_ms span) {
     c->step = step;
@@ -254,7 +255,7 @@ static void on_deadline(struct client *c) {
         agent_signal(&c->agent, SIGKILL);
         step_to(c, KILLED, TERM_MS);
     } else if (c->step == KILLED) {
-        c->deadline = TIME_NEVER; /* in the kernel's hands */
+        c->deadline = TIME_NEVER; /* nothing more to do but wait */
     } else {
         terminate(c);
     }
@@ -346,18 +347,18 @@ static void wait_once(struct client *c) {
         on_deadline(c);
 }
 
-/* Until the agent is reaped. */
+/* Returns when the agent is reaped. */
 static void run(struct client *c) {
     while (!agent_reap(&c->agent)) {
         if (c->agent.out < 0 && c->session.phase != ACP_OVER && c->step == RUNNING)
-            step_to(c, LEAVING, LEAVE_MS); /* its exit code follows, as a rule */
+            step_to(c, LEAVING, LEAVE_MS); /* it usually exits now */
         if (c->session.phase == ACP_OVER && c->step < LEAVING)
             leave(c);
         wait_once(c);
         flush_log(c);
     }
     while (c->agent.out
-           >= 0) { /* what it wrote before it exited; a child of it may hold the pipe */
+           >= 0) { /* output from before its exit; a child of it may hold the pipe open */
         struct pollfd fd = { .fd = c->agent.out, .events = POLLIN };
         if (poll(&fd, 1, 0) <= 0)
             break;

@@ -1,10 +1,12 @@
-/* acp_session.c: the requests of one run, one after the other, and what the answers mean.
+/* acp_session.c: the requests of one run in order, and the handling of answers.
  *
  *   initialize → authenticate (if configured) → session/new, or session/resume, or session/load
- *     → session/set_mode (if configured) → session/set_config_option (a model, if configured) → session/prompt
+ *     → session/set_mode (if configured)
+ *     → session/set_config_option (a model, if configured) → session/prompt
  *
- * At most one request of ours is open. Requests of the agent are answered at once, so none is pending when the turn is cancelled.
- * The file and terminal methods of a client are not offered: the agent works in the same folder and the same sandbox, and has tools of its own. */
+ * At most one of our requests is open. The agent's requests are answered at once, so none is
+ * pending when the turn is canceled. The client's file and terminal methods are not offered: the
+ * agent has its own tools in the same folder and sandbox. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #include "base/macros.h"
 
 #define ACP_PROTOCOL     1
-#define TEXT_MAX         4096 /* of what is quoted in the log */
+#define TEXT_MAX         4096 /* bytes quoted in the log */
 #define METHOD_NOT_FOUND (-32601)
 #define AUTH_REQUIRED    (-32000)
 
@@ -68,7 +70,7 @@ void acp_session_gone(struct acp_session *s, int code) {
     end(s, code ? code : 1);
 }
 
-/* What the agent printed beside the protocol. */
+/* Output that is not part of the protocol. */
 static void log_stray(struct acp_session *s, const char *line, size_t size) {
     struct json_writer w;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -80,7 +82,7 @@ static void log_stray(struct acp_session *s, const char *line, size_t size) {
     log_end(s, &w);
 }
 
-/* --- messages of ours ------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static void send_begin(struct acp_session *s, struct json_writer *w, const char *method) {
     json_write_init(w, &s->to_agent, false);
@@ -195,7 +197,7 @@ void acp_session_cancel(struct acp_session *s) {
 
 /* --- mode and model --------------------------------------------------------------------------- */
 
-/* Appends the text of `name` in each item of a list, with commas. True: `wanted` is among them. */
+/* Appends `name` of each list item, comma-separated. True if `wanted` is among them. */
 static bool list_ids(struct json_span list, const char *name, const char *wanted,
                      struct strbuf *out) {
     struct json_span item = { NULL, 0 };
@@ -211,7 +213,7 @@ static bool list_ids(struct json_span list, const char *name, const char *wanted
     return found;
 }
 
-/* The option of this category; missing: the agent has none. */
+/* The option of this category; missing if the agent has none. */
 static struct json_span config_option(struct json_span result, const char *category) {
     struct json_span options = json_span_get(result, "configOptions"), option = { NULL, 0 };
     while (json_span_item(options, &option))
@@ -342,7 +344,7 @@ static void on_prompted(struct acp_session *s, struct json_span result) {
     json_put_string(&w, "reason", strbuf_text(&reason));
     if (s->is_cancelled)
         json_put_bool(&w, "stopped", true);
-    if (s->denied > 0) { /* once more: a long log loses its middle */
+    if (s->denied > 0) { /* repeated at the end: a long log loses its middle */
         json_put_int(&w, "denied", s->denied);
         log_wish(&w, &s->last_denied);
     }
@@ -350,7 +352,7 @@ static void on_prompted(struct acp_session *s, struct json_span result) {
     end(s, json_span_is(stop_reason, "end_turn") ? 0 : 1);
 }
 
-/* What says most: the details where they are a text, since "Internal error" explains nothing. */
+/* The message and its details; "Internal error" only if there is nothing else. */
 static void describe_error(const struct acp_session *s, struct json_span error, int64_t code,
                            struct strbuf *out) {
     struct json_span data = json_span_get(error, "data"), message = json_span_get(error, "message");
@@ -439,8 +441,8 @@ static bool is_one_of(const char *word, const char *const *words) {
     return false;
 }
 
-/* The only decision about a request for permission. What an agent reports about a tool call is its own claim: a policy keeps an honest
- * agent to its task, and the sandbox of the run keeps every agent. */
+/* The only decision about permissions. An agent's report of a tool call is only a claim: a policy
+ * keeps an honest agent to its task; the sandbox confines every agent. */
 static bool acp_permit(enum acp_policy policy, const struct acp_wish *wish) {
     static const char *const reading[] = { "read", "search", "think", NULL };
     static const char *const changing[] = { "edit", "delete", "move", NULL };
@@ -451,9 +453,9 @@ static bool acp_permit(enum acp_policy policy, const struct acp_wish *wish) {
     return is_one_of(wish->kind, changing) && wish->has_path && wish->is_inside;
 }
 
-/* The option to answer with; missing: there is none for this decision. */
+/* The option to answer with; missing if there is none for this decision. */
 static struct json_span permit_option(struct json_span options, bool allow) {
-    /* Once first: an agent may remember the other answer beyond this run. */
+    /* "once" first: an agent may remember "always" beyond this run. */
     static const char *const kinds[2][2] = { { "reject_once", "reject_always" },
                                              { "allow_once", "allow_always" } };
     for (unsigned i = 0; i < 2; i++) {
@@ -465,7 +467,7 @@ static struct json_span permit_option(struct json_span options, bool allow) {
     return (struct json_span){ NULL, 0 };
 }
 
-/* A string into a fixed buffer; one that is missing or empty leaves it as it was. */
+/* Copies a string to a fixed buffer; leaves it unchanged if missing or empty. */
 static void copy_text(char *to, size_t size, struct json_span value) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (json_span_text(value, size - 1, &text) && text.length > 0)
@@ -493,7 +495,7 @@ static void add_path(struct acp_wish *wish, struct json_span value, const char *
     snprintf(wish->argument, sizeof(wish->argument), "%s", strbuf_text(&path));
 }
 
-/* A command is a string, or a list of words of which a shell gets the last. */
+/* A command is a string or a list of words; for a shell, the last word. */
 static void add_command(struct acp_wish *wish, struct json_span command) {
     struct json_span word = { NULL, 0 };
     copy_text(wish->argument, sizeof(wish->argument), command);
@@ -501,7 +503,7 @@ static void add_command(struct acp_wish *wish, struct json_span command) {
         copy_text(wish->argument, sizeof(wish->argument), word);
 }
 
-/* Adds what a tool call (of a session/update, or of a request) reports about itself. */
+/* Adds what a tool call (from session/update or a request) reports about itself. */
 static void wish_add(struct acp_wish *wish, struct json_span call, const char *cwd) {
     struct json_span input = json_span_get(call, "rawInput");
     struct json_span part = { NULL, 0 };
@@ -589,7 +591,7 @@ static void on_notification(struct acp_session *s, struct json_span message) {
         wish_add(&call_find(s, update)->wish, update, s->options->cwd);
 }
 
-/* What it replays of the session that it loads is in the log of an earlier run. */
+/* While loading, the agent replays the session, which is in an earlier run's log. */
 static bool is_replay(const struct acp_session *s, struct json_span message) {
     return s->phase == ACP_OPEN && json_span_is(json_span_get(message, "method"), "session/update");
 }

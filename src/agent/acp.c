@@ -1,13 +1,14 @@
-/* acp.c: what does `sluice-acp` print, and what does it mean?
+/* acp.c: adapter for the output of `sluice-acp`.
  *
- * It speaks the Agent Client Protocol with any agent (src/acp), and prints the agent's messages as they come, and what
- * it did itself as objects with the member `acp`: open, allowed, denied, lost, error, gone, end. Only those are a final
- * word: an agent may send any message, but not one with this member.
+ * sluice-acp speaks the Agent Client Protocol with any agent (src/acp). It prints the agent's
+ * messages as received, and its own events as objects with the member `acp`: open, allowed, denied,
+ * lost, error, gone, end. Only these can end the run: an agent cannot send a message with this
+ * member.
  *
- * The text of the answer and what the session has cost are in session/update notifications. Tokens are in the answer to
- * session/prompt, where an agent sends `usage`, which the protocol has as a draft; otherwise they are unknown. They are
- * those of the turn, and so of the run. The cost is that of the session. `used` of usage_update is how full the context is, not what was
- * charged, and is not read. */
+ * The answer's text and the session's cost are in session/update notifications. Tokens are in the
+ * answer to session/prompt if the agent sends `usage`, a draft of the protocol; otherwise they are
+ * unknown. They cover the turn, and so the run; the cost covers the session. `used` of usage_update
+ * is the size of the context, not what was charged, and is ignored. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -43,7 +44,7 @@
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
-/* What the agents behind the protocol say; what providers say is in error_text.c. */
+/* Texts of the agents behind the protocol; texts of providers are in error_text.c. */
 static const struct error_phrase phrases[] = {
     { AGENT_AUTH, LIST("please run /login", "log out and sign in again") },
     { AGENT_BILLING,
@@ -68,16 +69,16 @@ static const struct error_phrase reasons[] = {
 
 struct notes {
     bool is_denied;
-    bool is_growing; /* the last update was a piece of the message */
+    bool is_growing; /* the last update was a chunk of the message */
     char message_id[MESSAGE_ID_SIZE];
-    char gone_during[28]; /* the request that it did not answer before it exited; "": it answered */
+    char gone_during[28]; /* the request that was unanswered when it exited; "": none */
     char gone_code[8];
 };
 DEFINE_NOTES(struct notes, notes_of)
 
 /* --- the agent's messages --------------------------------------------------------------------- */
 
-/* Pieces of one message follow each other, and have the same id where they have one. */
+/* Chunks of one message follow each other, and share an id if they have one. */
 static void on_chunk(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     if (!json_value_has_text(&values[TEXT]))
@@ -102,7 +103,7 @@ static void on_update(struct agent_notes *seen, const struct json_value *values)
     }
 }
 
-/* The total tells whether the input has the cached tokens in it, and the output the reasoning: agents differ. */
+/* The total shows whether input includes cached tokens, and output reasoning: agents differ. */
 static void on_usage(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage turn = USAGE_NONE;
     int64_t in = json_value_count(&values[TOKENS_IN]), all = in;
@@ -119,7 +120,7 @@ static void on_usage(struct agent_notes *seen, const struct json_value *values) 
     seen->is_short = false;
 }
 
-/* --- what sluice-acp did ---------------------------------------------------------------------- */
+/* --- events of sluice-acp --------------------------------------------------------------------- */
 
 static void on_error(struct agent_notes *seen, const struct json_value *values) {
     const char *text = values[MESSAGE].text;
@@ -139,7 +140,7 @@ static void on_error(struct agent_notes *seen, const struct json_value *values) 
         error_text_mark(seen, phrases, status, text);
 }
 
-/* Said at once, and again at the end: a long log loses its middle. */
+/* Reported at once, and again at the end: a long log loses its middle. */
 static void on_denied(struct agent_notes *seen, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     notes_of(seen)->is_denied = true;
@@ -154,7 +155,7 @@ static void on_end(struct agent_notes *seen, const struct json_value *values) {
     seen->has_ended = true;
     if (json_value_count(&values[DENIED]) > 0 && (!notes_of(seen)->is_denied || !seen->message[0]))
         on_denied(seen, values);
-    /* Some agents cancel their turn when something is denied. */
+    /* Some agents cancel their turn after a denial. */
     bool is_denied = notes_of(seen)->is_denied && !json_value_is_true(&values[STOPPED]);
     if (is_denied) {
         int64_t count = json_value_count(&values[DENIED]);
@@ -208,7 +209,7 @@ static void acp_event(struct agent_notes *seen, const struct json_value *values,
         on_usage(seen, values);
 }
 
-/* Its error output says more than its exit code. */
+/* The error output is more specific than the exit code. */
 static void acp_judge(struct agent_notes *seen, const struct agent_end *end) {
     const struct notes *notes = notes_of(seen);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -222,7 +223,7 @@ static void acp_judge(struct agent_notes *seen, const struct agent_end *end) {
         agent_set_message(seen, strbuf_text(&text));
 }
 
-/* There is no command of its own: the configuration has it, and sluice-acp runs it. */
+/* No command of its own: the configuration has it, and sluice-acp runs it. */
 const struct agent_adapter agent_acp = {
     .name = "acp",
     .stop_signal = "TERM",

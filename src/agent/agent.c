@@ -1,4 +1,4 @@
-/* agent.c: which agents are known, how each is started, and what it needs. */
+/* agent.c: the table of agents, how to start each, and what it needs. */
 #include "agent/agent.h"
 
 #include <string.h>
@@ -150,7 +150,7 @@ const char *agent_usage_file_name(const struct agent_adapter *adapter) {
     return adapter->usage_file_name;
 }
 
-/* --- words ---------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 struct words {
     struct strbuf *out;
@@ -209,7 +209,7 @@ static void usual_add(struct words *w, const struct agent_adapter *adapter,
                                                                       : adapter->tools);
 }
 
-/* AGENT_WORD_RESUME at the end of a word is replaced by the id. */
+/* Replaces AGENT_WORD_RESUME at the end of a word by the id. */
 static void resume_add(struct words *w, const char *word, const char *id) {
     size_t length = strlen(word), tail = strlen(AGENT_WORD_RESUME);
     bool has_id = length >= tail && strcmp(word + length - tail, AGENT_WORD_RESUME) == 0;
@@ -232,7 +232,7 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
         if (!resumes)
             word_add(w, word, strlen(word));
     } else if (strcmp(word, AGENT_WORD_BUDGET) == 0) {
-        if (!has_option(launch->more, adapter->budget_option)) /* given twice it is an error */
+        if (!has_option(launch->more, adapter->budget_option)) /* a duplicate is an error */
             option_add(w, adapter->budget_option, launch->budget_usd);
     } else if (strcmp(word, AGENT_WORD_USAGE) == 0) {
         option_add(w, adapter->usage_option, launch->usage_file);
@@ -259,7 +259,7 @@ size_t agent_command(const struct agent_adapter *adapter, const struct agent_lau
     return w.count;
 }
 
-/* Nothing for a value that is NULL or "". */
+/* Adds nothing if the value is NULL or "". */
 static void setting_add(struct words *w, const char *option, const char *value) {
     if (value && *value)
         option_add(w, option, value);
@@ -289,14 +289,15 @@ enum agent_permission agent_permission(const struct agent_adapter *adapter, cons
     return is_sandboxed ? row->may_sandboxed : row->may;
 }
 
-/* --- the prompt as a word of a command line ------------------------------------------------------- */
+/* --- the prompt on a command line ------------------------------------------------------------- */
 
-/* The writer of a prompt must not choose options: `--dangerously-skip-permissions` as the prompt of a child would be one.
- * A program that knows `--` takes everything behind it as it is. What other programs do with such a word is not known. */
+/* The author of a prompt must not be able to choose options: `--dangerously-skip-permissions` as
+ * the prompt of a child would be one. Programs that support `--` take everything after it as
+ * operands; how others treat such a word is unknown. */
 #define END_OF_OPTIONS "--"
 #define PROMPT         "{prompt}"
 
-/* The last part of an option: "--message={prompt}" cannot be another option, whatever the prompt is. */
+/* The value of an option: "--message={prompt}" cannot become another option. */
 static bool is_value(const char *word) {
     size_t length = strlen(word), tail = strlen("=" PROMPT);
     return word[0] == '-' && length > tail && strcmp(word + length - tail, "=" PROMPT) == 0;
@@ -311,7 +312,7 @@ void agent_word_put_prompt(const char *word, const char *prompt, struct strbuf *
     strbuf_puts(out, prompt);
 }
 
-/* Is what follows this word an operand? An option may want a value, unless the adapter knows that it wants none. */
+/* Is the word after this one an operand? Options may take values, except the adapter's flags. */
 static bool ends_before_operand(const struct agent_adapter *adapter, const char *word) {
     if (word[0] != '-' || strchr(word, '='))
         return true;
@@ -328,23 +329,23 @@ enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const
         return AGENT_DASHES_NOT_NEEDED;
     if (!adapter || !adapter->flags || (at > 1 && !ends_before_operand(adapter, words[at - 1])))
         return AGENT_DASHES_UNKNOWN;
-    for (size_t i = at + 1; i < count; i++) /* it would be an option no more */
+    for (size_t i = at + 1; i < count; i++) /* it would no longer be an option */
         if (words[i][0] == '-')
             return AGENT_DASHES_UNKNOWN;
     return AGENT_DASHES_NEEDED;
 }
 
-/* --- paths in the home directory ------------------------------------------------------------------ */
+/* --- paths in the home directory -------------------------------------------------------------- */
 
 #define CWD     "{cwd}"
-#define CWD_MAX 200 /* a longer folder is shortened in a way of the agent's own */
+#define CWD_MAX 200 /* the agent shortens longer paths in its own way */
 
 const struct agent_path *agent_paths(const struct agent_adapter *adapter) {
     static const struct agent_path none[] = { { NULL, AGENT_PATH_READ } };
     return adapter && adapter->paths ? adapter->paths : none;
 }
 
-/* The name begins the last part of a path, or of the name of a package: …/bin/codex-acp, @scope/codex-acp@1.0. */
+/* Matches the start of a file or package name: …/bin/codex-acp, @scope/codex-acp@1.0. */
 const struct agent_adapter *agent_adapter_of_command(const char *const *words) {
     for (; *words; words++) {
         const char *slash = strrchr(*words, '/'), *name = slash ? slash + 1 : *words;
@@ -384,7 +385,7 @@ void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_
     if (!at) {
         strbuf_puts(out, rest);
     } else if (strlen(cwd) > CWD_MAX) {
-        strbuf_add(out, rest, (size_t)(at - rest) - 1); /* the folder of all of them */
+        strbuf_add(out, rest, (size_t)(at - rest) - 1); /* the parent folder of all sessions */
     } else {
         strbuf_add(out, rest, (size_t)(at - rest));
         put_cwd(cwd, out);

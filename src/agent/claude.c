@@ -1,21 +1,24 @@
-/* claude.c: what does `claude -p --output-format stream-json` print, and what does it mean?
+/* claude.c: adapter for `claude -p --output-format stream-json`.
  *
- * Its final message is the event `result`, alone in the mode `json`. Its subtype lies: an API error has the subtype
- * "success". is_error tells, then terminal_reason, api_error, api_error_status, and last the text.
+ * The final message is the event `result`; in mode `json` it is the only one. Its subtype is
+ * unreliable: an API error has the subtype "success". is_error decides, then terminal_reason,
+ * api_error, api_error_status, and last the text.
  *
- * A limit of the plan has its end as a number only in rate_limit_event, else in words: "resets 4:28am (UTC)".
+ * A plan limit has its end as a number only in rate_limit_event, otherwise as text: "resets 4:28am
+ * (UTC)".
  *
- * SIGINT ends it with a result, and so with its tokens, and exit code 0; SIGTERM without one. Both take its
- * tools along.
+ * SIGINT ends it with a result, and so with its tokens, and exit code 0; SIGTERM without a result.
+ * Both kill its tools.
  *
- * Usage: `usage` of a result is of its turn, and leaves out subagents and a call after which a budget ended the run.
- * `modelUsage` and total_cost_usd have everything: of this process up to 2.1.2xx; of the session, also after a
- * resume, from 2.1.3xx on, by the version in the init event; without one (mode `json`) by result_index, which came
- * with it. `model_usage_since_last_result` is the exact share of a result, and only in stream-json.
+ * Usage: `usage` of a result covers its turn, without subagents and without a call after which a
+ * budget ended the run. `modelUsage` and total_cost_usd include everything: of this process up to
+ * 2.1.2xx; of the session, also after a resume, from 2.1.3xx on, by the version in the init event.
+ * Without one (mode `json`), result_index indicates the newer versions. The exact share of a result
+ * is `model_usage_since_last_result`, only in stream-json.
  *
- * A message reports what was sent when it began, once for each of its blocks, with the same id. That counts until a
- * result does. What was received is not known before. A run that SIGTERM ends prints no result, but writes its
- * totals to the transcript of its session (`cost-state`); one that SIGKILL ends does not. */
+ * A message reports its input once per block, with the same id. That counts until a result does;
+ * output is unknown before. A run that SIGTERM ends prints no result, but writes its totals to the
+ * session's transcript (`cost-state`); one that SIGKILL ends does not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,32 +80,32 @@
     WANT(PARAMS_RESET, "api_error_params/rate_limit_info/resetsAt", 32)                            \
     WANT(MESSAGE_TEXT, "message/content/*/text", 1024)                                             \
     WANT(PARENT_TOOL, "parent_tool_use_id", 64)                                                    \
-    WANT(STATE_SESSION, "sessionId", 128) /* of a line `cost-state` of the transcript */           \
+    WANT(STATE_SESSION, "sessionId", 128) /* of a `cost-state` line of the transcript */           \
     WANT(STATE_COST, "totalCostUSD", 32)
 enum claude_want { CLAUDE_WANTS(JSON_WANT_NAME) };
 static const struct json_want claude_wants[] = { CLAUDE_WANTS(JSON_WANT_ROW) };
 
-#define CLAUDE_MESSAGES 64 /* that are recognised when they come again */
+#define CLAUDE_MESSAGES 64 /* remembered to recognize repeats */
 
 struct claude_notes {
-    bool has_event;     /* something on the standard output was JSON */
-    bool has_version;   /* the init event has it; */
-    bool is_of_session; /* then: totals are of the session over all runs, not of one process */
-    uint32_t of_error;  /* mark of the last assistant event that was an error; 0: none */
-    struct agent_usage process; /* the last totals of a process, */
-    uint64_t process_session;   /* and its session; 0: none */
+    bool has_event;             /* standard output had JSON */
+    bool has_version;           /* from the init event */
+    bool is_of_session;         /* with has_version: totals cover the session, not the process */
+    uint32_t of_error;          /* mark of the last assistant event with an error; 0: none */
+    struct agent_usage process; /* last totals of a process */
+    uint64_t process_session;   /* session of `process`; 0: none */
     uint64_t messages[CLAUDE_MESSAGES];
     size_t message_count;
 };
 DEFINE_NOTES(struct claude_notes, claude_notes)
 
-/* --- versions ------------------------------------------------------------------------------------ */
+/* --- versions --------------------------------------------------------------------------------- */
 
 static int64_t version_of(int64_t major, int64_t minor, int64_t patch) {
     return (major * 100000 + minor) * 100000 + patch;
 }
 
-/* Of "2.1.325"; -1: it is no version. */
+/* Of "2.1.325"; -1: not a version. */
 static int64_t version_parse(const char *text) {
     int64_t parts[3];
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -125,7 +128,7 @@ static void count_version(struct agent_notes *seen, const struct json_value *val
     claude_notes(seen)->is_of_session = version >= TOTAL_OF_SESSION_SINCE;
 }
 
-/* --- numbers ------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* The four paths from `first` on are in the order of enum claude_want. */
 static struct agent_usage tokens_at(const struct json_value *values, enum claude_want first) {
@@ -137,7 +140,7 @@ static struct agent_usage tokens_at(const struct json_value *values, enum claude
     return used;
 }
 
-/* Of an object with one member for each model. An empty one means that nothing was used. */
+/* Of an object with one member per model. An empty one means that nothing was used. */
 static bool models_at(const struct json_value *values, enum claude_want object,
                       struct agent_usage *ret) {
     *ret = USAGE_NONE;
@@ -152,9 +155,8 @@ static bool models_at(const struct json_value *values, enum claude_want object,
     return ret->in >= 0 || ret->out >= 0;
 }
 
-/* --- messages ------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
-/* False: it came before. */
 static bool is_new_message(struct claude_notes *notes, uint64_t key) {
     size_t kept = notes->message_count < CLAUDE_MESSAGES ? notes->message_count : CLAUDE_MESSAGES;
     for (size_t i = 0; i < kept; i++)
@@ -169,7 +171,7 @@ static void count_message(struct agent_notes *seen, const struct json_value *val
     struct agent_usage begun = tokens_at(values, MESSAGE_NEW);
     begun.out = -1;
     if (begun.in <= 0 || !json_value_has_text(id))
-        return; /* one that the program has written itself */
+        return; /* generated by the program itself */
     uint64_t key = hash_mix(hash_bytes(seen->session, strlen(seen->session)),
                             hash_bytes(id->text, id->length));
     if (!is_new_message(claude_notes(seen), key))
@@ -178,9 +180,9 @@ static void count_message(struct agent_notes *seen, const struct json_value *val
     usage_count_begun(&seen->count, agent_session(seen), &begun);
 }
 
-/* --- results ------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
-/* Do these totals go on where the last ones of the process were? They have at least this turn's tokens more. */
+/* Do these totals continue the last ones? They must have grown by this turn's tokens. */
 static bool goes_on(const struct agent_usage *before, const struct agent_usage *now,
                     const struct agent_usage *turn) {
     struct agent_usage least = *before;
@@ -194,7 +196,7 @@ static int64_t difference(int64_t now, int64_t before) {
     return now < 0 || before < 0 ? now : now - before;
 }
 
-/* From totals of a process: another one of the same session begins at zero. */
+/* From totals of a process: another process of the same session starts at zero. */
 static struct agent_usage share_of_process(struct agent_notes *seen, const struct agent_usage *now,
                                            const struct agent_usage *turn) {
     struct claude_notes *notes = claude_notes(seen);
@@ -240,9 +242,9 @@ static void count_result(struct agent_notes *seen, const struct json_value *valu
     seen->is_short = share.in < 0 || share.out < 0;
 }
 
-/* --- the session file ---------------------------------------------------------------------------- */
+/* --- the session file ------------------------------------------------------------------------- */
 
-/* Of a session that others have begun the total has what they have used. */
+/* The total of a session includes what other runs have used in it. */
 static void count_state(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage total;
     if (!json_value_is(&values[STATE_SESSION], seen->file_session)
@@ -255,9 +257,9 @@ static void count_state(struct agent_notes *seen, const struct json_value *value
         seen->is_short = false;
 }
 
-/* --- events -------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
-/* What it says itself; what providers say is in error_text.c. */
+/* Texts of Claude Code; texts of providers are in error_text.c. */
 static const struct error_phrase phrases[] = {
     { AGENT_AUTH, LIST("please run /login", "not logged in", "failed to authenticate",
                        "oauth token has expired") },
@@ -271,7 +273,7 @@ static const struct error_phrase phrases[] = {
     { 0 },
 };
 
-/* The words of its fields that name a trouble. */
+/* Values of its fields that name a problem. */
 struct word {
     const char *text;
     enum claude_want where;
@@ -296,7 +298,7 @@ static const struct word words[] = {
     { "server_error", API_ERROR, AGENT_OVERLOADED },
 };
 
-/* The same words stand in `error` of the assistant event before a result that lacks them. */
+/* The same words are in `error` of the assistant event before a result without them. */
 static const struct word error_words[] = {
     { "authentication_failed", ERROR, AGENT_AUTH },
     { "oauth_org_not_allowed", ERROR, AGENT_AUTH },
@@ -335,7 +337,7 @@ static void on_message(struct agent_notes *seen, const struct json_value *values
     seen->is_waiting = false;
     bool is_error = json_value_has_text(&values[ERROR]);
     claude_notes(seen)->of_error = marks_of_words(error_words, ARRAY_SIZE(error_words), values);
-    if (!is_error) /* it goes on: what was rejected before did not stop it */
+    if (!is_error) /* it continued, so earlier rejections did not stop it */
         seen->reset_at = 0;
     if (values[PARAMS_RESET].kind == SCAN_NUMBER)
         agent_set_reset(seen, json_value_count(&values[PARAMS_RESET]));
@@ -352,7 +354,7 @@ static void on_limit(struct agent_notes *seen, const struct json_value *values) 
         agent_set_reset(seen, json_value_count(&values[LIMIT_RESET]));
 }
 
-/* --- the final message -------------------------------------------------------------------------------- */
+/* --- the final message ------------------------------------------------------------------------ */
 
 static bool result_is_error(const struct json_value *values) {
     if (strncmp(values[SUBTYPE].text, "error", strlen("error")) == 0)
@@ -371,7 +373,8 @@ static void mark_error(struct agent_notes *seen, const struct json_value *values
         agent_set_line(seen->reset_text, sizeof(seen->reset_text), text);
 }
 
-/* Values of a list are those of its last member that has them, so what belongs to the last tool is chosen by its name. */
+/* A wanted path of a list has the value of the last member with it, so the tool's name selects the
+ * one that belongs to the last tool. */
 static void on_denials(struct agent_notes *seen, const struct json_value *values) {
     static const struct {
         const char *tool;
@@ -392,7 +395,7 @@ static void on_denials(struct agent_notes *seen, const struct json_value *values
     agent_mark(seen, AGENT_DENIED);
 }
 
-/* What it prints for its own developers when it is interrupted is no message. */
+/* Its diagnostics after an interrupt are not a message. */
 static void on_errors(struct agent_notes *seen, const char *text) {
     static const char internal[] = "[ede_diagnostic]";
     if (strncmp(text, internal, sizeof(internal) - 1) != 0)
@@ -448,8 +451,8 @@ static void claude_text(struct agent_notes *seen, const char *line, enum agent_s
         seen->session_is_lost = true;
 }
 
-/* Started without its streaming mode it prints its answer as text. A failure shows in the exit code and
- * this text, success by nothing: an interrupted answer looks the same. */
+/* Without streaming mode it prints its answer as text. The exit code and this text show a failure,
+ * but nothing shows success: an interrupted answer looks the same. */
 static void claude_judge(struct agent_notes *seen, const struct agent_end *end) {
     if (agent_end_is_failure(end) && !seen->has_ended && !claude_notes(seen)->has_event
         && seen->message[0]) {
@@ -499,10 +502,11 @@ const struct agent_adapter agent_claude = {
     .budget_option = "--max-budget-usd",
     .allow_option = "--allowedTools",
     .environment = LIST("CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1"),
-    /* Edits go through. Without a sandbox what else it may do is a matter of its own settings, and refused without asking,
-     * except for the tools of Sluice's own server: they have the rights of the run's token, as `sluice` in a command has. In a
-     * sandbox commands and the web are allowed, too: the sandbox says what they reach. One word each: as two, the
-     * option would take the words behind it. */
+    /* Edits are allowed. Without a sandbox, its own settings decide about the rest, which is denied
+     * without asking, except for the tools of Sluice's server: they have the rights of the run's
+     * token, as `sluice` in a command has. In a sandbox, commands and the web are allowed, too,
+     * because the sandbox limits them. One word each: as two words, the option would consume the
+     * words after it. */
     .usual = LIST("--permission-mode", "acceptEdits"),
     .instead = LIST("--permission-mode", "--dangerously-skip-permissions"),
     .tools = LIST("--allowedTools=mcp__sluice"),
@@ -527,8 +531,8 @@ const struct agent_adapter agent_claude = {
     .settings_folder = ".claude",
 };
 
-/* Other programs that print the events of Claude Code (Amp, Cursor, Qwen Code and more). Each is started in its own way, so
- * the configuration has the command. Their results lack fields that Claude's have; these stay unknown. */
+/* Other programs that print Claude Code's events (Amp, Cursor, Qwen Code and more). They start in
+ * different ways, so the configuration has the command. Missing fields stay unknown. */
 const struct agent_adapter agent_claude_stream = {
     .name = "claude-stream",
     .stop_signal = "TERM",

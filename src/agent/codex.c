@@ -1,18 +1,20 @@
-/* codex.c: what does `codex exec --json` print, and what does it mean?
+/* codex.c: adapter for `codex exec --json`.
  *
- * Only turn.completed and turn.failed are its final message. An `error` event is not: each try to reach the
- * provider prints one, and a good turn may follow. An item of the type `error` is a warning.
+ * Only turn.completed and turn.failed are final messages. An `error` event is not: each attempt to
+ * reach the provider prints one, and a successful turn may follow. An item of type `error` is a
+ * warning.
  *
- * Failures are phrases, in the words of its source (protocol/src/error.rs), with either apostrophe. A plan
- * limit tells its time in local words: "try again at 4:31 AM", on another day "Nov 18th, 2026 4:31 AM".
+ * Failures are phrases from its source (protocol/src/error.rs), with either apostrophe. A plan
+ * limit has a local time: "try again at 4:31 AM", on another day "Nov 18th, 2026 4:31 AM".
  *
- * The tokens of turn.completed are those of the thread, also after a resume; input_tokens has the
- * cached ones in it and output_tokens the reasoning. It tells no money. A turn that fails or is stopped has none, and agents that it
- * starts are threads of their own, which are in none of its numbers; they may start others. The file of a thread (rollout) has them after each call, and the
- * model, which the output lacks, too.
+ * The tokens of turn.completed cover the thread, also after a resume; input_tokens includes cached
+ * tokens and output_tokens reasoning. There is no cost. A turn that fails or is stopped has no
+ * tokens. Subagents are threads of their own, which may start others; none of its numbers include
+ * them. The file of a thread (rollout) has the tokens after each call, and the model, which the
+ * output lacks.
  *
- * It hangs on a standard input that stays open; the prompt is given there and closed. SIGTERM would leave
- * its tools behind, SIGINT does not. */
+ * It hangs while its standard input is open, so the prompt goes there and it is closed. SIGTERM
+ * would leave its tools running; SIGINT does not. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -58,13 +60,13 @@ static const struct error_phrase phrases[] = {
 };
 
 struct notes {
-    bool is_error;  /* the message is one */
-    bool has_event; /* something on the standard output was JSON */
-    bool is_prose;  /* the error output is, too */
+    bool is_error;  /* the message is an error */
+    bool has_event; /* standard output had JSON */
+    bool is_prose;  /* error output is prose, as without --json */
 };
 DEFINE_NOTES(struct notes, notes_of)
 
-/* "exceeded retry limit, last status: 429 Too Many Requests", "unexpected status 401 Unauthorized: …" */
+/* "last status: 429 Too Many Requests", "unexpected status 401 Unauthorized: …" */
 static int64_t status_of(const char *text) {
     int64_t status = error_text_status(text, "last status: ");
     return status > 0 ? status : error_text_status(text, "unexpected status ");
@@ -96,7 +98,7 @@ static void on_completed(struct agent_notes *seen, const struct json_value *valu
     seen->is_waiting = false;
     seen->has_ended = true;
     agent_unmark_all(seen);
-    if (notes_of(seen)->is_error) /* of a try before: it has been overcome */
+    if (notes_of(seen)->is_error) /* of an earlier attempt that was retried */
         seen->message[0] = '\0';
     notes_of(seen)->is_error = false;
 }
@@ -108,14 +110,14 @@ static void on_failed(struct agent_notes *seen, const char *text) {
     error_text_mark(seen, phrases, status_of(text), text);
 }
 
-/* The last total of the file counts: they only grow. */
+/* Totals only grow, so the last one in the file counts. */
 static void on_file(struct agent_notes *seen, const struct json_value *values) {
     bool is_own = strcmp(seen->file_session, agent_session(seen)) == 0;
     struct agent_usage total =
         agent_tokens(&values[FILE_IN], &values[FILE_OUT], &values[FILE_CACHED]);
     if (is_own && json_value_is(&values[TYPE], "turn_context"))
         agent_set_model(seen, &values[FILE_MODEL]);
-    /* Its own file also has those of earlier runs; the output names those of this one. */
+    /* Its own file also lists subagents of earlier runs; the output names those of this run. */
     if (!is_own && json_value_is(&values[FILE_TOOL], "spawn_agent"))
         agent_add_other(seen, &values[FILE_THREADS]);
     if (!json_value_is(&values[FILE_TYPE], "token_count") || total.in < 0)
@@ -153,8 +155,8 @@ static void codex_event(struct agent_notes *seen, const struct json_value *value
     }
 }
 
-/* Without --json its answer is text, and the error output has everything: a banner, the conversation, and
- * "ERROR: " before what went wrong. */
+/* Without --json its answer is text, and the error output has everything: a banner, the
+ * conversation, and "ERROR: " before what went wrong. */
 static void codex_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     static const char *const lost[] = { "no rollout found", "no thread with id", NULL };
     struct notes *notes = notes_of(seen);
@@ -213,7 +215,7 @@ const struct agent_adapter agent_codex = {
     .flags = LIST("--json", "--skip-git-repo-check", "--full-auto",
                   "--dangerously-bypass-approvals-and-sandbox"),
     .stop_signal = "INT",
-    /* The options stand before `resume`, where those of both kinds are taken. */
+    /* Options go before `resume`, where those of both commands are accepted. */
     .command = LIST("codex", "exec", "--json", "--skip-git-repo-check", AGENT_WORD_USUAL,
                     AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION, "-"),
     .resume = LIST("resume", AGENT_WORD_RESUME),

@@ -1,15 +1,16 @@
-/* copilot.c: what does `copilot --output-format json` print, and what does it mean?
+/* copilot.c: adapter for `copilot --output-format json`.
  *
- * Its final message is the `result` event, whose exitCode is that of the process; or, when it was interrupted,
- * `abort`. Why it failed stands before, in session.error. A failed call of the model (model.call_failure) is
- * tried again: it tells that it waits, not that it has ended.
+ * The final message is the `result` event, whose exitCode is that of the process; or `abort` after
+ * an interrupt. The reason of a failure precedes it, in session.error. A failed model call
+ * (model.call_failure) is retried: it means waiting, not the end.
  *
- * The output has no tokens. It writes them, when it ends, to the file of --usage-output-file, for each model
- * and for the session, also after a resume. It counts in credits, not in money. When it is stopped it writes no such file; that of
- * the session has the tokens of each call. What compaction has used is in that file alone.
+ * The output has no tokens. At exit it writes them to the file of --usage-output-file, per model
+ * and for the session, also after a resume, in credits instead of money. When stopped, it writes no
+ * such file; the session's file has the tokens of each call, and only that file has those of
+ * compaction.
  *
- * Agents that it starts itself report in the same stream, with their agentId; what they say and how they fail
- * is not the final message of this one. */
+ * Subagents report in the same stream, with their agentId; their messages and failures do not
+ * decide the outcome. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -64,12 +65,13 @@ static const struct error_phrase phrases[] = {
 };
 
 struct notes {
-    bool is_error;  /* the message is one */
-    bool is_denied; /* something was not permitted, and it went on */
+    bool is_error;  /* the message is an error */
+    bool is_denied; /* something was denied, and it went on */
     bool
-        is_broke; /* the last call failed for want of money: its session.error calls that a limit */
-    struct agent_usage reported;           /* of the usage file */
-    struct agent_usage calls, compactions; /* of the session's file, so far */
+        /* the last call failed for lack of money, which its session.error calls a limit */
+        is_broke;
+    struct agent_usage reported;           /* from the usage file */
+    struct agent_usage calls, compactions; /* from the session's file, so far */
 };
 DEFINE_NOTES(struct notes, notes_of)
 
@@ -81,11 +83,11 @@ static void note_error(struct agent_notes *seen, const char *text) {
 static void on_message(struct agent_notes *seen, const struct json_value *values) {
     seen->is_waiting = false;
     agent_set_model(seen, &values[MODEL]);
-    agent_unmark_all(seen); /* the error before has been overcome */
+    agent_unmark_all(seen); /* it recovered from the error */
     if (notes_of(seen)->is_error)
         seen->message[0] = '\0';
     notes_of(seen)->is_error = notes_of(seen)->is_broke = false;
-    if (json_value_has_text(&values[CONTENT])) /* "" when it only wants tools */
+    if (json_value_has_text(&values[CONTENT])) /* "" if it only calls tools */
         agent_set_message(seen, values[CONTENT].text);
 }
 
@@ -129,8 +131,8 @@ static void on_usage_file(struct agent_notes *seen, const struct json_value *val
     seen->is_short = false;
 }
 
-/* All calls of the session, those of runs before and of agents that it has started among them. Of a long file only the end is read:
- * then the usage file knows more calls. */
+/* All calls of the session, including earlier runs and subagents. Only the end of a long file is
+ * read: then the usage file has more calls. */
 static void on_session_file(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     struct agent_usage used;
@@ -154,7 +156,7 @@ static void copilot_start(struct agent_notes *seen) {
     notes->reported = notes->calls = notes->compactions = USAGE_NONE;
 }
 
-/* What the answer that follows is about: it is named here alone. */
+/* Remembers the request: the answer does not repeat it. */
 static void on_request(struct agent_notes *seen, const struct json_value *values) {
     const char *kind = values[ASKED_KIND].text, *command = values[ASKED_COMMAND].text;
     char rule[AGENT_RULE_SIZE];
@@ -176,7 +178,7 @@ static void copilot_event(struct agent_notes *seen, const struct json_value *val
     if (from != AGENT_STREAM_OUT)
         return;
     if (json_value_is(type, "permission.completed")) {
-        /* Also of the agents below: they work for this one. */
+        /* Includes subagents: they work for this one. */
         if (agent_has(values[PERMISSION].text, "denied")) {
             notes_of(seen)->is_denied = true;
             seen->denial.count++;
@@ -210,7 +212,7 @@ static void copilot_event(struct agent_notes *seen, const struct json_value *val
     }
 }
 
-/* After this line it explains its options, which is no message. */
+/* After this line it explains its options, which is not a message. */
 static void copilot_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_ERR && agent_has(line, "No session, task, or name matched")) {
         seen->session_is_lost = true;

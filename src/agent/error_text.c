@@ -1,12 +1,12 @@
-/* error_text.c: what does this error mean for the account and for the task?
+/* error_text.c: classifies errors by their effect on the account and the task.
  *
- * The order is that of certainty. First what the agent's own program says, which was read in its source or
- * recorded. Then texts that are more exact than a status: an account without money answers 429 like one
- * that must wait, and a prompt that is too long answers 400 like any other mistake. Then the status. Last,
- * texts that come without one.
+ * Most reliable sources first. First texts of the agent's own program, taken from its source or
+ * from recordings. Then texts that are more specific than a status: an account without money gets
+ * 429 like one that must wait, and a prompt that is too long 400 like any other mistake. Then the
+ * status. Last, texts that come without a status.
  *
- * Only errors are read this way, never what the model says: a model that writes about rate limits is not
- * limited. */
+ * Only errors are classified, never the model's messages: a model that writes about rate limits is
+ * not limited. */
 #include <ctype.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ void error_text_mark(struct agent_notes *seen, const struct error_phrase *own, i
     if (!found) {
         if (agent_mark_status(seen, status))
             return;
-        /* Another status says that the provider did answer, and what: not that it cannot be reached. */
+        /* Any other status means that the provider answered, so it can be reached. */
         found = status > 0 ? NULL : phrase_find(after_status, text);
     }
     agent_mark(seen, found ? found->result : AGENT_FAILED);

@@ -1,20 +1,22 @@
-/* gemini.c: what does `gemini -o stream-json` print, and what does it mean?
+/* gemini.c: adapter for `gemini -o stream-json`.
  *
- * Its final message is the `result` event. With `-o json` it is one object over many lines: an answer on the
- * output, or an error on the error output. Some failures are only an exit code: 41 to 55 are its own, others
- * the low byte of an HTTP status, 173 for 429. A run that was stopped exits with 0 and without a word.
+ * The final message is the `result` event. With `-o json` it is one object over many lines: an
+ * answer on standard output, or an error on standard error. Some failures are only an exit code: 41
+ * to 55 are its own, others the low byte of an HTTP status, 173 for 429. A stopped run exits with 0
+ * and without a message.
  *
- * Its tries to go on are told on the error output alone: "Attempt 3 failed: …", and it waits up to half a
- * minute between them for as long as it is let.
+ * Retries are only reported on standard error: "Attempt 3 failed: …". It waits up to half a minute
+ * between them, without a limit on their number.
  *
- * A tool that its approval mode does not permit is not offered to the model; a call of it is a tool_result with the error
- * "tool_not_registered", and the turn goes on. One that a policy forbids has "policy_violation".
+ * Tools that the approval mode does not permit are hidden from the model; a call of one is a
+ * tool_result with the error "tool_not_registered", and the turn goes on. A tool forbidden by
+ * policy has "policy_violation".
  *
- * A run that was stopped prints no tokens. The file of its session has them for each of its answers, some of which it has more than
- * once; not those of agents that it has started, which have files of their own.
+ * A stopped run prints no tokens. The session's file has them per answer, some answers more than
+ * once; subagents have files of their own.
  *
- * Tokens are those of this run. What it thinks is in none of the counters of `result` but the total, and
- * beside the answer's ("candidates") in the json object. A prompt counts with what came from the cache. */
+ * Tokens cover this run. Thinking tokens are only in the total of `result`, and separate from the
+ * answer's ("candidates") in the json object. Prompt tokens include cached ones. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -74,8 +76,8 @@ static const struct error_phrase error_types[] = {
     { 0 },
 };
 
-/* Tools that need a person's approval. Unattended, Gemini leaves those out that its approval mode does not cover, and answers a model that
- * calls one that there is no such tool. */
+/* Tools that need approval. Unattended, Gemini hides those that its approval mode does not cover,
+ * and tells a model that calls one that it does not exist. */
 static const struct {
     const char *error, *tool;
 } gated_tools[] = {
@@ -85,7 +87,7 @@ static const struct {
     { "Tool \"web_fetch\" not found", "web_fetch" },
 };
 
-/* Which of them this message says to be missing; NULL: none. */
+/* The tool that this message reports as missing; NULL: none. */
 static const char *gated_tool(const char *message) {
     for (size_t i = 0; i < ARRAY_SIZE(gated_tools); i++)
         if (agent_has(message, gated_tools[i].error))
@@ -94,10 +96,10 @@ static const char *gated_tool(const char *message) {
 }
 
 struct notes {
-    bool is_error;              /* the message is one */
-    bool is_growing;            /* the last event was a piece of the message */
-    bool is_denied;             /* something was not permitted, and it went on */
-    struct agent_usage answers; /* of the session's file, so far */
+    bool is_error;              /* the message is an error */
+    bool is_growing;            /* the last event was a chunk of the message */
+    bool is_denied;             /* something was denied, and it went on */
+    struct agent_usage answers; /* from the session's file, so far */
 };
 DEFINE_NOTES(struct notes, notes_of)
 
@@ -107,7 +109,6 @@ static void note_error(struct agent_notes *seen, const char *text) {
     notes_of(seen)->is_growing = false;
 }
 
-/* Its message comes in pieces. */
 static void on_message(struct agent_notes *seen, const struct json_value *values) {
     struct notes *notes = notes_of(seen);
     const struct json_value *content = &values[CONTENT];
@@ -146,12 +147,12 @@ static void on_answered(struct agent_notes *seen) {
     seen->is_waiting = false;
     if (notes_of(seen)->is_denied)
         agent_mark(seen, AGENT_DENIED);
-    /* What it overcame is no message; what it stopped for (marked by an `error` event) is. */
+    /* Not a message if it recovered; one if it stopped because of it (an `error` event). */
     if (notes_of(seen)->is_error && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
         seen->message[0] = '\0';
 }
 
-/* One for each process that has printed to this log. */
+/* One share per process that has printed to this log. */
 static void count_share(struct agent_notes *seen, const struct agent_usage *used) {
     usage_count_share(&seen->count, agent_session(seen), used, true);
     seen->is_short = used->in < 0;
@@ -196,7 +197,7 @@ static void on_object(struct agent_notes *seen, const struct json_value *values,
         agent_set_message(seen, values[RESPONSE].text);
 }
 
-/* All answers of the session, those of runs before among them. */
+/* All answers of the session, including earlier runs. */
 static void on_file(struct agent_notes *seen, const struct json_value *values) {
     struct agent_usage *answers = &notes_of(seen)->answers;
     if (!json_value_is(&values[TYPE], "gemini") || json_value_sum(&values[FILE_IN]) < 0
@@ -234,7 +235,7 @@ static void gemini_event(struct agent_notes *seen, const struct json_value *valu
         if (json_value_is(type, "tool_result"))
             on_tool_result(seen, values);
     } else if (json_value_is(type, "error") && json_value_has_text(&values[MESSAGE])) {
-        /* It stops, because of its turns or a loop, and calls that a success. */
+        /* It stops at the turn limit or in a loop, and reports success. */
         const char *text = values[MESSAGE].text;
         note_error(seen, text);
         error_text_mark(seen, phrases, -1, text);
@@ -259,22 +260,22 @@ static void gemini_text(struct agent_notes *seen, const char *line, enum agent_s
         return;
     bool is_attempt =
         strncmp(line, "Attempt ", strlen("Attempt ")) == 0 && agent_has(line, " failed");
-    /* Which of the two outputs was first is not known: its own words count more. */
+    /* The order of the two streams is unknown, so its own message takes precedence. */
     if (is_attempt && !seen->has_ended) {
         seen->is_waiting = true;
         if (!seen->message[0] || notes_of(seen)->is_error)
             note_error(seen, line);
     }
     if (is_attempt || agent_has_any(line, says_nothing))
-        seen->last_error[0] = '\0'; /* the message is better, or there is nothing to say */
+        seen->last_error[0] = '\0'; /* the message is better, or there is nothing to report */
     if (agent_has_any(line, lost)) {
         seen->session_is_lost = true;
-        note_error(seen, line); /* what follows explains its options */
+        note_error(seen, line); /* it explains its options after this line */
     }
 }
 
 static void gemini_judge(struct agent_notes *seen, const struct agent_end *end) {
-    /* What a shell shows: 173 looks like a signal to a caller that sees only the number. */
+    /* As a shell shows it: 173 looks like a signal to a caller that sees only the number. */
     int code = end->code >= 0 ? end->code : 128 + end->signal;
     enum agent_result result = AGENT_FAILED;
     switch (code) {
@@ -305,7 +306,7 @@ static void gemini_judge(struct agent_notes *seen, const struct agent_end *end) 
     case 504 & 0xff:
         result = AGENT_OVERLOADED;
         break;
-    case 130: /* its own, or of the shell: a signal has no final message */
+    case 130: /* its own or the shell's: a signal has no final message */
         if (end->code < 0)
             return;
         result = AGENT_CANCELLED;
@@ -315,7 +316,7 @@ static void gemini_judge(struct agent_notes *seen, const struct agent_end *end) 
             agent_mark(seen, AGENT_FAILED);
         return;
     }
-    /* A text may be more exact than the code: too long a prompt is a 400. */
+    /* A text may be more specific than the code: a prompt that is too long is a 400. */
     if (seen->marks == 0 || seen->marks == 1u << AGENT_FAILED)
         agent_mark(seen, result);
     seen->has_ended = true;

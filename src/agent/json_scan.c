@@ -1,12 +1,12 @@
-/* json_scan.c: JSON as a machine of few states that stops and goes on at any byte.
+/* json_scan.c: a JSON state machine that can stop and continue at any byte.
  *
- * Only two things are ever kept: the wanted values and, of each open object on the way to one, where in the
- * wanted paths it stands. Everything else is passed over by loops that look for the next byte that matters:
- * eight at a time in strings, by table in containers, memchr in broken lines. A tree of the line would cost
- * memory that the agent chooses; a parser for complete lines would have to keep them.
+ * It keeps only the wanted values and, for each open object on the way to one, its node in the
+ * wanted paths. Loops skip everything else: eight bytes at a time in strings, by table in
+ * containers, memchr in broken lines. A tree of the line would use as much memory as the agent
+ * chooses; a parser for complete lines would have to buffer them.
  *
- * What is passed over is not checked: its strings and brackets must be balanced, no more. Wanted values and
- * everything on the way to them are checked, and an object counts only when its line ends behind it. */
+ * Skipped input is not validated: only its strings and brackets must balance. Wanted values and
+ * everything on the way to them are validated, and an object counts only if its line ends there. */
 #include "agent/json_scan.h"
 
 #include <assert.h>
@@ -17,38 +17,38 @@
 #include "base/macros.h"
 #include "base/number.h"
 
-#define SCAN_KEY_SIZE   64 /* a longer key is no wanted one */
+#define SCAN_KEY_SIZE   64 /* longer keys are never wanted */
 #define SCAN_TOKEN_SIZE 64 /* numbers and words */
 #define NODES_MAX       (JSON_SCAN_WANTS * JSON_SCAN_DEPTH + 1)
 #define EXPONENT_MOST   9999
 
 enum scan_state {
-    STATE_START,       /* before the first byte of a line that matters */
-    STATE_TEXT,        /* in a line that is no JSON */
-    STATE_BROKEN,      /* nothing until the end of the line */
-    STATE_FIRST_KEY,   /* behind '{' */
-    STATE_KEY,         /* behind ',' in an object */
-    STATE_COLON,       /* behind a key */
-    STATE_FIRST_VALUE, /* behind '[' */
-    STATE_VALUE,       /* behind ':', or ',' in a list */
-    STATE_AFTER,       /* behind a value */
+    STATE_START,       /* before the first significant byte of a line */
+    STATE_TEXT,        /* in a line that is not JSON */
+    STATE_BROKEN,      /* skips to the end of the line */
+    STATE_FIRST_KEY,   /* after '{' */
+    STATE_KEY,         /* after ',' in an object */
+    STATE_COLON,       /* after a key */
+    STATE_FIRST_VALUE, /* after '[' */
+    STATE_VALUE,       /* after ':', or ',' in a list */
+    STATE_AFTER,       /* after a value */
     STATE_STRING,      /* in a string that is kept */
-    STATE_ESCAPE,      /* behind its backslash */
+    STATE_ESCAPE,      /* after its backslash */
     STATE_UNICODE,     /* in the digits of \u */
     STATE_TOKEN,       /* in a number or word */
     STATE_PASS_STRING, /* in a string that is not kept */
-    STATE_PASS_ESCAPE, /* behind its backslash */
+    STATE_PASS_ESCAPE, /* after its backslash */
     STATE_PASS,        /* in a list or object that is not kept */
     STATE_DONE,        /* the object is complete; the line has not ended */
     STATE_MAX,
 };
 
-/* A key of the wanted paths. Node 0 is the whole object; as a link 0 is "none". */
+/* A key of the wanted paths. Node 0 is the root object; as a link, 0 means none. */
 struct scan_node {
     const char *key;
     size_t length;
-    uint16_t child, next, any; /* first child by name; its neighbour; the child '*' */
-    int16_t want;              /* -1: only on the way to one */
+    uint16_t child, next, any; /* first child by name; next sibling; the child '*' */
+    int16_t want;              /* -1: only an inner node */
 };
 
 struct scan_level {
@@ -59,13 +59,13 @@ struct scan_level {
 
 struct json_scan {
     enum scan_state state;
-    bool at_line_start; /* the last byte was a line end inside an object */
-    uint16_t node;      /* what the next value is of; 0: nothing that is wanted */
+    bool at_line_start; /* the last byte ended a line inside an object */
+    uint16_t node;      /* of the next value; 0: not wanted */
     uint32_t depth;     /* of `levels` */
     uint64_t pass_depth;
     struct scan_level levels[JSON_SCAN_DEPTH + 1];
 
-    /* The string that is read now, or the key, or the text line. */
+    /* The string, key or text line being read. */
     char *to;
     size_t room, length;
     bool is_cut, is_key;
@@ -79,14 +79,14 @@ struct json_scan {
     json_scan_match *match; /* or NULL */
     const struct json_want *wants;
     size_t want_count, node_count;
-    uint64_t touched; /* values that this object has */
+    uint64_t touched; /* bit set: values present in this object */
     struct scan_node *nodes;
     char *room_of_all;
     char *texts[JSON_SCAN_WANTS];
     struct json_value values[JSON_SCAN_WANTS];
 };
 
-/* --- paths ---------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 static uint16_t node_add(struct json_scan *s, uint16_t parent, const char *key, size_t length) {
     bool any = length == 1 && key[0] == '*';
@@ -158,7 +158,7 @@ struct json_scan *json_scan_free(struct json_scan *s) {
     return NULL;
 }
 
-/* Where in the wanted paths a key leads; 0: nowhere. */
+/* The node of a key; 0: not wanted. */
 static uint16_t node_find(const struct json_scan *s, uint16_t parent, const char *key,
                           size_t length) {
     const struct scan_node *up = &s->nodes[parent];
@@ -169,9 +169,9 @@ static uint16_t node_find(const struct json_scan *s, uint16_t parent, const char
     return up->any;
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* A new object: it has none of the values yet. */
+/* For a new object. */
 static void values_clear(struct json_scan *s) {
     for (uint64_t left = s->touched; left; left &= left - 1) {
         int i = __builtin_ctzll(left);
@@ -181,7 +181,7 @@ static void values_clear(struct json_scan *s) {
     s->touched = 0;
 }
 
-/* The value that the node wants, as one of this kind; NULL: it wants none. */
+/* Starts a value of this kind for the node; NULL if it is not wanted. */
 static struct json_value *value_begin(struct json_scan *s, uint16_t node, enum json_kind kind) {
     int want = s->nodes[node].want;
     if (node == 0 || want < 0)
@@ -195,7 +195,7 @@ static struct json_value *value_begin(struct json_scan *s, uint16_t node, enum j
     return value;
 }
 
-/* Adds to the sum of the values that count something; a negative number does not. */
+/* Adds to the sum if it is not negative. */
 static void value_add_number(struct json_value *value, int64_t micro) {
     if (micro < 0)
         return;
@@ -204,7 +204,7 @@ static void value_add_number(struct json_value *value, int64_t micro) {
         value->sum_micro = INT64_MAX;
 }
 
-/* How much of `text` is complete characters: a cut may have gone through the last one. */
+/* The length without an incomplete last character. */
 static size_t complete_characters(const char *text, size_t length) {
     size_t back = 0;
     while (back < 3 && back < length && ((unsigned char)text[length - 1 - back] & 0xc0) == 0x80)
@@ -217,7 +217,7 @@ static size_t complete_characters(const char *text, size_t length) {
     return need > back + 1 ? start : length;
 }
 
-/* One text at a time, into `size` bytes: the rest is cut off in front of a character. */
+/* Starts one text of at most `size` bytes; the rest is cut at a character boundary. */
 static void text_begin(struct json_scan *s, char *to, size_t size) {
     s->to = to;
     s->room = size - 1;
@@ -234,7 +234,7 @@ static void text_add(struct json_scan *s, const char *bytes, size_t size) {
     }
     memcpy(s->to + s->length, bytes, size);
     s->length += size;
-    if (s->is_cut) /* nothing small goes behind a cut */
+    if (s->is_cut) /* append nothing after a cut */
         s->room = s->length = complete_characters(s->to, s->length);
 }
 
@@ -243,7 +243,7 @@ static size_t text_end(struct json_scan *s) {
     return s->length;
 }
 
-/* An invalid character becomes U+FFFD. */
+/* Invalid characters become U+FFFD. */
 static void text_add_character(struct json_scan *s, uint32_t c) {
     if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
         c = 0xfffd;
@@ -255,13 +255,13 @@ static void text_add_character(struct json_scan *s, uint32_t c) {
     text_add(s, bytes, more + 1);
 }
 
-/* --- numbers, exact and without floating point ----------------------------------------------------- */
+/* --- numbers, exact and without floating point ------------------------------------------------ */
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Digits into a mantissa of at most nineteen, and how many of them it lacks. */
+/* Parses at most nineteen digits into a mantissa and counts the rest. */
 static const char *digits_take(const char *at, uint64_t *mantissa, unsigned *used, int *dropped) {
     for (; is_digit(*at); at++) {
         if (*used < 19) {
@@ -329,7 +329,7 @@ bool json_number_micro(const char *text, int64_t *ret_micro) {
     return true;
 }
 
-/* --- passing over ---------------------------------------------------------------------------------- */
+/* --- skipping --------------------------------------------------------------------------------- */
 
 #define ALL(byte)  (UINT64_C(0x0101010101010101) * (byte))
 #define ZERO_IN(x) (((x)-ALL(0x01)) & ~(x)&ALL(0x80))
@@ -357,8 +357,7 @@ static const char *step_broken(struct json_scan *s, const char *at, const char *
     return line_end + 1;
 }
 
-/* A control character in a string: agents and programs between leave some unescaped; a line end or a hole
- * breaks the line. */
+/* Agents leave some control characters in strings unescaped. A line end or NUL breaks the line. */
 static const char *control_in_string(struct json_scan *s, const char *at) {
     if (*at != '\n' && *at != '\0')
         return at + 1;
@@ -366,7 +365,7 @@ static const char *control_in_string(struct json_scan *s, const char *at) {
     return at;
 }
 
-/* Up to behind the closing quote; then `state` is still PASS_STRING and *ret_complete is set. */
+/* Skips past the closing quote; then `state` is still PASS_STRING and *ret_complete is set. */
 static const char *pass_string(struct json_scan *s, const char *at, const char *end,
                                bool *ret_complete) {
     *ret_complete = false;
@@ -414,7 +413,7 @@ static const uint8_t passed[256] = {
     [']'] = PASS_CLOSE, ['\n'] = PASS_LINE, ['\0'] = PASS_HOLE,
 };
 
-/* A line that begins with '{' inside an object: the object was cut, this is the next one. */
+/* A line that begins with '{' inside an object: the object was truncated; this is the next. */
 static bool starts_over(struct json_scan *s, const char *at) {
     bool over = s->at_line_start && *at == '{';
     s->at_line_start = false;
@@ -464,7 +463,7 @@ static const char *step_pass(struct json_scan *s, const char *at, const char *en
     return at;
 }
 
-/* --- lines ---------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static bool is_token(char c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || (c >= 'a' && c <= 'z')
@@ -537,14 +536,14 @@ static const char *step_done(struct json_scan *s, const char *at, const char *en
     return at + 1;
 }
 
-/* --- structure ------------------------------------------------------------------------------------ */
+/* --- structure -------------------------------------------------------------------------------- */
 
 static const char *broken(struct json_scan *s, const char *at) {
     s->state = STATE_BROKEN;
     return at;
 }
 
-/* To the next byte that is no blank; `end`: there is none yet. Sets STATE_START when the line starts over. */
+/* Returns the next byte that is not a blank, or `end`. Sets STATE_START if it starts over. */
 static const char *skip_blanks(struct json_scan *s, const char *at, const char *end) {
     for (; at < end; at++) {
         if (s->at_line_start && starts_over(s, at))
@@ -587,7 +586,7 @@ static const char *key_begin(struct json_scan *s, const char *at) {
     return at;
 }
 
-/* The steps from here to step_after begin at a byte that is no blank. */
+/* Steps from here to step_after begin at a byte that is not a blank. */
 static const char *step_key(struct json_scan *s, const char *at, const char *end) {
     (void)end;
     if (*at == '"')
@@ -603,7 +602,7 @@ static const char *step_colon(struct json_scan *s, const char *at, const char *e
     return at + 1;
 }
 
-/* A list or an object: entered when something in it, or its size, is wanted. */
+/* Enters a list or object if something in it, or its size, is wanted. */
 static const char *container_begin(struct json_scan *s, const char *at, bool is_list) {
     const struct scan_node *node = &s->nodes[s->node];
     if (s->node == 0 || (node->want < 0 && !node->child && !node->any)) {
@@ -662,7 +661,7 @@ static const char *step_after(struct json_scan *s, const char *at, const char *e
     return at + 1;
 }
 
-/* --- kept strings, numbers, words ----------------------------------------------------------------- */
+/* --- kept strings, numbers, words ------------------------------------------------------------- */
 
 static void high_alone(struct json_scan *s) {
     if (s->high)
@@ -710,7 +709,7 @@ static const char *step_string(struct json_scan *s, const char *at, const char *
         high_alone(s);
         text_add(s, at, (size_t)(stop - at));
     }
-    if (s->is_cut && !s->is_key) { /* the rest is passed over */
+    if (s->is_cut && !s->is_key) { /* skip the rest */
         (void)string_keep(s);
         s->pass_depth = 0;
         s->state = STATE_PASS_STRING;
@@ -862,7 +861,7 @@ void json_scan_end(struct json_scan *s) {
         report_text(s);
 }
 
-/* --- questions about a value ------------------------------------------------------------------------ */
+/* --- value accessors -------------------------------------------------------------------------- */
 
 bool json_value_is(const struct json_value *value, const char *text) {
     return value->kind == SCAN_STRING && !value->is_cut && strcmp(value->text, text) == 0;

@@ -1,13 +1,13 @@
-/* opencode.c: what does `opencode run --format json` print, and what does it mean?
+/* opencode.c: adapter for `opencode run --format json`.
  *
- * The work is a row of steps; each ends with a step_finish that has its own tokens and cost, which are
- * summed here. The reason of the last tells how it ended: "tool-calls" means that it goes on, "stop" is its
- * final message. An `error` event is a final message, too.
+ * Each step ends with a step_finish with its own tokens and cost, which are summed here. The reason
+ * of the last one decides: "tool-calls" means that it goes on, "stop" is the final message. An
+ * `error` event is a final message, too.
  *
- * It retries without a word, for hours if it is let: only the watch over idle output helps against that.
+ * It retries silently, possibly for hours: only the idle timeout helps.
  *
- * The status and the headers of a failed request are in the error, so that a limit has an exact time when
- * the provider sends "retry-after". The cost is 0 for a model whose price it does not know; that is not reported. */
+ * An error has the status and headers of the failed request, so a limit has an exact time if the
+ * provider sends "retry-after". A cost of 0 means an unknown price and is not reported. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -47,7 +47,7 @@ static const struct error_phrase error_names[] = {
     { 0 },
 };
 
-/* How a step ends that is the last one. Others go on: "tool-calls", "unknown". */
+/* Reasons of a last step. Others go on: "tool-calls", "unknown". */
 static const struct error_phrase last_reasons[] = {
     { AGENT_OK, LIST("stop", "other") },
     { AGENT_FAILED, LIST("length", "error") },
@@ -56,7 +56,7 @@ static const struct error_phrase last_reasons[] = {
 };
 
 struct notes {
-    bool is_denied; /* something was not permitted, and it went on */
+    bool is_denied; /* something was denied, and it went on */
 };
 DEFINE_NOTES(struct notes, notes_of)
 
@@ -67,7 +67,7 @@ static void on_step_finish(struct agent_notes *seen, const struct json_value *va
     int64_t total = json_value_sum(&values[TOKENS_TOTAL]);
     agent_add_count(&in, cached);
     agent_add_count(&in, json_value_sum(&values[CACHE_WRITE]));
-    /* With some providers `output` has the reasoning in it, with others not; the total has it once. */
+    /* With some providers `output` includes reasoning; the total always does, once. */
     int64_t all = out;
     agent_add_count(&all, json_value_sum(&values[TOKENS_REASONING]));
     if (total >= 0 && in >= 0 && total - in >= out && total - in <= all)
@@ -85,7 +85,7 @@ static void on_step_finish(struct agent_notes *seen, const struct json_value *va
         agent_mark(seen, reason->result);
 }
 
-/* "retry-after: 30", seconds after the answer. A date instead of a number is left to the probe run. */
+/* "retry-after: 30", seconds after the answer. A date is not parsed; the probe run handles it. */
 static void note_retry_after(struct agent_notes *seen, const struct json_value *values) {
     int64_t at = json_value_count(&values[TIMESTAMP]), ms = 0, seconds_milli = 0;
     bool is_ms = json_value_has_text(&values[RETRY_AFTER_MS]);
@@ -190,7 +190,8 @@ const struct agent_adapter agent_opencode = {
         },
     .flags = LIST("--auto", "-c", "--continue", "--fork"),
     .stop_signal = "TERM",
-    /* Without a title it asks its model for one, and does not print what that has cost. An empty one is made of the prompt. */
+    /* Without a title it asks its model for one, at a cost that it does not print. An empty title
+     * is derived from the prompt. */
     .command = LIST("opencode", "run", "--format", "json", AGENT_WORD_NEW "--title=",
                     AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION),
     .resume = LIST("--session", AGENT_WORD_RESUME),
@@ -204,7 +205,7 @@ const struct agent_adapter agent_opencode = {
     .text = opencode_text,
     .transcript = &transcript_opencode,
     .judge = opencode_judge,
-    /* Not the folder itself: it writes a file there when it starts, and ends if it cannot. */
+    /* Not the folder itself: it writes a file there at start, and exits if it cannot. */
     .paths = PATHS(READ(".config/opencode/opencode.json"), READ(".config/opencode/opencode.jsonc"),
                    READ(".config/opencode/config.json"), READ(".config/opencode/AGENTS.md"),
                    READ(".config/opencode/agent"), READ(".config/opencode/agents"),

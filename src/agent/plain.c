@@ -1,4 +1,4 @@
-/* plain.c: any program. Its exit code is its final message, its last line the message. */
+/* plain.c: adapter for any program. The exit code decides; the last line is the message. */
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 
@@ -12,7 +12,7 @@ static void plain_judge(struct agent_notes *seen, const struct agent_end *end) {
     if (end->code == 0)
         return;
     agent_mark(seen, AGENT_FAILED);
-    /* Of one that failed, the errors say why. */
+    /* After a failure, error output explains why. */
     if (seen->last_error[0])
         agent_set_message(seen, seen->last_error);
 }

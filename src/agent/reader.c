@@ -1,7 +1,7 @@
-/* reader.c: from bytes to one outcome: streams into events, events into notes, notes into a judgement.
+/* reader.c: streams to events, events to notes, notes to one outcome.
  *
- * Adapters mark everything that would be true of the run; the one order in which it is decided is here, so
- * that the same trouble has the same name with every agent. */
+ * Adapters mark every result that applies to the run; the order of precedence is only here, so the
+ * same problem has the same name for every agent. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,7 +131,7 @@ void agent_reader_progress(const struct agent_reader *reader, struct agent_progr
     };
 }
 
-/* --- judgement ------------------------------------------------------------------------------------ */
+/* --- judgement -------------------------------------------------------------------------------- */
 
 static enum agent_result choose(const struct agent_notes *seen, enum agent_ended_by by) {
     static const enum agent_result order[] = {
@@ -146,7 +146,7 @@ static enum agent_result choose(const struct agent_notes *seen, enum agent_ended
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
         if (!(seen->marks & 1u << order[i]))
             continue;
-        /* Its answer to being stopped: that it was stopped says more. */
+        /* A failure caused by stopping it: "stopped" is more specific. */
         bool was_stopped =
             by != AGENT_BY_ITSELF && (order[i] == AGENT_CANCELLED || order[i] == AGENT_FAILED);
         return was_stopped ? stopped : order[i];

@@ -1,17 +1,17 @@
-/* reset_time.c: when does a limit end, if only a text for people has the time?
+/* reset_time.c: parses the end of a limit from a text for people.
  *
- * Read are, behind "reset", "try again", "retry", "available" or "wait":
- *   a point      4am · 4:28am · 16:28 · Nov 20, 4am · Nov 20th, 2026 4:31 AM · Monday at 9am · tomorrow at 4am ·
- *                2026-11-20T04:00:00Z, each with "UTC", "GMT" or "UTC+2" behind it, else local
+ * Parsed after "reset", "try again", "retry", "available" or "wait":
+ *   a point      4am · 4:28am · 16:28 · Nov 20, 4am · Nov 20th, 2026 4:31 AM · Monday at 9am ·
+ *                tomorrow at 4am · 2026-11-20T04:00:00Z; "UTC", "GMT" or "UTC+2" may follow
  *   a span       in 1.5s · in 2h 13m · after 33013ms · in 3 days, 4 hours and 5 minutes
  * and the seconds since the epoch of "limit reached|1749924000".
  * A time of day without a date is the next one; one that passed a few minutes ago is that one.
  *
- * Agents print such texts in local time, and often without the day. A wrong guess is cheap in one direction only: too
- * early costs one probe run, too late a night. So a time of day that has just passed is not taken for
- * tomorrow's, and what is not understood is no time at all.
+ * Agents print such texts in local time, often without the day. A guess that is too early costs one
+ * probe run; too late may cost a night. So a time of day that has just passed does not mean
+ * tomorrow, and unknown formats are ignored.
  *
- * Zones other than UTC are taken for the local one: the text was made on this machine. */
+ * Zones other than UTC count as local, because the text was printed on this machine. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -19,13 +19,13 @@
 
 #define JUST_PASSED MINUTES(15)
 #define SPAN_MOST   DAYS(400)
-#define EPOCH_LEAST INT64_C(1000000000) /* seconds: 2001; smaller numbers are something else */
+#define EPOCH_LEAST INT64_C(1000000000) /* seconds: 2001; smaller numbers are not times */
 #define EPOCH_MOST  INT64_C(9999999999)
 
 struct date {
-    int year; /* 0: not reported */
+    int year; /* 0: unknown */
     int month, day;
-    int weekday; /* 0: Sunday; -1: not reported */
+    int weekday; /* 0: Sunday; -1: unknown */
     bool has_day, is_tomorrow;
 };
 
@@ -41,7 +41,7 @@ static bool is_letter(char c) {
     return lower(c) >= 'a' && lower(c) <= 'z';
 }
 
-/* Behind the word, if it stands here, in any case, and does not go on; else NULL. */
+/* The end of the complete word at `at`, ignoring case; else NULL. */
 static const char *word_here(const char *at, const char *word) {
     for (; *word; word++, at++)
         if (lower(*at) != *word)
@@ -79,7 +79,7 @@ static const char *skip(const char *at, const char *bytes) {
     return at + strspn(at, bytes);
 }
 
-/* Days since the epoch of a date of the Gregorian calendar. */
+/* Days since the epoch; Gregorian calendar. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day) {
     year -= month <= 2;
     int64_t era = year / 400, of_era = year - era * 400;
@@ -94,9 +94,9 @@ static int year_of(int64_t days) {
     return (int)year;
 }
 
-/* --- spans ---------------------------------------------------------------------------------------- */
+/* --- spans ------------------------------------------------------------------------------------ */
 
-/* One "2.5 hours"; thousandths, because "1.5s" is written. */
+/* One "2.5 hours", in thousandths because of "1.5s". */
 static const char *one_span_here(const char *at, time_ms *ret_span) {
     static const char *const names[] = {
         "ms",   "milliseconds", "s",       "sec",  "secs",  "second", "seconds", "m",     "min",
@@ -140,7 +140,7 @@ static bool span_here(const char *at, time_ms *ret_span) {
     return any;
 }
 
-/* --- points --------------------------------------------------------------------------------------- */
+/* --- points ----------------------------------------------------------------------------------- */
 
 static const char *zone_here(const char *at, int32_t *offset_s) {
     const char *from = skip(at, " (");
@@ -167,7 +167,7 @@ static const char *zone_here(const char *at, int32_t *offset_s) {
     return end ? end : more;
 }
 
-/* 4am, 4:28 AM, 16:28, 16:28:30; seconds of the day. A bare number is no time. */
+/* 4am, 4:28 AM, 16:28, 16:28:30; seconds of the day. A bare number is not a time. */
 static const char *clock_here(const char *at, int32_t *ret_second) {
     int64_t hour, minute = 0, second = 0;
     at = number_here(at, 2, &hour);
@@ -261,7 +261,7 @@ static const char *date_here(const char *at, struct date *ret_date) {
     return behind ? behind : month_day_here(at, ret_date);
 }
 
-/* The day, in days since the epoch, that the date means; `now` and `second` are local. */
+/* The day that the date means, since the epoch; `now` and `second` are local. */
 static int64_t day_meant(const struct date *date, time_ms now, int32_t second) {
     int64_t today = now / DAYS(1);
     time_ms at_today = DAYS(today) + SECONDS(second);
@@ -302,11 +302,10 @@ static bool point_here(const char *at, time_ms now, int32_t utc_offset_s, time_m
     return true;
 }
 
-/* --- the text ------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
-/* The first time between `at` and the end of its text. */
 static bool time_behind(const char *at, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {
-    bool is_span = false; /* "in" and "after" stand before a span */
+    bool is_span = false; /* "in" and "after" precede a span */
     for (; *at && !(*at == '.' && at[1] == ' '); at++) {
         bool begins = strchr(" (-", at[-1]) != NULL;
         if (!begins || !(is_digit(*at) || is_letter(*at)))

@@ -1,7 +1,7 @@
-/* seen.c: what adapters note down of a run, made safe on the way in.
+/* seen.c: sanitizes what adapters note about a run.
  *
- * Everything here comes from a program that may print anything: an id goes back onto a command line, a
- * message onto a terminal, a number into an account. */
+ * All input comes from a program that may print anything: an id goes back to a command line, a
+ * message to a terminal, a number into an account. */
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -44,9 +44,9 @@ void agent_judge_exit(struct agent_notes *seen, const struct agent_end *end) {
         agent_mark(seen, AGENT_FAILED);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
-/* Behind an escape sequence: CSI with its parameters, OSC and its like up to BEL or ST, else two bytes. */
+/* Skips an escape sequence: CSI with its parameters, OSC etc. up to BEL or ST, else two bytes. */
 static const char *escape_skip(const char *at) {
     at++;
     if (*at == '[') {
@@ -107,7 +107,7 @@ void agent_add_message(struct agent_notes *seen, const struct json_value *piece,
     seen->message_is_spaced = strchr(" \t\n", piece->text[piece->length - 1]) != NULL;
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static bool is_id(const struct json_value *value, size_t size) {
     if (value->kind != SCAN_STRING || value->is_cut || value->length == 0 || value->length >= size
@@ -162,7 +162,7 @@ struct agent_usage agent_tokens(const struct json_value *in, const struct json_v
                                  -1 };
 }
 
-/* --- error texts ---------------------------------------------------------------------------------- */
+/* --- error texts ------------------------------------------------------------------------------ */
 
 static char lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -186,7 +186,7 @@ bool agent_has_any(const char *text, const char *const *parts) {
     return false;
 }
 
-/* --- denials -------------------------------------------------------------------------------------- */
+/* --- denials ---------------------------------------------------------------------------------- */
 
 static void deny_text(char *to, size_t size, const char *text) {
     to[0] = '\0';
@@ -207,7 +207,7 @@ void agent_deny(struct agent_notes *seen, const char *tool, const char *argument
 #define WORD_LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define WORD_CHARS   WORD_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-/* The length of the words that name the program and its subcommand; 0: there is shell syntax in the line. */
+/* The length of the program and its subcommand; 0: the line has shell syntax. */
 static size_t command_length(const char *command) {
     if (strpbrk(command, "|&;<>()$`\n\r"))
         return 0;
@@ -221,8 +221,8 @@ static size_t command_length(const char *command) {
     return next[1 + second] == ' ' || next[1 + second] == '\0' ? first + 1 + second : first;
 }
 
-/* The rule is a proposal that a person reads before using it, so it is as narrow as the command allows: the program and
- * its subcommand. A command line with shell syntax has several programs in it; for those the tool itself is named. */
+/* A person reads the rule before using it, so it is as narrow as the command allows: the program
+ * and its subcommand. With shell syntax, the rule names only the tool. */
 void agent_command_rule(const char *tool, const char *command, const char *any,
                         char ret[AGENT_RULE_SIZE]) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;

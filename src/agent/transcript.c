@@ -1,11 +1,11 @@
-/* transcript.c: from bytes to lines and events, and to what people see of them.
+/* transcript.c: bytes to lines and events, and these to readable text.
  *
- * A line that begins with '{' goes to the scanner; an object may go on over further lines. Its first kilobytes are
- * held until the scanner has recognised it: when it is no event, they are shown instead. All other lines go
- * through the sanitizer as they come.
+ * A line that begins with '{' goes to the scanner; an object may continue on further lines. Its
+ * first kilobytes are held until the scanner has recognized it: if it is not an event, they are
+ * shown. Other lines are sanitized as they come.
  *
- * Everything is made safe line by line before colours are put around it. An event is written into the draft
- * first: whether it belongs to an agent that the agent has started, and is indented, is known at its end. */
+ * Text is sanitized line by line before colors are added. An event is written to the draft first:
+ * only at its end is it known whether it belongs to a subagent and is indented. */
 #include "agent/transcript.h"
 
 #include <stdarg.h>
@@ -22,8 +22,8 @@
 #define HELD_MAX      4096
 #define TEXT_LINE_MAX TRANSCRIPT_TEXT
 #define DRAFT_MAX     ((size_t)256 * 1024)
-#define HEAD_LINES    5   /* of a result, and of what it thinks */
-#define HEAD_COLUMNS  200 /* bytes, more or less */
+#define HEAD_LINES    5   /* of a result, and of thinking */
+#define HEAD_COLUMNS  200 /* bytes, approximately */
 #define NO_LIMIT      SIZE_MAX
 
 static const char *const style_begin[STYLE_MAX] = {
@@ -33,7 +33,7 @@ static const char *const style_begin[STYLE_MAX] = {
     [STYLE_FAILED] = "\x1b[31m",
 };
 
-/* --- the last line --------------------------------------------------------------------------------- */
+/* --- the last line ---------------------------------------------------------------------------- */
 
 static void last_add(struct transcript *t, const char *text, size_t size) {
     for (size_t at = 0; at < size;) {
@@ -49,7 +49,7 @@ static void last_add(struct transcript *t, const char *text, size_t size) {
     t->last[t->last_length] = '\0';
 }
 
-/* A line, or its beginning; false: it says nothing. */
+/* A line or its beginning; false: it has no content. */
 static bool remember(struct transcript *t, const char *line, size_t size) {
     while (size > 0 && (*line == ' ' || *line == '\t')) {
         line++;
@@ -78,7 +78,7 @@ static void remember_piece(struct transcript *t, const char *text, size_t size) 
     }
 }
 
-/* --- the draft ------------------------------------------------------------------------------------- */
+/* --- the draft -------------------------------------------------------------------------------- */
 
 static void flush(struct transcript *t) {
     const char *at = strbuf_text(&t->draft), *end = at + t->draft.length;
@@ -115,9 +115,9 @@ static void put_line(struct transcript *t, enum transcript_style style, const ch
         flush(t);
 }
 
-/* --- texts ----------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
-/* How it is shown. `lines`, `columns`: no more than these, and "..." for the rest. */
+/* `lines`, `columns`: limits; "..." replaces the rest. */
 struct look {
     enum transcript_style style;
     const char *indent;
@@ -166,7 +166,6 @@ static bool is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Any text, made safe. */
 static void put_text(struct transcript *t, const struct look *look, const char *text, size_t size,
                      bool is_cut) {
     struct sanitizer sanitizer = SANITIZER_INIT;
@@ -198,7 +197,7 @@ static void put_held(struct transcript *t, const char *text, size_t size, uint64
         transcript_note(t, "%llu bytes more in this line", (unsigned long long)(all - size));
 }
 
-/* --- what the agent says ---------------------------------------------------------------------------- */
+/* --- messages of the agent -------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *text, size_t size) {
     return hash_bytes(text, size) | 1;
@@ -238,7 +237,6 @@ void transcript_think(struct transcript *t, const struct json_value *text) {
         put_text(t, &thought, text->text, text->length, text->is_cut);
 }
 
-/* What is not shown of it is not kept. */
 void transcript_think_piece(struct transcript *t, const struct json_value *text) {
     end_piece(t);
     if (t->thought.length < TRANSCRIPT_RESULT)
@@ -267,9 +265,9 @@ void transcript_hear(struct transcript *t, const struct json_value *text) {
         put_text(t, &heard, text->text, text->length, text->is_cut);
 }
 
-/* --- what it does ----------------------------------------------------------------------------------- */
+/* --- tool calls ------------------------------------------------------------------------------- */
 
-/* The argument that says most about a call; the first of these wins. */
+/* How informative an argument of a call is: the highest rank is shown. */
 static unsigned rank_of(const char *key) {
     static const char *const keys[] = {
         "command",       "cmd",           "script",  "file_path", "filePath",
@@ -353,7 +351,7 @@ void transcript_put_cost(struct strbuf *out, int64_t micro_usd) {
     money_put(out, micro_usd);
 }
 
-/* --- what happens around it -------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 static void put_note(struct transcript *t, enum transcript_style style, const char *format,
                      va_list args) {
@@ -402,7 +400,7 @@ void transcript_session(struct transcript *t, const struct json_value *session,
     t->session = hash;
 }
 
-/* --- input ------------------------------------------------------------------------------------------ */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static void on_match(void *ctx, const struct json_value *values, size_t want, const char *key) {
     struct transcript *t = ctx;
@@ -452,7 +450,7 @@ struct transcript *transcript_free(struct transcript *t) {
     return NULL;
 }
 
-/* --- text lines ------------------------------------------------------------------------------------ */
+/* --- text lines ------------------------------------------------------------------------------- */
 
 static void text_add(struct transcript *t, const char *bytes, size_t size) {
     uint64_t room = t->text_size < TEXT_LINE_MAX ? TEXT_LINE_MAX - t->text_size : 0;
@@ -496,7 +494,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* --- objects --------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static void json_begin(struct transcript *t) {
     t->fresh = 0;
@@ -513,8 +511,7 @@ static void json_begin(struct transcript *t) {
     t->mode = TRANSCRIPT_IN_JSON;
 }
 
-/* The object is over: its event was printed, or it has nothing to print, or it was none. What a broken one has
- * printed until then stays. */
+/* The object has ended: printed, without content, or not an event. Output of a broken one stays. */
 static void json_over(struct transcript *t) {
     bool has_draft = t->draft.length > 0;
     flush(t);
@@ -532,13 +529,13 @@ static void hold(struct transcript *t, const char *bytes, size_t size) {
     strbuf_add(&t->held, bytes, size < room ? size : room);
 }
 
-/* Further lines of an object are indented, or close it. */
+/* Continuation lines of an object are indented, or close it. */
 static bool goes_on(char first) {
     return first == '}' || first == ']' || first == '\n' || is_blank(first);
 }
 
 static const char *step_json(struct transcript *t, const char *at, const char *end) {
-    if (t->at_json_line && !goes_on(*at)) { /* it was cut; another line begins */
+    if (t->at_json_line && !goes_on(*at)) { /* truncated; another line begins */
         json_scan_end(t->scan);
         json_over(t);
         return at;
@@ -555,7 +552,7 @@ static const char *step_json(struct transcript *t, const char *at, const char *e
     return stop;
 }
 
-/* --- lines ----------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static const char *step_start(struct transcript *t, const char *at, const char *end) {
     while (at < end && is_blank(*at) && t->blank_count < sizeof(t->blanks))

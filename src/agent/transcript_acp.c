@@ -1,8 +1,8 @@
-/* transcript_acp.c: what `sluice-acp` prints: the messages of the Agent Client Protocol, and its own events.
+/* transcript_acp.c: `sluice-acp`: messages of the Agent Client Protocol, and its own events.
  *
- * What the agent says and thinks comes in pieces, which are put together again. A tool call is printed when the
- * agent announces it; a call that it announces without arguments, when it sends them. It is printed again if it gets
- * another title. Its output is printed when the call is over. Answers and requests of the protocol say nothing to people. */
+ * Messages and thoughts come in chunks, which are joined. A tool call is printed when the agent
+ * announces it, or when its arguments arrive if it was announced without. It is printed again if
+ * its title changes. Its output is printed at its end. Other protocol messages are not shown. */
 #include <string.h>
 
 #include "agent/transcript_internal.h"
@@ -23,8 +23,7 @@
     WANT(ARGUMENT, "argument", 256)                                                                \
     WANT(STRAY, "text", TRANSCRIPT_RESULT)                                                         \
     WANT(UPDATE, OF_UPDATE "sessionUpdate", 32)                                                    \
-    WANT(CONTENT, OF_UPDATE "content/*",                                                           \
-         TRANSCRIPT_TEXT) /* of a message; or the blocks of a result */                            \
+    WANT(CONTENT, OF_UPDATE "content/*", TRANSCRIPT_TEXT) /* of a message, or of a result */       \
     WANT(RESULT, OF_UPDATE "content/*/content/text", TRANSCRIPT_RESULT)                            \
     WANT(MESSAGE_ID, OF_UPDATE "messageId", 64)                                                    \
     WANT(CALL_ID, OF_UPDATE "toolCallId", 128)                                                     \
@@ -44,7 +43,7 @@
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
-/* `result` has the text of a message, or the head of the output of a tool. */
+/* `result` has the text of a message, or the beginning of a tool's output. */
 static void acp_match(struct transcript *t, const struct json_value *values, size_t want,
                       const char *key) {
     const struct json_value *value = &values[want];
@@ -58,7 +57,7 @@ static void acp_match(struct transcript *t, const struct json_value *values, siz
     }
 }
 
-/* --- the agent's messages --------------------------------------------------------------------------- */
+/* --- the agent's messages --------------------------------------------------------------------- */
 
 static struct json_value piece_of(const struct transcript *t, const struct json_value *values) {
     return (struct json_value){
@@ -77,7 +76,7 @@ static void on_message(struct transcript *t, const struct json_value *values) {
     transcript_say_piece(t, &piece);
 }
 
-/* Once, until it has another title. Updates of a call do not repeat its kind. */
+/* Once per title. Updates of a call do not repeat its kind. */
 static void put_call(struct transcript *t, const struct json_value *values) {
     bool has_argument = t->rank > 1;
     _cleanup_(strbuf_finish) struct strbuf call = STRBUF_INIT;
@@ -105,7 +104,7 @@ static void put_output(struct transcript *t, const struct json_value *values) {
     transcript_exit_code(t, &values[EXIT_CODE]);
 }
 
-/* Announced, and its arguments follow. */
+/* Announced without arguments. */
 static bool is_bare(const struct transcript *t, const struct json_value *values) {
     return json_value_is(&values[STATUS], "pending") && values[INPUTS].kind == SCAN_OBJECT
            && t->rank <= 1;
@@ -125,7 +124,7 @@ static void on_tool(struct transcript *t, const struct json_value *values) {
         put_output(t, values);
 }
 
-/* How full the context is interrupts no message; everything else ends it. */
+/* A context-size update does not end a message; all others do. */
 static void on_update(struct transcript *t, const struct json_value *values) {
     const struct json_value *kind = &values[UPDATE], piece = piece_of(t, values);
     if (json_value_is(kind, "agent_message_chunk")) {
@@ -150,7 +149,7 @@ static void on_update(struct transcript *t, const struct json_value *values) {
         transcript_note(t, "to do: %u of %u done", t->count, (unsigned)values[TODO_STATUS].count);
 }
 
-/* --- what sluice-acp did ---------------------------------------------------------------------------- */
+/* --- events of sluice-acp --------------------------------------------------------------------- */
 
 static void on_end(struct transcript *t, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;

@@ -1,8 +1,8 @@
-/* transcript_claude.c: `claude -p --output-format stream-json`, and the programs that print the same.
+/* transcript_claude.c: `claude -p --output-format stream-json`, and compatible programs.
  *
- * Each message has a list of blocks: text, thinking, tool_use, tool_result. A block is printed when it is complete, so
- * that many blocks in one line need no memory. The result repeats the last text; it is printed when it does not
- * (`--output-format json` prints nothing else). */
+ * Each message has a list of blocks: text, thinking, tool_use, tool_result. A block is printed when
+ * it is complete, so many blocks in one line need no memory. The result usually repeats the last
+ * text; it is printed only if it does not (`--output-format json` prints nothing else). */
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 
@@ -48,7 +48,7 @@ static bool is_fresh(const struct transcript *t, enum want want) {
     return t->fresh & UINT64_C(1) << want;
 }
 
-/* The scanner keeps the last of each value: what this block does not have is of another one. */
+/* The scanner keeps the last of each value, so values may be of an earlier block. */
 static void end_block(struct transcript *t, const struct json_value *values) {
     bool is_user = json_value_is(&values[TYPE], "user");
     if (is_fresh(t, BLOCK_NAME))
@@ -85,7 +85,7 @@ static void claude_match(struct transcript *t, const struct json_value *values, 
         add_result(t, value);
     else if (want == BLOCK)
         end_block(t, values);
-    else if (want == CONTENT && value->kind == SCAN_STRING) /* a list has been printed */
+    else if (want == CONTENT && value->kind == SCAN_STRING) /* a list was printed already */
         (json_value_is(&values[TYPE], "user") ? transcript_hear : transcript_say)(t, value);
 }
 
@@ -119,7 +119,7 @@ static void on_result(struct transcript *t, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;
     if (json_value_has_text(&values[RESULT]) && !transcript_was_printed(t, values[RESULT].text))
         transcript_say(t, &values[RESULT]);
-    /* What it prints when it is stopped is for its authors. */
+    /* Its diagnostics after an interrupt are for its developers. */
     if (json_value_has_text(&values[ERRORS]) && !agent_has(values[ERRORS].text, "[ede_diagnostic]"))
         transcript_fail(t, "%s", values[ERRORS].text);
     if (values[DENIED].kind == SCAN_LIST && values[DENIED].count > 0)

@@ -1,7 +1,7 @@
 /* transcript_codex.c: `codex exec --json`.
  *
- * An item is printed when it starts and when it is complete. A command is printed at its start and its output at its
- * end; what has no start of its own (a message, a change of files) at its end. */
+ * Items have a start and an end event. A command is printed at its start and its output at its end;
+ * items without a start (a message, a file change) at their end. */
 #include <string.h>
 
 #include "agent/transcript_internal.h"
@@ -127,7 +127,7 @@ static void on_failed(struct transcript *t, const struct json_value *text) {
         transcript_fail(t, "failed: %s", message);
 }
 
-/* Each try to reach the provider tells one, and then, perhaps, that it was the last. */
+/* Each attempt to reach the provider reports an error, and the last one perhaps again. */
 static void on_error(struct transcript *t, const struct json_value *text) {
     struct agent_notes seen = { 0 };
     bool goes_on = strncmp(text->text, "Reconnecting", strlen("Reconnecting")) == 0;

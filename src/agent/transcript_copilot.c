@@ -1,7 +1,7 @@
 /* transcript_copilot.c: `copilot --output-format json`.
  *
- * Messages come in pieces and once more in full: the full one is printed. Agents that it has started report in the
- * same stream, with their agentId. */
+ * Messages come in chunks and again in full: the full one is printed. Subagents report in the same
+ * stream, with their agentId. */
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 

@@ -1,6 +1,6 @@
 /* transcript_gemini.c: `gemini -o stream-json`, and the one object of `-o json`.
  *
- * What the agent says comes in pieces ("delta"), which are put together again. */
+ * Messages come in chunks ("delta"), which are joined. */
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 

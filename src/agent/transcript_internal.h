@@ -1,8 +1,9 @@
-/* transcript_internal.h: what a renderer is, and the words it has.
+/* transcript_internal.h: the renderer interface.
  *
- * A renderer is one constant struct transcript_family: the values it wants of each event, and what it makes of them.
- * `match` is called for each value as it comes (json_scan.h), for lists of blocks; `event` for each complete event.
- * Lines, broken input, limits of size and safety are transcript.c's.
+ * A renderer is one constant struct transcript_family: the values it wants of each event, and how
+ * to print them. `match` is called for each value as it arrives (json_scan.h), for lists of blocks;
+ * `event` for each complete event. transcript.c handles lines, broken input, size limits and
+ * safety.
  *
  * Example: transcript_gemini.c */
 #pragma once
@@ -12,27 +13,27 @@
 #include "agent/transcript.h"
 #include "base/safe_text.h"
 
-/* What is kept of each kind of text, in bytes. */
-#define TRANSCRIPT_TEXT     65535 /* what the agent says */
-#define TRANSCRIPT_RESULT   2048  /* of a tool: its head is shown */
+/* Bytes that are kept of each kind of text. */
+#define TRANSCRIPT_TEXT     65535 /* messages */
+#define TRANSCRIPT_RESULT   2048  /* tool results: only the beginning is shown */
 #define TRANSCRIPT_ARGUMENT 1024
-#define TRANSCRIPT_BRIEFLY  512 /* of any text, in TRANSCRIPT_BRIEF */
+#define TRANSCRIPT_BRIEFLY  512 /* any text in TRANSCRIPT_BRIEF */
 
 struct transcript_family {
     const struct json_want *wants;
     size_t want_count;
-    size_t argument; /* the want that has the arguments of a tool call; 0: none */
+    size_t argument; /* the want with the arguments of a tool call; 0: none */
     void (*match)(struct transcript *t, const struct json_value *values, size_t want,
                   const char *key); /* or NULL */
-    /* False: this is no event of the agent. */
+    /* False: not an event of the agent. */
     bool (*event)(struct transcript *t, const struct json_value *values);
 };
 
 enum transcript_mode {
-    TRANSCRIPT_AT_START, /* of a line; `blanks` may have come */
+    TRANSCRIPT_AT_START, /* of a line; `blanks` may have been read */
     TRANSCRIPT_IN_TEXT,
     TRANSCRIPT_IN_JSON,
-    TRANSCRIPT_IN_REST, /* of a line that is left out */
+    TRANSCRIPT_IN_REST, /* of a line that is dropped */
 };
 
 enum transcript_style {
@@ -46,9 +47,9 @@ enum transcript_style {
 struct transcript {
     const struct transcript_family *family;
     struct json_scan *scan;
-    struct json_want *wants; /* the family's, with other sizes when it is brief */
+    struct json_want *wants; /* the family's, with other sizes in TRANSCRIPT_BRIEF */
     bool is_coloured;
-    struct strbuf *out; /* while something is fed */
+    struct strbuf *out; /* while feeding */
 
     /* Lines. */
     enum transcript_mode mode;
@@ -56,64 +57,61 @@ struct transcript {
     size_t blank_count;
     struct sanitizer sanitizer;
     uint64_t text_size;
-    bool has_text; /* the last line was text, and not JSON */
+    bool has_text; /* the last line was text */
     bool has_event, is_event;
-    bool at_json_line; /* a further line of an object begins */
+    bool at_json_line; /* at the start of a continuation line of an object */
     struct strbuf held;
     uint64_t held_size;
 
     /* Printing. */
-    struct strbuf draft, scratch;       /* of the event that is read now; indented when is_nested */
-    bool is_nested;                     /* it is of an agent that the agent has started */
-    bool is_piece_open;                 /* the last text may go on: the line has no end yet */
-    uint64_t last_text, noted, session; /* hashes: what is repeated is not printed twice */
+    struct strbuf draft, scratch;       /* of the current event; indented if is_nested */
+    bool is_nested;                     /* the event is a subagent's */
+    bool is_piece_open;                 /* the last text may continue: its line is open */
+    uint64_t last_text, noted, session; /* hashes to avoid printing repeats */
     char last[TRANSCRIPT_LINE_MAX + 1];
     size_t last_length;
     bool last_goes_on;
-    struct strbuf thought; /* pieces; printed when something else follows */
+    struct strbuf thought; /* chunks; printed when something else follows */
     bool thought_is_cut;
 
-    /* The arguments of the tool call that is read now. */
     char arguments[256];
     unsigned rank;
 
-    /* The family's own. */
+    /* For the family: */
     uint64_t fresh; /* wants that matched in this block */
-    uint64_t call;  /* a hash: the tool call that was printed last */
+    uint64_t call;  /* hash of the last printed tool call */
     struct strbuf result;
     char item[64], tool[32];
     unsigned count;
     int64_t cost_micro_usd;
 };
 
-/* What a renderer prints. */
-
 void transcript_say(struct transcript *t, const struct json_value *text);
-/* A part of what the agent says; the next part goes on in the same line. */
+/* A chunk of a message; the next chunk continues the line. */
 void transcript_say_piece(struct transcript *t, const struct json_value *text);
 void transcript_think(struct transcript *t, const struct json_value *text);
-/* A part of what it thinks; transcript_close_line prints all parts. */
+/* A chunk of a thought; transcript_close_line prints all of it. */
 void transcript_think_piece(struct transcript *t, const struct json_value *text);
 /* A message to the agent, from a person or a program. */
 void transcript_hear(struct transcript *t, const struct json_value *text);
-/* An argument of a tool call; transcript_call prints it and forgets the arguments. */
+/* Adds an argument of a tool call; transcript_call prints and clears them. */
 void transcript_argument(struct transcript *t, const char *key, const struct json_value *value);
 void transcript_call(struct transcript *t, const char *tool);
 void transcript_call_with(struct transcript *t, const char *tool, const char *argument);
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error);
 void transcript_output(struct transcript *t, const struct json_value *text,
-                       bool is_error); /* the same; nothing without a text */
-void transcript_exit_code(struct transcript *t, const struct json_value *code); /* of a failure */
+                       bool is_error); /* nothing without text */
+void transcript_exit_code(struct transcript *t, const struct json_value *code); /* if not zero */
 void transcript_put_cost(struct strbuf *out, int64_t micro_usd); /* ", $0.0014"; nothing for 0 */
-/* "[…]". Not repeated when the agent has just said the same. */
+/* "[…]". Omitted if the agent has just printed the same. */
 void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 3);
 void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
-/* The message in an error, which may itself be JSON; `seen` holds it. */
+/* The message in an error, which may itself be JSON; stored in `seen`. */
 const char *transcript_error_text(struct agent_notes *seen, const struct json_value *text);
-/* Was exactly this printed last? */
+/* Was exactly this text printed last? */
 bool transcript_was_printed(const struct transcript *t, const char *text);
 /* "[session ID, MODEL]", once. */
 void transcript_session(struct transcript *t, const struct json_value *session,
                         const struct json_value *model);
-/* Ends a line or a thought that is open. */
+/* Ends an open line or thought. */
 void transcript_close_line(struct transcript *t);

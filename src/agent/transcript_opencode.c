@@ -1,6 +1,6 @@
 /* transcript_opencode.c: `opencode run --format json`.
  *
- * A tool call is one event, told when it is over. Each step has a cost of its own; the last one says "stop". */
+ * A tool call is one event, at its end. Each step has its own cost; the last one has "stop". */
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
 #include "base/money.h"

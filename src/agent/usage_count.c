@@ -4,7 +4,6 @@
 #include "agent/reader_internal.h"
 #include "base/hash.h"
 
-/* The four counters one by one. */
 enum { COUNTERS = 4 };
 
 static int64_t *counter(struct agent_usage *usage, int index) {
@@ -43,7 +42,7 @@ static const struct usage_session *find(const struct usage_count *count, uint64_
     return NULL;
 }
 
-/* NULL: there are too many. */
+/* NULL: the table is full. */
 static struct usage_session *find_or_make(struct usage_count *count, uint64_t key) {
     struct usage_session *known = (struct usage_session *)(uintptr_t)find(count, key);
     if (known || count->session_count == USAGE_SESSIONS)
@@ -95,7 +94,7 @@ void usage_count_share(struct usage_count *count, const char *session,
     usage_add(&s->shares, share);
 }
 
-/* A fork has a new id, and goes on with the counters of the session that it was made from. */
+/* A fork has a new id and continues the counters of its original session. */
 static void note_fork(const struct usage_count *count, struct usage_session *s,
                       const struct agent_usage *total) {
     const struct usage_session *origin = count->resumes ? find(count, count->resumed) : NULL;

@@ -1,8 +1,7 @@
-/* alloc.c: the one place that decides what happens without memory.
+/* alloc.c: the policy for running out of memory.
  *
- * It aborts rather than exits: no cleanup handler may run that believes it can still work, and a
- * core file shows who asked. The durable state is on disk, so a restart loses nothing.
- */
+ * It aborts rather than exits: no cleanup handler may run in a broken state, and a core file shows
+ * the caller. The durable state is on disk, so a restart loses nothing. */
 #include "base/alloc.h"
 
 #include <stdint.h>
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_FIRST 8u /* items of the first allocation: most small arrays never grow again */
+#define GROW_FIRST 8u /* first allocation, in items: most small arrays never grow again */
 
 static _Noreturn void out_of_memory(size_t size) {
     (void)fprintf(stderr, "out of memory: cannot get %zu bytes\n", size);

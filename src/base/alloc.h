@@ -1,7 +1,7 @@
 /* alloc.h: allocation that never fails: the program aborts instead.
  *
- * Inputs are bounded before they are stored, so running out of memory is no condition a caller
- * could handle better than a restart from durable state: these abort with a message. */
+ * Inputs are bounded before they are stored, so no caller could handle an out-of-memory condition
+ * better than a restart from durable state. */
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +12,7 @@ void *xrealloc(void *old, size_t size);
 char *xstrdup(const char *text);
 char *xstrndup(const char *text, size_t size);
 
-/* Makes room for `need` items of `size` bytes; *capacity grows by half at least. */
+/* Makes room for `need` items of `size` bytes; *capacity grows by at least half. */
 void *xgrow(void *items, size_t *capacity, size_t need, size_t size);
 
 /* For _cleanup_(freep) char *text. */

@@ -1,10 +1,8 @@
-/* arena.c: many small pieces, one free.
+/* arena.c: many small allocations, one free.
  *
- * Blocks double up to a limit, so a small arena stays small and a large one makes few calls. A
- * piece too large for the usual block gets one of its own behind the current block; what is left
- * of the current block stays in use. Texts are packed without alignment, because most of an arena
- * is short names.
- */
+ * Blocks double up to a limit, so a small arena stays small and a large one makes few calls. An
+ * allocation too large for the usual block gets its own block behind the current one, which stays
+ * in use. Strings are packed without alignment, because most of an arena is short names. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -58,7 +56,7 @@ static struct arena_block *block_new(struct arena *arena, size_t size) {
     return block;
 }
 
-/* Memory for a piece that does not fit into the current block. */
+/* Memory for an allocation that does not fit into the current block. */
 static char *take_from_new_block(struct arena *arena, size_t size) {
     size_t usual = arena->blocks ? arena->blocks->size * 2 : BLOCK_FIRST;
     if (usual > BLOCK_MOST)

@@ -1,4 +1,4 @@
-/* arena.h: memory that lives as long as its arena and is freed all at once. */
+/* arena.h: memory that is freed all at once with its arena. */
 #pragma once
 
 #include <stddef.h>

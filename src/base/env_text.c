@@ -15,7 +15,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The length of the variable name at the beginning of the text; 0: there is none. */
+/* The length of the variable name at the beginning of the text; 0: none. */
 static size_t name_length(const char *text, size_t size) {
     size_t length = 0;
     while (
@@ -34,7 +34,7 @@ static void skip_blanks(struct reader *r) {
         r->at++;
 }
 
-/* Up to the end of the line; false: there is more than blanks. */
+/* Skips to the end of the line; false: there is more than blanks. */
 static bool end_line(struct reader *r) {
     skip_blanks(r);
     if (r->at == r->end)

@@ -1,11 +1,11 @@
-/* env_text.h: variables as a file or a command gives them, one NAME=VALUE on each line.
+/* env_text.h: parses variables from a file or a command, one NAME=VALUE per line.
  *
- *   # a comment; empty lines count for nothing
+ *   # a comment; empty lines are ignored
  *   export API_KEY=everything up to the end of the line
  *   CERT="in double quotes, with \n \t \" \\ and \$, also over several lines"
- *   RAW='in single quotes: as it is'
+ *   RAW='in single quotes: literal'
  *
- * Errors name the line, never what stands there: it may be a secret. */
+ * Errors name the line, never its content, which may be a secret. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,5 +14,5 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-/* Appends NAME=VALUE, each with a NUL behind it. On an error `out` holds what came before it. */
+/* Appends NAME=VALUE, each NUL-terminated. On an error `out` has the variables before it. */
 int env_text_parse(const char *text, size_t size, struct strbuf *out, struct error *err);

@@ -1,8 +1,7 @@
-/* error.c: how an error gets its message.
+/* error.c: formats error messages.
  *
- * Both functions format aside and then copy, because callers pass err->text itself as an argument
- * when they wrap an error. A message that is too long is cut, never refused.
- */
+ * Both functions format into a local buffer and then copy, because callers pass err->text itself as
+ * an argument when they wrap an error. A message that is too long is truncated. */
 #include "base/error.h"
 
 #include <assert.h>

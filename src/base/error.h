@@ -16,7 +16,7 @@ struct error {
 
 int error_set(struct error *err, int code, const char *format, ...) _printf_(3, 4);
 
-/* "cannot WHAT 'PATH': …" for what errno says; returns it, negative. */
+/* "cannot WHAT 'PATH': …" for errno; returns the negative errno. */
 int error_set_errno(struct error *err, const char *what, const char *path);
 
 /* Puts "where: " before the message; returns its code. */

@@ -1,8 +1,7 @@
-/* hash.c: a number for a block of bytes.
+/* hash.c: hashes a block of bytes.
  *
- * Eight bytes per step, always read as little endian, so that every machine gets the same number.
- * The size is the seed: blocks that differ only in trailing zero bytes stay different.
- */
+ * Eight bytes per step, always read as little endian, so that every machine gets the same hash. The
+ * size is the seed: blocks that differ only in trailing zero bytes get different hashes. */
 #include "base/hash.h"
 
 #include <endian.h>

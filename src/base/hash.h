@@ -1,6 +1,6 @@
-/* hash.h: one mixing function for tables, and the numbers of a seed.
+/* hash.h: one mixing function for hash tables, and a seeded random number generator.
  *
- * Deterministic on every machine: a replay must give the same answer. Not for secrets. */
+ * Deterministic on every machine: a replay must give the same result. Not for secrets. */
 #pragma once
 
 #include <stddef.h>
@@ -17,16 +17,15 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t value) {
     return hash_u64(seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2)));
 }
 
-/* For numbers that are given out one after the other: eight neighbours stay in one line of the
- * cache, so that walking over a million of them does not miss a million times; groups are
- * spread. */
+/* For sequential numbers: eight neighbors stay in one cache line, so that iterating over a million
+ * of them does not miss a million times; groups are spread. */
 static inline uint64_t hash_sequence(uint64_t number) {
     return (hash_u64(number >> 3) << 3) | (number & 7);
 }
 
 uint64_t hash_bytes(const void *bytes, size_t size);
 
-/* A stream of numbers from one seed. */
+/* Random numbers from one seed. */
 struct rng {
     uint64_t state;
 };
@@ -41,7 +40,7 @@ static inline uint64_t rng_below(struct rng *rng, uint64_t bound) {
     return (uint64_t)(((unsigned __int128)rng_next(rng) * bound) >> 64);
 }
 
-/* low .. high, both included. */
+/* low .. high, inclusive. */
 static inline int64_t rng_between(struct rng *rng, int64_t low, int64_t high) {
     return low + (int64_t)rng_below(rng, (uint64_t)(high - low) + 1);
 }

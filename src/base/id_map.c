@@ -1,9 +1,8 @@
 /* id_map.c: open addressing without tombstones.
  *
- * A scheduler adds and removes forever. Tombstones would make every table slow after a while and
- * need a rebuild at an unpredictable moment; removal therefore closes the gap at once (backward
- * shift), and the cost of a lookup depends only on what is in the table now.
- */
+ * A scheduler adds and removes forever. Tombstones would make every table slow over time and need a
+ * rebuild at an unpredictable moment. So removal closes the gap at once (backward shift), and the
+ * cost of a lookup depends only on the current contents. */
 #include "base/id_map.h"
 
 #include <assert.h>

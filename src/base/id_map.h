@@ -1,10 +1,9 @@
-/* id_map.h: from a 64-bit number, or from a block of bytes, to a 32-bit handle.
+/* id_map.h: maps a 64-bit number, or a block of bytes, to a 32-bit handle.
  *
- * A hash table that stores the handle and 32 bits of the hash; the key stays where the record is,
- * and the caller's `same` compares, hardly ever for another key's record: a lookup touches the
- * table and the record it is after. The hash must be a good one (base/hash.h). Nothing iterates
- * over it, so its order cannot leak into a decision. A zeroed map is empty. Handle 0 means
- * "none". */
+ * A hash table that stores the handle and 32 bits of the hash. The key stays in the record; the
+ * caller's `same` compares, and is rarely called for another record. The hash must be good
+ * (base/hash.h). There is no iteration, so its order cannot leak into a decision. A zeroed map is
+ * empty. Handle 0 means "none". */
 #pragma once
 
 #include <stdbool.h>

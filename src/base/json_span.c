@@ -16,7 +16,7 @@ static const char *skip_blanks(const char *at) {
     return at;
 }
 
-/* --- the tokenizer ----------------------------------------------------------------------------- */
+/* --- the tokenizer ---------------------------------------------------------------------------- */
 
 static bool fail(struct json_cursor *c, const char *problem) {
     c->problem = problem;
@@ -28,7 +28,7 @@ static bool begins(const struct json_cursor *c, const char *word) {
     return (size_t)(c->end - c->at) >= size && memcmp(c->at, word, size) == 0;
 }
 
-/* False: there is none, or it does not end. */
+/* False: no comment, or unterminated. */
 static bool skip_comment(struct json_cursor *c) {
     const char *end = NULL;
     if (begins(c, "//")) {
@@ -90,7 +90,7 @@ static bool skip_escape(struct json_cursor *c) {
     return true;
 }
 
-/* A byte of a string that means nothing else. */
+/* A byte of a string without special meaning. */
 static bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
@@ -201,9 +201,9 @@ bool json_span_parse(const char *text, size_t size, struct json_span *ret) {
     return c.at == c.end;
 }
 
-/* --- values in place: the text was checked, so that no bounds are needed ------------------------- */
+/* --- values in place: the text was checked, so no bounds are needed --------------------------- */
 
-/* `at` is the opening quote; returns what follows the closing one. */
+/* `at` is the opening quote; returns the byte after the closing one. */
 static const char *skip_text(const char *at) {
     for (at++; *at != '"'; at++)
         at += *at == '\\';
@@ -227,7 +227,7 @@ static const char *skip_value(const char *at) {
             depth--;
             at++;
             break;
-        default: /* numbers and words end at the same characters as everything else */
+        default: /* numbers and words end at the same characters as other values */
             at += depth > 0 ? strcspn(at, "\"{}[]") : strcspn(at, ",]} \t\r\n");
             break;
         }
@@ -235,8 +235,8 @@ static const char *skip_value(const char *at) {
     return at;
 }
 
-/* The value of the next member of this name behind *at, which is in front of a member; NULL: there is none. *at is where its
- * value begins then. */
+/* The value of the next member with this name; NULL: none. *at is before a member, and on success
+ * at its value. */
 static const char *next_member(const char **at, const char *name) {
     size_t size = strlen(name);
     for (const char *here = *at;;) {
@@ -347,7 +347,7 @@ static unsigned hex_unit(const char *at) {
     return unit;
 }
 
-/* Appends a character, U+FFFD for what is none. */
+/* Appends a character, or U+FFFD for an invalid code. */
 static void put_character(struct strbuf *out, unsigned code) {
     if (code == 0 || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff)
         code = 0xfffd;
@@ -362,7 +362,7 @@ static void put_character(struct strbuf *out, unsigned code) {
         strbuf_putc(out, (char)(0x80 | (code >> (6 * more) & 0x3f)));
 }
 
-/* Behind "\u"; a pair of surrogates is one character. */
+/* After "\u"; a surrogate pair is one character. */
 static const char *put_unicode(struct strbuf *out, const char *at, const char *end) {
     unsigned code = hex_unit(at);
     at += 4;

@@ -1,9 +1,8 @@
-/* json_write.c: JSON out, never in.
+/* json_write.c: JSON output.
  *
- * Lists of a million tasks are printed with this, so texts are copied in runs of plain characters
- * and integers do not pass through printf. Whether a key or a value may come now is asserted: a
- * document with a wrong shape is a mistake in this program, never in its input.
- */
+ * Lists of a million tasks are printed with this, so strings are copied in runs of plain characters
+ * and integers do not pass through printf. The order of keys and values is asserted: a malformed
+ * document is a bug in this program, never in its input. */
 #include "base/json_write.h"
 
 #include <assert.h>
@@ -26,11 +25,11 @@ static void write_line_break(struct json_writer *w) {
     strbuf_repeat(w->out, "  ", w->depth);
 }
 
-/* What stands between the item before and this one. */
+/* Separator before the next item. */
 static void write_separator(struct json_writer *w) {
     if (w->need_comma[w->depth])
         strbuf_putc(w->out, ',');
-    w->need_comma[w->depth] = w->depth > 0; /* values at the top are documents of their own */
+    w->need_comma[w->depth] = w->depth > 0; /* top-level values are separate documents */
     if (w->depth > 0)
         write_line_break(w);
 }
@@ -82,8 +81,8 @@ static bool is_continuation(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-/* Bytes of the UTF-8 sequence at `at`, which starts above ASCII; 0 when it is invalid. The NUL at
- * the end is no continuation, so this never reads past it. */
+/* Bytes of the UTF-8 sequence at `at`, which starts above ASCII; 0 if invalid. The final NUL is not
+ * a continuation byte, so this never reads past it. */
 static size_t utf8_size(const unsigned char *at) {
     if (at[0] < 0xC2 || at[0] > 0xF4 || !is_continuation(at[1]))
         return 0;
@@ -191,7 +190,7 @@ void json_write_int(struct json_writer *w, int64_t value) {
     strbuf_add(w->out, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-/* JSON knows no infinity and no NaN: null says that there is no number. */
+/* JSON has no infinity or NaN: printed as null. */
 void json_write_double(struct json_writer *w, double value, int decimals) {
     if (!isfinite(value)) {
         json_write_null(w);

@@ -1,8 +1,8 @@
-/* json_write.h: prints JSON into a strbuf, commas and escapes right by construction.
+/* json_write.h: prints JSON into a strbuf with correct commas and escapes.
  *
- * Compact, or indented by two spaces when `pretty`. Text must be UTF-8; invalid bytes come out as
- * U+FFFD so that the output is always valid JSON. Controls (utf8_is_control) are escaped: JSON on a terminal does nothing to
- * it. Nesting errors are asserted. */
+ * Compact, or indented by two spaces with `pretty`. Text must be UTF-8; invalid bytes are printed
+ * as U+FFFD so that the output is always valid JSON. Controls (utf8_is_control) are escaped, so
+ * that JSON is safe on a terminal. Nesting errors are asserted. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ void json_write_double(struct json_writer *w, double value, int decimals);
 void json_write_bool(struct json_writer *w, bool value);
 void json_write_null(struct json_writer *w);
 
-/* A member: its key and its value, or the beginning of it. */
+/* A member: its key and its value, or the start of its value. */
 void json_put_string(struct json_writer *w, const char *key, const char *text);
 void json_put_int(struct json_writer *w, const char *key, int64_t value);
 void json_put_double(struct json_writer *w, const char *key, double value, int decimals);
@@ -42,5 +42,5 @@ void json_put_null(struct json_writer *w, const char *key);
 void json_put_object(struct json_writer *w, const char *key);
 void json_put_array(struct json_writer *w, const char *key);
 
-/* JSON that another program has printed, with its controls escaped. */
+/* JSON printed by another program, with its controls escaped. */
 void json_escape_controls(const char *json, size_t size, struct strbuf *out);

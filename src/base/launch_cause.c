@@ -1,4 +1,4 @@
-/* launch_cause.c: the names of the causes. */
+/* launch_cause.c: names of the launch causes. */
 #include "base/launch_cause.h"
 
 #include <string.h>

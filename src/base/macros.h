@@ -1,4 +1,4 @@
-/* macros.h: the few language helpers every file may use. */
+/* macros.h: language helpers for all files. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #define _cleanup_(function)   __attribute__((cleanup(function)))
 #define _printf_(text, first) __attribute__((format(printf, text, first)))
 
-/* Hands ownership over in one visible word; the variable is empty afterwards. */
+/* Transfers ownership; the variable is NULL afterwards. */
 #define TAKE_PTR(pointer)                                                                          \
     ({                                                                                             \
         __typeof__(pointer) taken_ = (pointer);                                                    \
@@ -18,7 +18,7 @@
         taken_;                                                                                    \
     })
 
-/* Makes the `freep` function that _cleanup_ wants out of a `free` function. */
+/* Defines the `freep` function for _cleanup_ from a `free` function. */
 #define DEFINE_FREEP(type, free_function)                                                          \
     static inline void free_function##p(type **pointer) {                                          \
         free_function(*pointer);                                                                   \

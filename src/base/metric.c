@@ -22,7 +22,7 @@ void metric_seconds(struct strbuf *out, const char *name, int64_t us, const char
     strbuf_printf(out, "sluice_%s %.6f\n", name, (double)us / 1e6);
 }
 
-/* In quotes, as the format wants it. */
+/* In quotes, escaped. */
 static void put_value(struct strbuf *out, const char *value) {
     strbuf_putc(out, '"');
     for (; *value; value++) {

@@ -1,7 +1,7 @@
-/* metric.h: numbers in the text format of Prometheus (version 0.0.4).
+/* metric.h: metrics in the text format of Prometheus (version 0.0.4).
  *
- * Names get the prefix "sluice_"; counters end in _total, units are seconds and bytes, and no label
- * is the id of a task or a run: the number of series grows with the configuration, never with the
+ * Names get the prefix "sluice_"; counters end in _total, units are seconds and bytes. No label is
+ * the id of a task or a run: the number of series grows with the configuration, never with the
  * work. */
 #pragma once
 
@@ -19,7 +19,7 @@ void metric_seconds(struct strbuf *out, const char *name, int64_t us, const char
 void metric_head(struct strbuf *out, const char *name, const char *type, const char *help);
 void metric_labeled(struct strbuf *out, const char *name, const char *label, const char *value,
                     int64_t number);
-/* The same with several labels, and in millionths: 1500000 is 1.5. */
+/* Same with several labels, and in millionths: 1500000 is 1.5. */
 struct metric_label {
     const char *name, *value;
 };
@@ -30,8 +30,8 @@ void metric_series_micro(struct strbuf *out, const char *name, const struct metr
 
 /* A histogram of seconds, with its head. */
 struct metric_histogram {
-    const int64_t *bounds_us; /* rising */
-    const uint64_t *up_to;    /* how many at most each bound */
+    const int64_t *bounds_us; /* ascending */
+    const uint64_t *up_to;    /* cumulative count per bound */
     size_t bounds;
     uint64_t count;
     int64_t sum_us;
@@ -45,7 +45,7 @@ void metric_histogram(struct strbuf *out, const char *name, const char *help,
 extern const int64_t latency_bounds[LATENCY_BOUNDS]; /* microseconds */
 
 struct latency {
-    uint64_t count, up_to[LATENCY_BOUNDS]; /* up_to: those that took at most the bound */
+    uint64_t count, up_to[LATENCY_BOUNDS]; /* up_to: cumulative */
     int64_t sum_us;
 };
 void latency_add(struct latency *latency, int64_t us);

@@ -1,8 +1,8 @@
-/* nearest.h: which of the known words was meant?
+/* nearest.h: suggests a known word for a misspelt one.
  *
  *   struct nearest n = nearest_to(typed); for each word: nearest_offer(&n, word); use n.best
- * Counts inserted, dropped, changed and swapped letters. A word further away than a third of its
- * length (at least one letter) is no help and is not offered. */
+ * Counts inserted, deleted, changed and swapped letters. A distance of more than a third of the
+ * length (at least one letter) is not suggested. */
 #pragma once
 
 #include <stddef.h>

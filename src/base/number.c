@@ -1,10 +1,8 @@
-/* number.c: strict numbers.
+/* number.c: strict number parsing.
  *
- * strtoll is not used: it skips blanks, takes other bases and leaves the rest of the text to the
- * caller. A typing error in a file that people write must be an error with a message, not a
- * number that is nearly right. Messages quote at most 80 bytes, so that long junk does not push out
- * what was expected.
- */
+ * strtoll is not used: it skips blanks, accepts other bases and leaves the rest of the text to the
+ * caller. A typing error in a user's file must be an error with a message, not a nearly right
+ * number. Messages quote at most 80 bytes, so that long input does not hide what was expected. */
 #include "base/number.h"
 
 #include <assert.h>
@@ -19,7 +17,8 @@
 #define MILLI_PLACES 3
 #define SPAN_MOST    DAYS(36500)
 
-/* Counts away from zero in the direction of the sign, so that INT64_MIN needs no special case. */
+/* Accumulates away from zero in the direction of the sign, so that INT64_MIN needs no special
+ * case. */
 struct digits {
     int64_t value;
     bool negative;
@@ -37,7 +36,7 @@ static void add_digit(struct digits *digits, int digit) {
         digits->overflow = true;
 }
 
-/* Returns the first character that is no digit. */
+/* Returns the first character that is not a digit. */
 static const char *take_digits(const char *text, struct digits *digits) {
     for (; *text >= '0' && *text <= '9'; text++)
         add_digit(digits, *text - '0');
@@ -97,8 +96,8 @@ struct unit {
     int64_t factor;
 };
 
-/* A number with up to three places and one of the units (the first has no name), as thousandths of
- * the smallest unit. -ERANGE: does not fit. */
+/* A number with up to three decimals and one of the units (the first has no name), in thousandths
+ * of the smallest unit. -ERANGE: does not fit. */
 static int parse_with_unit(const char *text, const struct unit *units, size_t count,
                            int64_t *ret_milli) {
     char number[24];

@@ -1,4 +1,4 @@
-/* number.h: texts that users write, as exact numbers. The complete text must be a number. */
+/* number.h: parses user input as exact numbers. The complete text must be a number. */
 #pragma once
 
 #include <stdint.h>
@@ -9,19 +9,19 @@
 /* A decimal integer with optional sign. */
 int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
 
-/* 0 to 15; -1: it is no hexadecimal digit. */
+/* 0 to 15; -1: not a hexadecimal digit. */
 int number_hex_digit(char digit);
 
-/* A decimal number with up to `places` places, in units of the last one: "1.5" with 2 is 150. 0,
- * -EINVAL: not a number, -E2BIG: more places, -ERANGE. */
+/* A decimal number with up to `places` decimals, in units of the last one: "1.5" with 2 is 150. 0,
+ * -EINVAL: not a number, -E2BIG: more decimals, -ERANGE. */
 int number_parse_decimal(const char *text, int places, int64_t *ret_value);
-/* A decimal number with up to three places, as thousandths: "1.5" is 1500. No exponent. */
+/* A decimal number with up to three decimals, in thousandths: "1.5" is 1500. No exponent. */
 int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);
 
-/* A span in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred
+/* A duration in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred
  * years. */
 int number_parse_span(const char *text, int64_t *ret_ms, struct error *err);
 /* A size in MB of 2^20 bytes, rounded up: 512MB, 1.5GB, 64K, 1T; digits alone are MB. */
 int number_parse_size(const char *text, int64_t *ret_mb, struct error *err);
-/* "24 h", "90 min", "1.5 s": the largest unit in which it is a whole number. */
+/* "24 h", "90 min", "1.5 s": in the largest unit that gives an integer. */
 void number_print_span(struct strbuf *out, int64_t ms);

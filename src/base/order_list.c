@@ -1,15 +1,14 @@
-/* order_list.c: sorted chunks, with free places at both ends of each.
+/* order_list.c: sorted chunks, with free space at both ends of each.
  *
- * A chunk uses items[begin .. end), so the front leaves by counting `begin` up. Chunks fill
- * completely when work arrives in order (a full last chunk is followed by a new one, not split)
- * and split in halves only when something is put into the middle of a full one.
+ * A chunk uses items[begin .. end), so the front is removed by incrementing `begin`. Chunks fill
+ * completely when work arrives in order (a full last chunk is followed by a new one, not split) and
+ * split in halves only on an insert into the middle of a full one.
  *
  * There may be tens of thousands of lists with one item each: the first chunk starts small and
- * doubles. A list that becomes empty keeps its small chunk, because many lists change between
- * none and one item all day; a large one is given back.
+ * doubles. An empty list keeps its small chunk, because many lists alternate between zero and one
+ * item; a large one is freed.
  *
- * Invariant: no chunk is empty, except the only chunk of an empty list.
- */
+ * Invariant: no chunk is empty, except the only chunk of an empty list. */
 #include "base/order_list.h"
 
 #include <assert.h>
@@ -18,7 +17,7 @@
 
 #include "base/alloc.h"
 
-#define CHUNK_FIRST  8u  /* with its header this fills a 48-byte piece of malloc exactly */
+#define CHUNK_FIRST  8u  /* with its header exactly a 48-byte malloc chunk */
 #define CHUNK_KEEP   32u /* an empty list keeps a chunk of up to this capacity */
 #define CHUNKS_FIRST 2u
 #define CHUNKS_KEEP  4u
@@ -50,7 +49,7 @@ static uint32_t chunk_last(const struct order_chunk *chunk) {
     return chunk->items[chunk->end - 1];
 }
 
-/* The place of the first item that is not before `item`: where it is, or where it belongs. */
+/* The index of the first item that is not before `item`: where it is, or belongs. */
 static unsigned chunk_search(const struct order_chunk *chunk, uint32_t item, order_before before,
                              const void *ctx) {
     unsigned low = chunk->begin, high = chunk->end;
@@ -97,7 +96,7 @@ static struct order_chunk **live_chunks(const struct order_list *list) {
     return list->chunks + list->first_chunk;
 }
 
-/* Room for one more pointer behind the last chunk. */
+/* Reserves one more pointer after the last chunk. */
 static void chunks_reserve(struct order_list *list) {
     if (list->first_chunk + list->chunk_count < list->chunk_capacity)
         return;
@@ -110,7 +109,7 @@ static void chunks_reserve(struct order_list *list) {
     list->chunks = xrealloc(list->chunks, list->chunk_capacity * sizeof(*list->chunks));
 }
 
-/* Makes `chunk` the one with this index; the others from there on move back. */
+/* Inserts `chunk` at this index. */
 static void chunks_put(struct order_list *list, uint32_t index, struct order_chunk *chunk) {
     if (index == 0 && list->first_chunk > 0) {
         list->first_chunk--;
@@ -124,7 +123,7 @@ static void chunks_put(struct order_list *list, uint32_t index, struct order_chu
     live_chunks(list)[index] = chunk;
 }
 
-/* The chunk, with twice the room. */
+/* Doubles the capacity of the chunk. */
 static struct order_chunk *chunk_grow(struct order_list *list, uint32_t index) {
     struct order_chunk *chunk = live_chunks(list)[index];
     list->capacity += chunk->capacity;
@@ -145,7 +144,7 @@ static void chunks_drop(struct order_list *list, uint32_t index) {
         memmove(at, at + 1, (list->chunk_count - index) * sizeof(*at));
 }
 
-/* After an item has left this chunk. */
+/* After an item was removed from this chunk. */
 static void chunks_settle(struct order_list *list, uint32_t index) {
     struct order_chunk *chunk = live_chunks(list)[index];
     if (chunk_count(chunk) > 0)
@@ -170,7 +169,7 @@ static void set_head(struct order_list *list) {
     list->head = first ? first->items[first->begin] : ORDER_LIST_NONE;
 }
 
-/* Makes a place free at the end of the list, at a cost that does not depend on its length. */
+/* Makes room at the end of the list, in constant time. */
 static struct order_chunk *room_at_end(struct order_list *list) {
     if (list->chunk_count == 0) {
         chunks_put(list, 0, chunk_new(CHUNK_FIRST));
@@ -179,7 +178,7 @@ static struct order_chunk *room_at_end(struct order_list *list) {
     struct order_chunk *last = live_chunks(list)[list->chunk_count - 1];
     if (last->end < last->capacity)
         return last;
-    if (last->begin >= last->capacity / 2) { /* a queue that moves along: use the front again */
+    if (last->begin >= last->capacity / 2) { /* a moving queue: reuse the front */
         unsigned count = chunk_count(last);
         chunk_shift(last, last->begin, 0, count);
         last->begin = 0;
@@ -205,7 +204,7 @@ static void insert_at_front(struct order_list *list, uint32_t item) {
     chunks_put(list, 0, chunk);
 }
 
-/* The upper half of a full chunk becomes a chunk of its own behind it. */
+/* Moves the upper half of a full chunk into a new one after it. */
 static void chunk_split(struct order_list *list, uint32_t index) {
     struct order_chunk *lower = live_chunks(list)[index];
     struct order_chunk *upper = chunk_new(ORDER_LIST_CHUNK);
@@ -230,7 +229,7 @@ static uint32_t chunks_search(const struct order_list *list, uint32_t item, orde
     return low;
 }
 
-/* Somewhere before the last item. */
+/* Before the last item. */
 static void insert_inside(struct order_list *list, uint32_t item, order_before before,
                           const void *ctx) {
     bool at_front = before(ctx, item, order_list_first(list));
@@ -266,8 +265,8 @@ void order_list_insert(struct order_list *list, uint32_t item, order_before befo
     set_head(list);
 }
 
-/* Keeps a long list from becoming many nearly empty chunks: joins this chunk with the one behind
- * it once both together fill no more than half, so that the next split is far away. */
+/* Keeps a long list from degrading into many nearly empty chunks: merges this chunk with the next
+ * one if together they fill at most half, so that the next split is far away. */
 static void chunks_join(struct order_list *list, uint32_t index) {
     if (index + 1 >= list->chunk_count)
         return;
@@ -351,7 +350,7 @@ void order_list_copy(const struct order_list *list, struct order_list *ret) {
     }
 }
 
-/* The first chunk whose last item does not hold; chunk_count: none. */
+/* The first chunk whose last item is not before; chunk_count: none. */
 static uint32_t chunks_rank(const struct order_list *list,
                             bool (*is_before)(const void *ctx, uint32_t item), const void *ctx) {
     uint32_t low = 0, high = list->chunk_count;

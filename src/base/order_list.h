@@ -1,12 +1,12 @@
 /* order_list.h: an ordered list of 32-bit handles that is cheap at both ends.
  *
- * Work arrives nearly in order and leaves at the front, so: taking the first and appending at the
- * end cost the same for ten items as for a million and touch no other item; inserting or removing
- * in the middle costs two binary searches and one short memmove. Items sit in sorted chunks of at
- * most ORDER_LIST_CHUNK handles; the list of chunks is itself an array. About 4 bytes per item.
+ * Work arrives nearly in order and leaves at the front, so removing the first and appending take
+ * constant time and touch no other item. Inserting or removing in the middle takes two binary
+ * searches and one short memmove. Items are in sorted chunks of at most ORDER_LIST_CHUNK handles;
+ * the list of chunks is an array. About 4 bytes per item.
  *
- * `before(ctx, a, b)` is a strict total order on the items; it must not change for an item while it
- * is in the list. The list does not own what the handles mean. A zeroed list is empty and valid. */
+ * `before(ctx, a, b)` is a strict total order on the items; it must not change for an item in the
+ * list. The list does not own the records of the handles. A zeroed list is empty. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,12 +22,12 @@ struct order_chunk;
 
 struct order_list {
     struct order_chunk **chunks;
-    uint32_t first_chunk; /* those before it are freed: the front is removed without a memmove */
+    uint32_t first_chunk; /* earlier ones are freed: removing the front needs no memmove */
     uint32_t chunk_count; /* live chunks, from first_chunk on */
     uint32_t chunk_capacity;
     uint32_t count;
     uint32_t capacity; /* of all chunks together */
-    uint32_t head;     /* the first item, kept here so that looking at it touches nothing else */
+    uint32_t head;     /* the first item, cached */
 };
 
 void order_list_finish(struct order_list *list);
@@ -45,12 +45,12 @@ static inline uint32_t order_list_first(const struct order_list *list) {
 size_t order_list_bytes(const struct order_list *list);
 void order_list_copy(const struct order_list *list, struct order_list *ret);
 
-/* How many items come first, where `is_before(ctx, item)` holds for the first ones and for none
- * behind them. A binary search and the sum of the chunks on the shorter side. */
+/* The number of leading items for which `is_before(ctx, item)` holds; it must hold for none after
+ * them. A binary search and the sum of the chunks on the shorter side. */
 uint32_t order_list_rank(const struct order_list *list,
                          bool (*is_before)(const void *ctx, uint32_t item), const void *ctx);
 
-/* Walks in order: for (struct order_cursor c = {0}; (item = order_list_next(list, &c));) */
+/* Iterates in order: for (struct order_cursor c = {0}; (item = order_list_next(list, &c));) */
 struct order_cursor {
     uint32_t chunk;
     uint32_t index;

@@ -1,9 +1,8 @@
-/* queue.h: a first-in, first-out list of structs that have a member `next`. It owns nothing.
+/* queue.h: a FIFO of structs that have a member `next`. It owns nothing.
  *
  *     QUEUE(struct job) todo;           zeroed: empty
- *     QUEUE_ADD(&todo, job);            behind the last
- *     while ((job = QUEUE_TAKE(&todo))) the first, or NULL
- */
+ *     QUEUE_ADD(&todo, job);            append
+ *     while ((job = QUEUE_TAKE(&todo))) the first, or NULL */
 #pragma once
 
 #include <stddef.h>
@@ -34,7 +33,7 @@
         taken_;                                                                                    \
     })
 
-/* All of `from`, behind the last of `to`. */
+/* Appends all of `from` to `to`. */
 #define QUEUE_MOVE(to, from)                                                                       \
     do {                                                                                           \
         if ((from)->first) {                                                                       \

@@ -38,7 +38,7 @@ void redact_index_init(struct redact_index *index, struct redact_value *values, 
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* The longest value at the beginning of the text, which has REDACT_LEAST bytes at least; or
+/* The longest value at the beginning of the text, which has at least REDACT_LEAST bytes; or
  * NULL. */
 static const struct redact_value *value_at(const struct redact_index *index, const char *text,
                                            size_t left) {
@@ -57,7 +57,7 @@ static const struct redact_value *value_at(const struct redact_index *index, con
     return longest;
 }
 
-/* How much of the text fits the shape; never more than its size. */
+/* Length of the match with the shape; at most the size of the text. */
 static size_t shape_length(const struct redact_shape *shape, const char *text, size_t left) {
     size_t length = 0, prefix = strlen(shape->prefix);
     while (length < left && length < prefix && text[length] == shape->prefix[length])
@@ -70,7 +70,7 @@ static size_t shape_length(const struct redact_shape *shape, const char *text, s
     return length;
 }
 
-/* Is there an occurrence at `at`? The longest, as a hit. */
+/* Is there an occurrence at `at`? Returns the longest. */
 static bool find_at(const struct redact_index *index, const char *text, size_t size, size_t at,
                     struct redact_hit *ret) {
     const struct redact_shape *shape = index->shape;
@@ -122,7 +122,7 @@ size_t redact_open(const struct redact_index *index, const char *text, size_t si
 
 static const char before[] = "[redacted ", behind[] = "]";
 
-/* The byte at `at` of the label, which has `length` bytes. */
+/* Byte `at` of the label, which has `length` bytes. */
 static char label_at(const struct redact_hit *hit, size_t length, size_t at) {
     size_t name = sizeof(before) - 1;
     if (at < name)

@@ -1,9 +1,9 @@
-/* safe_text.c: a small terminal that obeys nothing.
+/* safe_text.c: a terminal state machine that executes nothing.
  *
- * First bytes become characters (UTF-8, strictly: no long forms, no surrogates), then characters
- * drive the states that a terminal would have, so that what belongs to a sequence goes with it.
- * A byte that cannot belong to a character is a U+FFFD, except 0x80 … 0x9f: a terminal that is not
- * set to UTF-8 takes these for C1 controls, so they are treated as such. */
+ * Bytes become characters (strict UTF-8: no overlong forms, no surrogates), then characters drive
+ * the states of a terminal, so that complete sequences are removed. An invalid byte becomes U+FFFD,
+ * except 0x80 … 0x9f: a terminal that is not set to UTF-8 treats these as C1 controls, so they are
+ * handled as such. */
 #include "base/safe_text.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #define ESC         0x1b
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* What follows ESC and this letter, or the C1 control that stands for both. */
+/* The state after ESC and this letter, or the equivalent C1 control. */
 static enum sanitizer_state after_introducer(uint32_t letter) {
     switch (letter) {
     case '[':
@@ -30,7 +30,7 @@ static enum sanitizer_state after_introducer(uint32_t letter) {
     }
 }
 
-/* A control character ends or begins sequences whatever the state; true: it was one. */
+/* A control character ends or begins sequences in any state; true: handled. */
 static bool take_control(struct sanitizer *s, uint32_t c, struct strbuf *out) {
     if (c == '\n') {
         strbuf_putc(out, '\n');
@@ -42,7 +42,7 @@ static bool take_control(struct sanitizer *s, uint32_t c, struct strbuf *out) {
     } else if (c == '\t' && s->state == SANITIZER_TEXT) {
         strbuf_putc(out, '\t');
     } else if (c < 0x20 || c == 0x7f) {
-        /* CAN, SUB and BEL end what was begun; the others stand between and change nothing */
+        /* CAN, SUB and BEL end a sequence; the others do not affect it */
         if (c == 0x18 || c == 0x1a || (c == 0x07 && s->state == SANITIZER_STRING))
             s->state = SANITIZER_TEXT;
     } else {
@@ -51,16 +51,16 @@ static bool take_control(struct sanitizer *s, uint32_t c, struct strbuf *out) {
     return true;
 }
 
-/* One character; `bytes` are its own. */
+/* One character; `bytes` is its encoding. */
 static void take_character(struct sanitizer *s, uint32_t c, const char *bytes, size_t size,
                            struct strbuf *out) {
     if (take_control(s, c, out))
         return;
     if (c >= 0x80 && s->state != SANITIZER_STRING)
-        s->state = SANITIZER_TEXT; /* no sequence has such a character in it */
+        s->state = SANITIZER_TEXT; /* not valid in any sequence */
     switch (s->state) {
     case SANITIZER_TEXT:
-        if (c < 0x80 || !utf8_is_control(bytes, size)) /* those of ASCII were looked at */
+        if (c < 0x80 || !utf8_is_control(bytes, size)) /* ASCII was already handled */
             strbuf_add(out, bytes, size);
         break;
     case SANITIZER_ESCAPE:
@@ -79,14 +79,14 @@ static void take_character(struct sanitizer *s, uint32_t c, const char *bytes, s
     }
 }
 
-/* The bytes gathered so far can become no character. */
+/* The pending bytes cannot become a character. */
 static void drop_pending(struct sanitizer *s, struct strbuf *out) {
     if (s->pending_count > 0)
         take_character(s, 0xfffd, REPLACEMENT, strlen(REPLACEMENT), out);
     s->pending_count = 0;
 }
 
-/* How many bytes a character has that begins so; 0: none does. */
+/* Number of bytes of a character with this first byte; 0: invalid. */
 static unsigned length_of(unsigned char lead) {
     if (lead >= 0xc2 && lead <= 0xdf)
         return 2;
@@ -97,8 +97,7 @@ static unsigned length_of(unsigned char lead) {
     return 0;
 }
 
-/* May `byte` be the second one behind `lead`? Shuts out long forms, surrogates, and what is above
- * U+10FFFF. */
+/* May `byte` follow `lead`? Excludes overlong forms, surrogates, and code points above U+10FFFF. */
 static bool may_follow(unsigned char lead, unsigned char byte) {
     if (byte < 0x80 || byte > 0xbf)
         return false;
@@ -122,7 +121,7 @@ static void take_first(struct sanitizer *s, unsigned char byte, struct strbuf *o
         s->wanted = length_of(byte);
         s->pending[0] = byte;
         s->pending_count = 1;
-    } else if (byte <= 0x9f) { /* from 0x80 on a control, which never comes through */
+    } else if (byte <= 0x9f) { /* 0x80 and above: a control, always removed */
         take_character(s, byte, &text, 1, out);
     } else {
         take_character(s, 0xfffd, REPLACEMENT, strlen(REPLACEMENT), out);
@@ -156,7 +155,7 @@ static void take_byte(struct sanitizer *s, unsigned char byte, struct strbuf *ou
 void sanitizer_feed(struct sanitizer *s, const char *bytes, size_t size, struct strbuf *out) {
     size_t i = 0;
     while (i < size) {
-        /* Nearly everything is plain letters: these in one piece. */
+        /* Fast path for runs of plain characters. */
         size_t begin = i;
         if (s->state == SANITIZER_TEXT && s->pending_count == 0)
             while (i < size && bytes[i] >= 0x20 && bytes[i] < 0x7f)

@@ -1,7 +1,7 @@
-/* sha256.c: is it really from us, and as we sent it?
+/* sha256.c: SHA-256 and HMAC.
  *
- * Written here because no library of the program has it: a TLS library for one hash would cost
- * every start of the daemon more than the hash itself (docs/decisions/0019). */
+ * Implemented here because no linked library has it: a TLS library for one hash would cost every
+ * start of the daemon more than the hash itself (docs/decisions/0019). */
 #include "base/sha256.h"
 
 #include <string.h>
@@ -42,8 +42,8 @@ static void fill_schedule(const uint8_t *block, uint32_t w[64]) {
     }
 }
 
-/* The eight words are variables, not an array: so they are in registers in the shim, too, which is
- * compiled to be small. */
+/* The eight words are variables, not an array, so that they are in registers in the shim, too,
+ * which is compiled for size. */
 static void take_block(uint32_t state[8], const uint8_t *block) {
     uint32_t w[64];
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
@@ -106,7 +106,7 @@ void sha256_end(struct sha256 *h, uint8_t ret[SHA256_SIZE]) {
 }
 
 bool sha256_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]) {
-    volatile uint8_t differs = 0; /* no compiler ends the loop early */
+    volatile uint8_t differs = 0; /* keeps the compiler from ending the loop early */
     for (size_t i = 0; i < SHA256_SIZE; i++)
         differs |= a[i] ^ b[i];
     return differs == 0;
@@ -147,7 +147,7 @@ void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t size) {
     uint8_t block[BLOCK] = { 0 };
     sha256_init(&hmac->inner);
     sha256_init(&hmac->outer);
-    if (size > BLOCK) { /* a longer key counts as its hash */
+    if (size > BLOCK) { /* a longer key is replaced by its hash */
         struct sha256 hash;
         sha256_init(&hash);
         sha256_add(&hash, key, size);

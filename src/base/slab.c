@@ -1,9 +1,8 @@
-/* slab.c: fixed-size records behind small numbers.
+/* slab.c: fixed-size records addressed by small numbers.
  *
- * Freed records form a chain through their own first bytes, so the slab needs no memory beside its
- * pages. The record is zeroed when it is handed out, not when it is freed: a page that was never
- * used costs the system nothing.
- */
+ * Freed records are linked through their own first bytes, so the slab needs no memory besides its
+ * pages. A record is zeroed when it is allocated, not when it is freed: an unused page is never
+ * touched. */
 #include "base/slab.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* slab.h: records of one size, addressed by a 32-bit handle, in pages that never move.
  *
- * Handle 0 is "none". A freed record is handed out again, most recently freed first, so the same
- * calls give the same handles. Pages keep growth from doubling: a million records cost a million
- * records. A pointer stays valid until its record is freed. */
+ * Handle 0 is "none". Records are reused, most recently freed first, so the same calls give the
+ * same handles. Growth adds pages and does not double. A pointer stays valid until its record is
+ * freed. */
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +15,8 @@ struct slab {
     size_t page_count;
     size_t page_capacity;
     size_t record_size;
-    uint32_t next;      /* lowest handle never given out */
-    uint32_t free_head; /* chain of freed records, or SLAB_NONE */
+    uint32_t next;      /* lowest handle never allocated */
+    uint32_t free_head; /* list of freed records, or SLAB_NONE */
     uint32_t used;
 };
 
@@ -30,7 +30,7 @@ void slab_free(struct slab *slab, uint32_t handle);        /* handle must be in 
 size_t slab_bytes(const struct slab *slab);                /* memory held */
 void slab_copy(const struct slab *slab, struct slab *ret); /* the same handles, other memory */
 
-/* The record; the handle must be one that was given out. Inline: every comparison goes here. */
+/* The handle must have been allocated. Inline: every comparison calls it. */
 static inline void *slab_at(const struct slab *slab, uint32_t handle) {
     char *page = slab->pages[handle >> SLAB_PAGE_BITS];
     return page + (size_t)(handle & (SLAB_PAGE_SIZE - 1)) * slab->record_size;

@@ -1,8 +1,7 @@
-/* strbuf.c: text that grows.
+/* strbuf.c: a growing string.
  *
- * The buffer keeps room for the final NUL at all times, so the text can be handed to any function
- * of the C library without a last step.
- */
+ * The buffer always has room for the final NUL, so the text can be passed to any C library
+ * function. */
 #include "base/strbuf.h"
 
 #include <assert.h>

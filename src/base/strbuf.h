@@ -1,4 +1,5 @@
-/* strbuf.h: a growing text. Always ends in NUL; init with STRBUF_INIT, end with strbuf_finish. */
+/* strbuf.h: a growing string. Always NUL-terminated; init with STRBUF_INIT, end with
+ * strbuf_finish. */
 #pragma once
 
 #include <stdarg.h>

@@ -1,9 +1,8 @@
-/* symbol_table.c: each name once.
+/* symbol_table.c: interned names.
  *
- * Numbers are given in the order of first use, so the same input gives the same numbers. A name
- * ends at its first NUL byte, if it has one: symbol_name could not give the rest back anyway, and
- * the same name must always give the same number.
- */
+ * Numbers are assigned in the order of first use, so the same input gives the same numbers. A name
+ * ends at its first NUL byte: symbol_name could not return the rest, and the same name must always
+ * give the same number. */
 #include "base/symbol_table.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
-/* symbol_table.h: names that occur often, as small numbers.
+/* symbol_table.h: interns names as small numbers.
  *
- * The same name always gives the same number in one table; 0 is "no name". Names live as long as
- * the table. */
+ * The same name always gives the same number in one table; 0 is "no name". Names are valid as long
+ * as the table. */
 #pragma once
 
 #include <stddef.h>

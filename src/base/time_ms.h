@@ -1,4 +1,4 @@
-/* time_ms.h: points in time and spans, in milliseconds; a point is since the epoch.
+/* time_ms.h: points in time (since the epoch) and durations, in milliseconds.
  *
  * Values only: nothing here reads a clock (os/clock.h does, once per turn). */
 #pragma once

@@ -1,9 +1,7 @@
 /* timer_heap.c: the earliest of many times.
  *
- * Ties go to the lower rank, then to the lower handle, so the order in which timers fire depends on
- * what is in the heap and never on how it got there: a replay from disk fires them in the same
- * order.
- * */
+ * Ties go to the lower rank, then to the lower handle, so the firing order depends only on the
+ * contents of the heap: a replay from disk fires timers in the same order. */
 #include "base/timer_heap.h"
 
 #include <assert.h>
@@ -77,7 +75,7 @@ void timer_heap_remove(struct timer_heap *heap, uint32_t position) {
     assert(position <= heap->count);
     uint32_t removed = heap->entries[position].handle;
     struct timer_entry last = heap->entries[heap->count--];
-    if (position <= heap->count) { /* otherwise it was the last itself */
+    if (position <= heap->count) { /* otherwise it was the last one */
         if (position > 1 && entry_before(last, heap->entries[position / 2]))
             sift_up(heap, position, last);
         else

@@ -1,8 +1,8 @@
 /* timer_heap.h: which of many handles is due next?
  *
- * A binary heap of (time, rank, handle): of two that are due at once the lower rank comes first.
- * The heap reports the position of each handle through `moved(ctx, handle, position)` (position 0 =
- * not in the heap), so that removal needs no search. A zeroed heap is empty. */
+ * A binary heap of (time, rank, handle): on equal times the lower rank comes first. The heap
+ * reports the position of each handle through `moved(ctx, handle, position)` (position 0 = not in
+ * the heap), so that removal needs no search. A zeroed heap is empty. */
 #pragma once
 
 #include <stddef.h>

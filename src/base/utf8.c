@@ -1,4 +1,4 @@
-/* utf8.c: where characters end, for readers that must refuse what is no text. */
+/* utf8.c: strict UTF-8 validation. */
 #include "base/utf8.h"
 
 #include <stdint.h>

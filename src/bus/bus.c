@@ -1,4 +1,4 @@
-/* bus.c: the files of the bus: where they are, what they are called, how they are written, synced and removed. */
+/* bus.c: the files of the bus: names, locking, appending, syncing and removal. */
 #include "bus/bus.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@
 #include "os/files.h"
 #include "os/outside.h"
 
-/* A file that was appended to, from then until bus_sync. */
+/* A file that was appended to, until bus_sync. */
 struct bus_unsynced {
     int fd;
     char *path;
@@ -29,14 +29,14 @@ struct bus_unsynced {
 
 struct bus_folder {
     char *path;
-    uint64_t round; /* of the sync that had it; 0: none */
+    uint64_t round; /* sync round that covered it; 0: none */
 };
 
 static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new);
 static void bus_sync_finish(struct bus *bus);
 
 #define SUFFIX       ".md"
-#define PROJECTS_MAX 100000u /* looked at for a task */
+#define PROJECTS_MAX 100000u /* examined when searching for a task */
 
 const struct bus_limits bus_limits_standard = {
     .lock_every = 10,
@@ -172,16 +172,15 @@ char *bus_find_project(const struct bus *bus, const char *task) {
     return found;
 }
 
-/* --- append -------------------------------------------------------------------------------------- */
+/* --- append ----------------------------------------------------------------------------------- */
 
-/* How does a message get into a file that many processes write at once?
- *
- * One write under the lock. Before it, the end of the file is looked at: what a writer that died has left
- * there is closed, in the same write, so that it cannot swallow what comes behind it. What a full disk has
- * cut off is taken back while the lock still keeps others away. */
+/* Appends to a file that many processes write at once: one write under the lock. Before it, the end
+ * of the file is read: a message that a dead writer left incomplete is closed in the same write, so
+ * that it cannot swallow the next one. A write cut short by a full disk is undone while the lock is
+ * held. */
 
-#define REOPEN_MAX 8           /* while others keep moving the file away */
-#define LOOK_SLACK MINUTES(10) /* the clocks of writers may differ */
+#define REOPEN_MAX 8           /* while others keep renaming the file */
+#define LOOK_SLACK MINUTES(10) /* clock difference between writers */
 
 static struct bus_place place_of(const struct bus_message *message) {
     return (struct bus_place){ message->project, message->to_project ? NULL : message->task };
@@ -189,7 +188,7 @@ static struct bus_place place_of(const struct bus_message *message) {
 
 /* --- the lock -------------------------------------------------------------------------------- */
 
-/* 0: we have it. */
+/* 0: acquired. */
 static int take_lock(struct bus *bus, int fd, const char *path, struct error *err) {
     time_ms begin = bus->clock.steady(bus->clock.ctx);
     bool waited = false;
@@ -213,7 +212,7 @@ static int take_lock(struct bus *bus, int fd, const char *path, struct error *er
     }
 }
 
-/* Is the file that was opened still the one of that name? */
+/* Does the path still name the open file? */
 static bool is_in_place(int fd, const char *path) {
     struct stat ours, there;
     return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev
@@ -236,7 +235,8 @@ static int open_file(struct bus *bus, const struct bus_place *place, const char 
     return 0;
 }
 
-/* With its lock, and the one that has the name. `make`: makes it if there is none; else -ENOENT. */
+/* Opens and locks the file that currently has the name. `make`: creates it if missing; else
+ * -ENOENT. */
 static int bus_open_locked(struct bus *bus, const struct bus_place *place, const char *path,
                            bool make, int *ret_fd, struct error *err) {
     for (unsigned n = 0; n < REOPEN_MAX; n++) {
@@ -258,7 +258,7 @@ static int bus_open_locked(struct bus *bus, const struct bus_place *place, const
 
 /* --- the write ------------------------------------------------------------------------------- */
 
-/* What must stand before the next message so that it begins where nothing is open. */
+/* Text needed before the next message to close an incomplete one. */
 static int close_torn(int fd, off_t size, const char *path, struct strbuf *out, struct error *err) {
     const char end[] = "\n" BUS_END_LINE;
     char last[sizeof(end) - 1] = { 0 };
@@ -289,7 +289,7 @@ static int write_all_or_nothing(int fd, off_t size, const char *path, const stru
     return error_set_errno(err, "write", path);
 }
 
-/* 1: it is there already. */
+/* 1: already there. */
 static int look_for(int fd, const struct bus_message *message, struct error *err) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     reader.gap_max = BUS_GAP_MAX;
@@ -305,7 +305,7 @@ static void make_id(struct bus *bus, time_ms now, char ret_id[BUS_ID_MAX]) {
     strbuf_finish(&id);
 }
 
-/* With the lock. */
+/* Requires the lock. */
 static int append_locked(struct bus *bus, int fd, const char *path, struct bus_message *message,
                          char ret_id[BUS_ID_MAX], struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
@@ -316,7 +316,7 @@ static int append_locked(struct bus *bus, int fd, const char *path, struct bus_m
     if (message->at == 0)
         message->at = bus->clock.now(bus->clock.ctx);
     bool is_new = !message->id;
-    if (is_new) { /* under the lock: the order of ids is the order in the file */
+    if (is_new) { /* under the lock: ids are in file order */
         make_id(bus, message->at, id);
         message->id = id;
     }
@@ -347,11 +347,11 @@ static int append_once(struct bus *bus, const char *path, const struct bus_messa
     if (r == 0)
         r = append_locked(bus, fd, path, &copy, ret_id, err);
     if (r < 0) {
-        close(fd); /* and with it the lock */
+        close(fd); /* and releases the lock */
         return r;
     }
     (void)flock(fd, LOCK_UN);
-    /* Also one that was there: whoever wrote it may have died before it was safe. */
+    /* Also for a message that was already there: its writer may have died before the sync. */
     bus_note_unsynced(bus, fd, path, is_new);
     return r;
 }
@@ -378,14 +378,14 @@ int bus_append(struct bus *bus, const struct bus_message *message, bool once,
     return r;
 }
 
-/* --- counts -------------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
-/* How much writers got in each other's way, added up over all processes.
+/* Lock contention, summed over all processes.
  *
- * One small file with a lock of its own, which is held for a moment only: whoever does not get it soon keeps
- * what it has counted, and adds it the next time. Counting never stops a message. */
+ * One small file with its own lock, held briefly: a process that does not get it keeps its counts
+ * and adds them next time. Counting never delays a message. */
 
-#define FILE_NAME ".contention" /* the file of a project never begins with a point */
+#define FILE_NAME ".contention" /* files of projects never begin with a dot */
 #define TRIES     100
 #define FORM                                                                                       \
     "messages %20" PRIu64 "\nattempts %20" PRIu64 "\nretries %20" PRIu64 "\ntimeouts %20" PRIu64   \
@@ -463,16 +463,15 @@ void bus_counts_flush(struct bus *bus) {
     close(fd);
 }
 
-/* --- retire -------------------------------------------------------------------------------------- */
+/* --- retire ----------------------------------------------------------------------------------- */
 
-/* Messages do not stay for ever.
+/* Retention. The file of a task is deleted with its task. The file of a project is moved to
+ * BUS_OLD_FOLDER when its first message reaches the retention time, and replaces the file moved
+ * before: so every message is kept for that time, and at most twice as long. Files are never
+ * truncated, because readers keep offsets.
  *
- * The file of a task goes with its task. That of a project is moved aside when its first message is as old as
- * is kept, and takes the place of what was moved aside before: so every message is kept so long, and none
- * more than twice. A file is never made smaller, because those who read it know where they are in it.
- *
- * Both are done with the lock: a writer that has waited for it finds that the file has another name, or
- * none, and begins a new one. */
+ * Both are done under the lock: a writer that waited for it notices that the file was renamed or
+ * deleted, and creates a new one. */
 
 int bus_remove(struct bus *bus, const struct bus_place *place, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -487,7 +486,7 @@ int bus_remove(struct bus *bus, const struct bus_place *place, struct error *err
     return r;
 }
 
-/* When its first message was written; 0: it has none. */
+/* Time of its first message; 0: none. */
 static int first_time(int fd, time_ms *ret_at, struct error *err) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     const struct bus_message *message = NULL;
@@ -501,12 +500,12 @@ static int first_time(int fd, time_ms *ret_at, struct error *err) {
 static int move_aside(const char *path, char *old, struct error *err) {
     char *slash = strrchr(old, '/');
     *slash = '\0';
-    (void)mkdir(old, 0700); /* if it cannot be made, the move says so */
+    (void)mkdir(old, 0700); /* on failure the rename reports it */
     *slash = '/';
     return rename(path, old) == 0 ? 1 : error_set_errno(err, "move aside", path);
 }
 
-/* What was moved aside long ago, when nobody posts any more. */
+/* Removes a file that was moved long ago, also if nothing is posted any more. */
 static void remove_old(const char *old, time_ms before) {
     struct stat st;
     if (stat(old, &st) == 0 && (time_ms)st.st_mtim.tv_sec * 1000 < before)
@@ -533,23 +532,23 @@ int bus_retire(struct bus *bus, const char *project, time_ms before, struct erro
     return move_aside(strbuf_text(&path), old.text, err);
 }
 
-/* --- sync ---------------------------------------------------------------------------------------- */
+/* --- sync ------------------------------------------------------------------------------------- */
 
-/* Which messages survive a power cut, and what does that cost?
+/* Which messages survive a power cut?
  *
- * Those for which bus_sync has said so. Appending leaves its file open and unsynced; one call syncs all files
- * of all messages since the last one, so whoever appends many pays once for each file and not for each
- * message. The lock is not held meanwhile: others append, and readers see what is not safe yet.
+ * Those that bus_sync has synced. Appending leaves its file open and unsynced; one call syncs all
+ * files, so a batch pays once per file, not per message. The lock is not held meanwhile: other
+ * processes append, and readers see messages that are not durable yet.
  *
- * A file that is new needs its folder on disk too, and that one the folder above it. Folders are synced once
- * by everybody who writes there, because whoever made one may have died, and again for each new file. */
+ * A new file needs its directory synced too, and that the parent. Every writer syncs directories
+ * once, because their creator may have died, and again for each new file. */
 
 static bool is_same_file(int a, int b) {
     struct stat x, y;
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Takes the descriptor. */
+/* Takes ownership of the descriptor. */
 static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new) {
     for (size_t i = 0; i < bus->unsynced_count; i++)
         if (is_same_file(bus->unsynced[i].fd, fd)) {
@@ -590,7 +589,7 @@ static int sync_folder(struct bus *bus, const char *path, bool has_new, struct e
     return r;
 }
 
-/* From that of the file up to the one that has the root. */
+/* From the file's directory up to the parent of the root. */
 static int sync_folders(struct bus *bus, const struct bus_unsynced *file, struct error *err) {
     _cleanup_(freep) char *path = xstrdup(file->path);
     size_t root = strlen(bus->root);
@@ -616,7 +615,7 @@ int bus_sync(struct bus *bus, struct error *err) {
         int r = bus->sync(file->fd) < 0 ? error_set_errno(err, "sync", file->path)
                                         : sync_folders(bus, file, err);
         if (r < 0)
-            result = r; /* the others are safe all the same */
+            result = r; /* the others are still durable */
         close(file->fd);
         free(file->path);
     }

@@ -1,4 +1,4 @@
-/* message.c: a message as lines. See message.h for the form; reader.c reads them. */
+/* message.c: a message as lines. See message.h for the format; reader.c parses it. */
 #include "bus/message.h"
 
 #include <ctype.h>
@@ -132,7 +132,7 @@ bool bus_line_is_like_mark(const char *line, size_t size) {
     return size - i == 3 || isspace((unsigned char)line[i + 3]);
 }
 
-/* Words that YAML takes for something else than a text. */
+/* Words that YAML does not read as strings. */
 static bool is_plain(const char *text) {
     static const char *const words[] = {
         "true", "false", "null", "yes", "no", "on", "off", "y", "n"
@@ -162,7 +162,7 @@ static void print_key(struct strbuf *out, const char *key, const char *text) {
     strbuf_putc(out, '\n');
 }
 
-/* On one line, whatever it was written on. */
+/* Folds it into one line. */
 static void print_member(struct strbuf *out, const char *key, const char *json) {
     json_t *value = json ? json_loads(json, 0, NULL) : NULL;
     char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
@@ -204,7 +204,7 @@ void bus_message_print(const struct bus_message *m, struct strbuf *out) {
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* A value that is JSON already. */
+/* A value that is already JSON. */
 static void json_raw(struct json_writer *w, const char *key, const char *json) {
     json_put_null(w, key);
     if (!json)

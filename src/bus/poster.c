@@ -1,8 +1,8 @@
-/* poster.c: a worker that appends the messages that the loop gives it.
+/* poster.c: a worker thread that appends messages from the loop.
  *
- * What is appended is synced and answered when nothing more is waiting, when it is much, and before a wait for a
- * lock: no message waits for the file of another. The end of the daemon interrupts such a wait. What was not posted
- * then is posted by the next daemon, if it came from the events. */
+ * Appended messages are synced and answered when the queue is empty, when there are UNSYNCED_MAX,
+ * and before a wait for a lock: no message waits for the file of another. Shutdown interrupts such
+ * a wait. Unposted messages that came from events are posted by the next daemon. */
 #include "bus/poster.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct posting {
     struct worker_job base;
     struct arena arena;
     enum posting_kind kind;
-    struct bus_message message; /* REMOVE, RETIRE: where; its time is `before` */
+    struct bus_message message; /* REMOVE, RETIRE: which file; its time is `before` */
     bool once;
     bus_posted done;
     void *ctx;
@@ -36,8 +36,8 @@ struct posting {
 
 struct bus_poster {
     struct worker *worker;
-    size_t open;    /* given and not answered; the loop's */
-    struct bus bus; /* the thread's */
+    size_t open;    /* submitted and not answered; owned by the loop */
+    struct bus bus; /* owned by the thread */
 };
 
 /* --- the thread ------------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static void sync_all(void *ctx, struct worker_job *jobs) {
     int r = bus_sync(&poster->bus, &err);
     for (; r < 0 && jobs; jobs = jobs->next) {
         struct posting *p = (struct posting *)jobs;
-        if (p->result >= 0) { /* which of them are not safe is unknown */
+        if (p->result >= 0) { /* which of them are not durable is unknown */
             p->result = r;
             p->err = err;
         }
@@ -57,7 +57,7 @@ static void sync_all(void *ctx, struct worker_job *jobs) {
 
 static bool wait_or_stop(void *ctx, time_ms span) {
     struct bus_poster *poster = ctx;
-    if (!poster->worker) /* bus_finish writes its counts, or does without */
+    if (!poster->worker) /* bus_finish writes its counts, or skips them */
         return false;
     worker_settle(poster->worker);
     struct pollfd stop = { .fd = worker_cancel_fd(poster->worker), .events = POLLIN };
@@ -158,7 +158,7 @@ static struct posting *copy_message(const struct bus_message *from) {
 
 static void enqueue(struct bus_poster *poster, struct posting *p) {
     poster->open++;
-    (void)worker_submit(poster->worker, &p->base); /* it has started */
+    (void)worker_submit(poster->worker, &p->base); /* the worker has started */
 }
 
 void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,
@@ -170,7 +170,7 @@ void bus_post(struct bus_poster *poster, const struct bus_message *message, bool
     enqueue(poster, p);
 }
 
-/* Most have no file: nobody is woken for them. */
+/* Most have no file: avoids waking the thread. */
 static bool has_file(const struct bus_poster *poster, const struct bus_place *place) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     return bus_path(&poster->bus, place, &path, NULL) == 0 && access(strbuf_text(&path), F_OK) == 0;

@@ -1,11 +1,11 @@
-/* reader.c: which messages are in a file, and which part of it is none (yet)?
+/* reader.c: finds the messages in a file.
  *
- * A machine that is fed with lines. Marks are the only lines that matter to it: `---` begins a message and
- * its body, `...` ends it, wherever the machine is. So it finds its way again behind anything, and it can
- * begin anywhere: behind the first `...` that it meets.
+ * A state machine fed with lines. Only marks matter to it: `---` begins a message and its body,
+ * `...` ends it, in any state. So it resynchronizes after any garbage, and can start anywhere:
+ * after the first `...`.
  *
- * What is not ended at the end of the file is forgotten and read again from its beginning the next time: a
- * writer whose disk was full takes back what it wrote of it. */
+ * An unfinished message at the end of the file is dropped and read again from its beginning next
+ * time: a writer whose disk was full undoes its partial write. */
 #include "bus/reader.h"
 
 #include <ctype.h>
@@ -22,9 +22,9 @@
 #include "os/outside.h"
 
 #define CHUNK      65536u
-#define BODY_MOST  (4 * BUS_BODY_MAX) /* of what others wrote into the file */
+#define BODY_MOST  (4 * BUS_BODY_MAX) /* of foreign text in the file */
 #define LINE_MOST  BODY_MOST
-#define BLOCK      65536u /* how far a look back goes at first */
+#define BLOCK      65536u /* first step of a search backwards */
 #define BLOCK_MORE 4u
 
 struct bus_chunk {
@@ -36,8 +36,8 @@ enum state {
     STATE_OUT, /* between messages */
     STATE_HEAD,
     STATE_BODY,
-    STATE_LOST_LINE, /* somewhere in a line */
-    STATE_LOST,      /* at the beginning of a line of who knows what */
+    STATE_LOST_LINE, /* in the middle of a line */
+    STATE_LOST,      /* at the beginning of an unknown line */
 };
 
 void bus_reader_borrow(struct bus_reader *r, int fd) {
@@ -83,7 +83,7 @@ static void move_to(struct bus_reader *r, uint64_t at, enum state state) {
 
 /* --- front matter ---------------------------------------------------------------------------- */
 
-/* Plain, "in the form of JSON", or 'as YAML has it too'. NULL: it is none of these. */
+/* Plain, "JSON string", or 'YAML string'. NULL: malformed. */
 static const char *read_text(struct bus_reader *r, const char *text, size_t size) {
     if (size >= 2 && text[0] == '\'' && text[size - 1] == '\'')
         return arena_strndup(&r->head, text + 1, size - 2);
@@ -117,7 +117,7 @@ static void read_key(struct bus_reader *r, const char *line, size_t size) {
     };
     const char *colon = memchr(line, ':', size);
     if (!colon || isspace((unsigned char)line[0]))
-        return; /* what others write there is theirs */
+        return; /* unknown keys are ignored */
     size_t key = (size_t)(colon - line);
     const char *value = colon + 1, *end = line + size;
     while (value < end && isspace((unsigned char)*value))
@@ -163,7 +163,7 @@ static void begin_message(struct bus_reader *r, uint64_t at) {
     r->state = STATE_HEAD;
 }
 
-/* Its end is there: is it a message? */
+/* At its end: is it a valid message? */
 static bool end_message(struct bus_reader *r, bool torn) {
     bool whole = r->state == STATE_BODY && !r->bad && !torn && r->message.id;
     r->damaged += !whole;
@@ -174,7 +174,7 @@ static bool end_message(struct bus_reader *r, bool torn) {
     return whole;
 }
 
-/* A line that begins at `at`. True: a message is whole. */
+/* Handles the line that begins at `at`. True: a message is complete. */
 static bool take_line(struct bus_reader *r, uint64_t at) {
     const char *line = strbuf_text(&r->line);
     size_t size = r->line.length;
@@ -198,7 +198,7 @@ static bool take_line(struct bus_reader *r, uint64_t at) {
     }
     if (ends)
         return end_message(r, mark == BUS_MARK_TORN);
-    if (mark == BUS_MARK_HEAD && r->state == STATE_BODY) { /* the one before was never ended */
+    if (mark == BUS_MARK_HEAD && r->state == STATE_BODY) { /* the previous one was never ended */
         (void)end_message(r, true);
         begin_message(r, at);
     } else if (mark == BUS_MARK_HEAD) {
@@ -220,7 +220,7 @@ static int64_t file_size(const struct bus_reader *r) {
     return r->fd >= 0 && fstat(r->fd, &st) == 0 ? st.st_size : 0;
 }
 
-/* 1: there is something in the chunk; 0: the end of the file. */
+/* 1: the chunk has data; 0: end of file. */
 static int fill(struct bus_reader *r, struct error *err) {
     struct bus_chunk *c = r->chunk;
     if (c->used < c->size)
@@ -241,7 +241,7 @@ static int fill(struct bus_reader *r, struct error *err) {
     return n > 0;
 }
 
-/* 1: a whole line is in r->line. */
+/* 1: a complete line is in r->line. */
 static int read_line(struct bus_reader *r, uint64_t *ret_begin, struct error *err) {
     int filled;
     *ret_begin = r->at;
@@ -272,7 +272,7 @@ int bus_reader_next(struct bus_reader *r, const struct bus_message **ret_message
     if (r->fd < 0)
         return 0;
     if (r->state == STATE_OUT)
-        drop(r); /* the one that was shown last */
+        drop(r); /* the message that was returned last */
     r->give_up_at = r->gap_max > 0 ? r->at + r->gap_max : UINT64_MAX;
     while ((got = read_line(r, &begin, err)) > 0) {
         if (!take_line(r, begin))
@@ -283,7 +283,7 @@ int bus_reader_next(struct bus_reader *r, const struct bus_message **ret_message
     }
     if (got < 0)
         return got;
-    /* What is not whole is read again, and so is everything if the file is another. */
+    /* An incomplete message is read again, and so is everything if the file was replaced. */
     bool inside = r->state == STATE_HEAD || r->state == STATE_BODY;
     uint64_t again = inside ? r->begin : begin;
     enum state state = inside ? STATE_OUT : (enum state)r->state;
@@ -297,7 +297,7 @@ int bus_reader_next(struct bus_reader *r, const struct bus_message **ret_message
 
 /* --- seeking --------------------------------------------------------------------------------- */
 
-/* Somewhere: the first message that is shown is one that begins behind it. */
+/* At any offset: the first message returned begins after it. */
 static void seek_anywhere(struct bus_reader *r, uint64_t at) {
     move_to(r, at, at > 0 ? STATE_LOST_LINE : STATE_OUT);
 }
@@ -305,12 +305,12 @@ static void seek_anywhere(struct bus_reader *r, uint64_t at) {
 struct tail {
     bus_wanted wanted;
     void *ctx;
-    uint64_t *ring; /* where the last ones begin */
+    uint64_t *ring; /* offsets of the last messages */
     size_t size;    /* of the ring */
-    uint64_t found; /* so many are wanted */
+    uint64_t found; /* number of messages found */
 };
 
-/* From where the reader stands to the end. */
+/* From the current position to the end. */
 static int find_last(struct bus_reader *r, struct tail *tail, struct error *err) {
     const struct bus_message *message;
     int got;
@@ -338,7 +338,7 @@ int bus_reader_seek_tail(struct bus_reader *r, size_t count, uint64_t most, bus_
             break;
     }
     if (count == 0 || tail.found == 0)
-        return 0; /* it stands at the end */
+        return 0; /* positioned at the end */
     uint64_t first = tail.found > count ? tail.found - count : 0;
     move_to(r, ring[first % tail.size], STATE_OUT);
     return 0;
@@ -346,7 +346,7 @@ int bus_reader_seek_tail(struct bus_reader *r, size_t count, uint64_t most, bus_
 
 struct look {
     const char *id;
-    uint64_t end; /* of the last one of that id */
+    uint64_t end; /* of the last message with that id */
     time_ms oldest;
 };
 

@@ -1,9 +1,8 @@
-/* card.c: reads a card; edits its status and its history and no other byte.
+/* card.c: reads a card; edits its status and history and no other byte.
  *
- * The front matter is read by the YAML reader from the beginning of the file, so that its lines are
- * the lines of the file. People edit cards while agents work, so the file is read right before it
- * is written, and checked once more before the new one is renamed: if it has changed meanwhile, it
- * is read and changed again. */
+ * The YAML reader starts at the beginning of the file, so that line numbers match. People edit
+ * cards while agents work, so the file is read right before it is written and checked again before
+ * the rename. If it has changed, the edit starts over. */
 #include "card/card.h"
 
 #include <ctype.h>
@@ -22,7 +21,7 @@
 
 #define TRIES 10
 
-/* Offsets in the text: the first fence, the second one, and the body. */
+/* Offsets in the text. */
 struct card_front {
     size_t begin, close, body;
 };
@@ -41,13 +40,13 @@ static const struct yaml_limits limits = { .bytes = 65536, .levels = 16, .nodes 
 
 /* --- front matter ---------------------------------------------------------------------------- */
 
-/* The end of the line that `at` is in, after its newline. */
+/* Offset after the newline of the line that contains `at`. */
 static size_t line_end(const char *text, size_t size, size_t at) {
     const char *end = at < size ? memchr(text + at, '\n', size - at) : NULL;
     return end ? (size_t)(end - text) + 1 : size;
 }
 
-/* "---" and nothing else but blanks. */
+/* "---", optionally followed by blanks. */
 static bool is_fence(const char *text, size_t from, size_t to) {
     while (to > from && isspace((unsigned char)text[to - 1]))
         to--;
@@ -79,7 +78,7 @@ static int find_front(const char *name, const char *text, size_t size, struct ca
                      name);
 }
 
-/* The front matter as a tree; its offsets count from front.begin. */
+/* Parses the front matter; node offsets count from front.begin. */
 static int read_front(const char *name, const char *text, size_t size, struct card_front *front,
                       struct yaml *ret_yaml, struct error *err) {
     int r = find_front(name, text, size, front, err);
@@ -98,7 +97,7 @@ static int read_front(const char *name, const char *text, size_t size, struct ca
     return r;
 }
 
-/* NULL: it is not set. */
+/* NULL if the key is not set. */
 static int find_key(const char *name, const struct yaml *yaml, const char *key,
                     const struct yaml_node **ret_key, struct error *err) {
     *ret_key = NULL;
@@ -168,7 +167,7 @@ static int read_parallelizable(const char *name, const struct yaml *yaml, enum c
     return 0;
 }
 
-/* The first heading of the body, without its marks. */
+/* The text of the first heading in the body. */
 static char *find_title(const char *text, size_t size, size_t at) {
     while (at < size) {
         size_t end = line_end(text, size, at), marks = 0;
@@ -222,7 +221,7 @@ void card_finish(struct card *card) {
     free(card->title);
 }
 
-/* Bytes [from, to) become `with`. */
+/* Replaces bytes [from, to) by `with`. */
 struct edit {
     size_t from, to;
     struct strbuf with;
@@ -235,7 +234,7 @@ static const char *newline_of(const struct strbuf *text) {
     return end >= 2 && text->text[end - 2] == '\r' ? "\r\n" : "\n";
 }
 
-/* 1: it has this status already. */
+/* Returns 1 if the card already has this status. */
 static int edit_status(const char *name, const struct strbuf *text, enum card_status status,
                        struct card_front *ret_front, struct edit *ret, struct error *err) {
     struct card_front front = { 0 };
@@ -254,7 +253,7 @@ static int edit_status(const char *name, const struct strbuf *text, enum card_st
         ret->from = front.begin + key->value->start;
         ret->to = front.begin + key->value->end;
         strbuf_puts(&ret->with, card_status_name(status));
-    } else if (r == 0 && key) { /* nothing is written behind the colon */
+    } else if (r == 0 && key) { /* the key has no value */
         const char *colon =
             memchr(text->text + front.begin + key->end, ':', text->length - front.begin - key->end);
         ret->from = ret->to = (size_t)(colon - text->text) + 1;
@@ -271,7 +270,7 @@ static int edit_status(const char *name, const struct strbuf *text, enum card_st
 
 struct line {
     const char *text;
-    size_t length; /* without blanks at the ends */
+    size_t length; /* without surrounding blanks */
     size_t end;    /* offset after its newline */
 };
 
@@ -296,7 +295,7 @@ static bool is_history(const struct line *line) {
            || line_is(line, "### History") || line_is(line, "**History:**");
 }
 
-/* The next section: a heading, or a word with a colon that stands alone. */
+/* A section starts with a heading, or with a word and a colon on a line of their own. */
 static bool is_section(const struct line *line) {
     if (line->length == 0)
         return false;
@@ -304,13 +303,13 @@ static bool is_section(const struct line *line) {
            || (line->text[line->length - 1] == ':' && line->text[0] != '-' && line->text[0] != '*');
 }
 
-/* 1: the line is there already. */
+/* Returns 1 if the line already exists. */
 static int edit_history(const struct strbuf *text, size_t body, const char *what,
                         struct edit *ret) {
     _cleanup_(strbuf_finish) struct strbuf entry = STRBUF_INIT;
     const char *end = newline_of(text);
     bool inside = false, found = false;
-    size_t last = text->length; /* after the last line of the section that is not blank */
+    size_t last = text->length; /* after the section's last line that is not blank */
     strbuf_printf(&entry, "- %s", what);
     for (size_t at = body; at < text->length;) {
         struct line line = line_at(text, at);
@@ -339,7 +338,7 @@ static int edit_history(const struct strbuf *text, size_t body, const char *what
 
 static void add_edited(const struct strbuf *text, const struct edit *edits, struct strbuf *out) {
     size_t at = 0;
-    for (size_t i = 0; i < 2; i++) { /* in the order of the text */
+    for (size_t i = 0; i < 2; i++) { /* in text order */
         if (edits[i].with.length == 0)
             continue;
         strbuf_add(out, text->text + at, edits[i].from - at);
@@ -388,7 +387,7 @@ int card_edit(const char *name, const struct strbuf *text, enum card_status stat
     return r;
 }
 
-/* --- a file ---------------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 static bool same_file(const struct stat *a, const struct stat *b) {
     return a->st_ino == b->st_ino && a->st_size == b->st_size
@@ -416,8 +415,7 @@ static int write_bytes(int fd, const struct strbuf *bytes) {
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Writes the new card beside the old one and renames it, only if that is still `before`. 1: it is
- * not. */
+/* Writes a temporary file and renames it, unless the card differs from `before`: then returns 1. */
 static int replace(const char *path, const struct stat *before, const struct strbuf *bytes,
                    struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf temp = STRBUF_INIT;
@@ -427,7 +425,7 @@ static int replace(const char *path, const struct stat *before, const struct str
     if (fd < 0)
         return error_set_errno(err, "write beside", path);
     int r = write_bytes(fd, bytes);
-    (void)!fchown(fd, before->st_uid, before->st_gid); /* only root may */
+    (void)!fchown(fd, before->st_uid, before->st_gid); /* only root can */
     if (r == 0 && fchmod(fd, before->st_mode & 07777) < 0)
         r = -errno;
     (void)close(fd);
@@ -441,7 +439,7 @@ static int replace(const char *path, const struct stat *before, const struct str
     return r < 0 ? error_set(err, r, "cannot write '%s': %s", path, strerror(-r)) : moved;
 }
 
-/* A symbolic link stays: its target is changed. */
+/* A symbolic link is kept; its target is changed. */
 int card_write(const char *path, enum card_status status, const char *line, struct error *err) {
     _cleanup_(freep) char *real = realpath(path, NULL);
     if (!real)

@@ -1,10 +1,9 @@
-/* card.h: a card of a board: a Markdown file with YAML front matter, and how its state is written
- * back.
+/* card.h: reads and edits board cards, which are Markdown files with YAML front matter.
  *
  *   ---
  *   agent_flow: implement          the kind of the task
  *   agent_status: idle             idle queued running succeeded failed canceled
- *   branch: implement/login        the branch its work starts from
+ *   branch: implement/login        the branch that its work starts from
  *   parallelizable: true
  *   ---
  *   # Make the login work          the title: the first heading
@@ -12,9 +11,8 @@
  *   History:
  *   - 2027-01-31: …
  *
- * Other keys are ignored and kept. card_edit changes the value of agent_status and adds one line at
- * the end of the section History (created if missing), and changes no other byte. New newlines are
- * like the first one of the file. */
+ * Other keys are ignored and kept. card_edit sets agent_status, appends a line to the section
+ * History (created if missing) and changes no other byte. Line endings follow the first one. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,16 +43,16 @@ struct card {
     size_t body; /* offset */
 };
 
-/* -EINVAL, "NAME:LINE: …": no front matter, not YAML, or an invalid value. */
+/* -EINVAL, "NAME:LINE: …": no front matter, invalid YAML, or an invalid value. */
 int card_parse(const char *name, const char *text, size_t size, struct card *ret,
                struct error *err);
-void card_finish(struct card *card); /* safe on a zeroed one; usable with _cleanup_ */
+void card_finish(struct card *card); /* safe on a zeroed struct; usable with _cleanup_ */
 
-/* Appends the card with this status and this line of history ("2027-01-31: …", without the dash) to
- * `out`. A line that exists is not added again. 1: nothing changes, and `out` is as it was. */
+/* Appends the card with this status and history line ("2027-01-31: …", without the dash) to `out`.
+ * An existing line is not added again. Returns 1 and leaves `out` unchanged if nothing changes. */
 int card_edit(const char *name, const struct strbuf *text, enum card_status status,
               const char *line, struct strbuf *out, struct error *err);
 
-/* The same with a file, atomically (temporary file, fsync, rename); keeps its mode. A card that
- * changes in between is read again. -ENOENT: it does not exist. */
+/* card_edit on a file, atomically (temporary file, fsync, rename); keeps its mode. Starts over if
+ * the card changes meanwhile. -ENOENT: no such file. */
 int card_write(const char *path, enum card_status status, const char *line, struct error *err);

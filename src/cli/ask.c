@@ -1,7 +1,6 @@
-/* ask.c: from an answer, or the lack of one, to an exit code.
+/* ask.c: maps daemon answers and failures to exit codes.
  *
- * The exit codes are decided here and not by the client: what an unknown id or a refused state
- * means is a question of the command line's promise, not of HTTP. */
+ * Exit codes are decided here and not in the client: they are a contract of the command line. */
 #include "cli/ask.h"
 
 #include <errno.h>
@@ -60,7 +59,7 @@ int ask_open(struct ask *ask, enum ask_how how) {
     if (client_is_absent(r) && quiet)
         return CMD_NO_DAEMON;
     cmd_warn("%s", ask->err.text);
-    return quiet ? CMD_FAILED : CMD_NO_DAEMON; /* there may be one that does not answer */
+    return quiet ? CMD_FAILED : CMD_NO_DAEMON; /* a daemon may exist but not answer */
 }
 
 void ask_finish(struct ask *ask) {
@@ -69,7 +68,6 @@ void ask_finish(struct ask *ask) {
     ask->client = client_close(ask->client);
 }
 
-/* 0, or the errno. */
 static int ask_send(struct ask *ask, const char *method, const char *path, json_t *body) {
     json_decref(ask->answer);
     ask->answer = NULL;
@@ -163,7 +161,7 @@ static int dump_piece(const char *bytes, size_t size, void *out) {
     return 0;
 }
 
-/* 15 digits: 0.1 as it was written, and not 0.10000000000000001. */
+/* 15 digits: 0.1 stays 0.1 instead of 0.10000000000000001. */
 void ask_dump(const json_t *value, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     (void)json_dump_callback(value, dump_piece, &text,

@@ -1,8 +1,8 @@
-/* client.c: one question, one answer, whatever happens to the connection in between.
+/* client.c: sends requests and retries them over broken connections.
  *
- * A request may reach the daemon although its answer does not reach us. So every POST carries a key
- * that is made once and kept for all tries: the daemon knows which of its answers to give again, and
- * trying again is always safe. How long to try is one deadline for all of it. */
+ * A request may reach the daemon although its answer is lost. So every POST has a key that stays
+ * the same for all attempts: the daemon repeats its first answer, and retrying is always safe. One
+ * deadline covers all attempts. */
 #include "cli/client.h"
 
 #include <assert.h>
@@ -26,42 +26,41 @@
 #define TIMEOUT_STANDARD SECONDS(60)
 #define TEXT_MAX         ((size_t)256 * 1024 * 1024)
 #define TRIES_MAX        6
-#define PAUSE_FIRST_MS   20  /* before the second try over a new connection; doubles */
-#define PAUSE_MOST_MS    250 /* while a daemon that is active is looked for */
+#define PAUSE_FIRST_MS   20  /* before the second attempt on a new connection; doubles */
+#define PAUSE_MOST_MS    250 /* while looking for the active daemon */
 #define HURRY_MS         50
-#define FAILOVER         SECONDS(20) /* so long one is looked for among standbys */
-#define NOBODY           SECONDS(3)  /* the same where none answers: all may be starting */
-#define TCP_TIMEOUT      SECONDS(4)  /* for a connection: the next address may answer */
+#define FAILOVER         SECONDS(20) /* how long to look for an active daemon among standbys */
+#define NOBODY           SECONDS(3)  /* the same if none answers: all may be starting */
+#define TCP_TIMEOUT      SECONDS(4)  /* to connect: the next address may answer */
 #define SILENCE_MAX      SECONDS(60)
 #define EVENT_MAX        ((size_t)4 * 1024 * 1024)
 
-/* Where a daemon may be. */
 struct client_address {
     char *text; /* as it was written */
     struct http_url url;
 };
 
 struct client {
-    struct client_address *addresses; /* at least one: that of the home */
+    struct client_address *addresses; /* at least one: this home's */
     size_t address_count, address_capacity;
     size_t own_count; /* of these, those given to client_open */
-    size_t at;        /* which is asked */
-    bool looked;      /* the others have been asked for */
-    bool has_peers;   /* and there are some: then none is started */
+    size_t at;        /* index of the current address */
+    bool looked;      /* `peers` was called */
+    bool has_peers;   /* there are other addresses: then no daemon is started */
     char *peer_token; /* sent over TCP; or NULL */
     char *peer_ca;    /* or NULL */
-    char *standby;    /* message of the first one when it is a standby; or NULL */
+    char *standby;    /* message of the first address if it is a standby; or NULL */
     struct client_options options;
     char *run;
-    char *token; /* of the run that this process belongs to; NULL: of none */
+    char *token; /* of the run this process belongs to; or NULL */
     struct http_wire wire;
     int reader;         /* see client_set_reader */
-    bool fresh;         /* no answer came over this connection yet */
+    bool fresh;         /* no answer yet on this connection */
     struct strbuf text; /* of the last answer */
 
-    char key[129]; /* of the next POST; "": a new one */
+    char key[129]; /* of the next POST; "": generate one */
 
-    /* The stream. */
+    /* Stream state. */
     bool streaming;
     http_sink sink;
     client_bytes each_bytes;
@@ -71,27 +70,25 @@ struct client {
     uint64_t seq;
 };
 
-/* One request as it is sent, again and again if need be. */
+/* One request, sent once or repeatedly. */
 struct client_request {
     const char *method, *path, *accept;
     const char *body; /* or NULL */
     size_t size;
     const char *key; /* or NULL */
-    bool streams;    /* the body of a good answer is left to the caller */
+    bool streams;    /* the caller reads the body of a successful answer */
 };
 
 bool client_is_absent(int result) {
     return result == -ENOENT || result == -ECONNREFUSED;
 }
 
-/* --- addresses --------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
-/* Which of several daemons is asked?
- *
- * The one of this home first. If it is absent or a standby, the addresses of the configuration are tried in
- * order, and those that a standby reports. So a command that finds its daemon
- * at home reads no configuration. A token goes only to addresses that the configuration has: of what a standby reports,
- * sockets of this machine are taken alone. */
+/* Order of addresses: this home's daemon first. If it is absent or a standby, those in the
+ * configuration in order, and those that a standby reports. So a command that finds its daemon at
+ * home reads no configuration. A token goes only to configured addresses: of those that a standby
+ * reports, only local sockets are used. */
 
 static bool is_known(const struct client *client, const char *text) {
     for (size_t i = 0; i < client->address_count; i++)
@@ -100,13 +97,13 @@ static bool is_known(const struct client *client, const char *text) {
     return false;
 }
 
-/* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT"; what is none is left out. */
+/* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT"; ignores others. */
 static void client_add_address(struct client *client, const char *text) {
     struct client_address address = { 0 };
     const char *rest = strchr(text, ':');
     if (!rest || is_known(client, text))
         return;
-    if (strncmp(text, "unix:/", 6) == 0) /* the path may have a colon in it */
+    if (strncmp(text, "unix:/", 6) == 0) /* the path may contain a colon */
         address.url.socket = xstrdup(rest + 1);
     else if (http_url_parse(text, &address.url, NULL) < 0)
         return;
@@ -209,7 +206,7 @@ static int connect_to(struct client *client, const struct client_address *addres
         return client_is_absent(r) ? error_set(err, r, "no daemon answers at '%s'", url->socket)
                                    : error_set(err, r, "cannot connect to the daemon at '%s': %s",
                                                url->socket, why);
-    if (r < 0) /* whatever is in the way there, the daemon may be at the next address */
+    if (r < 0) /* whatever the error, the daemon may be at the next address */
         return error_set(err, -ECONNREFUSED, "no daemon answers at '%s': %s", address->text, why);
     if (url->tls) {
         struct http_tls_peer peer = { address->text, url->host, client->peer_ca, "daemon.tls_ca" };
@@ -249,7 +246,7 @@ static int client_connect(struct client *client, time_ms deadline, struct error 
         }
     }
     client->at = first;
-    if (refused < 0) /* one that is wrong, among others that are not there */
+    if (refused < 0) /* a wrong address among others that are absent */
         return error_set(err, refused, "%s", why.text);
     if (client->address_count > 1)
         all_absent(client, err);
@@ -263,22 +260,20 @@ static time_ms deadline_of(const struct client *client) {
     return time_add(clock_read_steady(), timeout ? timeout : TIMEOUT_STANDARD);
 }
 
-/* One call, until it has an answer. */
+/* One call, with its attempts. */
 struct hunt {
     time_ms deadline;
-    time_ms since; /* when it went wrong for the first time; 0: it has not */
+    time_ms since; /* time of the first failure; 0: none */
     bool may_start;
-    unsigned tries; /* over connections that were new */
-    size_t passed;  /* addresses, since the last pause */
-    char unknown
-        [ERROR_TEXT_MAX]; /* what a daemon said that does not know what became of it; "": none did */
+    unsigned tries;               /* on new connections */
+    size_t passed;                /* addresses tried since the last pause */
+    char unknown[ERROR_TEXT_MAX]; /* message of a daemon that does not know the outcome; "": none */
 };
 
 static void hunt_init(struct hunt *hunt, const struct client *client) {
     *hunt = (struct hunt){ .deadline = deadline_of(client), .may_start = true };
 }
 
-/* Before the next try. */
 static void hunt_pause(struct hunt *hunt) {
     time_ms left = hunt->deadline - clock_read_steady();
     unsigned doubled = hunt->tries < 4 ? hunt->tries : 4;
@@ -289,7 +284,7 @@ static void hunt_pause(struct hunt *hunt) {
         (void)poll(NULL, 0, (int)time_min(span, left));
 }
 
-/* It went wrong. Is there time for another try? */
+/* After a failure: is there time for another attempt? */
 static bool hunt_goes_on(struct hunt *hunt, time_ms patience) {
     time_ms now = clock_read_steady();
     if (hunt->since == 0)
@@ -297,8 +292,8 @@ static bool hunt_goes_on(struct hunt *hunt, time_ms patience) {
     return now < hunt->deadline && now - hunt->since < patience;
 }
 
-/* Connects; starts a daemon if there is none and that is wanted. Where there are several, none is started: it might
- * have a store of its own, and what is added there would not be seen by anybody. */
+/* Connects; starts a daemon if none runs and that is allowed. With several addresses none is
+ * started: with a store of its own, its tasks would be invisible to the others. */
 static int connect_or_start(struct client *client, struct hunt *hunt, struct error *err) {
     int r;
     while (client_is_absent(r = client_connect(client, hunt->deadline, err)) && client->has_peers
@@ -316,8 +311,8 @@ bool client_is_in_run(void) {
     return socket && *socket && token && *token && !getenv("SLUICE_HOME");
 }
 
-/* Inside a run its token goes with every request to the daemon of the run, and nowhere else. What is no
- * plain word is not sent: it would end the header. */
+/* Inside a run, its token goes with every request to the run's daemon, and to no other. Malformed
+ * tokens are not sent: they could inject headers. */
 static void take_token(struct client *client, const char *place) {
     const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
     const char *ca = getenv("SLUICE_CA"), *peers = getenv("SLUICE_PEERS");
@@ -389,13 +384,13 @@ void client_set_key(struct client *client, const char *key) {
     memcpy(client->key, key, strlen(key) + 1);
 }
 
-/* 128 random bits: two callers never have the same. */
+/* 128 random bits, unique per call. */
 static void make_key(char key[33]) {
     unsigned char bytes[16];
     size_t have = 0;
     while (have < sizeof(bytes)) {
         ssize_t n = getrandom(bytes + have, sizeof(bytes) - have, 0);
-        assert(n > 0 || errno == EINTR); /* cannot fail otherwise for so few bytes */
+        assert(n > 0 || errno == EINTR); /* cannot fail otherwise for a short buffer */
         have += n > 0 ? (size_t)n : 0;
     }
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -428,7 +423,7 @@ bool client_was_replayed(const struct client *client) {
     return client_header(client, "idempotent-replay") != NULL;
 }
 
-/* The errno that the word of an error object stands for. */
+/* The errno for the code of an error object. */
 static int errno_of(const char *word, int status) {
     static const struct {
         const char *word;
@@ -460,7 +455,7 @@ static void client_take_error(const struct client *client, const json_t *answer,
                   client->wire.status);
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static void print_request(const struct client *client, const struct client_request *request,
                           struct strbuf *out) {
@@ -505,14 +500,13 @@ static int read_text(struct client *client, time_ms deadline) {
     }
 }
 
-/* Over the connection that is there. */
 static int exchange(struct client *client, const struct client_request *request,
                     const struct strbuf *bytes, time_ms deadline) {
     strbuf_clear(&client->text);
     client->wire.status = 0;
     client->wire.header_count = 0;
     int sent = http_wire_send(&client->wire, bytes->text, bytes->length, deadline);
-    /* Refused in the middle of a large body: why is waiting to be read. */
+    /* Refused in the middle of a large body: the reason can be read. */
     if (sent < 0 && sent != -EPIPE)
         return sent;
     int r = http_wire_read_head(&client->wire, deadline);
@@ -545,9 +539,9 @@ static int no_answer(const struct client *client, int code, struct error *err) {
     }
 }
 
-/* Does the answer mean that another daemon is, or will be, the one to ask, and how long is that worth waiting for? 0: it
- * does not. What became of the request is known by its key, whoever it is. A daemon that does not know it usually ends, so
- * the next one of the same home is another one, too. */
+/* How long to look for another daemon after this answer; 0: do not. Any daemon knows the outcome of
+ * a request by its key. One that does not know it usually exits, so the next one of the same home
+ * is a different daemon, too. */
 static time_ms look_elsewhere(struct client *client, const struct client_request *request,
                               struct hunt *hunt) {
     if (client->wire.status != 503)
@@ -573,8 +567,7 @@ static time_ms look_elsewhere(struct client *client, const struct client_request
     return unknown && request->key ? NOBODY : 0;
 }
 
-/* False: what was answered is the answer. So it is when hardly any time is left: it says more than that the time is
- * over. */
+/* False: the answer is final. Also when little time is left: it says more than a timeout. */
 static bool try_next(struct client *client, struct hunt *hunt, time_ms patience) {
     if (++hunt->passed >= client->address_count && hunt_goes_on(hunt, patience))
         hunt_pause(hunt);
@@ -584,7 +577,7 @@ static bool try_next(struct client *client, struct hunt *hunt, time_ms patience)
     return true;
 }
 
-/* Over a connection, which is there. The status; 0: again; <0: it is over. */
+/* Uses an open connection. Returns the status; 0: retry; <0: give up. */
 static int send_once(struct client *client, const struct client_request *request, struct hunt *hunt,
                      struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
@@ -602,15 +595,15 @@ static int send_once(struct client *client, const struct client_request *request
                      : hunt->tries + 1 < TRIES_MAX && clock_read_steady() < hunt->deadline;
     if (!lost || !again)
         return no_answer(client, r, err);
-    if (fresh) /* an old one may just have been idle for too long: no pause then */
+    if (fresh) /* an old one may just have been idle for too long: no pause */
         hunt_pause(hunt);
     else
         hunt->tries += !client->has_peers;
     return 0;
 }
 
-/* The daemon that did not know it is ending, and the next one cannot start before it has: there is time for that. In
- * the end what it said is worth more than that nobody answers. */
+/* The daemon that did not know the outcome is exiting, and the next one cannot start before that,
+ * so there is time. In the end its message says more than that no daemon answers. */
 static int wait_for_next(struct hunt *hunt, int result, struct error *err) {
     if (!hunt->unknown[0])
         return result;
@@ -648,7 +641,7 @@ static json_t *parse_answer(const struct client *client, struct error *err) {
     return answer;
 }
 
-/* The status; the answer of a refusal, too. */
+/* Returns the status, also for a refusal. */
 static int take_answer(struct client *client, json_t **ret_answer, struct error *err) {
     struct error problem = { 0 };
     json_t *answer = parse_answer(client, &problem);
@@ -674,7 +667,7 @@ int client_call(struct client *client, const char *method, const char *path, jso
         make_key(key);
     if (is_post)
         client->key[0] = '\0';
-    assert(!body || text); /* json_dumps fails only for what is no object and no list */
+    assert(!body || text); /* json_dumps fails only for scalars */
     json_decref(body);
     const char *sent = text ? text : is_post ? "{}" : NULL;
     int status = client_send(client,
@@ -691,14 +684,14 @@ int client_call(struct client *client, const char *method, const char *path, jso
     return take_answer(client, ret_answer, err);
 }
 
-/* --- in two halves --------------------------------------------------------------------------- */
+/* --- split calls ----------------------------------------------------------------------------- */
 
 int client_begin_call(struct client *client, const char *path, json_t *body, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
     assert(text && !client->streaming);
     json_decref(body);
-    /* Nobody may be active at this address; any small question finds out who is. */
+    /* The address may have no active daemon; a small request finds it. */
     int found = client->fresh ? client_get(client, NULL, err, "/v1/events?limit=1") : 0;
     if (found < 0) {
         free(text);
@@ -747,7 +740,7 @@ void client_query(struct strbuf *path, const char *name, const char *value) {
     client_escape(path, value);
 }
 
-/* One directive behind a '%'; returns where the format goes on. */
+/* Formats one directive after '%'; returns the rest of the format. */
 static const char *print_directive(struct strbuf *path, const char *at, va_list *args) {
     if (strncmp(at, "lld", 3) == 0 || strncmp(at, "llu", 3) == 0) {
         strbuf_printf(path, at[2] == 'd' ? "%lld" : "%llu", va_arg(*args, long long));
@@ -792,7 +785,7 @@ void client_answer_freep(json_t **answer) {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* The value of a line "name: value", or NULL if it has another name. */
+/* The value of a line "name: value"; NULL if the name differs. */
 static const char *value_of(const char *line, const char *name) {
     size_t length = strlen(name);
     if (strncmp(line, name, length) != 0 || line[length] != ':')
@@ -859,7 +852,7 @@ static int take_bytes(void *ctx, const char *bytes, size_t size) {
     return client->each_bytes(client->each_ctx, bytes, size);
 }
 
-/* --- in pieces ------------------------------------------------------------------------------- */
+/* --- non-blocking streams -------------------------------------------------------------------- */
 
 static int begin(struct client *client, const char *path, const char *accept, struct error *err) {
     int status = client_send(client,
@@ -922,7 +915,7 @@ static int broken(int code, struct error *err) {
     return error_set(err, code, "the stream broke: %s", strerror(-code));
 }
 
-/* 1: goes on; 0: ended; <0: broken. */
+/* 1: continues; 0: ended; <0: broken. */
 static int pump(struct client *client, time_ms deadline, struct error *err) {
     assert(client->streaming);
     if (client->wire.body == BODY_DONE)
@@ -930,7 +923,7 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
     int r = http_wire_take_body(&client->wire, client->sink, client);
     if (r == 0) {
         r = http_wire_read(&client->wire, deadline);
-        if (r == -ETIMEDOUT && deadline == 0) /* nothing there right now */
+        if (r == -ETIMEDOUT && deadline == 0) /* no data right now */
             return 1;
         if (r < 0)
             return r == -EINTR   ? error_set(err, r, "interrupted")
@@ -944,7 +937,7 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
     }
     if (r == 0)
         return 1;
-    if (r == 2) { /* the callback has enough: what follows is not read */
+    if (r == 2) { /* the callback is done: skip the rest */
         client->wire.keep_alive = false;
         client->wire.body = BODY_DONE;
     }
@@ -967,7 +960,7 @@ void client_end(struct client *client) {
     client->wire.reader = -1;
 }
 
-/* --- blocking -------------------------------------------------------------------------------- */
+/* --- blocking streams ------------------------------------------------------------------------ */
 
 static int run_stream(struct client *client, int status, time_ms silence_max, struct error *err) {
     if (status < 0 || status >= 400)

@@ -2,12 +2,12 @@
  *
  * Adding a command: CONTRIBUTING.md. Its entry (struct cmd) has options, arguments and the
  * function. Its page, docs/cli/NAME.md, has usage, summary, text, examples, exit codes and related
- * commands, for --help and the man page (scripts/embed-commands). The table of options there is
- * made from the entry.
+ * commands, for --help and the man page (scripts/embed-commands). The page's table of options is
+ * generated.
  *
- * Output: results on stdout, nothing else; `sluice: message` on stderr. Every command has --help
- * and --json; with --json stdout is one JSON value. A run function never exits and never flushes:
- * main.c does, and turns a failed write into CMD_FAILED. */
+ * Output: only results on stdout; `sluice: message` on stderr. Every command has --help and --json;
+ * with --json stdout is one JSON value. A run function never exits and never flushes: main.c does,
+ * and turns a failed write into CMD_FAILED. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,11 +19,11 @@
 #include "base/strbuf.h"
 #include "cli/output.h"
 
-/* Exit codes, the same for every command; docs/cli/README.md has them in words. */
+/* Exit codes, the same for every command; documented in docs/cli/README.md. */
 enum {
     CMD_OK = 0,
     CMD_FAILED = 1,
-    CMD_USAGE = 2, /* usage error or bad input */
+    CMD_USAGE = 2, /* usage error or invalid input */
     CMD_NO_DAEMON = 3,
     CMD_REFUSED = 4, /* deferred, or refused by a guard */
     CMD_TIMED_OUT = 5,
@@ -34,8 +34,8 @@ enum {
 
 struct cmd_option {
     const char *name;     /* without the dashes: "set"; NULL ends a list */
-    char letter;          /* 's' for -s; 0 = none */
-    const char *argument; /* "KEY=VALUE"; NULL = a switch */
+    char letter;          /* 's' for -s; 0: none */
+    const char *argument; /* "KEY=VALUE"; NULL: a switch */
     const char *text;     /* lower case, no full stop */
     const char *member;   /* of the request, for ask_take_members; or NULL */
 };
@@ -43,25 +43,24 @@ struct cmd_option {
 struct cmd_call;
 
 struct cmd {
-    const char *words;                       /* "plan"; of a subcommand both: "config get" */
+    const char *words;                       /* "plan"; for a subcommand both: "config get" */
     int (*run)(const struct cmd_call *call); /* returns an exit code */
-    unsigned min_args, max_args;             /* plain arguments; max CMD_ANY_ARGS = any number */
-    const struct cmd_option *options;        /* own options; --json and --help come by themselves */
-    const void *data;                        /* for a function that runs several commands */
-    const struct cmd *const *subs;           /* NULL-terminated; with it `run` is not used */
+    unsigned min_args, max_args;             /* plain arguments; max CMD_ANY_ARGS: any number */
+    const struct cmd_option *options;        /* its own; --json and --help are implicit */
+    const void *data;                        /* for a function shared by several commands */
+    const struct cmd *const *subs;           /* NULL-terminated; then `run` is unused */
 };
 #define CMD_LIST(...)                                                                              \
     (const struct cmd *const[]) {                                                                  \
         __VA_ARGS__, NULL                                                                          \
     }
 
-/* One option as it was given. */
 struct cmd_given {
     const struct cmd_option *option;
     const char *value; /* NULL for a switch */
 };
 
-/* One call of a command, options and arguments taken apart. Texts are those of argv. */
+/* A parsed call. Borrows the texts of argv. */
 struct cmd_call {
     const struct cmd *cmd;
     const char **args;
@@ -72,25 +71,24 @@ struct cmd_call {
     size_t given_count;
 };
 
-/* Was the option given? */
 bool cmd_has(const struct cmd_call *call, const char *option);
 /* The last value given, or NULL. */
 const char *cmd_value(const struct cmd_call *call, const char *option);
-/* Every value in the order given: the n-th (from 0), or NULL behind the last. */
+/* The n-th value in the order given (from 0), or NULL. */
 const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t n);
-/* The last value as a whole number from `min` to `max` (INT64_MAX: no end); not given: *number
- * stays as it is. CMD_OK, or as cmd_usage_error. */
+/* The last value as an integer from `min` to `max` (INT64_MAX: no maximum); *number is unchanged if
+ * not given. CMD_OK, or as cmd_usage_error. */
 int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
                int64_t *number);
 
 /* The last value as a time span (90s, 30m; digits are seconds) of at most `max` s, rounded up. */
 int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds);
 
-/* Prints a line on stdout, made safe for a terminal; returns CMD_OK. */
+/* Prints a line on stdout, sanitized for a terminal; returns CMD_OK. */
 int cmd_print_line(const char *format, ...) _printf_(1, 2);
 /* The same to a buffer. */
 void cmd_put_line(struct strbuf *out, const char *format, ...) _printf_(2, 3);
-/* A variable of the environment; NULL if it is not set or empty. */
+/* An environment variable; NULL if unset or empty. */
 const char *cmd_env(const char *name);
 /* Prints `sluice: MESSAGE` on stderr. */
 void cmd_warn(const char *format, ...) _printf_(1, 2);
@@ -98,52 +96,50 @@ void cmd_warn(const char *format, ...) _printf_(1, 2);
 int cmd_usage_error(const struct cmd *cmd, const char *format, ...) _printf_(2, 3);
 /* Prints the message of an error; returns CMD_FAILED. */
 int cmd_fail(const struct error *err);
-/* The same; but CMD_USAGE if the input was wrong (-EINVAL, -ERANGE,
- * -ELOOP, or a file that cannot be opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES). */
+/* The same, but CMD_USAGE for invalid input (-EINVAL, -ERANGE, -ELOOP, or a file that cannot be
+ * opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES). */
 int cmd_error(const struct error *err);
-/* `path` itself when it is absolute, else below the current directory; the file need not exist. */
+/* Relative paths start at the current directory; the file need not exist. */
 int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err);
-/* From now on SIGINT and SIGTERM come through this non-blocking signalfd. */
+/* From now on, SIGINT and SIGTERM arrive through this non-blocking signalfd. */
 int cmd_watch_interrupts(void);
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table of commands ------------------------------------------------------------------- */
 
-/* All commands, by name, NULL at the end. */
-extern const struct cmd *const cmd_table[];
-/* --json and --help. */
+extern const struct cmd *const cmd_table[]; /* sorted by name, NULL-terminated */
 extern const struct cmd_option cmd_common_options[];
 
 /* The last of its words: "get". */
 const char *cmd_name(const struct cmd *cmd);
-/* NULL: no such command. */
+/* NULL: unknown command. */
 const struct cmd *cmd_find(const struct cmd *const *table, const char *name);
-/* The known name that differs least from `name`, or NULL when none is near. */
+/* The most similar known name, or NULL if none is close. */
 const char *cmd_nearest(const struct cmd *const *table, const char *name);
 
-/* The parts of its page, without Markdown. */
+/* Parts of a command's page, without Markdown. */
 enum cmd_part {
     CMD_PART_WORDS,
-    CMD_PART_USAGE,    /* what follows `sluice `: "plan [--all] FILE|-" */
+    CMD_PART_USAGE,    /* after `sluice `: "plan [--all] FILE|-" */
     CMD_PART_SUMMARY,  /* one line, lower case, no full stop */
     CMD_PART_TEXT,     /* lines, or "" */
-    CMD_PART_EXAMPLES, /* lines that work when pasted */
+    CMD_PART_EXAMPLES, /* lines that can be pasted */
     CMD_PART_EXITS,    /* "0    done\n1    …" */
     CMD_PART_SEE,      /* "again, cancel", or "" */
 };
 const char *cmd_part(const struct cmd *cmd, enum cmd_part part);
-/* Made by scripts/embed-commands: the parts with a NUL between them; NULL at the end. */
+/* Generated by scripts/embed-commands: parts separated by NUL; NULL-terminated. */
 extern const char *const cmd_texts[];
-extern const char cmd_exits[]; /* those that all commands share */
+extern const char cmd_exits[]; /* shared by all commands */
 
-/* What `sluice CMD --help` prints; NULL: `sluice --help`. */
+/* `sluice CMD --help`; NULL: `sluice --help`. */
 void cmd_print_help(const struct cmd *cmd, struct strbuf *out);
 
 /* Parses the words after the command's name: --name VALUE, --name=VALUE, -x VALUE, -xVALUE,
- * switches as -xy, options and arguments mixed; after `--` everything is an argument; `-` alone is
- * one. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
+ * switches as -xy, options and arguments mixed; after `--` everything is an argument; so is `-`
+ * alone. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
 int options_parse(const struct cmd *cmd, int count, char **words, struct cmd_call *ret_call,
                   struct error *err);
 void options_finish(struct cmd_call *call);
 
-/* All of `sluice` but the process: main() calls it with its own argv. */
+/* All of `sluice` except the process itself. */
 int cmd_main(int argc, char **argv);

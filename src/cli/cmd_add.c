@@ -1,7 +1,7 @@
-/* cmd_add.c: submits tasks to the daemon: one from the options, or those of a file or a formula.
+/* cmd_add.c: submits one task from the options, or the tasks of a file or formula.
  *
  * The answer comes when the tasks are on disk. A file is added completely or not at all. Paths and
- * variables are resolved here: the daemon has another working directory and environment. */
+ * variables are resolved here, because the daemon has another working directory and environment. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@
 #include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"
 
-#define PROMPT_MAX (1u << 20) /* far above the daemon's limit, so that the daemon reports it */
+/* far above the daemon's limit, so that the daemon reports the error */
+#define PROMPT_MAX (1u << 20)
 
 static const struct row {
     const char *member, *option;
@@ -53,8 +54,8 @@ static int put_text(json_t *object, const char *member, const char *text, struct
     return json_object_set_new(object, member, json_string(text)) < 0 ? not_text(text, err) : 0;
 }
 
-/* KEY=VALUE; of a variable KEY alone, which is passed on. The value of a member that may be
- * anything is JSON, or a text. */
+/* KEY=VALUE; for an environment variable also KEY alone, which passes it on. If a member accepts
+ * any value, it is JSON or a text. */
 static int put_pair(json_t *object, const struct task_member *m, const char *text,
                     struct error *err) {
     const char *equals = strchr(text, '=');
@@ -72,7 +73,6 @@ static int put_pair(json_t *object, const struct task_member *m, const char *tex
     return json_object_set_new(object, name, any) < 0 ? not_text(text, err) : 0;
 }
 
-/* All values of an option that may be repeated. */
 static int gather(const struct cmd_call *call, const char *option, const struct task_member *m,
                   json_t **ret_all, struct error *err) {
     bool is_list = m->kind == MEMBER_NAMES || m->kind == MEMBER_CHECKS;
@@ -93,7 +93,7 @@ static int read_option(const struct cmd_call *call, const struct row *row,
     const char *text = cmd_value(call, row->option);
     if (m->kind == MEMBER_SWITCH)
         return task_member_parse(m, m->name, "true", source, ret_value, err);
-    if (strcmp(row->option, "in") == 0) { /* digits alone are seconds, and no moment */
+    if (strcmp(row->option, "in") == 0) { /* plain digits are seconds here, not a time */
         time_ms span = 0;
         int r = number_parse_span(text, &span, err);
         *ret_value = json_integer(time_add(source->now, span));
@@ -166,7 +166,7 @@ static int put_command(const struct cmd_call *call, json_t *task, struct error *
     return 0;
 }
 
-/* A workspace is a folder already. The child of a run works where the run does. */
+/* A workspace determines the folder. A child works in the folder of its run. */
 static int put_folder(const struct cmd_call *call, const struct task_source *source, json_t *task,
                       struct error *err) {
     const char *folder = cmd_value(call, "cwd");
@@ -216,7 +216,7 @@ json_t *agent_warning_names(const json_t *tasks) {
     return names;
 }
 
-/* Silent for an agent that the daemon does not know: it has refused the task. */
+/* Silent if the daemon does not know the agent: it has refused the task. */
 static void warn_of_agent(const struct home *home, const json_t *items, bool box, const char *agent,
                           const char *sandbox) {
     _cleanup_(config_freep) struct config *config = config_new();
@@ -254,7 +254,7 @@ void agent_warning_print(struct ask *ask, json_t *names) {
     json_decref(names);
 }
 
-/* `source`: "file" or "formula". `but`: an option of a task that goes with it; or NULL. */
+/* `source`: "file" or "formula". `but`: a task option that is allowed with it; or NULL. */
 static int check_alone(const struct cmd_call *call, const char *source, const char *but) {
     const char *option = submit_task_option(call, but);
     if (option)
@@ -278,7 +278,7 @@ static void print_task_line(const json_t *task, struct strbuf *out) {
     cmd_put_line(out, "%s %s%s", ask_text(task, "id", "?"), result, strbuf_text(&more));
 }
 
-/* Takes `body`. `file`, `formula`: where the tasks come from, for error messages; or NULL. */
+/* Takes `body`. `file`, `formula`: source of the tasks, for error messages; or NULL. */
 static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file,
                 const struct formula *formula) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -294,7 +294,7 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
             taskfile_locate(file, (size_t)ask.index, &ask.err);
         if (formula && ask.index >= 0)
             formula_locate(formula, (size_t)ask.index, &ask.err);
-        /* A name in a task that the daemon does not know is an error in the task. */
+        /* An unknown name in a task is an error in the task. */
         bool unknown = ask_was_answered(&ask) && ask.err.code == -ENOENT;
         code = ask_refused(call, &ask);
         return unknown ? CMD_USAGE : code;
@@ -325,7 +325,7 @@ static int add_formula(const struct cmd_call *call, const char *name) {
     json_t *body = NULL;
     if (cmd_has(call, "file"))
         return cmd_usage_error(call->cmd, "'--file' and '--formula' exclude each other");
-    int code = check_alone(call, "formula", "project"); /* where the formula is searched */
+    int code = check_alone(call, "formula", "project"); /* determines where to search */
     if (code == CMD_OK)
         code = formula_values_take(call, &values);
     if (code != CMD_OK)

@@ -1,4 +1,4 @@
-/* cmd_budget.c: what a task has used of which budget, and how to give it more. */
+/* cmd_budget.c: shows and raises a task's budgets. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static const struct option amounts[] = {
     { NULL },
 };
 
-/* What a run has booked, to be corrected. */
+/* Corrections of a run's booked usage. */
 static const struct option booked[] = {
     { "booked-tokens", "tokens", false },
     { "booked-usd", "cost_usd", true },
@@ -116,7 +116,7 @@ static json_t *parse_amount(const struct option *option, const char *text) {
     return number_parse_int(text, &number, NULL) < 0 ? NULL : json_integer(number);
 }
 
-/* `unlimited`: the word is a value, too. */
+/* `unlimited`: accept the word as a value. */
 static int take_amounts(const struct cmd_call *call, const struct option *o, bool unlimited,
                         json_t *body) {
     for (; o->name; o++) {

@@ -1,4 +1,4 @@
-/* cmd_bus.c: messages of projects and tasks, read from and written to their files.
+/* cmd_bus.c: reads and writes messages of projects and tasks, directly in their files.
  *
  * No daemon is needed, because a run outlives it and must still be able to post. --follow uses
  * inotify instead of polling. */
@@ -22,9 +22,9 @@
 #include "os/files.h"
 #include "os/home.h"
 
-/* The secrets of the run we are in (SLUICE_SECRETS) are not written to files that others read. */
+/* Secrets of the current run (SLUICE_SECRETS) are not written to files that others read. */
 #define NAMES_MAX 65u    /* secrets of a run, and its token */
-#define FORM_MAX  32768u /* bytes of one in JSON */
+#define FORM_MAX  32768u /* bytes of a secret as JSON */
 
 struct own_secrets {
     struct redact_value values[2 * NAMES_MAX];
@@ -45,7 +45,7 @@ static void add_name(struct own_secrets *own, const char *name, size_t size) {
         own->values[own->count++] = (struct redact_value){ copy, size, form, wide, 0 };
 }
 
-/* The text with `[redacted NAME]` for each of them; frees `text`, which may be NULL. */
+/* Replaces each of them by `[redacted NAME]`; frees `text`, which may be NULL. */
 static char *redact_own_secrets(char *text) {
     static const char token[] = "SLUICE_TOKEN";
     struct own_secrets own = { .count = 0 };
@@ -70,14 +70,14 @@ static char *redact_own_secrets(char *text) {
     return strbuf_take(&shown);
 }
 
-/* The file that --project and --task name; inside a run the default is its own task. The daemon is
- * asked only for what neither the call nor the files have. */
+/* The file named by --project and --task; inside a run the default is its own task. The daemon is
+ * only asked for what neither the call nor the files have. */
 struct bus_target {
     struct bus bus;
-    char *project, *task; /* task NULL: the bus of the project; both NULL: none was named */
+    char *project, *task; /* task NULL: the project's bus; both NULL: not given */
     struct strbuf path;
-    bool own;           /* of the task whose run we are in */
-    const char *sender; /* that task, on the bus of its project; else NULL */
+    bool own;           /* the task of the current run */
+    const char *sender; /* the current task, on its project's bus; else NULL */
 };
 
 #define BUS_TARGET_OPTIONS                                                                         \
@@ -94,7 +94,7 @@ static int find_root(struct bus_target *t) {
     if (!named && home_find(&home, &err) < 0)
         return cmd_error(&err);
     if (!named) {
-        struct config *config = config_new(); /* one that cannot be read: the default */
+        struct config *config = config_new(); /* unreadable: use the default */
         (void)config_read_file(config, home.config_file, NULL);
         _cleanup_(freep) char *data = config_data_folder(config, home.data);
         config_free(config);
@@ -105,7 +105,7 @@ static int find_root(struct bus_target *t) {
     return CMD_OK;
 }
 
-/* A task by its number alone, or without its project. */
+/* Resolves a task given by number or without its project. */
 static int find_task(struct bus_target *t) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_TRY);
@@ -119,14 +119,14 @@ static int find_task(struct bus_target *t) {
     if (!t->project)
         t->project = bus_find_project(&t->bus, t->task);
     if (t->project)
-        return CMD_OK; /* the files know it, whether the daemon still does or not */
+        return CMD_OK; /* its files exist, whether or not the daemon knows it */
     if (code == CMD_OK && ask_was_answered(&ask))
         return ask_failed(&ask);
     cmd_warn("no daemon can say which project '%s' belongs to: give '--project'", t->task);
     return CMD_NO_DAEMON;
 }
 
-/* CMD_OK, or the exit code of a printed error. `optional`: none need be named. */
+/* CMD_OK, or the exit code of a printed error. `optional`: no target is required. */
 static int bus_target_find(const struct cmd_call *call, bool optional, struct bus_target *t) {
     const char *project = cmd_value(call, "project"), *task = cmd_value(call, "task");
     const char *own_project = cmd_env("SLUICE_PROJECT"), *own_task = cmd_env("SLUICE_TASK");
@@ -157,7 +157,7 @@ static int bus_target_find(const struct cmd_call *call, bool optional, struct bu
     return code;
 }
 
-/* Before the first message: is there such a project or task, as far as a daemon can be asked? */
+/* Before the first message: checks that the project or task exists, if a daemon can be asked. */
 static int bus_target_check(const struct bus_target *t) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -213,7 +213,7 @@ static int read_body(const struct cmd_call *call, struct strbuf *body) {
     return CMD_OK;
 }
 
-/* Repeated options as JSON: {"k":"v"}, [{"msg_id":…}], ["…"]; NULL when there are none. */
+/* Repeated options as JSON: {"k":"v"}, [{"msg_id":…}], ["…"]; NULL if none. */
 static int read_lists(const struct cmd_call *call, json_t *meta, json_t *parents, json_t *links) {
     const char *value;
     for (size_t i = 0; (value = cmd_value_at(call, "meta", i)); i++) {
@@ -307,7 +307,7 @@ static const char *colour_of(const char *type) {
     return strcmp(type, "FACT") == 0 ? style->green : "";
 }
 
-/* What agents write is shown as text, whatever it would do to a terminal. */
+/* Sanitizes agents' text for the terminal. */
 static void print_text(struct reading *r, const struct bus_message *m) {
     _cleanup_(strbuf_finish) struct strbuf type = STRBUF_INIT, from = STRBUF_INIT,
                                            body = STRBUF_INIT;
@@ -344,7 +344,6 @@ static void print_message(struct reading *r, const struct bus_message *message) 
     r->count++;
 }
 
-/* Everything that is there now. */
 static int print_all(struct reading *r) {
     const struct bus_message *message;
     int got;
@@ -387,15 +386,15 @@ static int seek(struct reading *r) {
     } else if (r->tail >= 0) {
         got = bus_reader_seek_tail(&r->reader, (size_t)r->tail, 0, is_wanted, r, &r->err);
     }
-    r->reader.damaged = 0; /* the look back has met the same ones */
+    r->reader.damaged = 0; /* the tail search counted the same ones */
     return got < 0 ? got : 0;
 }
 
-/* Is the file still the one that we read? */
+/* Has the file not been replaced? */
 static bool is_in_place(const struct reading *r) {
     struct stat ours, there;
     if (stat(strbuf_text(&r->target.path), &there) < 0)
-        return true; /* it was renamed, and there is no new one yet */
+        return true; /* renamed, and no new one yet */
     return r->reader.fd >= 0 && fstat(r->reader.fd, &ours) == 0 && ours.st_ino == there.st_ino
            && ours.st_dev == there.st_dev;
 }
@@ -419,7 +418,7 @@ static int watch_folder(struct reading *r) {
     return fd;
 }
 
-/* Until our output is closed. */
+/* Until stdout is closed. */
 static int follow(struct reading *r, int watch) {
     _Alignas(struct inotify_event) char events[4096];
     for (;;) {
@@ -438,7 +437,7 @@ static int follow(struct reading *r, int watch) {
         if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents)
             return 0;
         while (read(watch, events, sizeof(events)) > 0)
-            continue; /* any event means: look at the file again */
+            continue; /* any event: read the file again */
     }
 }
 
@@ -450,7 +449,7 @@ static int read_run(const struct cmd_call *call) {
     bool list = call->json && !r.follow;
     if (list)
         strbuf_puts(&r.out, "{\"items\":[");
-    int watch = r.follow ? watch_folder(&r) : -1; /* first, so that no message is missed */
+    int watch = r.follow ? watch_folder(&r) : -1; /* before reading, so that no message is missed */
     int got = watch < 0 && r.follow ? watch : open_file(&r);
     if (got == 0)
         got = seek(&r);

@@ -1,11 +1,11 @@
 /* cmd_config.c: reads, changes and creates the configuration.
  *
- * A running daemon makes a change: it knows whether the values can be applied, and it writes the
- * file, so that file and memory agree. Without a daemon, or with --file, the same code edits the
- * file here. --live shows what the daemon has in force.
+ * A running daemon applies changes: it validates the values and writes the file, so that file and
+ * memory agree. Without a daemon, or with --file, the same code edits the file here. --live shows
+ * the daemon's current values.
  *
  * `init` writes a first configuration: the preset, and common settings as comments with their
- * defaults, made from the table of settings. */
+ * defaults, generated from the table of settings. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int read_file(const struct cmd_call *call, struct config *config, struct 
     }
     int r = file_read_any(named, CONFIG_FILE_MAX, &text, err);
     if (r == -EFBIG)
-        r = err->code = -EINVAL; /* as for a text: the input is wrong */
+        r = err->code = -EINVAL; /* as for a text: invalid input */
     return r < 0 ? r : config_read_text(config, named, strbuf_text(&text), text.length, err);
 }
 
@@ -83,7 +83,7 @@ static bool is_plain(const json_t *list) {
     return true;
 }
 
-/* A value as `config set` takes it: texts without quotes, lists with commas where that is safe. */
+/* A value as `config set` accepts it: texts without quotes, lists with commas if unambiguous. */
 static void add_value(const json_t *value, struct strbuf *out) {
     size_t i;
     json_t *word;
@@ -96,7 +96,7 @@ static void add_value(const json_t *value, struct strbuf *out) {
         }
     } else if (!json_is_null(value)) {
         ask_dump(value, out);
-        out->text[--out->length] = '\0'; /* the newline */
+        out->text[--out->length] = '\0'; /* drop the newline */
     }
 }
 
@@ -197,7 +197,7 @@ static int reference_run(const struct cmd_call *call) {
 
 #define FILE_MAX (4u << 20)
 
-/* {"changed":[keys]}, from the daemon or from here. `file`: NULL if the daemon did it. */
+/* {"changed":[keys]}, from the daemon or from here. `file`: NULL if the daemon changed it. */
 static void print_changed(const struct cmd_call *call, const json_t *answer, const char *file) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const json_t *changed = json_object_get(answer, "changed");
@@ -227,7 +227,7 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
         file = home.config_file;
     }
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
-    (void)file_read(file, FILE_MAX, &before, NULL); /* it need not be there */
+    (void)file_read(file, FILE_MAX, &before, NULL); /* may not exist */
     if (config_edit(file, changes, count, &err) < 0)
         return cmd_error(&err);
     bool same = file_read(file, FILE_MAX, &after, NULL) == 0
@@ -335,7 +335,7 @@ const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, 
 
 #define TEXT_WIDTH 88
 
-/* Those of one group together. */
+/* Grouped by section. */
 static const char *const common_settings[] = {
     "limits.runs",       "limits.roots",         "pace.batch",
     "pace.tick_s",       "pace.spawn_delay_s",   "breaker.max",
@@ -345,7 +345,6 @@ static const char *const common_settings[] = {
     "host.disk_free_gb", "retention.days",       "lost",
 };
 
-/* If none of them was found. */
 static const char example_text[] = "#  claude:\n"
                                    "#    model: sonnet\n"
                                    "#    slots: 4\n";
@@ -380,7 +379,7 @@ static const char names_text[] =
 struct found_agents {
     struct strbuf lines; /* of the file */
     struct strbuf hints;
-    char ready[64]; /* one that can work; "" : none */
+    char ready[64]; /* an agent that can work; "": none */
 };
 
 static void found_agents_finish(struct found_agents *found) {
@@ -403,7 +402,7 @@ static void take_agent(void *ctx, const struct preflight *p) {
         (void)snprintf(found->ready, sizeof(found->ready), "%.63s", p->agent);
 }
 
-/* A text as comment lines of at most TEXT_WIDTH. */
+/* Wraps a text into comment lines of at most TEXT_WIDTH. */
 static void put_comment(struct strbuf *out, const char *before, const char *text) {
     while (*text) {
         size_t length = strlen(text);
@@ -417,7 +416,7 @@ static void put_comment(struct strbuf *out, const char *before, const char *text
     }
 }
 
-/* The parts of `key` that `last` does not begin with are opened; returns the last part's depth. */
+/* Opens the sections of `key` that `last` does not share; returns the depth of the last part. */
 static unsigned open_parts(struct strbuf *out, const char *key, const char *last) {
     unsigned depth = 0;
     bool same = true;
@@ -473,7 +472,7 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
     strbuf_puts(out, names_text);
 }
 
-/* The commands of the hints must end under every preset; `add` follows the preset's loop. */
+/* The suggested commands must terminate under every preset; `add` follows the preset's loop. */
 static void put_hints(struct strbuf *out, const struct preset *preset,
                       const struct found_agents *agents) {
     const char *until = preset_value(preset, "tasks.until");
@@ -515,7 +514,7 @@ static int install_service(const struct cmd_call *call) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
     struct error err = { 0 };
     int status, r = daemon_find_program("sluice", &program, &err);
-    if (r >= 0) /* with --json there is one value already */
+    if (r >= 0) /* --json has printed its one value */
         r = program_run(strbuf_text(&program), argv,
                         call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING, &out, &status,
                         &err);

@@ -1,7 +1,7 @@
 /* cmd_daemon.c: commands that control the daemon: up, down, tick, notify, dash.
  *
- * Runs go on without a daemon: each has its own shim, and the next daemon finds it again. `down
- * --wait` waits for the locks that the shims hold until they exit. */
+ * Runs continue without a daemon: each has its own shim, and the next daemon adopts it. `down
+ * --wait` waits for the locks that shims hold until they exit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -64,10 +64,10 @@ struct down {
     struct ask ask;
     pid_t pid;
     int pidfd;
-    bool is_standby, has_active; /* it is one, and knows another that is active */
-    size_t runs;                 /* that live */
+    bool is_standby, has_active; /* it is a standby, and knows an active daemon */
+    size_t runs;                 /* live runs */
     json_t *tasks, *locks;
-    size_t elsewhere;         /* of these, on other hosts, or not started by Slurm: no locks */
+    size_t elsewhere;         /* of these, on other hosts or not yet started by Slurm: no locks */
     char *runs_folder, *host; /* the daemon's */
 };
 
@@ -81,7 +81,7 @@ static void down_finish(struct down *d) {
         close(d->pidfd);
 }
 
-/* The shim makes this link first; a job that Slurm has not started yet holds no lock. */
+/* The shim creates this link first; a job that Slurm has not started yet holds no lock. */
 static bool has_begun(const struct down *d, const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
@@ -89,7 +89,7 @@ static bool has_begun(const struct down *d, const char *folder) {
     return lstat(strbuf_text(&path), &st) == 0;
 }
 
-/* The locks of the runs that have no end. */
+/* Opens the locks of runs without an end. */
 static int find_locks(struct down *d) {
     int code = ask_get(&d->ask, "/v1/status");
     if (code != CMD_OK)
@@ -140,10 +140,10 @@ static int stop_daemon(struct down *d) {
     d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
     d->is_standby = ask_is(d->ask.answer, "role", "standby");
     d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
-    /* Before the daemon is asked to stop: the pid alone could be reused by then. */
+    /* Open it before asking the daemon to stop: later the pid could have been reused. */
     d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
     d->tasks = json_array();
-    if (!d->is_standby) /* which has no runs */
+    if (!d->is_standby) /* a standby has no runs */
         code = ask_pages(&d->ask, "/v1/tasks?state=starting,running&limit=1000", RUNS_MAX,
                          ask_append, d->tasks);
     d->runs = json_array_size(d->tasks);
@@ -201,7 +201,7 @@ static int cmd_down_run(const struct cmd_call *call) {
     ASK_EACH(path, d.locks) {
         _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, json_string_value(path),
                                                    O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
-        /* Without a file the run has ended and its folder is deleted. */
+        /* No file: the run has ended and its folder is deleted. */
         while (fd >= 0 && flock(fd, LOCK_SH) < 0 && errno == EINTR)
             continue;
     }
@@ -254,7 +254,7 @@ static const struct cmd_option tick_options[] = {
 
 const struct cmd cmd_tick = { "tick", .options = tick_options, .run = cmd_tick_run };
 
-#define TEST_TIMEOUT MINUTES(10) /* longer than any channel may take by default */
+#define TEST_TIMEOUT MINUTES(10) /* longer than the default timeout of any channel */
 
 static int notify_test_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -290,9 +290,8 @@ static int notify_test_run(const struct cmd_call *call) {
 static const struct cmd notify_test = { "notify test", .run = notify_test_run };
 const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };
 
-/* The link has a one-time code, and every process of this user, a run as well, can read the
- * arguments of the others. So the browser gets a private file of the daemon instead
- * (docs/security.md). */
+/* The link has a one-time code, and every process of this user, including runs, can read arguments.
+ * So the browser gets a private file of the daemon (docs/security.md). */
 #define OPENER "xdg-open"
 
 static void warn_of_listener(const struct cmd_call *call, const struct ask *ask) {

@@ -19,7 +19,7 @@ DEFINE_FREEP(struct agent_reader, agent_reader_free);
 
 typedef void (*feed_function)(struct agent_reader *, const char *, size_t);
 
-/* A file of any size in pieces. */
+/* Reads a file of any size in chunks. */
 static int feed_file(struct agent_reader *reader, const char *path, feed_function feed) {
     static char piece[64 * 1024];
     struct error err = { 0 };
@@ -64,8 +64,8 @@ static void put_outcome(const struct agent_outcome *o, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
-/* 128 + N is signal N, as shells print it; but not where it is none that ends programs: some agents
- * leave with the lower bits of an HTTP status. */
+/* 128 + N is signal N, as in shells, but only for signals that end programs: some agents exit with
+ * the low bits of an HTTP status. */
 static struct agent_end end_of(int64_t code) {
     struct agent_end end = { .code = (int)code, .now = clock_read() };
     int64_t signal = code - 128;
@@ -142,7 +142,7 @@ static void print_event(void *ctx, const json_t *event) {
     output_some(&e->out);
 }
 
-/* Every event that is kept, or those behind one: what a report of a defect needs. */
+/* Every stored event, or those after one, for defect reports. */
 static int events_run(const struct cmd_call *call) {
     int64_t number = 0;
     int code = cmd_number(call, "after", 0, INT64_MAX, &number);

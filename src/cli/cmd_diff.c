@@ -1,15 +1,14 @@
-/* cmd_diff.c: what has a task changed? The files with their lines, and the patch.
+/* cmd_diff.c: shows the files that a task has changed, and the patch.
  *
- * What is in the patch was written by an agent, so a terminal gets it without anything that it
- * would obey. Into a pipe or a file it goes as the daemon sent it: a patch is there to be
- * applied. */
+ * An agent wrote the patch, so it is sanitized for a terminal. A pipe or file gets it unchanged: a
+ * patch must be applicable. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/ask.h"
 #include "os/terminal.h"
 
-/* Of a hunk every line begins with a mark; of what stands before it none does. */
+/* Every line of a hunk begins with a mark; header lines do not. */
 static const char *colour_of(const char *line, bool in_hunk) {
     const struct output_style *style = output_style();
     if (strncmp(line, "@@", 2) == 0)
@@ -26,7 +25,7 @@ static void put_patch(const char *patch, struct strbuf *out) {
         struct sanitizer s = SANITIZER_INIT;
         size_t length = strcspn(patch, "\n");
         if (strncmp(patch, "diff --git ", strlen("diff --git ")) == 0)
-            in_hunk = false; /* lines of files have a mark before them */
+            in_hunk = false; /* file lines always have a mark */
         const char *colour = colour_of(patch, in_hunk);
         in_hunk |= strncmp(patch, "@@", 2) == 0;
         strbuf_puts(out, colour);

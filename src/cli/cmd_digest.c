@@ -1,20 +1,21 @@
-/* cmd_digest.c: what happened last night, on one page: for a person in the morning, a mail, a chat.
+/* cmd_digest.c: a one-page summary of a period, for a person, a mail or a chat.
  *
- * What became of tasks is taken from the events, which are exact; what their runs used and reported, from the runs; the present,
- * from lists and the status. Events and runs are read from the newest back to `since`, at most PAGES_MAX pages. The
- * result is one JSON object, which is also what `sluice digest --json` prints:
- *   since, until           moments, in ms
- *   partial                there was more than is looked at: the sums are too small
- *   totals                 runs, ok, running, waiting, added, done, failed, canceled, restarts, busy_ms,
- *                          tokens_in, tokens_out, tokens_cached, cost_usd (null: unknown),
+ * Outcomes come from events, which are exact; usage and messages from runs; the present state from
+ * lists and the status. Events and runs are read from the newest back to `since`, at most PAGES_MAX
+ * pages. The result is one JSON object, also printed by `sluice digest --json`:
+ *   since, until           times, in ms
+ *   partial                not everything was read: the sums are too low
+ *   totals                 runs, ok, running, waiting, added, done, failed, canceled, restarts,
+ *                          busy_ms, tokens_in, tokens_out, tokens_cached, cost_usd (null: unknown),
  *                          unknown_cost, unknown_tokens (runs that did not report it)
- *   done, failed           tasks: id, title, project, agent, at, runs, busy_ms, tokens, cost_usd, reason, message
+ *   done, failed           tasks: id, title, project, agent, at, runs, busy_ms, tokens, cost_usd,
+ *                          reason, message
  *   people                 what waits for a person: task or account, title, what, why, do
- *   spent                  project, agent and the sums of their runs
- *   waits                  tasks that wait longest now: id, title, state, since, gate, why
+ *   spent                  project, agent and the sums over their runs
+ *   waits                  longest waiting tasks: id, title, state, since, gate, why
  *   limited                accounts that were limited: name, times, until
- *   gates                  who waits where now: gate, count
- * All texts come from outside: the page makes them safe. */
+ *   gates                  tasks waiting now: gate, count
+ * All texts are untrusted: page.c sanitizes them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,13 +34,13 @@
 #define PAGES_MAX 500u /* of a thousand items */
 #define TASKS_MAX 1000u
 #define WAITS_MAX 10u
-#define LOOKED_UP 50u /* tasks that are asked for one by one: they had no run in this time */
+#define LOOKED_UP 50u /* tasks without a run in this period that are looked up one by one */
 
 struct gathering {
     struct ask *ask;
     time_ms since;
     json_t *digest, *totals;
-    json_t *tasks;   /* by id: what is known of each */
+    json_t *tasks;   /* by id */
     json_t *spent;   /* by project and agent */
     json_t *limited; /* by account */
 };
@@ -78,7 +79,7 @@ static void add_spent(json_t *sums, const json_t *run) {
     add_int(sums, "tokens_cached", ask_int(run, "tokens_cached", 0));
     add_int(sums, "unknown_cost", !known);
     add_int(sums, "unknown_tokens", !tokens);
-    if (known) /* stays null until a run reports it */
+    if (known) /* null until a run reports it */
         json_object_set_new(
             sums, "cost_usd",
             json_real(ask_real(sums, "cost_usd", 0) + ask_real(run, "cost_usd", 0)));
@@ -135,7 +136,7 @@ static void take_state(struct gathering *g, const json_t *event, const json_t *d
         return;
     json_t *task = member(g->tasks, id);
     if (json_object_get(task, "became"))
-        return; /* something later */
+        return; /* a later event was seen */
     json_object_set_new(task, "became", json_string(to));
     json_object_set_new(task, "at", json_integer(ask_int(event, "at", 0)));
     copy_member(task, data, "reason");
@@ -148,7 +149,7 @@ static void take_event(struct gathering *g, const json_t *event) {
         take_state(g, event, data);
     else if (strcmp(kind, "run.merge") == 0 && ask_text(event, "task", NULL)) {
         json_t *task = member(g->tasks, ask_text(event, "task", NULL));
-        if (!json_object_get(task, "delivered")) { /* else something later */
+        if (!json_object_get(task, "delivered")) { /* unless a later event was seen */
             json_object_set_new(task, "delivered", json_true());
             copy_member(task, data, "changes");
         }
@@ -191,15 +192,14 @@ static int gather_events(struct gathering *g) {
     return CMD_OK;
 }
 
-/* --- what became of them --------------------------------------------------------------------- */
+/* --- outcomes -------------------------------------------------------------------------------- */
 
-/* Latest first. */
 static int by_time(const void *a, const void *b) {
     int64_t x = ask_int(*(json_t *const *)a, "at", 0), y = ask_int(*(json_t *const *)b, "at", 0);
     return x > y ? -1 : x < y;
 }
 
-/* The first `most` of a list, which is taken. */
+/* The first `most` items of a list, which is taken. */
 static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), size_t most) {
     size_t count = json_array_size(list);
     json_t **items = xcalloc(count + 1, sizeof(*items));
@@ -214,7 +214,7 @@ static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), 
     return ret;
 }
 
-/* The last line of what a run has printed; a plain command prints there why it failed. */
+/* The last line of a run's output; plain commands usually explain a failure there. */
 static bool take_last_line(struct gathering *g, json_t *task, const char *stream) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, line = STRBUF_INIT;
     /* One event of an agent may be much longer than its text. */
@@ -235,7 +235,7 @@ static bool take_last_line(struct gathering *g, json_t *task, const char *stream
     return line.length > 0;
 }
 
-/* Agents report their result; of runs without a message the end of the log is read. */
+/* For runs without a message, reads the end of the log. */
 static void look_why(struct gathering *g, json_t *list) {
     unsigned asked = 0;
     ASK_EACH(task, list) {
@@ -247,7 +247,7 @@ static void look_why(struct gathering *g, json_t *list) {
     }
 }
 
-/* One that had no run in this time is not known by name yet. One that was deleted stays without. */
+/* Looks up tasks without a run in this period. Deleted tasks stay without details. */
 static void look_up(struct gathering *g, json_t *list) {
     unsigned asked = 0;
     ASK_EACH(task, list) {
@@ -281,15 +281,15 @@ static void sort_tasks(struct gathering *g) {
             look_why(g, lists[i]);
         json_object_set_new(g->digest, states[i], lists[i]);
     }
-    json_object_del(g->digest, "canceled"); /* a user did it: the number is enough */
+    json_object_del(g->digest, "canceled"); /* canceled by a user: the count is enough */
 }
 
-/* --- what is now ----------------------------------------------------------------------------- */
+/* --- present state --------------------------------------------------------------------------- */
 
 struct wish {
-    const char *key, *name; /* "task" or "account", and which */
+    const char *key, *name; /* "task" or "account", and its name */
     const char *title, *what, *why;
-    const char *verb; /* what a person would type before the name; NULL: unknown */
+    const char *verb; /* command for a person, before the name; NULL: unknown */
 };
 
 static void add_person(json_t *people, const struct wish *wish) {
@@ -309,7 +309,7 @@ static void add_person(json_t *people, const struct wish *wish) {
     json_array_append_new(people, item);
 }
 
-/* What was refused, and the command that allows it. */
+/* What was denied, and the command that allows it. */
 static void take_denied(json_t *people, const json_t *task) {
     const json_t *denied = json_object_get(task, "denied");
     const char *tool = ask_text(denied, "tool", ""), *argument = ask_text(denied, "argument", "");
@@ -385,7 +385,7 @@ static int gather_status(struct gathering *g, json_t *people) {
     ASK_EACH(item, json_object_get(status, "alerts")) {
         if (strncmp(ask_text(item, "key", ""), "denied:", strlen("denied:")) == 0
             || strncmp(ask_text(item, "key", ""), "account:", strlen("account:")) == 0)
-            continue; /* listed as a task, or as an account */
+            continue; /* already listed as a task or account */
         add_person(people, &(struct wish){ .key = "task",
                                            .name = ask_text(item, "task", NULL),
                                            .what = "alert",
@@ -417,7 +417,7 @@ static void take_waiting(void *ctx, const json_t *task) {
     json_array_append_new(ctx, item);
 }
 
-/* Of the oldest thousand those that have been so for the longest time. */
+/* The longest in their state, of the oldest thousand. */
 static int gather_waits(struct gathering *g) {
     json_t *waits = json_array();
     int code = ask_pages(g->ask, "/v1/tasks?state=ready,waiting&order=old&limit=1000", TASKS_MAX,
@@ -426,7 +426,7 @@ static int gather_waits(struct gathering *g) {
     return code;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- putting it together --------------------------------------------------------------------- */
 
 static json_t *values(const json_t *object, const char *name_member) {
     json_t *ret = json_array(), *value;
@@ -490,11 +490,11 @@ static int digest_gather(struct ask *ask, time_ms since, time_ms now, json_t **r
     return code;
 }
 
-/* --- as a page: first what a person must do, then what failed, then the rest ---------------- */
+/* --- the page: actions for a person, then failures, then the rest --------------------------- */
 
 #define SHOWN_MAX 50u
 
-/* "$1.25", or that it is unknown. */
+/* "$1.25", or "unknown". */
 static void put_money(struct strbuf *out, const json_t *sums) {
     int64_t unknown = ask_int(sums, "unknown_cost", 0), runs = ask_int(sums, "runs", 0);
     bool known = json_is_number(json_object_get(sums, "cost_usd"));
@@ -543,7 +543,7 @@ static void print_totals(struct page *page, const json_t *digest) {
                         "are too small.");
 }
 
-/* A list with its heading; nothing when it is empty. */
+/* A list with its heading; nothing if it is empty. */
 static const json_t *begin_list(struct page *page, const json_t *digest, const char *key,
                                 const char *heading, int64_t count) {
     const json_t *list = json_object_get(digest, key);
@@ -699,7 +699,7 @@ static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
 
 #define SINCE_STANDARD "12h"
 
-/* The beginning of the day on which `now` is, or of the one before. */
+/* The start of the day of `now`, or `back` days earlier. */
 static time_ms day_of(time_ms now, int back) {
     time_t seconds = now / 1000;
     struct tm tm;

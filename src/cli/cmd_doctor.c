@@ -1,10 +1,10 @@
-/* cmd_doctor.c: is everything there that Sluice needs, and what is done without the rest?
+/* cmd_doctor.c: checks that Sluice has what it needs, and shows fallbacks in use.
  *
- * Folders, configuration and programs are checked here, so that it helps when no daemon starts. The
- * rest comes from the daemon, or from `sluiced --doctor` when none runs.
+ * Folders, configuration and programs are checked here, so it works even if the daemon does not
+ * start. The rest comes from the daemon, or from `sluiced --doctor` if none runs.
  *
- * The exit code is 1 if something must be fixed. A warning need not be, nor a missing kernel
- * feature: something else is used instead, and what would bring it back is shown. */
+ * The exit code is 1 if something must be fixed. A warning or a missing kernel feature need not be:
+ * a fallback is used, and the output shows how to enable the feature. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 DEFINE_FREEP(struct config, config_free);
 
 #define OK      "ok"
-#define WARNING "warning" /* to be known; nothing must be done */
+#define WARNING "warning" /* no action is required */
 #define BAD     "bad"
 
 #define NAME_WIDTH 15
@@ -34,7 +34,7 @@ struct doctor {
     json_t *checks, *features;
     json_t *agents; /* as preflight.h has them */
     json_t *listed; /* the items of /v1/agents; NULL: no daemon */
-    bool auto_box;  /* `sandbox: auto` is one */
+    bool auto_box;  /* `sandbox: auto` means a sandbox */
     struct home home;
     bool running;
 };
@@ -47,7 +47,7 @@ static void doctor_finish(struct doctor *d) {
     home_finish(&d->home);
 }
 
-/* `fix`: what to do; NULL if nothing must be done. */
+/* `fix`: what to do; NULL: nothing. */
 static void add_level(struct doctor *d, const char *name, const char *level, const char *text,
                       const char *fix) {
     json_array_append_new(d->checks,
@@ -64,7 +64,7 @@ static void add_check(struct doctor *d, const char *name, bool ok, const char *t
 static void check_home(struct doctor *d) {
     struct stat st;
     if (stat(d->home.data, &st) < 0) {
-        bool ok = errno == ENOENT; /* the daemon makes it */
+        bool ok = errno == ENOENT; /* the daemon creates it */
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         strbuf_printf(&text, "%s: %s", d->home.data, ok ? "not there yet" : strerror(errno));
         add_check(d, "home", ok, strbuf_text(&text), ok ? NULL : "make the folders above it ours");
@@ -79,7 +79,7 @@ static void check_home(struct doctor *d) {
         add_check(d, "home", true, d->home.data, NULL);
 }
 
-/* Can others get to the file, by the folder that it is in? */
+/* Do the permissions of its folder let other users reach the file? */
 static bool is_reachable(const char *path) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     struct stat st;
@@ -127,7 +127,7 @@ static void check_program(struct doctor *d, const char *name, const char *progra
         add_check(d, name, true, strbuf_text(&path), NULL);
 }
 
-/* Without those that were checked from here already. */
+/* Without checks that were made here. */
 static void take_answer(struct doctor *d, const json_t *answer) {
     ASK_EACH(check, json_object_get(answer, "checks")) {
         bool known = false;
@@ -176,13 +176,13 @@ static void check_without(struct doctor *d) {
     json_decref(answer);
 }
 
-/* The answer is not that of the daemon of this home: that is a standby, or there is none. */
+/* Another daemon answered, because this home's is a standby or absent. */
 static bool is_elsewhere(const struct doctor *d, const struct client *client) {
     const char *place = client_address_text(client);
     return strncmp(place, "unix:", 5) != 0 || strcmp(place + 5, d->home.socket) != 0;
 }
 
-/* The daemon knows the PATH of the runs, and whether its sandbox works. */
+/* The daemon knows the PATH of runs, and whether its sandbox works. */
 static void ask_about_agents(struct doctor *d, struct ask *ask) {
     d->auto_box = preflight_guess_box();
     if (!d->running || is_elsewhere(d, ask->client))
@@ -208,7 +208,7 @@ static void check_daemon(struct doctor *d) {
     d->running = true;
     check_version(d, &ask);
     if (ask_try_get(&ask, "/v1/doctor") == 0) {
-        if (is_elsewhere(d, ask.client)) { /* the rest is what that one sees */
+        if (is_elsewhere(d, ask.client)) { /* the rest describes that daemon */
             _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
             strbuf_printf(&text, "%s; what follows is what that one sees",
                           client_address_text(ask.client));
@@ -221,7 +221,7 @@ static void check_daemon(struct doctor *d) {
     ask_about_agents(d, &ask);
 }
 
-/* An agent that cannot work is no fault of Sluice. */
+/* An agent that cannot work is not a problem of Sluice. */
 static void add_agent(void *ctx, const struct preflight *p) {
     struct doctor *d = ctx;
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
@@ -251,7 +251,7 @@ static void print_item(const char *mark, const char *name, const char *text, con
     strbuf_putc(out, '\n');
 }
 
-/* An old daemon has no levels. */
+/* Old daemons have no levels. */
 static const char *level_of(const json_t *check) {
     return ask_text(check, "level", ask_true(check, "ok") ? OK : BAD);
 }

@@ -1,8 +1,8 @@
-/* cmd_events.c: what happened, and what happens now.
+/* cmd_events.c: lists and follows events.
  *
- * Following goes on from the last event that was printed, so between the list and the stream
- * nothing is missed and nothing comes twice. A daemon that goes away does not end it: like logs -f it
- * waits for the next one. It starts none: a command that only reads changes nothing. */
+ * Following continues from the last printed event, so nothing between the list and the stream is
+ * missed or repeated. If the daemon stops, it waits for the next one, like logs -f. It never starts
+ * a daemon: a command that only reads changes nothing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "cli/print_task.h"
 
 #define LIMIT_DEFAULT 50
-#define LIMIT_FOLLOW  10 /* before the new ones, as tail does */
+#define LIMIT_FOLLOW  10 /* before new ones, like tail */
 #define LIMIT_PAGE    1000
 
 int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
@@ -56,7 +56,7 @@ static void add_value(const json_t *value, struct strbuf *out) {
     }
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     ask_dump(value, &text);
-    text.text[--text.length] = '\0'; /* the newline */
+    text.text[--text.length] = '\0'; /* drop the newline */
     sanitize_line(text.text, out);
 }
 
@@ -104,7 +104,7 @@ struct listing {
     struct strbuf out;
     uint64_t last;   /* seq of the last event printed */
     size_t unbroken; /* events since the stream was opened */
-    bool in_list;    /* of one JSON value */
+    bool in_list;    /* inside a JSON list */
 };
 
 static int parse_call(const struct cmd_call *call, struct wanted *ret) {
@@ -112,7 +112,7 @@ static int parse_call(const struct cmd_call *call, struct wanted *ret) {
     int64_t after = -1, limit = follow ? LIMIT_FOLLOW : LIMIT_DEFAULT;
     int code = cmd_number(call, "after", 0, INT64_MAX, &after);
     if (code == CMD_OK && after >= 0)
-        limit = INT64_MAX; /* everything since then, unless --limit says otherwise */
+        limit = INT64_MAX; /* everything since then, unless --limit is given */
     if (code == CMD_OK)
         code = cmd_number(call, "limit", follow ? 0 : 1, INT32_MAX, &limit);
     const char *task = cmd_value(call, "task");
@@ -167,7 +167,7 @@ static int list_events(struct ask *ask, struct listing *l) {
     return code;
 }
 
-/* With --json and without --follow stdout is one value, all of it or nothing. */
+/* With --json and without --follow, stdout is one complete value or nothing. */
 static int list_json(struct ask *ask, struct listing *l) {
     strbuf_puts(&l->out, "{\"items\":[");
     l->in_list = true;
@@ -187,7 +187,7 @@ static int on_event(void *ctx, const struct client_event *event) {
         return 0;
     }
     if (strcmp(event->kind, "overflow") == 0)
-        return 1; /* too slow: asked again from the last one */
+        return 1; /* too slow: resume from the last one */
     json_t *data = json_loads(event->data, 0, NULL);
     if (!data)
         return 0;
@@ -198,7 +198,7 @@ static int on_event(void *ctx, const struct client_event *event) {
     return output_flush();
 }
 
-/* Until a daemon answers; -EPIPE: the reader of stdout has closed it. */
+/* Until a daemon answers; -EPIPE: stdout was closed. */
 static int wait_for_daemon(struct ask *ask) {
     struct daemon_lost lost = { 0 };
     ask_finish(ask);
@@ -226,11 +226,11 @@ static int follow_events(struct ask *ask, struct listing *l) {
         client_set_reader(ask->client, STDOUT_FILENO);
         int r =
             client_stream_events(ask->client, strbuf_text(&path), after, on_event, l, &ask->err);
-        if (r >= 400 && ask->err.code != -ECONNREFUSED) /* else only standbys have answered */
+        if (r >= 400 && ask->err.code != -ECONNREFUSED) /* otherwise only standbys answered */
             return ask_failed(ask);
         if (r == -EPIPE)
-            return CMD_OK; /* the reader has closed stdout; reported at the end of the program */
-        /* It is going, or always breaks: not in a circle. */
+            return CMD_OK; /* stdout was closed; reported at exit */
+        /* It is stopping, or always breaks: do not busy-loop. */
         if (l->unbroken == 0 && output_is_unread(DAEMON_LOOK_AGAIN))
             return CMD_OK;
         r = wait_for_daemon(ask);
@@ -258,7 +258,7 @@ static int cmd_events_run(const struct cmd_call *call) {
     code = list_events(&ask, &l);
     output_rest(&l.out);
     if (l.last == 0 && wanted.after > 0)
-        l.last = (uint64_t)wanted.after; /* nothing new yet: from there on */
+        l.last = (uint64_t)wanted.after; /* nothing new yet: continue there */
     if (code == CMD_OK && wanted.follow && output_flush() == 0)
         code = follow_events(&ask, &l);
     strbuf_finish(&l.out);

@@ -1,6 +1,6 @@
-/* cmd_formula.c: which formulas there are, what they need, and whether they are sound.
+/* cmd_formula.c: lists, shows and validates formulas.
  *
- * No daemon is asked: formulas are files, and are expanded here when they are submitted. */
+ * No daemon is needed: formulas are files, and are expanded here on submission. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ int formula_find(const struct formula_dirs *dirs, const char *name, struct formu
                  struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf looked = STRBUF_INIT, text = STRBUF_INIT;
     if (strchr(name, '/') || ends_in_yaml(name)) {
-        int r = file_read_any(name, FORMULA_BYTES_MAX, &text, err); /* a pipe will do */
+        int r = file_read_any(name, FORMULA_BYTES_MAX, &text, err); /* may be a pipe */
         return r < 0
                    ? r
                    : formula_read_text(name, dirs->work, strbuf_text(&text), text.length, ret, err);
@@ -105,7 +105,7 @@ int formula_values_take(const struct cmd_call *call, struct formula_values *valu
     return CMD_OK;
 }
 
-/* What `sling --on` gives besides --var. */
+/* Set by `sling --on` in addition to --var. */
 static const struct formula_value offered[] = {
     { "task", "", true }, { "title", "", true }, { "prompt", "", true }, { "project", "", true }
 };
@@ -137,7 +137,7 @@ static void list_one(struct listing *l, const char *folder, const char *work, co
     struct error err = { 0 };
     ASK_EACH(item, l->items) {
         if (strcmp(ask_text(item, "name", ""), name) == 0)
-            return; /* that of the project comes first */
+            return; /* the project's takes precedence */
     }
     strbuf_printf(&path, "%s/%s", folder, file);
     if (formula_read(strbuf_text(&path), work, &f, &err) < 0

@@ -1,4 +1,4 @@
-/* cmd_graph.c: what waits for what, drawn. The daemon knows the graph; here it only gets its looks. */
+/* cmd_graph.c: draws the dependency graph. The daemon computes it; this file only renders. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,23 +73,23 @@ void graph_view_finish(struct graph_view *view) {
     *view = (struct graph_view){ 0 };
 }
 
-/* --- as a tree of lines ----------------------------------------------------------------------------- */
+/* --- tree ------------------------------------------------------------------------------------- */
 
-/* Each task stands once, below one of those that come before it: the one on the longest chain, else its
- * parent, else the one that stands deepest itself, so that what is last to be over is next to it. The others
- * are named behind its title. A tree deeper than a screen is wide goes on at the same column, and its lines
- * begin with their depth. Nothing recurses: a chain may have twenty thousand tasks. */
+/* Each task is shown once, under one of its predecessors: the one on the longest chain, else its
+ * parent, else the deepest one, so that a task is next to the one that ends last. The others are
+ * named after its title. A tree deeper than the screen stops indenting and shows the depth instead.
+ * Nothing recurses: a chain may have twenty thousand tasks. */
 #define NONE        UINT32_MAX
 #define INDENTS_MAX 12u /* levels that are drawn */
-#define OTHERS_MAX  3u  /* names of what else comes before */
+#define OTHERS_MAX  3u  /* names of other predecessors */
 
 struct tree {
     const struct graph_view *view;
-    uint32_t *above;               /* of each box: the line that it hangs on, or NONE */
-    uint32_t *first, *next;        /* children of a box, in order; next of its own kind */
-    uint32_t *incoming, *in_first; /* lines that lead to a box: incoming[in_first[i] …] */
-    uint32_t *stack, *depth;       /* boxes to be printed, the next one last */
-    bool *last;                    /* by depth: the branch there has ended */
+    uint32_t *above;               /* of each box: the edge to its parent, or NONE */
+    uint32_t *first, *next;        /* first child of a box; next sibling */
+    uint32_t *incoming, *in_first; /* edges into a box: incoming[in_first[i] …] */
+    uint32_t *stack, *depth;       /* boxes to print, the next one last */
+    bool *last;                    /* by depth: the branch has ended */
 };
 
 static uint32_t rank(const struct graph_view *view, const struct graph_line *line) {
@@ -111,7 +111,7 @@ static void index_lines(struct tree *t) {
     free(used);
 }
 
-/* Only upwards, so that nothing can hang on itself. */
+/* Only to earlier levels, so that nothing can be its own ancestor. */
 static void hang(struct tree *t) {
     const struct graph_view *view = t->view;
     for (uint32_t box = 0; box < view->count; box++) {
@@ -127,7 +127,7 @@ static void hang(struct tree *t) {
     }
 }
 
-/* From the last to the first, so that each list is in the order of the boxes. */
+/* From last to first, so that each list keeps the order of the boxes. */
 static void link_children(struct tree *t) {
     const struct graph_view *view = t->view;
     for (uint32_t i = 0; i < view->count; i++)
@@ -143,7 +143,7 @@ static void link_children(struct tree *t) {
 
 /* --- one line -------------------------------------------------------------------------------- */
 
-/* Returns the columns it takes. */
+/* Returns the columns used. */
 static size_t put_branches(const struct tree *t, const struct graph_text *how, uint32_t depth,
                            struct strbuf *out) {
     static const char *const drawn[2][4] = { { "|  ", "   ", "|- ", "`- " },
@@ -162,7 +162,6 @@ static size_t put_branches(const struct tree *t, const struct graph_text *how, u
     return (size_t)depth * 3;
 }
 
-/* What else comes before it. */
 static void put_others(const struct tree *t, uint32_t box, struct strbuf *out) {
     const struct graph_view *view = t->view;
     uint32_t count = 0;
@@ -201,9 +200,9 @@ static void put_line(const struct tree *t, const struct graph_text *how, uint32_
     strbuf_putc(out, '\n');
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all lines ------------------------------------------------------------------------------- */
 
-/* Children go onto the stack from the last to the first. */
+/* Pushes children from last to first. */
 static size_t push_children(struct tree *t, uint32_t box, uint32_t depth, size_t count) {
     size_t begin = count;
     for (uint32_t child = t->first[box]; child != NONE; child = t->next[child]) {
@@ -267,13 +266,12 @@ void graph_print_text(const struct graph_view *view, const struct graph_text *ho
     free(t.last);
 }
 
-/* --- for Graphviz and Mermaid -------------------------------------------------------------------------- */
+/* --- Graphviz and Mermaid --------------------------------------------------------------------- */
 
-/* Names are made here, from positions, so that no id can be a word of the language; what people wrote is in
- * quotes, with everything escaped that could end them or mean something. */
+/* Node names are positions, so that no id can be a keyword; user text is quoted and escaped. */
 #define LABEL_MAX 40 /* columns of a title */
 
-/* Its symbol, id and title, each text escaped by `put`. */
+/* Symbol, id and title, escaped by `put`. */
 static void put_label(struct strbuf *out, const struct graph_box *b, const char *newline,
                       void (*put)(struct strbuf *out, const char *text)) {
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
@@ -314,7 +312,7 @@ void graph_print_dot(const struct graph_view *view, struct strbuf *out) {
     strbuf_puts(out, "}\n");
 }
 
-/* Everything that Mermaid or the page around it could read as more than a letter. */
+/* Escapes everything that Mermaid or the page could interpret. */
 static void put_mermaid_text(struct strbuf *out, const char *text) {
     for (; *text; text++) {
         if (strchr("\"#&;<>`\\|[]{}()*_~:%$@", *text))
@@ -348,25 +346,24 @@ void graph_print_mermaid(const struct graph_view *view, struct strbuf *out) {
             strbuf_printf(out, "  style n%zu stroke-width:4px\n", i);
 }
 
-/* --- as a picture ------------------------------------------------------------------------------------- */
+/* --- SVG -------------------------------------------------------------------------------------- */
 
-/* A column for each level, from left to right, so that every line leads to the right. Inside a column boxes
- * are sorted by where their neighbours stand, a few times to and fro, which keeps most lines from
- * crossing. Tasks that nothing is tied to are put below, in rows: they need no column. The picture has no
- * script and asks for nothing from elsewhere. */
+/* One column per level, from left to right, so that every edge points right. A few sweeps sort the
+ * boxes of a column by the positions of their neighbors, which avoids most crossings. Isolated
+ * tasks are in rows at the bottom. The picture has no script and loads nothing. */
 #define BOX_WIDTH  230
 #define BOX_HEIGHT 40
 #define GAP_X      70
 #define GAP_Y      14
 #define MARGIN     20
-#define HEAD       40 /* the line above everything */
+#define HEAD       40 /* the title line */
 #define TITLE_MAX  32 /* columns */
 #define SWEEPS     6u
-#define FREE_WIDTH 5u /* boxes in a row of those that nothing is tied to */
+#define FREE_WIDTH 5u /* isolated boxes per row */
 
 struct place {
     uint32_t column;
-    double order; /* inside its column; first its row, then the mean of its neighbours */
+    double order; /* in its column: first its row, then the mean of its neighbors */
     int x, y;
     bool tied;
 };
@@ -381,7 +378,7 @@ struct drawing {
     int width, height;
 };
 
-/* --- where everything stands ----------------------------------------------------------------- */
+/* --- layout ---------------------------------------------------------------------------------- */
 
 static void index_neighbours(struct drawing *d) {
     const struct graph_view *view = d->view;
@@ -412,7 +409,7 @@ static int by_order(const void *a, const void *b, void *ctx) {
     return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* Columns without gaps, whatever the levels are. */
+/* Numbers columns without gaps. */
 static void make_columns(struct drawing *d) {
     const struct graph_view *view = d->view;
     uint32_t tied = 0, last_level = 0;
@@ -462,7 +459,7 @@ static void sort_columns(struct drawing *d) {
             sort_column(d, sweep % 2 ? d->columns - 1 - c : c, sweep % 2 == 0);
 }
 
-/* Each column stands in the middle of the highest. */
+/* Centers each column on the tallest. */
 static void place_tied(struct drawing *d, int *ret_bottom) {
     uint32_t most = 0;
     for (uint32_t c = 0; c < d->columns; c++)
@@ -500,7 +497,7 @@ static void place_free(struct drawing *d, int top) {
         d->width = 4 * MARGIN + BOX_WIDTH;
 }
 
-/* --- the picture ----------------------------------------------------------------------------- */
+/* --- drawing --------------------------------------------------------------------------------- */
 
 static void put_xml(struct strbuf *out, const char *text, size_t columns) {
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
@@ -611,7 +608,7 @@ void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
     free(d.ends);
 }
 
-/* --- the command --------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 enum format { FORMAT_ASCII, FORMAT_DOT, FORMAT_MERMAID, FORMAT_SVG, FORMAT_MAX };
 static const char *const formats[FORMAT_MAX] = { "ascii", "dot", "mermaid", "svg" };

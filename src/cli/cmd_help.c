@@ -1,7 +1,7 @@
-/* cmd_help.c: help and shell completions, both printed from the table of commands and their pages.
+/* cmd_help.c: help and shell completions, generated from the table of commands and their pages.
  *
- * A completion script has commands, subcommands and options in it; only ids come from `sluice
- * list`, which starts no daemon. */
+ * A completion script contains commands, subcommands and options; ids come from `sluice list`,
+ * which starts no daemon. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void print_commands(const struct cmd *const *table, struct strbuf *out) {
         strbuf_printf(out, "  %-10s  %s\n", cmd_name(*table), cmd_part(*table, CMD_PART_SUMMARY));
 }
 
-/* A part that is there, with its title, and "  " before every line. */
+/* A part with its title, each line indented by " "; nothing if it is missing. */
 static void print_part(const char *title, const char *lines, struct strbuf *out) {
     if (*lines)
         strbuf_printf(out, "\n%s:\n", title);
@@ -77,7 +77,7 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
     print_part("see also", cmd_part(cmd, CMD_PART_SEE), out);
 }
 
-/* The table of help_options on a page of docs/cli, which scripts/command-pages puts there. */
+/* The option tables of docs/cli, which scripts/command-pages inserts. */
 static void print_tables(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++) {
         const struct cmd_option *o = (*table)->options;
@@ -144,7 +144,7 @@ static int cmd_help_run(const struct cmd_call *call) {
         for (const struct cmd *const *each = cmd_table; !cmd && *each; each++)
             json_array_append_new(list, command_of(*each));
         json_t *value = cmd ? command_of(cmd) : json_pack("{s:O}", "commands", list);
-        char *text = json_dumps(value, JSON_INDENT(2)); /* people read it, too */
+        char *text = json_dumps(value, JSON_INDENT(2)); /* for people, too */
         strbuf_printf(&out, "%s\n", text);
         free(text);
         json_decref(value);
@@ -175,7 +175,6 @@ const struct cmd cmd_version = { "version", cmd_version_run };
 
 #define IDS "sluice list --ids --all --limit 500 2>/dev/null"
 
-/* Does the command take ids of tasks? Its usage says so. */
 static bool takes_ids(const struct cmd *cmd) {
     return strstr(cmd_part(cmd, CMD_PART_USAGE), " ID");
 }
@@ -185,7 +184,6 @@ static void put_long_options(const struct cmd_option *list, struct strbuf *out) 
         strbuf_printf(out, " --%s", list->name);
 }
 
-/* Every command and subcommand as one entry, by its words. */
 static void each_command(void (*put)(const struct cmd *cmd, const char *words, struct strbuf *out),
                          struct strbuf *out) {
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
@@ -247,7 +245,7 @@ static void print_bash(struct strbuf *out) {
                      "complete -o default -F _sluice sluice\n");
 }
 
-/* A text inside single quotes, where zsh gives colons and brackets a meaning. */
+/* Escapes a text inside single quotes, where zsh interprets colons and brackets. */
 static void put_zsh_text(const char *text, struct strbuf *out) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -341,7 +339,7 @@ static void print_zsh(struct strbuf *out) {
                      "sluice; fi\n");
 }
 
-/* " -d 'TEXT'" and the end of the line. */
+/* " -d 'TEXT'" and a newline. */
 static void put_fish_description(const char *text, struct strbuf *out) {
     strbuf_puts(out, " -d '");
     for (; *text; text++) {

@@ -1,7 +1,7 @@
-/* cmd_list.c: the tasks, newest first or as you like.
+/* cmd_list.c: lists tasks, newest first by default.
  *
- * The daemon gives pages; this follows them until the limit is filled and prints each page when it
- * comes, so a list of a million tasks begins at once and costs no memory. */
+ * The list is fetched in pages until the limit is reached, and each page is printed at once, so a
+ * list of a million tasks starts immediately and needs no memory. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,13 +17,13 @@
 struct listing {
     const struct cmd_call *call;
     struct ask ask;
-    size_t left; /* how many may still come */
+    size_t left; /* remaining rows */
     size_t listed;
     time_ms now;
     struct strbuf out;
     struct print_tasks table;
-    struct strbuf next;    /* cursor behind the last one; "": there is no more */
-    struct strbuf project; /* --by-project: whose table this is */
+    struct strbuf next;    /* cursor after the last one; "": no more */
+    struct strbuf project; /* --by-project: project of the current table */
 };
 
 static void listing_finish(struct listing *l) {
@@ -34,7 +34,7 @@ static void listing_finish(struct listing *l) {
     print_tasks_finish(&l->table);
 }
 
-/* --- the question ---------------------------------------------------------------------------- */
+/* --- the request ----------------------------------------------------------------------------- */
 
 static bool is_state(const char *word, size_t length) {
     static const char *const more[] = { "open", "all" };
@@ -49,7 +49,7 @@ static bool is_state(const char *word, size_t length) {
     return false;
 }
 
-/* Every word of a list with commas is a state. */
+/* Checks every word of a comma-separated list. */
 static int check_states(const struct cmd_call *call, const char *states) {
     while (states) {
         size_t length = strcspn(states, ",");
@@ -121,7 +121,7 @@ static void take(struct listing *l, const json_t *task) {
     l->left--;
 }
 
-/* The tasks of one project stand together; else the order is the daemon's. */
+/* Groups tasks by project; otherwise keeps the daemon's order. */
 static void take_by_project(struct listing *l, const json_t *items) {
     size_t count = json_array_size(items);
     json_t *seen = json_object();
@@ -150,7 +150,7 @@ static void take_page(struct listing *l) {
     strbuf_clear(&l->next);
     strbuf_puts(&l->next, ask_text(l->ask.answer, "next", ""));
     if (!l->call->json)
-        output_some(&l->out); /* JSON is one value: all of it or, after an error, nothing */
+        output_some(&l->out); /* JSON is one value: complete or, after an error, nothing */
 }
 
 static int list_all(struct listing *l) {

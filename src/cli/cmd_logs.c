@@ -1,8 +1,8 @@
-/* cmd_logs.c: what a run wrote, or writes just now.
+/* cmd_logs.c: prints or follows the output of a run.
  *
- * Lines at the end (--tail) are found by asking for more and more bytes from the end until enough
- * lines are there; the daemon counts only bytes. Of a transcript the lines are counted, and those in front are left
- * out when it is read again: a line of the log may be none of it, or many. */
+ * --tail requests more and more bytes from the end until there are enough lines, because the daemon
+ * counts only bytes. For a transcript, lines are counted first and the leading ones dropped in a
+ * second pass: a log line may give no line or many. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,9 +18,9 @@ struct logs {
     const struct cmd_call *call;
     struct follow follow;
     struct ask ask;
-    int64_t attempt; /* 0: the last one */
+    int64_t attempt; /* 0: the latest */
     int64_t tail;    /* lines; -1: all */
-    bool gone;       /* it ran, and its log is not in the folder of the daemon that was asked */
+    bool gone;       /* it ran, but the daemon that answered does not have its log */
     struct error err;
 };
 
@@ -66,15 +66,14 @@ static int read_call(struct logs *l) {
     return code;
 }
 
-/* A log only of runs that had something to write there. */
+/* These logs exist only for runs that wrote to them. */
 static bool is_optional(const char *name) {
     return strcmp(name, "check") == 0 || strcmp(name, "prepare") == 0;
 }
 
 /* --- the end of a log ------------------------------------------------------------------------ */
 
-/* Where the last `lines` lines begin; SIZE_MAX: there are fewer. A last line without its newline is
- * one too. */
+/* Start of the last `lines` lines; SIZE_MAX: there are fewer. An incomplete last line counts. */
 static size_t find_tail(const struct strbuf *text, int64_t lines) {
     const char *begin = strbuf_text(text);
     size_t at = text->length;
@@ -90,7 +89,7 @@ static size_t find_tail(const struct strbuf *text, int64_t lines) {
     return SIZE_MAX;
 }
 
-/* The transcript of the bytes from `begin` on has `end->lines` lines. False: more bytes are needed. */
+/* The transcript from byte `begin` has `end->lines` lines. False: more bytes are needed. */
 static bool seek_transcript(struct log_stream *log, const struct log_stream *end, uint64_t begin,
                             int64_t lines) {
     if (end->lines < (uint64_t)lines && begin > 0)
@@ -100,7 +99,7 @@ static bool seek_transcript(struct log_stream *log, const struct log_stream *end
     return true;
 }
 
-/* Puts the log at the beginning of its last lines. */
+/* Positions the log at the start of its last lines. */
 static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
     struct log_stream end = { .task = log->task,
                               .attempt = log->attempt,
@@ -137,13 +136,12 @@ static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* Which attempts has the task? */
 static int ask_attempts(struct logs *l, int64_t *ret_last) {
     if (ask_try_task(&l->ask, l->call->args[0]) != 0)
         return ask_failed(&l->ask);
     const char *state = ask_text(l->ask.answer, "state", "");
     *ret_last = ask_int(l->ask.answer, "attempt", 0);
-    /* Ordered, and not seen to run yet: it has nothing to show. */
+    /* Ordered, but not running yet: nothing to show. */
     if (strcmp(state, "starting") == 0)
         *ret_last -= 1;
     return CMD_OK;
@@ -157,7 +155,6 @@ static int no_run(const struct logs *l) {
     return CMD_FAILED;
 }
 
-/* Until there is an attempt to look at. */
 static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
     bool follows = cmd_has(l->call, "follow");
     if (follows && follow_connect(&l->follow, &l->err) < 0) {
@@ -180,7 +177,7 @@ static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
         if (r < 0)
             return cmd_fail(&l->err);
         if (r & FOLLOW_UNREAD)
-            return CMD_OK; /* without an attempt */
+            return CMD_OK; /* no attempt */
     }
 }
 
@@ -217,7 +214,6 @@ static int follow_logs(struct logs *l) {
     }
 }
 
-/* The message of the attempt, if it has one. */
 static const char *message_of(struct logs *l, int64_t attempt) {
     if (ask_try_task(&l->ask, l->call->args[0]) != 0)
         return NULL;
@@ -228,7 +224,7 @@ static const char *message_of(struct logs *l, int64_t attempt) {
     return NULL;
 }
 
-/* The daemon removed it, and its message names the setting. */
+/* The daemon deleted it; its message names the setting. */
 static bool was_removed(struct logs *l, int64_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, "/v1/tasks/", l->call->args[0], "/log");
@@ -237,7 +233,7 @@ static bool was_removed(struct logs *l, int64_t attempt) {
            && strstr(l->ask.err.text, "retention.iterations") != NULL;
 }
 
-/* A log that is not here is not an empty one. */
+/* A log that is missing here is not an empty one. */
 static int explain_gone(struct logs *l, int64_t attempt) {
     if (was_removed(l, attempt))
         return cmd_fail(&l->ask.err);
@@ -257,7 +253,7 @@ static int print_json(struct logs *l, int64_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     const char *text = strbuf_text(&log->kept);
     json_t *value = json_stringn(text, log->kept.length);
-    if (!value) { /* JSON is UTF-8, whatever was asked for */
+    if (!value) { /* JSON is UTF-8, whatever was requested */
         struct sanitizer sanitizer = SANITIZER_INIT;
         sanitizer_feed(&sanitizer, text, log->kept.length, &safe);
         sanitizer_finish(&sanitizer, &safe);
@@ -268,7 +264,6 @@ static int print_json(struct logs *l, int64_t attempt) {
                                     (json_int_t)log->offset, "text", value));
 }
 
-/* Did the attempt write anything there? */
 static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
     struct log_stream end = {
         .task = l->call->args[0], .attempt = (uint32_t)attempt, .name = name, .raw = true, .tail = 1
@@ -280,7 +275,7 @@ static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
     return some;
 }
 
-/* Nothing looks like a fault: usually the words went to the other one, or it never ran. */
+/* Empty output looks like an error: usually the other log has the output, or it never ran. */
 static bool explain_nothing(struct logs *l, int64_t attempt, bool over) {
     const struct log_stream *log = &l->follow.logs[0];
     const char *id = l->call->args[0];

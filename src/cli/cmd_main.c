@@ -1,6 +1,6 @@
-/* cmd_main.c: from argv to one command's run function and back to an exit code.
+/* cmd_main.c: dispatches argv to a command and returns its exit code.
  *
- * `--help` wins over all usage errors: a person who asks for help does not know the usage yet. */
+ * `--help` takes precedence over usage errors: its user does not know the usage yet. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -46,14 +46,14 @@ const char *cmd_part(const struct cmd *cmd, enum cmd_part part) {
             at += strlen(at) + 1;
         return at;
     }
-    return ""; /* it has no page: tests/unit/test_cli_table.c fails */
+    return ""; /* no page: tests/unit/test_cli_table.c fails */
 }
 
-#define OUTPUT_BUFFER (1u << 18) /* a million lines cost few writes */
+#define OUTPUT_BUFFER (1u << 18) /* so that a million lines need few writes */
 
 extern const struct cmd cmd_version;
 
-/* Messages quote what others wrote: names, paths, the messages of runs. */
+/* Messages quote untrusted text: names, paths, messages of runs. */
 _printf_(2, 0) static void put_line(struct strbuf *out, const char *format, va_list args) {
     _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
     strbuf_vprintf(&message, format, args);
@@ -266,7 +266,7 @@ static int unknown_option(struct parser *p, const char *word, size_t length) {
                      nearest.best ? "'?" : "");
 }
 
-/* `value` is what was written behind the option in the same word, or NULL. */
+/* `value`: the rest of the option's word, or NULL. */
 static int take_option(struct parser *p, const struct cmd_option *option, const char *value) {
     if (!option->argument && value)
         return error_set(p->err, -EINVAL, "option '--%s' takes no value", option->name);
@@ -312,7 +312,7 @@ static int parse_letters(struct parser *p, const char *letters) {
 int options_parse(const struct cmd *cmd, int count, char **words, struct cmd_call *ret_call,
                   struct error *err) {
     struct cmd_call call = { .cmd = cmd };
-    /* Letters of one word may be several options, so the letters bound their number. */
+    /* The letters of a word may each be an option, so they bound the count. */
     size_t most = 1;
     for (int i = 0; i < count; i++)
         most += strlen(words[i]) + 1;

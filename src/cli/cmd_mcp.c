@@ -1,12 +1,11 @@
 /* cmd_mcp.c: the MCP server that agents start.
  *
- * Without an argument it serves until its input ends. `install` is an argument and not a
- * subcommand, because agents are configured to run `sluice mcp`. Only messages go to stdout, one
- * per line.
+ * Without an argument it serves until end of input. `install` is an argument, not a subcommand,
+ * because agents are configured to run `sluice mcp`. Only messages go to stdout, one per line.
  *
- * Requests are sent one after the other over the first connection. task.wait has a connection of
- * its own, and so has the stream of events, which is open only while something subscribes. It is
- * closed by the loop, never inside its own callback. */
+ * Requests are sent one at a time over the first connection. task.wait has its own connection, and
+ * so does the event stream, which is open only while there are subscriptions. The loop closes it,
+ * never its own callback. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -25,7 +24,7 @@
 #define READ_SIZE       65536
 #define RECONNECT_AFTER 500 /* ms, while no daemon answers */
 
-/* A request that is answered later, over a connection of its own. */
+/* A request that is answered later, over its own connection. */
 struct pending {
     struct mcp_question *ask; /* NULL: free */
     struct client *client;
@@ -37,14 +36,14 @@ struct stdio {
     struct mcp *mcp;
     struct pending pendings[PENDING_MAX];
     struct client *client; /* for requests; NULL: not connected */
-    struct client *events; /* the stream; NULL: none */
-    bool fresh;            /* it was just opened: events may have come with its head */
+    struct client *events; /* the event stream; NULL: none */
+    bool fresh;            /* just opened: events may have arrived with its headers */
     bool watching;
-    time_ms reconnect; /* when the stream is opened again; TIME_NEVER: it is open, or not wanted */
+    time_ms reconnect; /* when to reopen the stream; TIME_NEVER: open, or not wanted */
     struct strbuf line;
-    bool skipping;     /* the rest of a line that is too long */
+    bool skipping;     /* discarding the rest of a line that is too long */
     bool unread;       /* the agent has closed our output */
-    unsigned requests; /* sent, for their keys */
+    unsigned requests; /* number sent, for their keys */
 };
 
 static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size) {
@@ -64,7 +63,7 @@ static int connect_client(bool may_start, struct client **ret_client, struct err
     return r;
 }
 
-/* "/v1/tasks/{id}/why" with what belongs there. */
+/* "/v1/tasks/{id}/why" with its parameters. */
 static int make_path(const struct mcp_question *ask, struct strbuf *path, struct error *err) {
     for (const char *at = ask->op->path; *at;) {
         size_t plain = strcspn(at, "{");
@@ -91,7 +90,6 @@ static int take_bytes(void *ctx, const char *bytes, size_t size) {
     return 0;
 }
 
-/* One request: its key, and what came of it. */
 struct answer {
     char key[96];
     struct mcp_reply reply;
@@ -99,8 +97,8 @@ struct answer {
     struct error err;
 };
 
-/* Only a change starts a daemon: one that was stopped is not started again by a read. So the
- * connection that stays open is always one that starts none. */
+/* Only changes start a daemon: a read must not restart one that was stopped. So the connection that
+ * stays open is always one that starts none. */
 static int connect_for(struct stdio *s, bool writes, struct error *err) {
     int r = s->client ? 0 : connect_client(false, &s->client, err);
     if (client_is_absent(r) && writes) {
@@ -115,7 +113,7 @@ static int connect_for(struct stdio *s, bool writes, struct error *err) {
     return r;
 }
 
-/* The status, or <0 when there was no answer. */
+/* Returns the status, or <0 if there was no answer. */
 static int try_request(struct stdio *s, const struct mcp_question *ask, const char *path,
                        struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
@@ -151,7 +149,7 @@ static int try_request(struct stdio *s, const struct mcp_question *ask, const ch
     return status;
 }
 
-/* 0, or <0 with a message in a->err. */
+/* Returns 0, or <0 with a message in a->err. */
 static int request(struct stdio *s, const struct mcp_question *ask, struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     int r = make_path(ask, &path, &a->err);
@@ -159,7 +157,7 @@ static int request(struct stdio *s, const struct mcp_question *ask, struct answe
         return r;
     bool was_connected = s->client != NULL;
     int status = try_request(s, ask, strbuf_text(&path), a);
-    /* The daemon was restarted. The key stays the same, so nothing is done twice. */
+    /* The daemon was restarted. The key stays the same, so nothing is executed twice. */
     if (client_is_absent(status) && was_connected && ask->op->writes)
         status = try_request(s, ask, strbuf_text(&path), a);
     if (status >= 200 && status < 300)
@@ -179,7 +177,7 @@ static void fail_ask(struct mcp_question *ask, const struct error *err, bool abs
                clock_read_steady());
 }
 
-/* task.wait: everything else goes on meanwhile. */
+/* task.wait must not block other requests. */
 static void begin_wait(struct stdio *s, struct mcp_question *ask) {
     struct error err = { 0 };
     struct pending *pending = s->pendings;
@@ -244,13 +242,13 @@ static void on_ask(void *ctx, struct mcp_question *ask) {
     strbuf_finish(&a.bytes);
 }
 
-/* Every other request is answered before the next thing happens. */
+/* All other requests are answered synchronously. */
 static void on_drop(void *ctx, struct mcp_question *ask) {
     struct pending *pending = ask->own;
     (void)ctx;
     if (!pending)
         return;
-    pending->client = client_close(pending->client); /* the daemon sees it, and the wait is over */
+    pending->client = client_close(pending->client); /* tells the daemon to end the wait */
     pending->ask = NULL;
 }
 
@@ -289,7 +287,7 @@ static void on_watch(void *ctx, bool wanted) {
     s->watching = wanted;
     if (wanted && !s->events)
         open_events(s);
-    /* An open one is closed by the loop: this may be inside its callback. */
+    /* The loop closes an open one: this may be inside its callback. */
 }
 
 static void pump_events(struct stdio *s) {
@@ -328,19 +326,18 @@ static void take_bytes_in(struct stdio *s, const char *bytes, size_t size) {
     }
 }
 
-/* False: there is no more. */
+/* False: end of input. */
 static bool read_in(struct stdio *s) {
     char buffer[READ_SIZE];
     ssize_t n = read(STDIN_FILENO, buffer, sizeof(buffer));
     if (n < 0)
         return errno == EINTR || errno == EAGAIN;
     take_bytes_in(s, buffer, (size_t)n);
-    if (n == 0 && (s->line.length > 0 || s->skipping)) /* the last line needs no newline */
+    if (n == 0 && (s->line.length > 0 || s->skipping)) /* the last line may lack its newline */
         take_line(s);
     return n > 0;
 }
 
-/* How long nothing needs to be done, for poll. */
 static int time_left(const struct stdio *s) {
     time_ms next = time_min(mcp_next_tick(s->mcp), s->watching ? s->reconnect : TIME_NEVER);
     time_ms left = next == TIME_NEVER ? -1 : next - clock_read_steady();
@@ -368,15 +365,14 @@ static bool turn(struct stdio *s) {
             mcp_event(s->mcp, NULL, clock_read_steady());
     }
     for (size_t i = 0; i < PENDING_MAX; i++)
-        if (fds[2 + i].revents && s->pendings[i].ask) /* what came before may have dropped it */
+        if (fds[2 + i].revents && s->pendings[i].ask) /* an earlier event may have dropped it */
             end_wait(&s->pendings[i]);
     mcp_tick(s->mcp, clock_read_steady());
     return !fds[0].revents || read_in(s);
 }
 
 static int mcp_stdio_run(void) {
-    /* What an agent's configuration says of the home is for agents that people start: a run has a
-     * daemon of its own, and its token. */
+    /* The configured home is for agents that people start: a run has its own daemon. */
     if (cmd_env("SLUICE_SOCKET") && cmd_env("SLUICE_TOKEN"))
         (void)unsetenv("SLUICE_HOME");
     struct stdio s = { .reconnect = TIME_NEVER };

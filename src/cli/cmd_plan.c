@@ -1,9 +1,8 @@
-/* cmd_plan.c: what the scheduler would do with a queue: plan, sim, and debug scheduler.
+/* cmd_plan.c: shows what the scheduler would do: plan, sim, and debug scheduler.
  *
- * `plan` decides once for a snapshot; `sim` plays one in virtual time, with --set twice, to
- * compare; `debug scheduler` lists the candidates of a snapshot or of the daemon. Nothing is
- * started. Reasons are computed while printing, so a million waiting tasks cost time but no
- * memory. */
+ * `plan` decides once for a snapshot; `sim` runs one in virtual time, with --set twice to compare;
+ * `debug scheduler` lists the candidates of a snapshot or of the daemon. Nothing is started.
+ * Reasons are computed while printing, so a million waiting tasks cost time but no memory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,7 +60,7 @@ struct plan {
     struct output_span span;
 };
 
-/* A task that waits, and the group it is shown in. */
+/* A waiting task and its display group. */
 struct waiting {
     task_id task;
     unsigned group;
@@ -73,7 +72,7 @@ static const char *symbol_or_dash(const struct plan *p, sym symbol) {
     return symbol ? symbol_name(p->symbols, symbol) : "-";
 }
 
-/* Is it listed under `blocked`? Fills why it waits. */
+/* Is it listed under `blocked`? Sets the reason. */
 static bool is_waiting(const struct plan *p, task_id task, struct verdict *ret) {
     struct task_view view;
     if (!core_task(p->core, task, &view))
@@ -124,7 +123,7 @@ static void write_blocked(struct plan *p, task_id task, const struct verdict *ve
     json_write_object_end(&w);
 }
 
-/* One line per entry: easy to read, to grep and to compare. */
+/* One line per entry: easy to read, grep and diff. */
 static void next_entry(struct plan *p, size_t *count) {
     strbuf_puts(&p->out, (*count)++ ? ",\n" : "\n");
     output_some(&p->out);
@@ -192,7 +191,7 @@ static void print_starts(struct plan *p) {
     print_cut(p, p->start_count);
 }
 
-/* All that wait, those of one gate together, else in the order of the file. */
+/* All waiting tasks, grouped by gate, otherwise in file order. */
 static struct waiting *find_waiting(struct plan *p, size_t *ret_count) {
     size_t tasks = snapshot_task_count(p->snapshot), count = 0, capacity = 0;
     struct waiting *found = NULL;
@@ -325,14 +324,14 @@ static const struct cmd_option plan_options[] = {
 
 const struct cmd cmd_plan = { "plan", cmd_plan_run, 1, 1, plan_options };
 
-#define INPUT_MAX     ((size_t)4 << 30) /* of what cannot be read twice */
+#define INPUT_MAX     ((size_t)4 << 30) /* maximum for input that cannot be read twice */
 #define WIDTH_PIPED   100
 #define WIDTH_MIN     60
 #define WIDTH_MAX     300
 #define OVERRIDES_MAX 64
 #define HORIZON_DAYS  30
 
-/* One snapshot and its play. */
+/* A snapshot and its simulation. */
 struct sim_side {
     struct snapshot *snapshot;
     struct sim_world world;
@@ -343,11 +342,11 @@ struct sim_side {
 
 struct sim_call {
     const char *path;
-    struct strbuf input; /* all of it, if it can be read only once */
+    struct strbuf input; /* complete input, if it can be read only once */
     bool is_buffered;
     struct sim_options options;
     bool seed_given;
-    const char *overrides[OVERRIDES_MAX + 1]; /* NULL at the end */
+    const char *overrides[OVERRIDES_MAX + 1]; /* NULL-terminated */
     size_t override_count;
     struct strbuf title; /* of the second side */
 };
@@ -358,7 +357,7 @@ static void side_finish(struct sim_side *side) {
     side->snapshot = snapshot_free(side->snapshot);
 }
 
-/* An option in hours with up to three decimals; not given: *ret stays as it is. */
+/* An option in hours with up to three decimals; *ret is unchanged if not given. */
 static int parse_hours(const struct cmd_call *call, const char *option, time_ms *ret,
                        struct error *err) {
     const char *text = cmd_value(call, option);
@@ -399,7 +398,7 @@ static int parse_call(const struct cmd_call *call, struct sim_call *sim, struct 
 }
 
 static int open_input(struct sim_call *sim, FILE **ret, struct error *err) {
-    static char nothing[] = " "; /* a stream over no bytes cannot be made; this reads the same */
+    static char nothing[] = " "; /* fmemopen needs at least one byte; a blank reads the same */
     if (!sim->is_buffered)
         return file_open(sim->path, ret, err);
     bool empty = sim->input.length == 0;
@@ -483,7 +482,7 @@ static int cmd_sim_run(const struct cmd_call *call) {
     struct stat st;
     int r = parse_call(call, &sim, &err);
     bool is_usage_error = r<0, compare = sim.override_count> 0;
-    /* A pipe can be read only once: it is buffered when it is needed twice. */
+    /* A pipe can be read only once: buffer it if needed twice. */
     sim.is_buffered =
         compare && (strcmp(sim.path, "-") == 0 || stat(sim.path, &st) < 0 || !S_ISREG(st.st_mode));
     if (r >= 0 && sim.is_buffered)
@@ -536,11 +535,11 @@ static const char *gate_words(const char *gate) {
     return gate;
 }
 
-/* A task that waits: one of the daemon's, or of a snapshot. */
+/* A waiting task of the daemon or of a snapshot. */
 struct candidate {
     int64_t score;
     time_ms created_at;
-    size_t number;      /* in the answer, or the task of the snapshot */
+    size_t number;      /* index in the answer, or the task of the snapshot */
     const json_t *item; /* NULL: of the snapshot */
 };
 
@@ -550,7 +549,7 @@ struct listing {
     time_ms now;
     const struct snapshot *snapshot; /* NULL: the daemon's */
     struct core *core;
-    struct strbuf out, reason, runnable; /* buffers for one row, as those below */
+    struct strbuf out, reason, runnable; /* buffers for one row */
     char score[24], depth[24], iteration[24];
     struct output_span age;
 };
@@ -562,13 +561,12 @@ static void listing_finish(struct listing *l) {
     strbuf_finish(&l->runnable);
 }
 
-/* What is shown of one. */
 struct candidate_row {
     const char *id, *kind, *reason; /* reason NULL: it could start */
     int64_t score, age, depth, iteration;
 };
 
-/* Score, higher first; then older first; then in their order. */
+/* By score, highest first; then age, oldest first; then original order. */
 static int compare_candidates(const void *left, const void *right) {
     const struct candidate *a = left, *b = right;
     if (a->score != b->score)
@@ -606,7 +604,7 @@ static struct candidate_row candidate_row_at(struct listing *l, size_t i) {
     return row;
 }
 
-/* One line per task: easy to read, to grep and to compare_candidates. */
+/* One line per task: easy to read, grep and diff. */
 static void print_listing_json(struct listing *l) {
     strbuf_puts(&l->out, "{\"tasks\":[");
     for (size_t i = 0; i < l->count; i++) {

@@ -1,8 +1,8 @@
-/* cmd_report.c: what a run reports about itself, from inside.
+/* cmd_report.c: reports from inside a run.
  *
- * The environment says which run it is. A run outlives the daemon: without one the DONE marker is
- * created here, which the next daemon finds; the numbers are lost, and the exit code says so. No
- * daemon is ever started from here: a run must not become its parent. */
+ * The environment identifies the run. A run outlives the daemon: without one, the DONE marker is
+ * created here for the next daemon; the numbers are lost, and the exit code shows it. This command
+ * never starts a daemon: a run must not become its parent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define SECONDS_MAX 31536000
 #define COST_MAX    1000000.0
 
-/* Digits with at most one point: no sign, no exponent, nothing of a locale. */
+/* Digits with at most one point: no sign, exponent or locale. */
 static int add_cost(const struct cmd_call *call, json_t *body) {
     const char *text = cmd_value(call, "cost");
     if (!text)
@@ -70,8 +70,8 @@ static int make_body(const struct cmd_call *call, json_t *body) {
                : cmd_usage_error(call->cmd, "nothing to report: give at least one option");
 }
 
-/* The task, and the attempt behind the last point of SLUICE_RUN ("web-17.2"). A report of an old
- * attempt is then recognised as such. */
+/* The task, and the attempt after the last dot of SLUICE_RUN ("web-17.2"), so that a report of an
+ * old attempt is recognized. */
 static int add_who(const struct cmd_call *call, json_t *body) {
     const char *task = cmd_env("SLUICE_TASK"), *run = cmd_env("SLUICE_RUN");
     if (!task || !run || !cmd_env("SLUICE_SOCKET"))
@@ -87,7 +87,6 @@ static int add_who(const struct cmd_call *call, json_t *body) {
     return CMD_OK;
 }
 
-/* true: the marker is there. */
 static bool mark_done(void) {
     const char *path = cmd_env("SLUICE_DONE");
     int fd =
@@ -100,7 +99,7 @@ static bool mark_done(void) {
     return true;
 }
 
-/* Without a daemon only a report of --done alone is complete. */
+/* Without a daemon, only a report with nothing but --done is complete. */
 static int report_alone(const struct cmd_call *call, const json_t *body, const struct error *err) {
     bool marked = cmd_has(call, "done") && mark_done();
     size_t who = json_object_get(body, "attempt") ? 2 : 1;

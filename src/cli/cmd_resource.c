@@ -1,7 +1,6 @@
 /* cmd_resource.c: commands on agents, groups, hosts, limiters, projects and tokens.
  *
- * Lists, and verbs that are applied to each name, are tables; two run functions read them from
- * `data`. */
+ * Lists and verbs are tables; two run functions read them from `data`. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -18,26 +17,25 @@
 #include "cli/print_task.h"
 #include "os/clock.h"
 
-/* A column of a list: the member `key` of each item, as `kind` says, or what `put` writes. */
+/* A column of a list: the member `key` of each item, formatted by `kind` or by `put`. */
 enum cell_kind { CELL_TEXT, CELL_SPAN, CELL_BOOL, CELL_WORDS, CELL_NUMBER, CELL_PERCENT, CELL_CAP };
 struct column {
     const char *title; /* NULL ends a list */
     const char *key;
-    enum cell_kind kind;                                 /* from CELL_NUMBER on to the right */
+    enum cell_kind kind;                                 /* right-aligned from CELL_NUMBER on */
     void (*put)(const json_t *item, struct strbuf *out); /* or NULL */
     const char *yes, *no;                                /* of CELL_BOOL */
 };
 
 struct resource_list {
     const char *path;  /* "/v1/groups" */
-    const char *empty; /* printed instead of no rows; with its newline */
+    const char *empty; /* printed if there are no rows; with its newline */
     struct column columns[10];
-    void (*note)(const json_t *item, struct strbuf *out); /* lines below the table; or NULL */
+    void (*note)(const json_t *item, struct strbuf *out); /* lines after the table; or NULL */
 };
 
-/* One request for each name on the command line, in order. The first that fails ends it, and what
- * was done before is printed. With --json: the daemon's answer, or a list of them for several
- * names. */
+/* One request per name on the command line, in order. Stops at the first failure; completed
+ * requests are printed. With --json: the daemon's answer, or a list of answers. */
 struct resource_verb {
     const char *before, *after; /* POST BEFORE name AFTER */
     const char *did, *already;  /* "cleared", "is open already" */
@@ -47,10 +45,10 @@ struct listing {
     const struct resource_list *list;
     struct rows rows;
     struct strbuf notes;
-    time_ms now; /* of the first answer: the command may have waited for a daemon that took over */
+    time_ms now; /* from the first answer: the command may have waited for a failover */
 };
 
-/* With blanks between them. */
+/* Space-separated. */
 static void put_words(const json_t *words, struct strbuf *out) {
     ASK_EACH(word, words) {
         const char *text = json_string_value(word);
@@ -92,7 +90,7 @@ static void add_row(void *ctx, const json_t *item) {
         l->list->note(item, &l->notes);
 }
 
-/* As the daemon wrote it when one page is all; else the pages as one. */
+/* Unchanged if there is one page; otherwise the pages merged. */
 static int print_json(struct ask *ask, const char *path) {
     int code = ask_get(ask, path);
     if (code != CMD_OK)
@@ -189,7 +187,7 @@ static void put_paused(struct strbuf *out, const char *project, bool pause, cons
     }
 }
 
-/* The run we are in, which is recorded as the one that paused; or NULL. */
+/* The current run, recorded as the one that paused; or NULL. */
 static const char *run_that_asks(void) {
     const char *run = getenv("SLUICE_RUN");
     for (const char *c = run; c && *c; c++)
@@ -378,7 +376,7 @@ static const struct cmd host_forget = { "host forget", host_forget_run, 1, 1 };
 static const struct cmd host_list = { "host list", list_run, 0, 0, .data = &hosts };
 const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, &host_list) };
 
-/* The message of the agent when its login or bill was refused. */
+/* The agent's message if its login or billing was refused. */
 static void put_limiter_note(const json_t *item, struct strbuf *out) {
     const char *message = ask_text(item, "said", NULL), *fix = ask_text(item, "fix", NULL);
     if (!message && !fix)

@@ -1,7 +1,7 @@
-/* cmd_run.c: adds a task and stays until it is over: its output is ours, its exit code is ours.
+/* cmd_run.c: adds a task and waits for it, with its output and exit code.
  *
- * The task belongs to the daemon from the moment it is added. What happens to this process, to the
- * terminal or to the daemon meanwhile changes nothing about it; only Ctrl-C asks for it to be canceled. */
+ * The daemon owns the task once it is added. It is independent of this process, the terminal and
+ * daemon restarts; only Ctrl-C requests its cancellation. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -16,12 +16,12 @@
 #include "os/terminal.h"
 
 #define NEEDS_PERSON 123
-#define OWN_FAILURE  125 /* no code of the command: those are its own */
+#define OWN_FAILURE  125 /* not an exit code of the command */
 #define INTERRUPTED  (128 + SIGINT)
 
 struct run {
     const struct cmd_call *call;
-    struct ask ask; /* its answer is the task as it was last seen */
+    struct ask ask; /* its answer is the latest state of the task */
     char *id;
     struct follow follow;
     unsigned interrupts;
@@ -56,7 +56,7 @@ static int add(struct run *run, json_t *task) {
     json_t *body = json_pack("{s:[o]}", "tasks", task);
     if (cmd_has(run->call, "group"))
         json_object_set_new(body, "group", json_string(cmd_value(run->call, "group")));
-    /* One command, one answer: a preset's loop or retries would keep this process waiting. */
+    /* One command, one result: a preset's loop or retries would keep this process waiting. */
     if (!json_object_get(task, "retries"))
         json_object_set_new(task, "retries", json_integer(0));
     if (!json_object_get(task, "until"))
@@ -81,9 +81,9 @@ static int add(struct run *run, json_t *task) {
     return CMD_OK;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- reading the task ------------------------------------------------------------------------ */
 
-/* The task as it is now. 0: no daemon answers; an event comes when one does. */
+/* The current task. 0: no daemon answers; an event follows when one does. */
 static int look(struct run *run) {
     int r = 0;
     if (!run->ask.client)
@@ -98,18 +98,18 @@ static int look(struct run *run) {
     return r == -ESHUTDOWN ? 0 : r;
 }
 
-/* Its own, or that of its agent. */
+/* Its own or its agent's breaker. */
 static bool is_behind_breaker(const json_t *task) {
     return ask_is(task, "gate", "breaker");
 }
 
-/* Over, as far as this command is concerned: nothing happens to it any more by itself. */
+/* Nothing more happens to it without a person. */
 static bool is_over(const json_t *task) {
     return ask_is(task, "state", "done failed canceled invalidated")
            || ask_is(task, "hold", "review external") || is_behind_breaker(task);
 }
 
-/* It stays as it is until a person acts; one that a person holds is left to that person. */
+/* It waits for a person; a task held by a person is left alone. */
 static bool needs_person(const struct run *run, const json_t *task) {
     return !cmd_has(run->call, "keep-waiting") && ask_true(task, "needs_person")
            && !ask_is(task, "hold", "person");
@@ -140,7 +140,7 @@ static void cancel(struct run *run) {
         cmd_warn("%s", ask.err.text);
 }
 
-/* True: leave. */
+/* True: exit. */
 static bool interrupted(struct run *run) {
     struct signalfd_siginfo info;
     while (read(run->follow.signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
@@ -168,7 +168,7 @@ static int tell_failure(const struct run *run, const json_t *task, const json_t 
     return strcmp(state, "canceled") == 0 && run->interrupts > 0 ? INTERRUPTED : OWN_FAILURE;
 }
 
-/* The command's own code, or what stands for one. */
+/* The command's exit code, or a substitute. */
 static int exit_code_of(const struct run *run, const json_t *task) {
     const json_t *last = last_run(task);
     const char *state = ask_text(task, "state", "?"), *hold = ask_text(task, "hold", "");
@@ -191,7 +191,7 @@ static int exit_code_of(const struct run *run, const json_t *task) {
     return code > 0 ? (int)code : tell_failure(run, task, last);
 }
 
-/* A command that cannot be launched is tried again only much later; this command does not wait for that. */
+/* A command that cannot be launched is retried much later; do not wait for that. */
 static void give_up_on_breaker(struct run *run) {
     if (!is_behind_breaker(run->ask.answer))
         return;
@@ -205,7 +205,7 @@ static void give_up_on_breaker(struct run *run) {
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-/* Opens the next logs that are to be shown. False: there are none, and nothing more will come. */
+/* Opens the next logs to show. False: none, and nothing more will come. */
 static bool go_on(struct run *run, int *ret_result) {
     const json_t *task = run->ask.answer;
     int64_t attempt = ask_int(task, "attempt", 0);
@@ -223,7 +223,7 @@ static int stay(struct run *run) {
     int r = follow_connect(&run->follow, &run->err);
     bool news = true;
     if (client_is_absent(r))
-        r = 0; /* it went just now: follow_wait waits for the next */
+        r = 0; /* it just stopped: follow_wait waits for the next */
     while (r >= 0) {
         if (news && !follow_has_logs(&run->follow)) {
             news = false;
@@ -248,7 +248,7 @@ static void prepare_logs(struct run *run) {
     FILE *files[] = { stdout, stderr };
     follow_init(&run->follow, run->id);
     run->follow.signal_fd = cmd_watch_interrupts();
-    /* A pipe gets the bytes as they are, a terminal nothing that it would obey; of an agent both get the transcript. */
+    /* A pipe gets raw bytes, a terminal sanitized text; for an agent both get the transcript. */
     for (size_t i = 0; i < ARRAY_SIZE(names) && !run->call->json; i++)
         run->follow.logs[run->follow.log_count++] = (struct log_stream){
             .name = names[i],

@@ -21,7 +21,7 @@
 #define TIMEOUT   SECONDS(90) /* a stop waits for the daemon, at most TimeoutStopSec */
 #define WORDS_MAX 6
 
-/* Without a login of its own (cron, sudo) a process does not know where the manager listens. */
+/* Without a login session (cron, sudo) a process does not know where the manager listens. */
 static bool lend_runtime_folder(void) {
     char path[64];
     struct stat st;
@@ -39,7 +39,7 @@ static int run_tool(const char *tool, const char *const *argv, struct strbuf *ou
     bool lent = lend_runtime_folder();
     struct program_job job = { .path = strbuf_text(&path), .argv = argv };
     program_run_all(&job, 1, TIMEOUT);
-    if (lent) /* the home of Sluice depends on it */
+    if (lent) /* Sluice's home depends on it */
         (void)unsetenv("XDG_RUNTIME_DIR");
     strbuf_add(out, job.out.text, job.out.length);
     strbuf_finish(&job.out);
@@ -49,7 +49,7 @@ static int run_tool(const char *tool, const char *const *argv, struct strbuf *ou
     return job.status;
 }
 
-/* `words` behind "systemctl --user". */
+/* `words` follow "systemctl --user". */
 static int run_systemctl(const char *const *words, struct strbuf *out, struct error *err) {
     const char *argv[WORDS_MAX + 3] = { "systemctl", "--user" };
     for (size_t i = 0; words[i] && i < WORDS_MAX; i++)
@@ -57,7 +57,7 @@ static int run_systemctl(const char *const *words, struct strbuf *out, struct er
     return run_tool("systemctl", argv, out, err);
 }
 
-/* With the first line of the output; hints follow it. */
+/* With the first line of the output; hints follow. */
 static int fail_with_output(struct error *err, int code, const char *what,
                             const struct strbuf *out) {
     const char *text = strbuf_text(out);
@@ -131,7 +131,7 @@ int service_manager_read_state(const char *unit, struct service_state *ret_state
     return 0;
 }
 
-/* Does the manager of this user start at boot, and stay after logout? */
+/* Does this user's manager start at boot and stay after logout? */
 static bool linger_is_on(const char *user) {
     const char *const argv[] = {
         "loginctl", "show-user", user, "--property=Linger", "--value", NULL
@@ -146,7 +146,7 @@ static bool linger_is_on(const char *user) {
 
 #define STEPS_SINCE 254 /* RestartSteps= */
 
-/* The variables that the unit takes from the environment, and those that the manager sets. */
+/* Variables that the unit takes from the environment, and those that the manager sets. */
 static const char *const unit_variables[] = { "PATH",          "LANG",
                                               "LC_ALL",        "TZ",
                                               "SHELL",         "XDG_CONFIG_HOME",
@@ -187,7 +187,7 @@ void service_unit_finish(struct service_unit *unit) {
     *unit = (struct service_unit){ 0 };
 }
 
-/* As systemd reads it: specifiers begin with %, inside quotes \ and " are escaped. */
+/* systemd syntax: % starts specifiers; inside quotes \ and " are escaped. */
 static void put_escaped(struct strbuf *out, const char *text, bool quoted) {
     for (; *text; text++) {
         if (*text == '%')
@@ -244,7 +244,7 @@ static const char rest_text[] =
     "[Install]\n"
     "WantedBy=default.target\n";
 
-/* The text of the unit file. `version`: of systemd; newer ones wait longer after each failure. */
+/* The unit file. `version`: of systemd; newer ones support increasing restart delays. */
 static int print_unit(const struct service_unit *unit, const struct home *home, int version,
                       struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT;
@@ -280,11 +280,11 @@ struct service {
     struct service_state state;
     char *user;
     int version;
-    bool installed; /* its file is there */
-    bool current;   /* with the text that would be written now */
+    bool installed; /* its file exists */
+    bool current;   /* its text is up to date */
     bool linger;
     struct strbuf text; /* of the unit */
-    json_t *actions;    /* what was done, or with --dry-run what would be */
+    json_t *actions;    /* done, or planned with --dry-run */
 };
 
 static void service_finish(struct service *s) {
@@ -319,7 +319,6 @@ static int read_state(struct service *s, struct error *err) {
     return r;
 }
 
-/* The daemon that answers, or 0. */
 static pid_t pid_of_daemon(void) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (ask_open(&ask, ASK_HOME) != CMD_OK || ask_try_get(&ask, "/healthz") != 0)
@@ -347,7 +346,7 @@ static int systemctl(struct service *s, const char *verb, const char *unit, stru
     return is_dry(s) ? 0 : service_manager_call(words, err);
 }
 
-/* Stops the daemon that answers: 'sluice down' waits for its end. Runs go on. */
+/* Stops the daemon that answers, with 'sluice down', which waits for its exit. Runs continue. */
 static int stop_daemon_outside(struct service *s, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
     static const char *const argv[] = { "sluice", "down", NULL };
@@ -362,7 +361,7 @@ static int stop_daemon_outside(struct service *s, struct error *err) {
                      (int)strcspn(strbuf_text(&out), "\n"), strbuf_text(&out));
 }
 
-/* The service has the daemon, with the unit as it is now. */
+/* Makes the service run the daemon, with the current unit. */
 static int start_in_service(struct service *s, struct error *err) {
     pid_t pid = pid_of_daemon();
     struct daemon_found found;
@@ -400,7 +399,7 @@ static void enable_linger(struct service *s) {
                  err.text, s->user);
 }
 
-/* Runs get the variables of tasks.env from the daemon; the service has fewer than this shell. */
+/* Runs get the variables in tasks.env from the daemon; the service has fewer than this shell. */
 static void warn_of_variables(const struct service *s) {
     _cleanup_(config_freep) struct config *config = config_new();
     const char *const *names = NULL;
@@ -496,7 +495,7 @@ static int service_install_run(const struct cmd_call *call) {
                  err.text);
         return CMD_REFUSED;
     }
-    /* The default home has its socket in XDG_RUNTIME_DIR, which the manager always knows. */
+    /* The default home's socket is in XDG_RUNTIME_DIR, which the manager always knows. */
     const char *runtime = cmd_env("XDG_RUNTIME_DIR");
     if (!cmd_env("SLUICE_HOME") && !(runtime && *runtime == '/')) {
         cmd_warn("XDG_RUNTIME_DIR is not set: log in as this user, or 'export "

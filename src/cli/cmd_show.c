@@ -1,4 +1,4 @@
-/* cmd_show.c: everything about one task on one screen: what it is, where it stands, its runs. */
+/* cmd_show.c: shows a task with its state and runs. */
 #include <string.h>
 
 #include "cli/ask.h"
@@ -10,7 +10,7 @@
 
 struct sheet {
     struct strbuf out;
-    size_t width; /* of a line; 0: any */
+    size_t width; /* of a line; 0: unlimited */
     time_ms now;
 };
 
@@ -25,7 +25,7 @@ static void put_field(struct sheet *s, const char *label, const char *text) {
     strbuf_putc(&s->out, '\n');
 }
 
-/* Does a word need quotes to be pasted into a shell? */
+/* True if a word needs no shell quotes. */
 static bool is_plain(const char *word) {
     return *word
            && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -58,7 +58,7 @@ static void put_argv(struct strbuf *out, const json_t *argv) {
 
 static void put_value(struct strbuf *out, const json_t *value);
 
-/* KEY=VALUE, and KEY.KEY=VALUE of what is inside. */
+/* KEY=VALUE, and KEY.KEY=VALUE for nested members. */
 static void put_pairs(struct strbuf *out, const char *before, const json_t *object) {
     const char *key;
     json_t *item;
@@ -75,7 +75,7 @@ static void put_pairs(struct strbuf *out, const char *before, const json_t *obje
     }
 }
 
-/* A member of the spec as one text: words with blanks between, objects as KEY=VALUE. */
+/* A member of the spec as text: words separated by blanks, objects as KEY=VALUE. */
 static void put_value(struct strbuf *out, const json_t *value) {
     size_t i;
     json_t *item;
@@ -97,7 +97,7 @@ static void put_value(struct strbuf *out, const json_t *value) {
     }
 }
 
-/* --- parts ----------------------------------------------------------------------------------- */
+/* --- sections -------------------------------------------------------------------------------- */
 
 static void put_heading(struct sheet *s, const json_t *task) {
     const struct output_style *style = output_style();
@@ -161,7 +161,7 @@ static void put_place(struct sheet *s, const json_t *task) {
     put_instead(s, json_object_get(task, "run"));
 }
 
-/* Not shown for runs on this machine. */
+/* Omitted for runs on this host. */
 static void put_executor(struct sheet *s, const json_t *task) {
     const char *partition = ask_text(task, "partition", NULL);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -172,7 +172,7 @@ static void put_executor(struct sheet *s, const json_t *task) {
     put_field(s, "runs in", strbuf_text(&text));
 }
 
-/* Of its newest run. A plain command without one is no news. */
+/* Of the newest run. Omitted for a plain command without one. */
 static void put_sandbox(struct sheet *s, const json_t *task) {
     const json_t *run = json_array_get(json_object_get(task, "runs"), 0);
     const char *sandbox = ask_text(run, "sandbox", NULL);
@@ -180,7 +180,7 @@ static void put_sandbox(struct sheet *s, const json_t *task) {
         put_field(s, "sandbox", sandbox);
 }
 
-/* Where it works, and what is being done around its run. */
+/* Its folder, and what is being done around its run. */
 static void put_workspace(struct sheet *s, const json_t *task) {
     const json_t *place = json_object_get(task, "works_in");
     const char *branch = ask_text(place, "branch", NULL), *merge = ask_text(place, "merge", NULL);
@@ -204,7 +204,7 @@ static void put_number(struct strbuf *out, const json_t *changes, const char *me
                   n == 1 ? "" : "s");
 }
 
-/* What became of its work: "3 files, +10 -2", and where that is now. */
+/* The result: "3 files, +10 -2", and where it is now. */
 static void put_delivery(struct sheet *s, const json_t *task) {
     const json_t *changes = json_object_get(task, "changes"),
                  *delivery = json_object_get(task, "delivery");
@@ -251,7 +251,7 @@ static void put_counters(struct sheet *s, const json_t *task) {
     put_field(s, "runs", strbuf_text(&text));
 }
 
-/* What was used, as far as it is known: a run of unknown cost is not one of $0.00. */
+/* Known usage: an unknown cost is not $0.00. */
 static void put_spent(struct strbuf *out, const json_t *usd, bool is_known) {
     double used = ask_real(usd, "used", 0);
     if (!is_known && used <= 0) {
@@ -261,7 +261,7 @@ static void put_spent(struct strbuf *out, const json_t *usd, bool is_known) {
     strbuf_printf(out, "%s$%.2f", is_known ? "" : "at least ", used);
 }
 
-/* Only what has a limit: what was used stands beside each run. */
+/* Only limited resources: usage is shown with each run. */
 static void put_limit(struct strbuf *out, const json_t *part, const char *of, bool is_known) {
     const json_t *tokens = json_object_get(part, "tokens"), *usd = json_object_get(part, "usd");
     if (json_is_integer(json_object_get(tokens, "budget")))
@@ -290,7 +290,7 @@ static void put_budget(struct sheet *s, const json_t *task) {
     put_field(s, "budget", line.length > 0 ? strbuf_text(&line) : NULL);
 }
 
-/* The members of the spec that were not shown before. */
+/* Members of the spec that were not shown before. */
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char *const shown[] = {
         "argv", "title", "project", "kind",       "agent",      "group",    "parent",  "priority",
@@ -319,7 +319,7 @@ static void put_spec(struct sheet *s, const json_t *task) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* Another agent than the one the task names: one that took over, or a worker of the roster. */
+/* If it differs from the task's agent: a failover, or a worker of the roster. */
 static void put_agent(struct strbuf *out, const json_t *task, const json_t *run) {
     const char *agent = ask_text(run, "agent", NULL);
     const char *instead_of = ask_text(run, "instead_of", NULL);
@@ -352,7 +352,7 @@ static void put_result(struct strbuf *out, const json_t *task, const json_t *run
         strbuf_printf(out, ": %s", message);
 }
 
-/* Of the newest run that has one: with it a person can resume the session manually. */
+/* Of the newest run that has one, so that a person can resume it manually. */
 static void put_session(struct sheet *s, const json_t *task) {
     const json_t *runs = json_object_get(task, "runs");
     ASK_EACH(run, runs) {
@@ -402,7 +402,7 @@ static void put_runs(struct sheet *s, const json_t *task) {
     rows_print(&rows, &s->out);
 }
 
-/* The folders of the iterations: one line each, with what they left. */
+/* The iterations' folders, one per line, with their contents. */
 static void put_iterations(struct sheet *s, const json_t *task) {
     const json_t *iterations = json_object_get(task, "iterations");
     size_t i;
@@ -429,7 +429,7 @@ static void put_iterations(struct sheet *s, const json_t *task) {
         char name[32];
         (void)snprintf(name, sizeof(name), "iteration %lld",
                        (long long)ask_int(one, "iteration", 0));
-        if (tells) /* the empty folder of a task that ran once is no news */
+        if (tells) /* omit the empty folder of a task that ran once */
             put_field(s, name, strbuf_text(&line));
     }
 }

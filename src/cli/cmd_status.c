@@ -1,7 +1,7 @@
-/* cmd_status.c: the home on one screen.
+/* cmd_status.c: shows the state of the home on one screen.
  *
- * On a terminal every part gives way until all of them fit: each gets its rows one by one in turn, so
- * that no long list pushes another one out. A pipe gets everything. */
+ * On a terminal the sections share the lines: each gets rows one by one in turn, so that a long
+ * list does not push out another. A pipe gets everything. */
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -18,11 +18,11 @@
 #include "os/terminal.h"
 #include "sim/text.h"
 
-/* --- budgets: "######.... 62%, 10k reserved" ----------------------------------------------------- */
+/* --- budgets: "######.... 62%, 10k reserved" -------------------------------------------------- */
 
 #define WIDTH 10 /* of a bar */
 
-/* Dollars as millionths; -1: none. */
+/* Dollars in millionths; -1: none. */
 static int64_t status_micro(const json_t *item, const char *member) {
     double dollars = ask_real(item, member, -1);
     return dollars < 0 ? -1 : (int64_t)(dollars * (double)MONEY_DOLLAR + 0.5);
@@ -72,7 +72,7 @@ static void status_money(const json_t *item, time_ms now, struct strbuf *out) {
     }
 }
 
-/* --- the queue: "queue: implement 9, review 1; soft limit 8; hard limit 16" --------------------------- */
+/* --- the queue: "queue: implement 9, review 1; soft limit 8; hard limit 16" ------------------- */
 
 static void put_depths(const json_t *queue, struct strbuf *out) {
     const char *kind;
@@ -100,7 +100,7 @@ static size_t put_warning(const char *warning, struct strbuf *out) {
     return 1;
 }
 
-/* One line, or none: if no kind of task waits and the queue is not too long. Returns how many. */
+/* One line, or none if no kind of task waits and the queue is not too long. Returns the number. */
 static size_t status_queue(const json_t *status, struct strbuf *out) {
     size_t lines = put_warning(ask_text(status, "warning", NULL), out);
     const json_t *queue = json_object_get(status, "queue");
@@ -120,12 +120,12 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
     return lines + 1;
 }
 
-#define HEAD_LINES   3 /* who it is, and the counts */
+#define HEAD_LINES   3 /* identity and counts */
 #define LIMITS_MAX   256
 #define REDRAW_LEAST 500
 #define REDRAW_MOST  5000
 
-#define EMPTY " " /* a cell that shows nothing, not even that it is empty */
+#define EMPTY " " /* a cell without even the mark for empty */
 
 enum { ALERTS, RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
 
@@ -133,23 +133,23 @@ struct section {
     struct output_column columns[6];
     struct rows rows;
     size_t wanted, given; /* rows */
-    size_t total;         /* that there are; the daemon lists at most 50 runs */
+    size_t total;         /* the daemon lists at most 50 runs */
 };
 
-/* A row of the limits before it is known where it stands. */
+/* A limit before it is sorted. */
 struct limit {
     char *key, *state;
     int64_t used, cap; /* -1: none */
     bool is_money;     /* both in millionths of a dollar */
-    int urgency;       /* the higher the nearer to the top */
+    int urgency;       /* the highest comes first */
 };
 
 struct screen {
     const json_t *status;
     time_ms now;
-    size_t width; /* 0: any */
-    size_t used;  /* columns of the first line */
-    bool all;     /* what has no limit too */
+    size_t width; /* 0: unlimited */
+    size_t used;  /* columns used in the first line */
+    bool all;     /* include resources without a limit */
     bool tight;   /* no room for blank lines */
     struct limit limits[LIMITS_MAX];
     size_t limit_count;
@@ -157,7 +157,7 @@ struct screen {
     struct strbuf out;
 };
 
-/* --- the parts ------------------------------------------------------------------------------- */
+/* --- sections -------------------------------------------------------------------------------- */
 
 static void section_begin(struct section *section, const struct output_column *columns,
                           size_t count) {
@@ -184,7 +184,7 @@ static void fill_alerts(struct screen *s) {
     }
 }
 
-/* Not ours, but they hold places. */
+/* External runs hold slots, too. */
 static void add_external(struct screen *s) {
     ASK_EACH(id, json_object_get(s->status, "external")) {
         section_add(&s->sections[RUNNING],
@@ -254,7 +254,7 @@ static void add_limit(struct screen *s, const char *key, const json_t *item, con
     limit->state = xstrdup(*state ? state : full ? "full" : EMPTY);
 }
 
-/* Stable: those of the same urgency stay in the order of the answer. */
+/* Stable: equal urgency keeps the order of the answer. */
 static void sort_limits(struct screen *s) {
     for (size_t i = 1; i < s->limit_count; i++) {
         struct limit moving = s->limits[i];
@@ -346,7 +346,7 @@ static void fill_limits(struct screen *s) {
     add_limits(s);
 }
 
-/* The plain members of what an event carries: from=ready to=starting. */
+/* The scalar members of an event's data: from=ready to=starting. */
 static void put_data(struct strbuf *out, const json_t *data, time_ms now) {
     const char *key;
     json_t *value;
@@ -363,7 +363,7 @@ static void put_data(struct strbuf *out, const json_t *data, time_ms now) {
     }
 }
 
-/* Newest first, whatever the order they came in. */
+/* Newest first, in any order of arrival. */
 static void fill_events(struct screen *s) {
     static const struct output_column columns[] = {
         { "LAST", true },
@@ -393,7 +393,7 @@ static void fill_events(struct screen *s) {
 
 /* --- the screen ------------------------------------------------------------------------------ */
 
-/* One piece of the first line, if it has room; the first pieces are the important ones. */
+/* Adds to the first line if it fits; important parts come first. */
 _printf_(3, 4) static void put_piece(struct screen *s, const char *colour, const char *format,
                                      ...) {
     _cleanup_(strbuf_finish) struct strbuf piece = STRBUF_INIT;
@@ -409,7 +409,7 @@ _printf_(3, 4) static void put_piece(struct screen *s, const char *colour, const
     s->used += width;
 }
 
-/* That it is matters more than who did it. */
+/* The pause is more important than who did it. */
 static void put_paused(struct screen *s) {
     const struct output_style *style = output_style();
     _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
@@ -474,7 +474,7 @@ static void put_counts(struct screen *s) {
     output_row_in(columns, ARRAY_SIZE(states), cells, colours, &s->out);
 }
 
-/* Rows to the parts, one by one in turn, until `lines` are used. */
+/* Distributes rows among the sections, one by one in turn, up to `lines`. */
 static void share_lines(struct screen *s, size_t lines) {
     size_t used = HEAD_LINES, parts = 0, wanted = 0;
     for (size_t i = 0; i < SECTION_COUNT; i++) {
@@ -496,7 +496,7 @@ static void share_lines(struct screen *s, size_t lines) {
     }
 }
 
-/* No blanks before the last newline. */
+/* Trims blanks before the last newline. */
 static void cut_blanks(struct strbuf *out) {
     while (out->length > 1 && out->text[out->length - 2] == ' ') {
         out->text[out->length - 2] = '\n';
@@ -504,7 +504,7 @@ static void cut_blanks(struct strbuf *out) {
     }
 }
 
-/* The titles have the number of hidden rows, which costs no line; not for events. */
+/* Titles show the number of hidden rows, which costs no line; except for events. */
 static void put_titles(struct screen *s, struct section *section) {
     size_t last = section->rows.column_count - 1;
     const char *title = section->columns[last].title;
@@ -564,8 +564,8 @@ static int event_came(void *ctx, const struct client_event *event) {
     return 0;
 }
 
-/* Until something happened and the last drawing is old enough, or a while has passed (the times
- * move on by themselves). 0: draw; 1: Ctrl-C; <0: the stream broke. */
+/* Until something happened and the last drawing is old enough, or a while has passed (elapsed times
+ * change). 0: draw; 1: Ctrl-C; <0: the stream broke. */
 static int wait_for_news(struct client *events, int signals, const bool *news, struct error *err) {
     time_ms drawn = clock_read_steady();
     for (;;) {

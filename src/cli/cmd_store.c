@@ -58,9 +58,9 @@ static int cmd_restore_run(const struct cmd_call *call) {
     if (daemon_find_program("sluiced", &program, &err) < 0
         || program_run(strbuf_text(&program), argv, take, &out, &status, &err) < 0)
         return cmd_fail(&err);
-    if (status != 0) /* it has printed why; CMD_REFUSED if another daemon has the home */
+    if (status != 0) /* it has printed why; CMD_REFUSED if another daemon uses the home */
         return status == CMD_REFUSED ? CMD_REFUSED : CMD_FAILED;
-    if (call->json) /* else sluiced has printed it */
+    if (call->json) /* otherwise sluiced has printed it */
         return ask_print_json(json_pack("{s:o}", "restored", ask_string(strbuf_text(&path))));
     return CMD_OK;
 }
@@ -104,7 +104,7 @@ static const struct cmd_option snapshot_options[] = {
 
 const struct cmd cmd_snapshot = { "snapshot", cmd_snapshot_run, 0, 0, snapshot_options };
 
-/* Prints the answer of sluiced as JSON, or as `print` writes it. */
+/* Prints sluiced's answer as JSON, or with `print`. */
 static int ask_sluiced(const struct cmd_call *call, const char *const *argv,
                        void (*print)(const json_t *answer, struct strbuf *out)) {
     struct error err = { 0 };

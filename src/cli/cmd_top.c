@@ -1,7 +1,7 @@
-/* cmd_top.c: the loop of `sluice top`: keys, signals, news, drawing.
+/* cmd_top.c: the main loop of `sluice top`: keys, signals, events, drawing.
  *
- * It sleeps until one of them comes. Only while something runs, or a countdown is seen, it wakes once
- * a second for the times on the screen; nothing is asked then. */
+ * It sleeps until one of them arrives. While something runs, or a countdown is visible, it wakes
+ * once a second to update times, without a request. */
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -18,8 +18,8 @@
 #include "os/terminal.h"
 
 #define TICK       SECONDS(1)
-#define DRAW_GAP   40 /* ms between two drawings while a log pours in */
-#define PIECES     16 /* of a log before the screen and the keys have their turn */
+#define DRAW_GAP   40 /* ms between two drawings while a log streams */
+#define PIECES     16 /* chunks of a log before the screen and keys get their turn */
 #define PLAIN_ROWS 24
 
 struct session {
@@ -27,7 +27,7 @@ struct session {
     struct top_daemon daemon;
     struct top_cells cells;
     int signals;
-    time_ms drawn; /* steady */
+    time_ms drawn; /* steady clock */
 };
 
 static void session_finish(struct session *s) {
@@ -38,8 +38,7 @@ static void session_finish(struct session *s) {
         close(s->signals);
 }
 
-/* The characters that the C library shall know. A system may have the name of a locale in its
- * environment and not the locale. */
+/* Sets the locale of the C library. The environment may name a locale that is not installed. */
 static bool set_locale(void) {
     bool wanted = terminal_is_utf8();
     if (setlocale(LC_CTYPE, "") && wanted && MB_CUR_MAX > 1)
@@ -64,7 +63,7 @@ static void take_size(struct session *s) {
     top_screen_size(&s->top.width, &s->top.height);
 }
 
-/* 1: the program is to end. */
+/* 1: exit. */
 static int take_signals(struct session *s) {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
@@ -85,12 +84,11 @@ static int take_signals(struct session *s) {
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-/* Nothing of the list that is seen has been loaded yet. */
 static bool list_is_unknown(const struct top *top) {
     return top->pane < TOP_LISTS && top_list_known(&top->lists[top->pane]) == 0;
 }
 
-/* 1: the program is to end. */
+/* 1: exit. */
 static int take_keys(struct session *s) {
     for (;;) {
         int key = top_screen_key();
@@ -100,7 +98,8 @@ static int take_keys(struct session *s) {
             continue;
         s->top.now = clock_read();
         if (list_is_unknown(&s->top))
-            (void)top_daemon_load(&s->daemon, &s->top); /* who types ahead means its first row */
+            /* keys typed ahead refer to its first row */
+            (void)top_daemon_load(&s->daemon, &s->top);
         top_input(&s->top, key);
         if (s->top.wish == TOP_REQUEST_QUIT)
             return 1;
@@ -143,7 +142,7 @@ static bool wait_for_anything(struct session *s, int timeout) {
     return true;
 }
 
-/* Loads pages while no key waits, and the log. True: there is more to read now. */
+/* Loads pages while no key is pending, and the log. True: more can be read now. */
 static bool load_some(struct session *s) {
     bool more = top_daemon_load(&s->daemon, &s->top);
     for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)
@@ -173,7 +172,7 @@ static int run_screen(struct session *s) {
         return CMD_USAGE;
     }
     take_size(s);
-    draw(s); /* so that the list knows how many rows there are */
+    draw(s); /* so that the list knows its height */
     int code = loop(s);
     top_screen_close();
     return code;
@@ -193,7 +192,7 @@ static int run_once(struct session *s) {
     s->top.height = terminal_height(stdout);
     s->top.now = clock_read();
     top_daemon_refresh(&s->daemon, &s->top);
-    top_view(&s->top, &s->cells); /* so that the list knows how many rows there are */
+    top_view(&s->top, &s->cells); /* so that the list knows its height */
     while (top_daemon_load(&s->daemon, &s->top))
         continue;
     if (s->top.away || s->top.message.length > 0)
@@ -202,7 +201,7 @@ static int run_once(struct session *s) {
     top_view(&s->top, &s->cells);
     top_cells_print(&s->cells, &out);
     while (out.length > 1 && out.text[out.length - 2] == '\n')
-        out.text[--out.length] = '\0'; /* no empty lines at the end */
+        out.text[--out.length] = '\0'; /* trim empty lines at the end */
     output_rest(&out);
     return CMD_OK;
 }

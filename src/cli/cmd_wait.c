@@ -1,8 +1,8 @@
-/* cmd_wait.c: waits until tasks have ended, and prints how.
+/* cmd_wait.c: waits until tasks have ended, and prints the results.
  *
- * The daemon holds the answer back until then. It does so for an hour at most, so a longer wait is several
- * requests. A daemon that stops is asked again when it is back, because runs go on without it. Inside a
- * run, waiting lends its slots to its children. */
+ * The daemon delays its answer until then, for at most an hour, so a longer wait needs several
+ * requests. If the daemon stops, the request is repeated when it is back, because runs continue
+ * without it. Inside a run, waiting lends the run's slots to its children. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 
 #define TASKS_MAX    256u
 #define QUESTION_MAX MINUTES(60)
-#define ANSWER_GRACE SECONDS(60) /* how much later than promised an answer may come */
+#define ANSWER_GRACE SECONDS(60) /* how late an answer may be */
 #define TIMEOUT_MAX  (365 * 24 * 3600)
 
 struct waiting {
     const struct cmd_call *call;
     struct ask ask;
-    time_ms deadline; /* steady; TIME_NEVER: none */
+    time_ms deadline; /* steady clock; TIME_NEVER: none */
     struct daemon_lost lost;
 };
 
@@ -33,21 +33,21 @@ static json_t *body_of(const struct waiting *w, time_ms span) {
                      (json_int_t)((span + 999) / 1000));
 }
 
-/* How long this question may take. */
+/* How long the next request may take. */
 static time_ms next_span(const struct waiting *w) {
     if (w->deadline == TIME_NEVER)
         return QUESTION_MAX;
     return time_min(QUESTION_MAX, time_max(0, w->deadline - clock_read_steady()));
 }
 
-/* No answer because there is no daemon, or not any more? */
+/* Is there no daemon, or no longer? */
 static bool is_lost(const struct ask *ask) {
     int code = ask->err.code;
     return !ask_was_answered(ask) ? client_is_absent(code) || code == -ECONNRESET || code == -EPIPE
                                   : code == -ESHUTDOWN || code == -ECONNREFUSED; /* only standbys */
 }
 
-/* True: look again. */
+/* True: retry. */
 static bool wait_for_daemon(struct waiting *w) {
     if (daemon_lost_look(&w->lost, "the tasks go on") >= w->deadline)
         return false;
@@ -55,7 +55,7 @@ static bool wait_for_daemon(struct waiting *w) {
     return true;
 }
 
-/* One question, whatever happens to the daemon meanwhile. */
+/* One request, repeated after a daemon restart. */
 static int ask_once(struct waiting *w) {
     for (;;) {
         time_ms span = next_span(w);
@@ -63,7 +63,7 @@ static int ask_once(struct waiting *w) {
         if (code != CMD_OK && code != CMD_NO_DAEMON)
             return code;
         if (code == CMD_NO_DAEMON && !w->lost.since)
-            return code; /* reported: none was there from the beginning */
+            return code; /* already reported: no daemon at the start */
         if (code == CMD_OK) {
             client_set_timeout(w->ask.client, span + ANSWER_GRACE);
             if (ask_try_post(&w->ask, body_of(w, span), "/v1/wait") == 0) {
@@ -105,7 +105,7 @@ static void print_one(const json_t *task, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
-/* Of --any those count that have ended; one good end is enough. */
+/* With --any only ended tasks count, and one success is enough. */
 static int exit_code(const struct waiting *w) {
     size_t good = 0, bad = 0, person = 0;
     if (ask_true(w->ask.answer, "timed_out"))

@@ -1,5 +1,5 @@
-/* cmd_why.c: why does it not run? All gates in the order in which they are checked, and what opens the
- * closed ones. */
+/* cmd_why.c: shows why a task is not running: all gates in the order they are checked, and what
+ * opens the closed ones. */
 #include <limits.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void put_summary(struct answer *a) {
     const char *state = ask_text(a->why, "state", "?"), *summary = ask_text(a->why, "summary", "");
     size_t length = strlen(state);
     if (strncmp(summary, state, length) == 0 && strncmp(summary + length, ": ", 2) == 0)
-        summary += length + 2; /* the state stands before it */
+        summary += length + 2; /* the state precedes it */
     strbuf_puts(&a->out, style->bold);
     print_line(&a->out, ask_text(a->why, "id", "?"), 0);
     strbuf_printf(&a->out, "%s  %s%s%s  ", style->reset, print_state_colour(state), state,
@@ -35,7 +35,7 @@ static void put_summary(struct answer *a) {
     strbuf_putc(&a->out, '\n');
 }
 
-/* "lease:runs     closed  8 of 8 places are taken (opens in 27 s)" */
+/* "lease:runs closed the limit of runs is reached (8 of 8 in use)" */
 static void put_gate(struct answer *a, const json_t *gate) {
     const struct output_style *style = output_style();
     bool open = ask_true(gate, "open");
@@ -70,7 +70,7 @@ static void put_gates(struct answer *a) {
     }
 }
 
-/* "agents  claude: limited, opens in 2 h · codex: closed until cleared", for a task that has a choice. */
+/* "agents claude: limited, opens in 2 h · codex: closed until cleared", if there is a choice. */
 static void put_agents(struct answer *a) {
     const json_t *agents = json_object_get(a->why, "agents");
     const char *between = terminal_is_utf8() ? " · " : ", ";

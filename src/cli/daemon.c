@@ -1,9 +1,9 @@
 /* daemon.c: finds the daemon, or starts it and waits until it answers.
  *
- * A started daemon reports through a pipe: one line, "ready" or why not; its end without a line
- * means that it died. So nothing here guesses how long a start takes. Only when it reports that another one has
- * the home, which is starting or stopping, is it polled. Only a daemon takes the home's lock: holding it
- * for a moment could make a starting daemon believe that another one is running. */
+ * A started daemon reports one line through a pipe, "ready" or an error; end of file without a line
+ * means that it died. So there is no guess how long a start takes. It is polled only if it reports
+ * that another daemon, which is starting or stopping, has the home. Only a daemon takes the home's
+ * lock: a brief lock here could make a starting daemon believe that another one is running. */
 #include "cli/daemon.h"
 
 #include <errno.h>
@@ -26,11 +26,11 @@
 #include "os/home.h"
 #include "os/outside.h"
 
-#define START_DEADLINE SECONDS(60) /* a store of a million tasks is checked before it is served */
+#define START_DEADLINE SECONDS(60) /* a store of a million tasks is checked first */
 #define ANSWER_TIMEOUT SECONDS(10)
 #define LOOK_AGAIN     20 /* ms */
 #define READY_FD       3
-#define EXIT_BUSY      4 /* of sluiced: another one has this home */
+#define EXIT_BUSY      4 /* of sluiced: another daemon has this home */
 #define TOKEN_MAX      4096
 
 extern char **environ;
@@ -81,9 +81,9 @@ int daemon_find_program(const char *name, struct strbuf *out, struct error *err)
                      name, *own ? own : "sluice");
 }
 
-/* --- is one there? --------------------------------------------------------------------------- */
+/* --- finding a daemon ------------------------------------------------------------------------ */
 
-/* Does it answer? 1, with its pid; 0: there is none, or it is shutting down. */
+/* 1, with its pid; 0: none answers, or it is shutting down. */
 static int ask_health(const struct home *home, struct daemon_found *ret_found, struct error *err) {
     const struct client_options options = { .timeout = ANSWER_TIMEOUT };
     _cleanup_(client_closep) struct client *client = NULL;
@@ -106,11 +106,11 @@ static int ask_health(const struct home *home, struct daemon_found *ret_found, s
 
 struct start {
     const struct home *home;
-    time_ms deadline; /* in the steady clock */
+    time_ms deadline; /* steady clock */
     pid_t child;
     int ready_fd; /* our end of the pipe; -1: none */
     struct strbuf said;
-    char *service; /* the unit that was asked to start it; NULL: none */
+    char *service; /* the unit that was asked to start it; or NULL */
     bool no_service;
 };
 
@@ -120,7 +120,7 @@ static void start_finish(struct start *s) {
     strbuf_finish(&s->said);
 }
 
-/* -1: the daemon starts without a log. A path that cannot be opened must not keep it from starting. */
+/* -1: the daemon starts without a log. A path that cannot be opened must not prevent the start. */
 static int open_log(const char *path) {
     struct error err = { 0 };
     int fd =
@@ -155,7 +155,7 @@ static int spawn(const char *program, int log, int ready_fd, pid_t *ret_child) {
         r = posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     if (r == 0)
         r = posix_spawn_file_actions_adddup2(&files, ready_fd, READY_FD);
-    /* Whatever the caller has open (a pipe of a script, a lock) must not live as long as the daemon. */
+    /* The daemon must not keep the caller's descriptors open (a script's pipe, a lock). */
     if (r == 0)
         r = posix_spawn_file_actions_addclosefrom_np(&files, READY_FD + 1);
     if (r == 0)
@@ -176,12 +176,12 @@ static int start_begin(struct start *s, struct error *err) {
         r = home_make(s->home, err);
     if (r < 0)
         return r;
-    if (cmd_env("SLUICE_HOME")) /* it runs in another folder than we do */
+    if (cmd_env("SLUICE_HOME")) /* it has another working directory */
         (void)setenv("SLUICE_HOME", s->home->data, 1);
     int pipes[2];
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    /* The child's end must not stand where another one is put. */
+    /* The child's end must not have the number that dup2 replaces. */
     int child_end = fcntl(pipes[1], F_DUPFD_CLOEXEC, READY_FD + 1);
     close(pipes[1]);
     r = child_end < 0 ? -errno : 0;
@@ -197,7 +197,7 @@ static int start_begin(struct start *s, struct error *err) {
     return 0;
 }
 
-/* It did not come up. -EBUSY: because another one has the home. */
+/* The start failed. -EBUSY: another daemon has the home. */
 static int give_up(struct start *s, const char *why, struct error *err) {
     int status = 0;
     while (waitpid(s->child, &status, 0) < 0 && errno == EINTR)
@@ -251,8 +251,8 @@ static int try_to_start(struct start *s, struct error *err) {
 
 /* --- through a service ----------------------------------------------------------------------- */
 
-/* An installed service starts the daemon, so that its manager watches it. 1: it was asked to. 0: there is no service, or
- * no manager here (a chroot, cron before the first login): the daemon is started directly. */
+/* An installed service starts the daemon, so that its manager supervises it. 1: requested. 0: no
+ * service, or no manager (a chroot, cron before the first login): start it directly. */
 static int start_by_service(struct start *s, struct error *err) {
     _cleanup_(service_unit_finish) struct service_unit unit = { 0 };
     if (s->no_service || service_unit_find(s->home, &unit, NULL) < 0 || access(unit.file, F_OK) < 0)
@@ -271,8 +271,8 @@ static int start_by_service(struct start *s, struct error *err) {
     return 1;
 }
 
-/* Its manager starts it again and again; what does not help is an error at once. Another daemon that has the home
- * will be gone in a moment. */
+/* The manager restarts it repeatedly, so a permanent error is reported at once. Another daemon that
+ * has the home will exit soon. */
 static int check_service(const struct start *s, struct error *err) {
     struct service_state state;
     if (service_manager_read_state(s->service, &state, err) < 0)
@@ -283,12 +283,12 @@ static int check_service(const struct start *s, struct error *err) {
                          "the service '%s' could not start the daemon (exit code %d); "
                          "see 'journalctl --user -u %s'",
                          s->service, state.exit_code, s->service);
-    /* The manager had not noticed the end of the last one when it was asked to start another. */
+    /* The manager had not noticed the previous exit when it was asked to start. */
     const char *const words[] = { "start", s->service, NULL };
     return strcmp(state.active, "inactive") == 0 ? service_manager_call(words, err) : 0;
 }
 
-/* Is there one now? 1: yes. 0: no, and it is worth to look again. */
+/* 1: a daemon answers. 0: no, try again. */
 static int look_or_start(struct start *s, struct daemon_found *ret_found, struct error *err) {
     int r = ask_health(s->home, ret_found, err);
     if (r != 0)
@@ -302,7 +302,7 @@ static int look_or_start(struct start *s, struct daemon_found *ret_found, struct
     }
     r = try_to_start(s, err);
     if (r < 0)
-        return r == -EBUSY ? 0 : r; /* another one is faster, or has not gone yet */
+        return r == -EBUSY ? 0 : r; /* another one was faster, or has not exited yet */
     ret_found->already = false;
     r = ask_health(s->home, ret_found, err);
     return r != 0 ? r
@@ -364,7 +364,7 @@ static int start_aloud(void *ctx, struct error *err) {
     return r;
 }
 
-/* The client may start one long after this call: where it is must not change until then. */
+/* Resolved now: the client may start a daemon much later, and the location must not change. */
 static int find_home(struct home **ret_home, struct error *err) {
     static struct home home;
     if (!home.data) {
@@ -376,9 +376,9 @@ static int find_home(struct home **ret_home, struct error *err) {
     return 0;
 }
 
-/* --- where else ------------------------------------------------------------------------------ */
+/* --- peers ----------------------------------------------------------------------------------- */
 
-/* The first word of a file that is ours alone; NULL: there is none, with a warning. The caller frees. */
+/* The first word of a file that only we can read; NULL with a warning. The caller frees it. */
 static char *read_token(const char *path) {
     struct error err = { 0 };
     struct stat st;
@@ -403,9 +403,9 @@ static char *find_token(const struct config *config) {
     return *path ? read_token(path) : NULL;
 }
 
-/* A configuration that cannot be read has none; commands that need it report the error. */
+/* An unreadable configuration has no peers; commands that need it report the error. */
 static void find_peers(void *ctx, struct client_peers *ret) {
-    static struct config *config; /* the answer is borrowed from it */
+    static struct config *config; /* the result borrows from it */
     static char *token;
     const struct home *home = ctx;
     if (!config) {
@@ -428,8 +428,8 @@ bool daemon_has_peers(void) {
     return peers.count > 0;
 }
 
-/* Inside a run the daemon is the one that has started it: a run does not see SLUICE_HOME, and a
- * command that adds tasks there must not find, or start, the daemon of another home. */
+/* Inside a run, use the daemon that started it: a run does not see SLUICE_HOME, and commands that
+ * add tasks must not find, or start, another home's daemon. */
 static const char *socket_of_run(void) {
     return getenv("SLUICE_HOME") ? NULL : cmd_env("SLUICE_SOCKET");
 }

@@ -1,4 +1,4 @@
-/* event_list.h: the events of the daemon, page by page, and each on one line for people. */
+/* event_list.h: fetches events page by page, and formats them as lines. */
 #pragma once
 
 #include <jansson.h>
@@ -6,8 +6,8 @@
 #include "base/strbuf.h"
 #include "cli/ask.h"
 
-/* Every event behind number `after`, oldest first, at most `most`; of one task if it is not NULL. The
- * numbers are dense and events are never changed, so the last number seen is the cursor. */
+/* Every event after number `after`, oldest first, at most `most`; of one task if not NULL. Numbers
+ * are dense and events never change, so the last number seen is the cursor. */
 int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
                      void *ctx);
 

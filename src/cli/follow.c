@@ -1,6 +1,6 @@
 /* follow.c: see follow.h.
  *
- * One loop over all connections. The daemon breaks its streams when it stops and ends them properly
+ * One loop over all connections. The daemon resets its streams when it stops and ends them properly
  * when the run has ended, so the two can be distinguished. */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,12 +23,12 @@ static void write_out(struct log_stream *log, const char *bytes, size_t size) {
         strbuf_add(&log->kept, bytes, size);
         return;
     }
-    /* A failed write to stdout is reported at the end of the program (output.h), one to stderr is not. */
+    /* A failed write to stdout is reported at exit (output.h); to stderr it is ignored. */
     (void)!fwrite(bytes, 1, size, log->to);
     (void)fflush(log->to);
 }
 
-/* Counts the lines, and passes over the first `leave` of them. */
+/* Counts lines and skips the first `leave`. */
 static void write_transcript(struct log_stream *log, const struct strbuf *text) {
     const char *at = strbuf_text(text), *end = at + text->length, *shown = at;
     while (at < end) {
@@ -84,8 +84,8 @@ static void build_path(const struct log_stream *log, struct strbuf *path) {
         strbuf_puts(path, "&follow=true");
 }
 
-/* It begins inside a line, unless at the beginning: an event without its own says nothing. After a broken connection it
- * goes on with what is there. */
+/* A stream that does not start at byte 0 starts inside a line: an event without its beginning is
+ * useless. A reconnected stream continues where it was. */
 static void begin_transcript(struct log_stream *log) {
     _cleanup_(strbuf_finish) struct strbuf none = STRBUF_INIT;
     const char *name = client_header(log->client, "X-Sluice-Adapter");
@@ -173,7 +173,7 @@ void log_stream_finish(struct log_stream *log) {
     strbuf_finish(&log->kept);
 }
 
-#define START_AFTER SECONDS(1) /* another process may be about to restart a daemon that died */
+#define START_AFTER SECONDS(1) /* another process may be restarting a daemon that died */
 
 void follow_init(struct follow *f, const char *task) {
     *f = (struct follow){ .task = task, .signal_fd = -1, .reader_fd = -1 };
@@ -193,7 +193,7 @@ void follow_finish(struct follow *f) {
 
 static int event_came(void *ctx, const struct client_event *event) {
     struct follow *f = ctx;
-    (void)event; /* whatever it is: the task's own state is asked for */
+    (void)event; /* any event: the task is read again */
     f->news = true;
     return 0;
 }
@@ -218,7 +218,7 @@ int follow_connect(struct follow *f, struct error *err) {
 
 /* --- logs ------------------------------------------------------------------------------------ */
 
-/* All of them, where they stand. One that does not exist is over. */
+/* Opens all logs at their offsets. A missing one counts as ended. */
 static int open_logs(struct follow *f, struct error *err) {
     f->logs_open = true;
     for (size_t i = 0; i < f->log_count; i++) {
@@ -241,7 +241,7 @@ int follow_attempt(struct follow *f, uint32_t attempt, struct error *err) {
     int r = open_logs(f, err);
     if (!client_is_absent(r) && r != -ECONNRESET)
         return r;
-    close_events(f); /* it is shutting down: follow_wait reconnects */
+    close_events(f); /* shutting down: follow_wait reconnects */
     return 0;
 }
 
@@ -251,11 +251,11 @@ bool follow_has_logs(const struct follow *f) {
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* Takes what is there. <0: a connection broke. */
+/* Processes available data. <0: a connection broke. */
 static int pump_all(struct follow *f, struct error *err) {
     int r = f->events ? client_pump(f->events, err) : -ECONNRESET;
     if (r <= 0)
-        return r < 0 ? r : -ECONNRESET; /* news have no end */
+        return r < 0 ? r : -ECONNRESET; /* events never end */
     for (size_t i = 0; i < f->log_count; i++)
         if (log_stream_is_open(&f->logs[i])) {
             r = log_stream_pump(&f->logs[i], err);
@@ -272,18 +272,18 @@ static bool logs_are_over(const struct follow *f) {
     return f->logs_open;
 }
 
-/* A signal, the end of the reader, or `timeout` ms. Returns FOLLOW_SIGNAL, FOLLOW_UNREAD. */
+/* Waits for a signal, a closed reader, or `timeout` ms. Returns FOLLOW_SIGNAL, FOLLOW_UNREAD. */
 static int wait_signal(const struct follow *f, int timeout) {
     struct pollfd fds[] = {
         { .fd = f->signal_fd, .events = POLLIN },
-        { .fd = f->reader_fd }, /* poll reports errors and hang-ups unasked */
+        { .fd = f->reader_fd }, /* poll always reports errors and hang-ups */
     };
     if (poll(fds, ARRAY_SIZE(fds), timeout) <= 0)
         return 0;
     return (int)((fds[0].revents ? FOLLOW_SIGNAL : 0u) | (fds[1].revents ? FOLLOW_UNREAD : 0u));
 }
 
-/* Until a daemon answers. 1: a signal, or the end of the reader, came first. */
+/* Until a daemon answers. 1: interrupted by a signal, or the reader closed. */
 static int reconnect(struct follow *f, struct error *err) {
     struct daemon_lost lost = { .since = clock_read_steady() };
     _cleanup_(strbuf_finish) struct strbuf goes_on = STRBUF_INIT;
@@ -300,7 +300,7 @@ static int reconnect(struct follow *f, struct error *err) {
         if (!client_is_absent(r) && r != -ECONNRESET && r != -ESHUTDOWN)
             return r;
         time_ms passed = clock_read_steady() - lost.since;
-        /* The socket of a daemon that was stopped is gone; that of one that died is there. */
+        /* A stopped daemon removes its socket; one that died leaves it. */
         if (r == -ECONNREFUSED && passed >= START_AFTER && !daemon_has_peers()) {
             struct daemon_found found;
             r = daemon_start(&found, err);

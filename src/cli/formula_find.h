@@ -1,27 +1,27 @@
-/* formula_find.h: where formulas are, and the values of their variables.
+/* formula_find.h: finds formulas and collects values of their variables.
  *
- * NAME is looked for in the folder of the project, PATH/.sluice/formulas/NAME.yaml, then beside the
- * configuration, formulas/NAME.yaml. A word with a slash in it, or one that ends in .yaml, is a
- * file. No daemon is needed: where a project is, the configuration says. */
+ * NAME is searched in the project's folder, PATH/.sluice/formulas/NAME.yaml, then next to the
+ * configuration, formulas/NAME.yaml. A word with a slash, or ending in .yaml, is a file. No daemon
+ * is needed: the configuration has the project's folder. */
 #pragma once
 
 #include "cli/cmd.h"
 #include "formula/formula.h"
 
 struct formula_dirs {
-    char *folders[2]; /* searched in this order; NULL: none */
-    char *work;       /* where steps run: the project's folder, else this one */
+    char *folders[2]; /* search order; NULL: none */
+    char *work;       /* working directory of steps: the project's folder, else the current one */
 };
 
 /* `project` NULL: none. */
 int formula_dirs_find(const char *project, struct formula_dirs *ret, struct error *err);
 void formula_dirs_finish(struct formula_dirs *dirs); /* usable with _cleanup_ */
 
-/* Reads it; -ENOENT with all the places where it is not. */
+/* Reads it; -ENOENT lists all places searched. */
 int formula_find(const struct formula_dirs *dirs, const char *name, struct formula **ret,
                  struct error *err);
 
-/* The values of variables, each with a name and a text of its own. */
+/* Values of variables; owns names and texts. */
 struct formula_values {
     struct formula_value *items;
     size_t count, capacity;

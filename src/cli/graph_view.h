@@ -1,8 +1,8 @@
-/* graph_view.h: what waits for what, as `sluice graph` draws it.
+/* graph_view.h: the dependency graph that `sluice graph` draws.
  *
- * graph_view_read takes the daemon's answer apart (GET /v1/graph); each printer draws it in one way. Titles come
- * from outside: every printer makes them safe for what it writes. All of them cost the boxes and the lines, so
- * that thousands of tasks are drawn at once. */
+ * graph_view_read parses the daemon's answer (GET /v1/graph); each printer draws it in one format.
+ * Titles are untrusted: every printer escapes them. All take time linear in boxes and lines, so
+ * thousands of tasks are drawn at once. */
 #pragma once
 
 #include <jansson.h>
@@ -14,7 +14,7 @@
 #include "base/time_ms.h"
 
 struct graph_box {
-    const char *id, *title, *state; /* the answer's; title "": none */
+    const char *id, *title, *state; /* borrowed from the answer; title "": none */
     const char *gate;               /* NULL: none is closed */
     uint32_t level;
     bool critical;
@@ -30,24 +30,24 @@ struct graph_view {
     size_t count;
     struct graph_line *lines;
     size_t line_count;
-    time_ms critical; /* how long the marked chain takes; 0: nothing is left */
+    time_ms critical; /* duration of the marked chain; 0: nothing is left */
     bool truncated;
 };
 
-/* The texts stay the answer's. What the answer does not explain is left out. */
+/* Borrows texts from the answer. Skips lines that refer to unknown boxes. */
 void graph_view_read(const json_t *answer, struct graph_view *ret);
-void graph_view_finish(struct graph_view *view); /* safe on a zeroed one; usable with _cleanup_ */
+void graph_view_finish(struct graph_view *view); /* safe on a zeroed struct */
 
-/* As a tree: each task once, below what must be over last before it; what else comes before it is named
- * behind. `width` 0: lines are not cut. */
+/* A tree: each task once, under the predecessor that ends last; the others are named after its
+ * title. `width` 0: lines are not cut. */
 struct graph_text {
     size_t width;
     bool unicode;
 };
 void graph_print_text(const struct graph_view *view, const struct graph_text *how,
                       struct strbuf *out);
-/* For Graphviz, and for Markdown pages that draw Mermaid. */
+/* For Graphviz, and for Markdown with Mermaid. */
 void graph_print_dot(const struct graph_view *view, struct strbuf *out);
 void graph_print_mermaid(const struct graph_view *view, struct strbuf *out);
-/* A picture that needs nothing else, light or dark as its reader wishes. */
+/* A self-contained picture, light or dark as the viewer prefers. */
 void graph_print_svg(const struct graph_view *view, struct strbuf *out);

@@ -21,7 +21,7 @@
 #include "os/terminal.h"
 #include "yaml/yaml.h"
 
-/* Declares the buffer `out` with what the arguments behind `format` print. */
+/* Declares the buffer `out` with the arguments after `format`, printed. */
 #define PRINT_ARGS(out, format)                                                                    \
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;                                      \
     va_list out##_args;                                                                            \
@@ -31,7 +31,7 @@
 
 #define BATCH       100         /* tasks in one request, with --keep-going */
 #define BATCH_MAX   10000       /* tasks in one request without it */
-#define STATE_BYTES (10u << 20) /* of one request, for the state of another scheduler */
+#define STATE_BYTES (10u << 20) /* bytes of one request, for the state of another scheduler */
 
 /* `report` prints its members in this order. */
 static json_t *add_list(struct import *im, const char *name, json_t *list) {
@@ -61,7 +61,7 @@ static void add_remark(json_t *list, const char *source, const char *member, con
         list, json_pack("{s:o, s:o}", "source", ask_string(source), member, ask_string(text)));
 }
 
-/* The state of another system: what can be added is added, whatever is wrong with the others. */
+/* State of another scheduler: valid items are added even if others are invalid. */
 static bool is_state(const struct import *im) {
     return im->notes != NULL;
 }
@@ -82,7 +82,7 @@ void import_add(struct import *im, const char *source, json_t *task) {
 }
 
 void import_skip(struct import *im, const char *source, const char *why) {
-    if (!is_state(im)) /* else it is in the report */
+    if (!is_state(im)) /* otherwise it is in the report */
         cmd_warn("%s skipped: %s", source, why);
     add_remark(im->skipped, source, "why", why);
 }
@@ -142,14 +142,13 @@ static void take_answer(struct import *im, const json_t *answer, size_t from) {
     im->warning = json_incref(json_object_get(answer, "warning"));
 }
 
-/* With --json the refusal is the result, unless something was added before, which is printed
- * later. */
+/* With --json the refusal is the result, unless something was added: that is printed later. */
 static int refused(const struct import *im, const struct ask *ask) {
     bool alone = json_array_size(im->done) + json_array_size(im->deferred) == 0;
     return alone ? ask_refused(im->call, ask) : ask_failed(ask);
 }
 
-/* A task was refused: those that need it must not start without it. */
+/* A task was refused: tasks that need it must not start without it. */
 static void unlink_refused(struct import *im, const char *name) {
     size_t i, k;
     json_t *task, *need;
@@ -198,10 +197,10 @@ static int send_batch(struct import *im, struct ask *ask, size_t from, size_t *t
     return CMD_OK;
 }
 
-/* An epic and its children refer to each other, so as many as possible go into one request. */
+/* An epic and its children refer to each other, so requests are as large as possible. */
 static size_t batch_size(const struct import *im, size_t from) {
     size_t count = json_array_size(im->tasks) - from, bytes = 0, n = 0;
-    /* Each request of a dry run would find the same room. */
+    /* Each request of a dry run would see the same free capacity. */
     if (cmd_has(im->call, "dry-run") || !skips_invalid(im))
         return count < BATCH_MAX ? count : BATCH_MAX;
     if (!is_state(im))
@@ -236,7 +235,7 @@ static void print_remarks(const json_t *list, const char *before, struct strbuf 
     }
 }
 
-/* Of the state of another scheduler, before the summary. */
+/* For the state of another scheduler, before the summary. */
 static void print_state(const struct import *im, struct strbuf *out) {
     const char *key;
     json_t *value;
@@ -525,7 +524,7 @@ json_t *state_project(struct state *s, const char *name) {
     return settings;
 }
 
-/* What is not there cannot be waited for: the item is held. */
+/* Holds items that need something that does not exist. */
 static void check_links(struct state *s, json_t *item) {
     json_t *needs = json_object_get(item, "needs");
     for (size_t i = 0; i < json_array_size(needs);) {
@@ -558,7 +557,7 @@ struct sorting {
     json_t *path; /* keys from the first item to this one */
 };
 
-/* The items of the path from `key` on need each other. */
+/* The items of the path from `key` on form a cycle. */
 static void break_cycle(struct sorting *sort, const char *key) {
     _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
     size_t from = json_array_size(sort->path), count = from;
@@ -586,7 +585,7 @@ static void break_cycle(struct sorting *sort, const char *key) {
     }
 }
 
-/* Depth first: what it needs comes before it. */
+/* Depth first: dependencies come first. */
 static void visit(struct sorting *sort, json_t *item) {
     const char *key = ask_text(item, "key", "");
     int64_t mark = ask_int(item, "visited", 0);
@@ -616,7 +615,7 @@ static int class_of(const json_t *item) {
     return is_ended(item) ? 0 : state_is(item, "running") ? 1 : state_is(item, "waiting") ? 2 : 3;
 }
 
-/* Ended, running, waiting by rank, held; then by time of creation and id. */
+/* Ended, running, waiting by rank, held; then by creation time and id. */
 static int compare_items(const void *a, const void *b) {
     json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
     double rank_x = ask_real(x, "rank", HUGE_VAL), rank_y = ask_real(y, "rank", HUGE_VAL);
@@ -645,7 +644,7 @@ static bool reaches(const struct state *s, const json_t *item, const char *key, 
     return false;
 }
 
-/* What other tasks of the batch call it: its id, unless another project has the same one. */
+/* The name for references within the batch: its id, unless another project has the same one. */
 static void set_names(json_t *const *sorted, size_t count) {
     json_t *seen = json_object();
     for (size_t i = 0; i < count; i++) {
@@ -666,8 +665,7 @@ static void add_worker(void *ctx, const json_t *agent) {
         json_object_set_new(ctx, ask_text(agent, "name", ""), json_true());
 }
 
-/* An agent that is not on the roster takes no work: then any worker does, as in the other
- * system. */
+/* An agent that is not on the roster takes no work: then any worker does, as there. */
 static void set_agent(struct state *s, json_t *item) {
     json_t *task = state_task(item);
     const char *agent = ask_text(task, "agent", NULL), *given = cmd_value(s->im.call, "agent");
@@ -710,7 +708,7 @@ static void forget_project(void *ctx, const json_t *project) {
     json_object_del(ctx, ask_text(project, "name", ""));
 }
 
-/* Only projects that have items, and that the daemon does not know. */
+/* Only projects with items, and unknown to the daemon. */
 static int add_projects(struct state *s, json_t *const *sorted, size_t count, struct ask *ask) {
     json_t *all = json_object();
     for (size_t i = 0; i < count; i++) {
@@ -738,7 +736,7 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
     return code;
 }
 
-/* With the first import alone: the user may have resumed since. */
+/* Only on the first import: the user may have resumed since. */
 static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
     if (!s->paused)
         return CMD_OK;
@@ -771,8 +769,8 @@ int state_send(struct state *s) {
         code = ask_pages(&ask, "/v1/agents?limit=1000", 1000000, add_worker, s->workers);
     for (size_t i = 0; i < count; i++) {
         item = sort.sorted[i];
-        /* A parent ends after the children that do not wait for it. One that needs its parent in
-         * another way waits for it: else each would wait for the other. */
+        /* A parent ends after the children that do not wait for it. A child that needs its parent
+         * in another way waits for it; otherwise they would wait for each other. */
         const char *parent = ask_text(item, "parent", NULL);
         json_t *seen = json_object();
         if (parent && reaches(s, item, parent, seen))
@@ -938,8 +936,7 @@ static void take_line(struct state *s, const char *source, const char *line, siz
 
 int state_lines(struct state *s, const char *path, state_each each, void *ctx, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, source = STRBUF_INIT;
-    int r =
-        read_bytes(s, path, &text, err); /* a line that is not text is damaged, not all of them */
+    int r = read_bytes(s, path, &text, err); /* an invalid line must not invalidate the file */
     if (r < 0)
         return r;
     const char *at = strbuf_text(&text), *end = at + text.length;

@@ -1,7 +1,7 @@
-/* import_agency.c: the board of Agency, and the state of its supervisor, become tasks.
+/* import_agency.c: imports an Agency board and the state of its supervisor.
  *
- * The folder of a card is its state. Cards are read line by line here, because a damaged value must
- * not leave one out: card/ is for boards that Sluice mirrors. */
+ * A card's folder is its state. Cards are parsed line by line here, because one damaged value must
+ * not drop a card: card/ is for boards that Sluice mirrors. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "cli/ask.h"
 #include "cli/import.h"
 
-#define RETRIES 5 /* after a failure, as there */
+#define RETRIES 5 /* after a failure, as in Agency */
 
 struct agency {
     struct state *s;
     const char *project;
-    json_t *queued;   /* "phase/…/card.md" below project/: entry */
+    json_t *queued;   /* "phase/…/card.md" in project/: entry */
     json_t *failures; /* the same: number */
     json_t *active;   /* the same: run */
     time_ms last;     /* when the last card was queued */
@@ -24,7 +24,7 @@ struct agency {
 
 static const char keys[] = "owner agent_flow agent_status branch risk review parallelizable";
 
-/* The card of an absolute path of another machine: "phase-1-x/backlog/1.1-y.md". */
+/* The card in an absolute path of another host: "phase-1-x/backlog/1.1-y.md". */
 static const char *card_of(const char *path) {
     const char *at = path, *found = path;
     while ((at = strstr(at, "/project/")))
@@ -32,7 +32,7 @@ static const char *card_of(const char *path) {
     return found;
 }
 
-/* Cards are moved between columns: the file alone counts. */
+/* Cards move between columns: only the file name counts. */
 static const char *file_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -85,7 +85,7 @@ static void read_config(struct agency *a) {
     json_decref(config);
 }
 
-/* The front matter, one "key: value" a line. Returns where the body begins; NULL: it has no end. */
+/* The front matter, one "key: value" per line. Returns the body; NULL: not terminated. */
 static const char *read_front(const char *text, json_t *front) {
     if (strncmp(text, "---\n", 4) != 0 && strncmp(text, "---\r\n", 5) != 0)
         return text;
@@ -163,11 +163,10 @@ static void set_order(struct agency *a, json_t *item, const json_t *entry, const
         state_keep(item, "created_at", json_integer(created));
     if (!state_is(item, "waiting"))
         return;
-    if (queued > 0) { /* that decides the order */
+    if (queued > 0) { /* determines the order */
         state_created(a->s, item, queued);
         state_order(item, (double)queued);
-    } else if (a->last
-               > 0) { /* behind those, in the order of their codes, in which they are read */
+    } else if (a->last > 0) { /* after those, in the order of their codes, in which they are read */
         state_created(a->s, item, ++a->last);
         state_order(item, (double)a->last);
     }
@@ -194,8 +193,8 @@ static void fill(struct agency *a, json_t *item, const struct card_path *at, con
         state_title(item, heading + (*heading == '\n' ? 3 : 2));
     set_state(a, item, front, at->column, entry);
     set_order(a, item, entry, body);
-    if (ask_is_word(flow,
-                    "implement review research")) /* one that is not scheduled has no kind here */
+    /* a card that is not scheduled has no kind here */
+    if (ask_is_word(flow, "implement review research"))
         state_put(item, "kind", json_string(flow));
     else if (*flow && strcmp(flow, "plan") != 0)
         state_hold(a->s, item, "'%s' is not a flow", flow);

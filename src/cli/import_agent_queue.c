@@ -1,6 +1,6 @@
-/* import_agent_queue.c: the database of agent-queue, or its export as JSON Lines, becomes tasks.
+/* import_agent_queue.c: imports the database of agent-queue, or its export as JSON Lines.
  *
- * Columns and tables differ between versions: a missing one has its default. */
+ * Columns and tables differ between versions: missing ones have defaults. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static json_t *rows_of(const struct agent_queue *q, const char *table) {
     return json_object_get(q->tables, table);
 }
 
-/* The last row of a table whose column has this value, or NULL. */
+/* The last row of a table with this value in the column, or NULL. */
 static const json_t *row_with(const struct agent_queue *q, const char *table, const char *column,
                               const char *value) {
     const json_t *found = NULL;
@@ -95,7 +95,7 @@ static void read_config(struct agent_queue *q, const json_t *config) {
     }
 }
 
-/* A folder: the database that config.yaml names, by its last part; or an export. */
+/* A folder: the database in config.yaml, by its file name; or an export. */
 static int read_folder(struct agent_queue *q) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     json_t *config = state_yaml(q->s, NULL, "config.yaml");
@@ -137,7 +137,7 @@ static void take_project(struct agent_queue *q, json_t *row) {
     const char *types = ask_text(limits, "max_agents_by_type", "{}");
     if (strcmp(types, "{}") != 0)
         state_note(q->s, id, "max_agents_by_type %s is not brought over", types);
-    /* As the words of a shell, which the setting takes. */
+    /* Shell words, the format of the setting. */
     _cleanup_(strbuf_finish) struct strbuf paths = STRBUF_INIT;
     ASK_EACH(workspace, rows_of(q, "workspaces")) {
         const char *path = ask_text(workspace, "workspace_path", "");
@@ -302,7 +302,7 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Among equals the id decides. */
+/* Ties are broken by id. */
 static void set_order(const struct agent_queue *q) {
     size_t count = json_object_size(q->of_task), at = 0;
     const char **ids = xcalloc(count + 1, sizeof(*ids)), *id;

@@ -1,7 +1,7 @@
-/* import_beads.c: what `bd ready --json` prints becomes tasks.
+/* import_beads.c: imports the output of `bd ready --json`.
  *
  * The file has a list of issues, or an object with one. A bead belongs to the project whose prefix
- * its id begins with. Beads of coordination projects, and types that are not work, are left out. */
+ * its id has. Beads of coordination projects, and types that are not work, are skipped. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "os/files.h"
 
 #define BEADS_MAX (16u << 20)
-#define DEPTH_MAX 200 /* of what needs what; beyond it the order is that of the file */
+#define DEPTH_MAX 200 /* of dependencies; beyond it, in file order */
 
 static int run_bd(struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -58,14 +58,14 @@ static int read_issues(const char *file, json_t **ret_root, const json_t **ret_i
 struct beads {
     struct import *import;
     const json_t *issues;
-    json_t *projects;  /* of the daemon; empty with --project */
+    json_t *projects;  /* the daemon's; empty with --project */
     json_t *positions; /* id → position in `issues` */
-    json_t *reasons;   /* id → why it is not imported, or "" */
-    json_t *known;     /* id → the task of the daemon that it is, or null */
+    json_t *reasons;   /* id → why it is skipped, or "" */
+    json_t *known;     /* id → its existing task in the daemon, or null */
     struct ask ask;
 };
 
-/* The project whose prefix the id begins with, the longest of them; NULL: none. */
+/* The project with the longest matching prefix of the id; NULL: none. */
 static const json_t *project_of(const json_t *projects, const char *id) {
     const json_t *found = NULL;
     size_t longest = 0;
@@ -80,7 +80,7 @@ static const json_t *project_of(const json_t *projects, const char *id) {
     return found;
 }
 
-/* The task that a bead became earlier, as "#17"; NULL: none. */
+/* The task of an earlier import of the bead, as "#17"; NULL: none. */
 static const char *known_task(struct beads *b, const char *id) {
     const json_t *known = json_object_get(b->known, id);
     if (known)
@@ -101,7 +101,6 @@ static const char *known_task(struct beads *b, const char *id) {
     return json_string_value(json_object_get(b->known, id));
 }
 
-/* A dependency of a bead. */
 struct link {
     const char *id, *type;
 };
@@ -124,8 +123,7 @@ static const char *parent_of(const json_t *bead) {
     return parent;
 }
 
-/* Another bead for the daemon: its name in this import, or the task that it became. NULL:
- * neither. */
+/* Another bead as a reference: its name in this import, or its existing task. NULL: neither. */
 static const char *reference(struct beads *b, const char *id) {
     const char *reason = json_string_value(json_object_get(b->reasons, id));
     return reason && !*reason ? id : known_task(b, id);
@@ -150,7 +148,7 @@ static void add_parent(struct beads *b, const json_t *bead, json_t *task) {
     }
     json_object_set_new(task, "parent", ask_string(named));
     json_object_set_new(task, "parent_gate",
-                        ask_string("none")); /* it contains, and does not block */
+                        ask_string("none")); /* it contains, but does not block */
 }
 
 static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) {
@@ -214,7 +212,7 @@ static const char *why_skipped(const struct beads *b, const json_t *bead, const 
     return NULL;
 }
 
-/* A bead that waits for one that is left out, though it is open, would start too early. */
+/* A bead that waits for a skipped but open one would start too early. */
 static const char *blocked_by(const struct beads *b, const json_t *bead) {
     ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
@@ -230,7 +228,7 @@ static const char *type_of(const json_t *bead) {
     return ask_text(bead, "issue_type", ask_text(bead, "type", "task"));
 }
 
-/* What becomes of each, before the first is taken: they name each other. */
+/* Decided before the first bead is added, because beads refer to each other. */
 static void decide_skips(struct beads *b) {
     size_t i;
     json_t *bead;
@@ -287,7 +285,7 @@ static int take_bead(struct beads *b, const json_t *bead, size_t index) {
     return CMD_OK;
 }
 
-/* What a bead needs comes before it: with --keep-going they are added in pieces. */
+/* Dependencies come first: with --keep-going beads are added in batches. */
 static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsigned depth) {
     const json_t *bead = json_array_get(b->issues, index);
     const char *id = ask_text(bead, "id", ""), *parent = parent_of(bead);

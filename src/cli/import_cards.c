@@ -1,7 +1,7 @@
-/* import_cards.c: a folder of cards becomes tasks.
+/* import_cards.c: imports a folder of cards.
  *
- * DIR/phase-…/{in-progress,backlog}/NAME.md; cards in done/ are over. A card is the same one in
- * whatever column it is: its external id is phase and file, so moving it starts no second run. */
+ * DIR/phase-…/{in-progress,backlog}/NAME.md; cards in done/ have ended. A card's external id is
+ * phase and file name, so moving it to another column does not start a second run. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 
 struct cards {
     struct import *import;
-    char *root;   /* absolute; phases are in it */
-    char **paths; /* below it: phase/column/file */
+    char *root;   /* absolute; contains the phases */
+    char **paths; /* relative to root: phase/column/file */
     size_t count, capacity;
 };
 
@@ -35,7 +35,7 @@ static void free_list(struct dirent **entries, int count) {
     free(entries);
 }
 
-/* A board need not have every column; but one that cannot be read is an error. */
+/* Columns are optional; but one that cannot be read is an error. */
 static int take_column(struct cards *c, const char *phase, const char *column) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     struct dirent **entries = NULL;
@@ -57,7 +57,7 @@ static int take_column(struct cards *c, const char *phase, const char *column) {
     return 0;
 }
 
-/* How many phases there are; <0: an errno, something cannot be read. */
+/* Returns the number of phases, or <0: an errno. */
 static int take_phases(struct cards *c) {
     struct dirent **entries = NULL;
     int count = scandir(c->root, &entries, NULL, versionsort); /* phase-2 before phase-10 */

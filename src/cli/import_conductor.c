@@ -1,7 +1,7 @@
-/* import_conductor.c: the storage root of conductor-loop becomes tasks.
+/* import_conductor.c: imports the storage root of conductor-loop.
  *
- * A task has no file with its state: it follows from markers, runs and the planner
- * (docs/import-formats.md). Paths in the files are those of the machine where they were written. */
+ * No file has a task's state: it follows from markers, runs and the planner
+ * (docs/import-formats.md). Paths in the files refer to the host where they were written. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,9 @@ struct conductor {
     const char *agent; /* defaults.agent; or NULL */
 };
 
-/* One task folder while it is looked at. */
 struct folder {
     const char *project, *task, *path;
-    json_t *runs; /* those of the restart chain, oldest first */
+    json_t *runs; /* of the restart chain, oldest first */
     bool is_running;
     json_t *home; /* home-folders.md of the project */
 };
@@ -73,7 +72,7 @@ static void read_planner(struct conductor *c) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "%s/%s", ask_text(entry, "project_id", ""),
                       ask_text(entry, "task_id", ""));
-        if (!json_object_get(c->planner, strbuf_text(&key))) /* of two, the first counts */
+        if (!json_object_get(c->planner, strbuf_text(&key))) /* the first of two counts */
             json_object_set(c->planner, strbuf_text(&key), entry);
     }
     json_decref(file);
@@ -84,7 +83,7 @@ static const char run_members[] =
     "process_ownership pid pgid start_time end_time exit_code status cwd prompt_path "
     "output_path stdout_path stderr_path commandline error_summary agent_version";
 
-/* A run whose parent is a run of the same task is a helper of the agent, and not an attempt. */
+/* A run whose parent is a run of the same task is a helper of the agent, not an attempt. */
 static void read_runs(struct conductor *c, struct folder *f) {
     json_t *names = state_list(c->s, "%s/runs", f->path);
     ASK_EACH(name, names) {
@@ -206,7 +205,7 @@ static void set_agent_and_folder(struct conductor *c, const struct folder *f, js
         state_put(item, "cwd", ask_string(cwd));
 }
 
-/* Numbers and switches are texts in an environment. */
+/* Numbers and booleans become texts in an environment. */
 static void set_variables(json_t *item, const json_t *config) {
     const char *name;
     json_t *env = json_object(), *value;
@@ -253,7 +252,7 @@ static void take_task(struct conductor *c, struct folder *f) {
 
 typedef void (*each_task)(struct conductor *c, struct folder *f);
 
-/* Which task each run belongs to must be known before the first task is looked at. */
+/* Maps runs to tasks before the first task is read. */
 static void index_runs(struct conductor *c, struct folder *f) {
     json_t *names = state_list(c->s, "%s/runs", f->path);
     ASK_EACH(name, names) {

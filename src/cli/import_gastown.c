@@ -1,7 +1,7 @@
-/* import_gastown.c: the beads of a town become tasks, its sling contexts the schedule.
+/* import_gastown.c: imports the beads of a town, and its sling contexts as the schedule.
  *
  * Beads come from exports (issues.jsonl); the database itself is not read. An open bead is
- * scheduled only if an open sling context names it, else it is a draft. */
+ * scheduled only if an open sling context names it; otherwise it is a draft. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,15 @@
 #include "cli/ask.h"
 #include "cli/import.h"
 
-#define TOWN "hq" /* the project of beads that coordinate */
+#define TOWN "hq" /* the project of coordination beads */
 
 struct gastown {
     struct state *s;
-    json_t *files;    /* PATH: true; exports that were read */
-    json_t *beads;    /* ID: the record that counts */
+    json_t *files;    /* PATH: true; exports already read */
+    json_t *beads;    /* ID: the winning record */
     json_t *contexts; /* bead: the fields of its open context */
     json_t *rigs;     /* of rigs.json */
-    char agent[64];   /* the default one */
+    char agent[64];   /* default agent */
 };
 
 static const char members[] =
@@ -69,7 +69,7 @@ static void read_export(struct gastown *g, const char *folder) {
         state_note(g->s, strbuf_text(&path), "%s", err.text);
 }
 
-/* RIG/.beads, or where its redirect leads to. */
+/* RIG/.beads, or the target of its redirect. */
 static void read_rig(struct gastown *g, const char *rig) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, to = STRBUF_INIT;
     struct error err = { 0 };
@@ -81,7 +81,7 @@ static void read_rig(struct gastown *g, const char *rig) {
     read_export(g, strbuf_text(&path));
 }
 
-/* Lines with # are comments there. */
+/* Lines with # are comments. */
 static void read_routes(struct gastown *g) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct error err = { 0 };
@@ -195,7 +195,7 @@ static void take_context(struct gastown *g, const char *id, const json_t *bead) 
     json_decref(fields);
 }
 
-/* NULL unless it is scheduled. */
+/* NULL unless scheduled. */
 static const json_t *open_context(const struct gastown *g, const char *id) {
     const json_t *context = json_object_get(g->contexts, id);
     return json_object_get(context, "_closed") ? NULL : context;
@@ -250,7 +250,7 @@ static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
     else if (at_work && strstr(who, "/polecats/"))
         state_set(g->s, item, "running");
     else if (!is_open || ask_is(context, "_closed", "circuit-broken"))
-        state_set(g->s, item, "waiting"); /* and then held */
+        state_set(g->s, item, "waiting"); /* held afterwards */
     if (is_open && ask_is(context, "_closed", "circuit-broken"))
         state_hold(g->s, item, "its dispatch failed %lld times: %s",
                    (long long)ask_int(context, "dispatch_failures", 0),
@@ -263,7 +263,7 @@ static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
         state_hold(g->s, item, "'%s' is not a status that is known", status);
 }
 
-/* The fields of the context; those without a counterpart here are kept and reported. */
+/* Fields of the context; those without an equivalent here are stored and reported. */
 static void take_fields(struct gastown *g, json_t *item) {
     static const char *const kept[] = { "formula",      "vars",     "merge",
                                         "base_branch",  "account",  "mode",
@@ -283,7 +283,7 @@ static void take_fields(struct gastown *g, json_t *item) {
         state_note(g->s, state_id(item), "kept as meta.import, without effect: %s",
                    strbuf_text(&names));
     time_ms queued = state_time(ask_text(context, "enqueued_at", NULL));
-    if (queued > 0) { /* that decides the order, and not when the bead was made */
+    if (queued > 0) { /* determines the order, not the bead's creation time */
         state_created(g->s, item, queued);
         state_order(item, (double)queued);
     }
@@ -304,7 +304,7 @@ static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
     }
 }
 
-/* An epic runs nothing: a command that does nothing ends it when its children are done. */
+/* An epic runs nothing: a no-op command ends it when its children are done. */
 static void set_epic(struct gastown *g, json_t *item) {
     const char *id;
     size_t children = 0;

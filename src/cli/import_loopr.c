@@ -1,7 +1,7 @@
-/* import_loopr.c: the loops of loopr become tasks.
+/* import_loopr.c: imports the loops of loopr.
  *
- * loops.jsonl is appended only: of the records with one id the one with the highest updated_at
- * counts. Two generations of the record are known (docs/import-formats.md). */
+ * loops.jsonl is append-only: of several records with one id, the highest updated_at counts. Two
+ * generations of the record are known (docs/import-formats.md). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 
 struct loopr {
     struct state *s;
-    const char *folder;  /* of this project, relative to the root; "" if that is it */
+    const char *folder;  /* of this project, relative to the root; "": the root */
     const char *project; /* its name */
-    json_t *loops;       /* ID: the record that counts */
+    json_t *loops;       /* ID: the winning record */
 };
 
 static const char members[] =
@@ -48,7 +48,7 @@ static void take_line(struct state *s, json_t *loop, const char *source, void *c
         json_object_set(l->loops, id, loop);
 }
 
-/* The iteration that "…iterations/NNN/…" names; -1: none. */
+/* The iteration in "…iterations/NNN/…"; -1: none. */
 static long iteration_in(const char *path) {
     const char *at = path ? strstr(path, "iterations/") : NULL;
     char *end = NULL;
@@ -60,7 +60,7 @@ static const char *artifact_of(const json_t *loop) {
     return ask_text(loop, "triggered_by", ask_text(loop, "input_artifact", NULL));
 }
 
-/* The first parent upwards that does not exist, or NULL. */
+/* The first missing ancestor, or NULL. */
 static const char *missing_above(const struct loopr *l, const json_t *loop) {
     for (unsigned depth = 0; loop && depth < 1000; depth++) {
         const char *parent = parent_of(loop);
@@ -71,7 +71,7 @@ static const char *missing_above(const struct loopr *l, const json_t *loop) {
     return NULL;
 }
 
-/* Why loopr would not run it: a parent is missing, or has moved on. The state it gets, or NULL. */
+/* The state for a loop that loopr would not run: a parent is missing or has moved on; or NULL. */
 static const char *lost_state(const struct loopr *l, const json_t *loop, struct strbuf *why) {
     const char *missing = missing_above(l, loop);
     if (missing) {

@@ -1,7 +1,7 @@
-/* jsonc.c: where does a member of an object stand in the text, and how does a new value look there?
+/* jsonc.c: finds a member in JSON text, and formats a new value in place.
  *
- * The result is read again before it is returned: a change that does not give the value is refused.
- * Values are skipped by the tokenizer of base/json_span.h, not read. */
+ * The result is parsed again before it is returned: a change without the intended value is refused.
+ * The tokenizer of base/json_span.h skips values without parsing them. */
 #include "cli/jsonc.h"
 
 #include <errno.h>
@@ -12,14 +12,14 @@
 
 #define DEPTH_MAX 200
 
-/* An object, and one member of it that was looked for. */
+/* An object, and the member that was searched. */
 struct jsonc_object {
-    struct jsonc_span all;   /* with its braces */
-    struct jsonc_span value; /* of that member; empty: it is not there */
-    size_t key;              /* where its name begins, or that of the last one there is; */
+    struct jsonc_span all;   /* including its braces */
+    struct jsonc_span value; /* of the member; empty: not found */
+    size_t key;              /* start of its name, or of the last member's */
     bool has_members;
-    size_t last_end; /* behind the value of the last one, */
-    bool has_comma;  /* and behind that there is a comma */
+    size_t last_end; /* end of the last member's value */
+    bool has_comma;  /* a comma follows the last member */
 };
 
 static int fail(const struct strbuf *text, const struct json_cursor *c, const char *problem,
@@ -39,12 +39,12 @@ static struct json_cursor cursor_at(const struct strbuf *text, size_t from) {
     return c;
 }
 
-/* Where blanks and comments end. */
+/* The end of blanks and comments. */
 static size_t jsonc_skip(const struct strbuf *text, size_t from) {
     return (size_t)(cursor_at(text, from).at - strbuf_text(text));
 }
 
-/* A name may be written with escapes. */
+/* The name may be written with escapes. */
 static bool is_name(const char *from, const char *to, const char *name) {
     json_t *text = json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY, NULL);
     bool same = json_is_string(text) && strcmp(json_string_value(text), name) == 0;
@@ -52,7 +52,7 @@ static bool is_name(const char *from, const char *to, const char *name) {
     return same;
 }
 
-/* 1: there may be another one behind it; 0: this was the last; -1: see the cursor. */
+/* 1: more members may follow; 0: the last one; -1: error in the cursor. */
 static int look_at_member(struct json_cursor *c, const char *begin, const char *name,
                           struct jsonc_object *ret) {
     const char *key = c->at;
@@ -82,7 +82,7 @@ static int look_at_member(struct json_cursor *c, const char *begin, const char *
     return more;
 }
 
-/* The object that begins at `from`, behind blanks and comments. */
+/* The object after blanks and comments at `from`. */
 static int jsonc_look(const struct strbuf *text, size_t from, const char *name,
                       struct jsonc_object *ret, struct error *err) {
     struct json_cursor c = cursor_at(text, from);
@@ -120,7 +120,7 @@ int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
     return 1;
 }
 
-/* --- the new value: like its neighbours, on lines of its own where they are, indented like them ---------- */
+/* --- the new value: formatted and indented like its neighbors --------------------------------- */
 
 #define USUAL_INDENT "  "
 
@@ -129,24 +129,24 @@ struct style {
     struct strbuf unit; /* one level of indentation */
 };
 
-/* What is to be put where; several in the order of their places. */
+/* An insertion; several are sorted by position. */
 struct piece {
-    size_t at, skip; /* how much of the old text goes */
+    size_t at, skip; /* `skip`: bytes of the old text to drop */
     const char *text;
 };
 
-/* --- how it looks ------------------------------------------------------------------------------ */
+/* --- formatting ------------------------------------------------------------------------------- */
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* Newlines too. */
+/* Includes newlines. */
 static bool is_white(char c) {
     return is_blank(c) || c == '\r' || c == '\n';
 }
 
-/* The blanks before the first thing of the line that `at` is in. */
+/* The indentation of the line that contains `at`. */
 static void line_indent(const struct strbuf *text, size_t at, struct strbuf *out) {
     size_t from = at, to;
     while (from > 0 && text->text[from - 1] != '\n')
@@ -177,7 +177,7 @@ static void find_style(const struct strbuf *text, const struct jsonc_object *roo
         strbuf_puts(&ret->unit, USUAL_INDENT);
 }
 
-/* On lines of its own behind `indent`; or, without, on one line. */
+/* On several lines, indented by `indent`; or on one line if it is NULL. */
 static void print_value(const json_t *value, const struct style *style, const struct strbuf *indent,
                         struct strbuf *out) {
     char *text = json_dumps(value, (indent ? JSON_INDENT(1) : 0) | JSON_ENCODE_ANY
@@ -206,7 +206,7 @@ static void print_member(const char *name, const json_t *value, const struct sty
     print_value(value, style, indent, out);
 }
 
-/* --- the change -------------------------------------------------------------------------------- */
+/* --- insertion -------------------------------------------------------------------------------- */
 
 static void put_together(const struct strbuf *text, const struct piece *pieces, size_t count,
                          struct strbuf *out) {
@@ -229,7 +229,7 @@ static void replace(const struct strbuf *text, const struct jsonc_object *in, co
     put_together(text, &piece, 1, out);
 }
 
-/* Behind the last thing in the object, be it a comment: a comment belongs to what stands before it. */
+/* After everything in the object, including comments: a comment belongs to what precedes it. */
 static void insert(const struct strbuf *text, const struct jsonc_object *in, const char *name,
                    const json_t *value, const struct style *style, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf indent = STRBUF_INIT, own = STRBUF_INIT,
@@ -270,7 +270,7 @@ static int change(const struct strbuf *text, const char *outer, const char *inne
     struct style style = { .unit = STRBUF_INIT };
     int r = jsonc_find(text, outer, inner, &span, err);
     bool nothing = r == 0 && jsonc_skip(text, 0) == text->length;
-    if (nothing) { /* what stands there, comments perhaps, stays before it */
+    if (nothing) { /* keep existing comments before it */
         strbuf_add(&empty, strbuf_text(text), text->length);
         strbuf_puts(&empty,
                     text->length > 0 && empty.text[empty.length - 1] != '\n' ? "\n{}\n" : "{}\n");

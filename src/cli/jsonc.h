@@ -1,8 +1,8 @@
-/* jsonc.h: changes one value in a JSON file of another program, and no other byte.
+/* jsonc.h: changes one value in another program's JSON file, and no other byte.
  *
- * Files of people have an order, an indentation, newlines of their own, and sometimes comments (JSONC): what is
- * not changed stays as it is, byte for byte. The new value is indented as its neighbours are. Comments and commas
- * behind the last member are understood, as editors and agents do. */
+ * User files have their own order, indentation, newlines, and sometimes comments (JSONC):
+ * everything else is kept byte for byte. The new value is indented like its neighbors. Comments and
+ * trailing commas are accepted, as in editors and agents. */
 #pragma once
 
 #include <jansson.h>
@@ -15,9 +15,9 @@ struct jsonc_span {
     size_t from, to; /* bytes */
 };
 
-/* Where the value is: the member `inner` of the object that is the member `outer` of the file. 1: found;
- * 0: not; -EINVAL with a message: the text is not JSON, has a name twice on the way there, or something
- * else than an object. Nothing at all counts as an empty object. */
+/* Finds the member `inner` of the object in the member `outer`. 1: found; 0: not found; -EINVAL
+ * with a message: invalid JSON, a duplicate name on the path, or not an object. An empty text
+ * counts as an empty object. */
 int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
                struct jsonc_span *ret, struct error *err);
 /* Appends the text with that value. -EINVAL as above, and nothing is appended. */

@@ -1,4 +1,4 @@
-/* main.c: the process of `sluice`. Everything else is cmd_main, which tests can link. */
+/* main.c: the process of `sluice`. Everything else is in cmd_main, which tests can link. */
 #include "cli/cmd.h"
 
 int main(int argc, char **argv) {

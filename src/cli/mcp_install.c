@@ -1,9 +1,9 @@
-/* mcp_install.c: what is written where an agent looks for MCP servers (struct agent_mcp).
+/* mcp_install.c: adds the MCP server to an agent's configuration (struct agent_mcp).
  *
- * JSON files are changed in one member, and stay as they are in every other byte, comments included
- * (jsonc.h). The TOML file of Codex gets a table at its end, where a table may always stand; one
- * that has the name already in another form is left to its owner. Files are replaced atomically. A
- * file that cannot be parsed is left alone, and what to add manually is shown instead. */
+ * In JSON files one member is changed and every other byte is kept, comments included (jsonc.h).
+ * The TOML file of Codex gets a table at its end, where one is always valid; if it has the name in
+ * another form, it is not changed. Files are replaced atomically. A file that cannot be parsed is
+ * not changed, and the entry to add manually is shown instead. */
 #include "cli/mcp_install.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct agent {
     const struct agent_mcp *mcp;
 };
 
-/* False: there is none, or it has no file for servers. */
+/* False: unknown agent, or it has no such file. */
 static bool find_agent(const char *name, struct agent *ret) {
     const struct agent_adapter *adapter = agent_adapter_find(name);
     *ret = (struct agent){ name, adapter ? agent_mcp(adapter) : NULL };
@@ -59,7 +59,7 @@ static int find_usual_file(const struct agent *agent, bool project, struct strbu
     return 0;
 }
 
-/* Where FILE.json and FILE.jsonc are read, the one that exists is changed. */
+/* If FILE.json and FILE.jsonc are read, the existing one is changed. */
 static int find_file(const struct agent *agent, bool project, struct strbuf *out,
                      struct error *err) {
     int r = find_usual_file(agent, project, out, err);
@@ -71,7 +71,7 @@ static int find_file(const struct agent *agent, bool project, struct strbuf *out
     return 0;
 }
 
-/* "": there is no file yet. */
+/* "": no file yet. */
 static int read_file(const char *path, struct strbuf *out, struct error *err) {
     struct stat st;
     if (stat(path, &st) < 0 && errno == ENOENT)
@@ -79,7 +79,6 @@ static int read_file(const char *path, struct strbuf *out, struct error *err) {
     return file_read(path, FILE_MAX, out, err);
 }
 
-/* Every folder above the file that is missing. */
 static int make_folder(const char *path, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -91,7 +90,7 @@ static int make_folder(const char *path, struct error *err) {
     return 0;
 }
 
-/* What the server needs to find the same daemon, if that is not the usual one. */
+/* What the server needs to find this daemon, if it is not the default one. */
 static json_t *make_environment(void) {
     const char *home = cmd_env("SLUICE_HOME");
     struct error err = { 0 };
@@ -129,7 +128,7 @@ static void print_toml_text(struct strbuf *out, const char *text) {
     strbuf_putc(out, '"');
 }
 
-/* Codex gives a server only what is named here. */
+/* Codex passes only the variables named here to a server. */
 static void print_toml(struct strbuf *out, const char *program) {
     json_t *variables = make_environment();
     strbuf_puts(out, TOML_TABLE "\ncommand = ");
@@ -148,8 +147,8 @@ static void print_toml(struct strbuf *out, const char *program) {
 
 struct change {
     struct strbuf file;       /* its path */
-    struct strbuf old, added; /* what is removed and added, for users; old "": nothing */
-    struct strbuf text;       /* the complete file afterwards; "": it stays as it is */
+    struct strbuf old, added; /* removed and added text, for display; old "": nothing */
+    struct strbuf text;       /* the complete new file; "": unchanged */
     bool already;
 };
 
@@ -177,7 +176,7 @@ static int change_json(const struct agent *agent, const char *program, const str
     int r = jsonc_find(before, agent->mcp->member, "sluice", &span, err);
     json_t *old = r > 0 ? json_loadb(strbuf_text(before) + span.from, span.to - span.from,
                                      JSON_DECODE_ANY, NULL)
-                        : NULL; /* NULL: something with comments in it */
+                        : NULL; /* NULL: it contains comments */
     change->already = old && json_equal(old, entry);
     if (r > 0 && !change->already)
         strbuf_add(&change->old, before->text + span.from, span.to - span.from);
@@ -188,7 +187,7 @@ static int change_json(const struct agent *agent, const char *program, const str
     return r < 0 ? error_prefix(err, "'%s'", strbuf_text(&change->file)) : 0;
 }
 
-/* Does a line name it, in any form? Blanks and quotes of a name mean nothing. */
+/* Does a line name it in any form? Ignores blanks and quotes. */
 static bool has_toml_entry(const char *text) {
     static const char *const forms[] = { "[mcp_servers.sluice]", "[mcp_servers.sluice.",
                                          "[mcp_servers]", "mcp_servers" };

@@ -3,7 +3,7 @@
 
 #include "cli/cmd.h"
 
-/* `mcp install`: shows the change, and with --yes makes it. Returns the exit code. */
+/* `mcp install`: shows the change, and makes it with --yes. Returns the exit code. */
 int mcp_install_run(const struct cmd_call *call);
-/* Does the user's configuration of this agent have the server? -1: not known. */
+/* Does the user's configuration of this agent have the server? -1: unknown. */
 int mcp_install_is_done(const char *agent);

@@ -35,7 +35,7 @@ int output_flush(void) {
 }
 
 bool output_is_unread(int timeout_ms) {
-    struct pollfd out = { .fd = STDOUT_FILENO }; /* poll reports errors and hang-ups unasked */
+    struct pollfd out = { .fd = STDOUT_FILENO }; /* poll always reports errors and hang-ups */
     return poll(&out, 1, timeout_ms) > 0;
 }
 
@@ -119,7 +119,7 @@ void output_head(const struct output_column *columns, size_t count, struct strbu
     strbuf_puts(out, style->dim);
     output_row(columns, count, titles, out);
     if (*style->reset) {
-        out->text[--out->length] = '\0'; /* the newline goes behind the escape */
+        out->text[--out->length] = '\0'; /* the newline must follow the escape */
         strbuf_printf(out, "%s\n", style->reset);
     }
 }

@@ -1,4 +1,4 @@
-/* output.h: how results look: large outputs in large pieces, colour only where it is wanted. */
+/* output.h: formatting and buffering of results. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,23 +6,22 @@
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 
-/* Writes what has gathered to stdout when it is much, and empties the buffer. Call it per line. */
+/* Writes the buffer to stdout if it is large, and empties it. Call it per line. */
 void output_some(struct strbuf *out);
-/* Writes the rest. */
 void output_rest(struct strbuf *out);
-/* At the end of the program: everything is out (0), or what went wrong first (negative errno). */
+/* At exit: 0 if everything was written, else the first error (negative errno). */
 int output_flush(void);
 
-/* Waits for the timeout, or until the reader of stdout has closed it: true. */
+/* Waits for the timeout; true at once if the reader of stdout closes it. */
 bool output_is_unread(int timeout_ms);
 
-/* Escape sequences, or empty texts: no terminal, NO_COLOR, TERM=dumb. */
+/* Escape sequences; empty texts without a terminal, with NO_COLOR or TERM=dumb. */
 struct output_style {
     const char *bold, *dim, *green, *yellow, *red, *cyan, *reset;
 };
 const struct output_style *output_style(void);
 
-/* A span for people, at most 4 letters for years to come: 12s 5m 3h 9d. */
+/* A short time span: 12s 5m 3h 9d. */
 struct output_span {
     char text[24];
 };
@@ -32,16 +31,16 @@ struct output_span output_span(time_ms span);
 
 struct output_column {
     const char *title;
-    bool right; /* numbers */
+    bool right; /* for numbers */
     size_t width;
 };
 
-/* First measure the rows, then print the head and the rows: nothing is stored between. The last
- * column is never padded; a cell wider than OUTPUT_WIDTH_MAX makes its own row wider only. */
+/* First measure all rows, then print the head and the rows; nothing is stored in between. The last
+ * column is not padded; a cell wider than OUTPUT_WIDTH_MAX widens only its own row. */
 #define OUTPUT_WIDTH_MAX 48
 
-/* A table of `count` rows in two passes: `fill` gives the cells of a row, which are used before its next call; false: there is no
- * such row. `printing`: the second time; in the first the last column has no width yet. */
+/* A table of `count` rows in two passes: `fill` provides the cells of a row, valid until its next
+ * call; false: no such row. `printing`: the second pass, when widths are known. */
 struct output_table {
     struct output_column *columns;
     size_t column_count;
@@ -54,6 +53,6 @@ void output_measure(struct output_column *columns, size_t count, const char *con
 void output_head(const struct output_column *columns, size_t count, struct strbuf *out);
 void output_row(const struct output_column *columns, size_t count, const char *const *cells,
                 struct strbuf *out);
-/* The same with a colour for each cell, of output_style(); NULL: none. */
+/* The same with a color per cell, of output_style(); NULL: none. */
 void output_row_in(const struct output_column *columns, size_t count, const char *const *cells,
                    const char *const *colours, struct strbuf *out);

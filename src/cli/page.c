@@ -1,5 +1,5 @@
-/* page.c: see page.h. The HTML has no script, loads nothing, and says so to the browser (CSP): even a
- * mistake here could not make a title do anything. */
+/* page.c: see page.h. The HTML has no script and loads nothing, and a CSP enforces that: even a
+ * missing escape here could not make a title active. */
 #include "cli/page.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ void page_put_html(struct strbuf *out, const char *text) {
     }
 }
 
-/* Only what could begin something: a line of prose stays readable as it is. */
+/* Escapes only what could start markup: prose stays readable. */
 static void put_markdown(struct strbuf *out, const char *text) {
     for (const char *c = text; *c; c++) {
         bool number = c > text && (*c == '.' || *c == ')') && (c[1] == ' ' || !c[1]);
@@ -62,7 +62,7 @@ static void put(struct page *page, const char *text) {
         put_markdown(page->out, strbuf_text(&safe));
 }
 
-/* In Markdown code cannot be escaped: a backtick in it would end it. */
+/* Code cannot be escaped in Markdown: a backtick would end it. */
 static void put_code(struct page *page, const char *text) {
     if (page->html) {
         strbuf_puts(page->out, " <code>");
@@ -78,7 +78,7 @@ static void put_code(struct page *page, const char *text) {
     strbuf_puts(page->out, "`");
 }
 
-/* --- the parts ------------------------------------------------------------------------------- */
+/* --- elements -------------------------------------------------------------------------------- */
 
 static void leave(struct page *page) {
     if (page->html && page->in_list)

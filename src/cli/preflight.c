@@ -1,4 +1,4 @@
-/* preflight.c: looks at files, variables and the configuration of one agent. */
+/* preflight.c: checks files, variables and the configuration of one agent. */
 #include "cli/preflight.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void look_at_program(struct preflight *p, const struct config *config,
     if (listed)
         p->path = found ? xstrdup(found) : NULL;
     else if (p->program && daemon_find_in_path(p->program, &path) == 0)
-        p->path = strbuf_take(&path); /* in our PATH: no daemon knows better */
+        p->path = strbuf_take(&path); /* in our PATH: without a daemon there is nothing better */
 }
 
 /* --- login ----------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static const char *own_variable(void *ctx, const char *name) {
     return getenv(name);
 }
 
-/* Where a path of the table is for this user. */
+/* Resolves a path of the table for this user. */
 static void resolve(const struct preflight *p, const char *below, struct strbuf *out) {
     const char *home = getenv("HOME");
     const struct agent_path path = { below, AGENT_PATH_READ };
@@ -54,7 +54,7 @@ static void resolve(const struct preflight *p, const char *below, struct strbuf 
     agent_path_resolve(p->adapter, &path, &place, out);
 }
 
-/* The first of the files with one of its words; true: there is one, in `out`. */
+/* The first file with one of its words; true: found, in `out`. */
 static bool find_words(const struct preflight *p, const struct agent_login_words *list,
                        struct strbuf *out) {
     for (; list && list->file; list++) {
@@ -70,7 +70,7 @@ static bool find_words(const struct preflight *p, const struct agent_login_words
     return false;
 }
 
-/* Is NAME= in the list, as runs get it? */
+/* Is NAME= in the list of variables for runs? */
 static bool has_pair(const char *const *pairs, size_t count, const char *name) {
     size_t length = strlen(name);
     for (size_t i = 0; i < count; i++)
@@ -101,7 +101,7 @@ static void set_login(struct preflight *p, enum preflight_login login, const cha
     (void)snprintf(p->login_by, sizeof(p->login_by), "%s", by);
 }
 
-/* A variable that runs get. One of the shell that they do not get is worth a word. */
+/* A variable that runs get. One that only the shell has is worth a hint. */
 static bool look_at_variables(struct preflight *p, const struct config *config,
                               const struct agent_preflight *row, const char **ret_shell_only) {
     const char *const *pairs = NULL, *const *unused = NULL;
@@ -151,7 +151,7 @@ static void look_at_login(struct preflight *p, const struct config *config,
               strbuf_text(&path));
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- one agent ------------------------------------------------------------------------------- */
 
 static bool is_sandboxed(const struct config *config, const char *agent, bool auto_box) {
     const char *kind = config_text(config, "agents.A.sandbox", agent);
@@ -175,7 +175,7 @@ void preflight_look(struct preflight *p, const char *agent, const struct config 
         return;
     look_at_login(p, config, row);
     if (config_words(config, "agents.A.command", agent, &args)
-        == 0) { /* else its words are its own */
+        == 0) { /* otherwise its options are configured */
         (void)config_words(config, "agents.A.args", agent, &args);
         p->may = agent_permission(p->adapter, args, p->is_sandboxed);
     }
@@ -189,7 +189,7 @@ void preflight_finish(struct preflight *p) {
     free(p->path);
 }
 
-/* The first line with a digit in it. */
+/* The first line with a digit. */
 static void take_line(const char *text, struct strbuf *out) {
     while (*text) {
         size_t length = strcspn(text, "\r\n"), digit = strcspn(text, "0123456789\r\n");
@@ -201,7 +201,7 @@ static void take_line(const char *text, struct strbuf *out) {
     }
 }
 
-/* Asks all of them for their version, at the same time. */
+/* Asks all of them for their version, in parallel. */
 static void preflight_versions(struct preflight *all, size_t count) {
     struct program_job *jobs = xcalloc(count ? count : 1, sizeof(*jobs));
     const char *(*argv)[3] = xcalloc(count ? count : 1, sizeof(*argv));
@@ -226,11 +226,11 @@ static void preflight_versions(struct preflight *all, size_t count) {
     free(jobs);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------------------- */
 
 bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct strbuf *fix) {
     const struct agent_preflight *row = agent_preflight(p->adapter);
-    /* A relative path is in the folder of the task, which is not known here. */
+    /* A relative path depends on the task's folder, which is unknown here. */
     bool is_relative = p->program && *p->program != '/' && strchr(p->program, '/');
     if (p->client_missing) {
         strbuf_printf(problem, "'%s', which is part of Sluice, was not found", p->client_missing);
@@ -304,7 +304,7 @@ json_t *preflight_json(const struct preflight *p) {
         bad ? ask_string(strbuf_text(&fix)) : json_null());
 }
 
-/* --- several --------------------------------------------------------------------------------- */
+/* --- all agents ------------------------------------------------------------------------------ */
 
 #define AGENTS_MAX 64
 

@@ -1,7 +1,8 @@
-/* preflight.h: can this agent work? Its program, version, login, permissions and MCP server, before a task fails.
+/* preflight.h: checks an agent's program, version, login, permissions and MCP server before a task
+ * fails.
  *
- * Nothing is asked of a provider, and no tokens are spent: files, variables and the configuration are looked at. Only the
- * version runs the program. */
+ * No provider is contacted, and no tokens are spent: only files, variables and the configuration
+ * are checked. Only the version check runs the program. */
 #pragma once
 
 #include <jansson.h>
@@ -15,35 +16,35 @@
 enum preflight_login { PREFLIGHT_LOGIN_UNKNOWN, PREFLIGHT_LOGIN_YES, PREFLIGHT_LOGIN_NO };
 
 struct preflight {
-    const char *agent; /* the caller's */
+    const char *agent; /* borrowed */
     const struct agent_adapter *adapter;
     char *program; /* as configured; NULL: none */
-    char *path;    /* where it is; NULL: it was not found */
-    const char *
-        client_missing; /* the program of Sluice that speaks with it, if it is not installed; or NULL */
-    char version[80]; /* one clean line; "": not asked, or it printed none */
+    char *path;    /* NULL: not found */
+    const char
+        *client_missing; /* Sluice's client program for it, if it is not installed; or NULL */
+    char version[80];    /* one clean line; "": not asked, or not printed */
     enum preflight_login login;
-    char login_by[160]; /* what shows it, or what is missing */
+    char login_by[160]; /* evidence of the login, or what is missing */
     bool is_sandboxed;
     enum agent_permission may;
-    int mcp; /* 1: installed, 0: not, -1: not known */
+    int mcp; /* 1: installed, 0: not, -1: unknown */
 };
 
-/* `listed`: the agent's item of /v1/agents, which knows the PATH of the runs; NULL: no daemon, and ours is taken. `auto_box`:
- * does `sandbox: auto` mean one here? */
+/* `listed`: the agent's item of /v1/agents, which knows the PATH of runs; NULL: no daemon, use
+ * ours. `auto_box`: `sandbox: auto` means a sandbox here. */
 void preflight_look(struct preflight *p, const char *agent, const struct config *config,
                     const json_t *listed, bool auto_box);
 void preflight_finish(struct preflight *p);
 
-/* What keeps it from working, and what to do: true, or false when nothing is known to. */
+/* True if something prevents it from working; sets the problem and what to do. */
 bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct strbuf *fix);
 /* One line: path, version, login, permissions, MCP server. */
 void preflight_describe(const struct preflight *p, struct strbuf *out);
 json_t *preflight_json(const struct preflight *p);
 
-/* The agents that are here or that the configuration names. `listed`: the items of /v1/agents, or NULL. */
+/* Installed or configured agents. `listed`: the items of /v1/agents, or NULL. */
 typedef void (*preflight_each)(void *ctx, const struct preflight *p);
 void preflight_all(const struct config *config, const json_t *listed, bool auto_box,
                    bool with_versions, preflight_each each, void *ctx);
-/* Without a daemon: is the program of the sandbox here? */
+/* Without a daemon: is the sandbox program installed? */
 bool preflight_guess_box(void);

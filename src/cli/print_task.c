@@ -28,7 +28,7 @@ struct print_text print_when(time_ms at, time_ms now) {
     struct print_text ret = { "-" };
     if (at <= 0)
         return ret;
-    /* What comes is rounded up: "in 0 s" would be wrong for a moment in the future. */
+    /* The future is rounded up: "in 0 s" would be wrong. */
     struct print_text span = print_span(at > now ? at - now + 999 : now - at);
     if (at > now)
         (void)snprintf(ret.text, sizeof(ret.text), "in %.50s", span.text);
@@ -42,7 +42,7 @@ struct print_text print_when(time_ms at, time_ms now) {
 struct print_text print_start(const json_t *forecast, time_ms now) {
     struct print_text ret = { "" };
     time_ms at = ask_int(forecast, "starts_at", 0);
-    /* A moment that has come, without one: "if runs take as long as usual" alone says nothing. */
+    /* The time has come, with no condition: "if runs take as long as usual" alone says nothing. */
     bool is_condition = strncmp(ask_text(forecast, "text", ""), "if ", 3) == 0;
     if (at > now)
         (void)snprintf(ret.text, sizeof(ret.text), "%.50s, ", print_when(at, now).text);
@@ -183,7 +183,7 @@ void print_line(struct strbuf *out, const char *text, size_t columns) {
         (void)text_name(out, strbuf_text(&safe), columns, terminal_is_utf8());
 }
 
-/* How many bytes of `text` go on a line of `columns`: up to a blank, else what fits. */
+/* How many bytes of `text` fit on a line of `columns`: up to a blank if possible. */
 static size_t line_length(const char *text, size_t columns) {
     size_t fits = 0, last_blank = 0;
     for (size_t i = 0; text[i];) {
@@ -244,7 +244,7 @@ const char *print_title(const json_t *task) {
     return json_string_value(json_array_get(json_object_get(spec, "argv"), 0));
 }
 
-/* --- members of an answer ---------------------------------------------------------------------- */
+/* --- members of an answer --------------------------------------------------------------------- */
 
 static struct print_text text_of(const char *text) {
     struct print_text ret;
@@ -292,7 +292,7 @@ struct print_text cell_time(time_ms at) {
     return ret;
 }
 
-/* --- tables -------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 void rows_add(struct rows *rows, const char *const *cells) {
     rows->cells =

@@ -1,7 +1,7 @@
-/* print_task.h: tasks, states and moments as people read them.
+/* print_task.h: formats tasks, states and times for people.
  *
- * Whatever comes from outside (titles, names, sentences) is made safe for a terminal here. Short
- * texts are returned by value, so that a row can be written in one expression. */
+ * All outside text (titles, names, messages) is sanitized for a terminal here. Short texts are
+ * returned by value, so that a row can be written in one expression. */
 #pragma once
 
 #include <jansson.h>
@@ -19,73 +19,72 @@ struct print_text {
 
 /* "27 s", "3 m", "2 h", "4 d". */
 struct print_text print_span(time_ms span);
-/* "in 27 s", "3 m ago", "now"; "-" for 0, which is no moment. */
+/* "in 27 s", "3 m ago", "now"; "-" for 0. */
 struct print_text print_when(time_ms at, time_ms now);
-/* "in 2 h, ", "now, " or "": what goes before the text of a forecast. */
+/* "in 2 h, ", "now, " or "": prefix of a forecast's text. */
 struct print_text print_start(const json_t *forecast, time_ms now);
-/* As print_when, of what has happened: "3 m ago", "just now". */
+/* As print_when, for the past: "3 m ago", "just now". */
 struct print_text print_since(time_ms at, time_ms now);
-/* " by ann 2 h ago": who paused it and when, as far as `object` has it. */
+/* " by ann 2 h ago": who paused it and when, if known. */
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now);
 /* "12,345"; "-" below 0: unknown. */
 struct print_text print_count(int64_t count);
-/* 950, 12.3k, 4.5M: at most five letters. */
+/* 950, 12.3k, 4.5M: at most five characters. */
 struct print_text print_short(int64_t count);
-/* "$0.12"; of less than ten cents as many digits as it needs, so that only nothing is "$0.00". */
+/* "$0.12"; below ten cents with more digits, so that only zero is "$0.00". */
 struct print_text print_usd(double usd);
 /* "running", "held:review", "running:stopping". */
 struct print_text print_state(const json_t *task);
-/* "claude", or "codex for claude" while another agent works for it; "-": none. */
+/* "claude", or "codex for claude" during a failover; "-": none. */
 struct print_text print_agent(const json_t *task);
-/* Of output_style(); "" where none is needed. */
+/* Of output_style(); "": none. */
 const char *print_state_colour(const char *state);
 
-/* What stops work comes first: closed, full, then the fullest; all runs are on top. The higher the nearer. */
+/* Sort key of a limit, highest first: all runs, closed, full, then the fullest. */
 int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed);
-/* In and out; -1: unknown. */
+/* Input and output; -1: unknown. */
 int64_t print_run_tokens(const json_t *run);
-/* "8 of 8 places are taken (opens in 27 s)"; nothing of a gate that is open. */
+/* "the limit of runs is reached (opens in 27 s)"; nothing if the gate is open. */
 void print_gate(struct strbuf *out, const json_t *gate, time_ms now);
 
-/* It has succeeded in its worktree, and has changed no file. */
+/* It succeeded in its worktree without changing a file. */
 bool print_is_empty(const json_t *task);
 
-/* A text on one line, safe, at most `columns` wide (0: all of it), with a mark where it was cut. */
+/* A sanitized text on one line, at most `columns` wide (0: unlimited), with a mark if cut. */
 void print_line(struct strbuf *out, const char *text, size_t columns);
-/* A text behind something that ends in column `at`: broken at blanks into at most `lines` lines that begin
- * there too. In a pipe it stays one line. */
+/* Wraps a text from column `at` on: at most `lines` lines, indented by `at`. One line in a pipe. */
 void print_wrapped(struct strbuf *out, const char *text, size_t at, unsigned lines);
-/* A value as JSON, without a newline. */
+/* JSON without a newline. */
 void print_value(struct strbuf *out, const json_t *value);
-/* How wide a line may be: the terminal, or 0 for a pipe, which gets everything. */
+/* The width of the terminal; 0 for a pipe, which gets everything. */
 size_t print_width(void);
-/* What it was asked to do: its title, else its prompt or its command. NULL: nothing of these. */
+/* Its title, else its prompt or command; NULL: none. */
 const char *print_title(const json_t *task);
 
-/* --- members of an answer ---------------------------------------------------------------------- */
+/* --- members of an answer --------------------------------------------------------------------- */
 
-/* A number as it is, reals with up to three decimals; "-" when there is none. */
+/* A number, reals with up to three decimals; "-" if missing. */
 struct print_text cell_number(const json_t *object, const char *key);
-/* 0 … 1 as per cent, rounded. */
+/* 0 … 1 as a rounded percentage. */
 struct print_text cell_percent(const json_t *object, const char *key);
-/* A number, or "unlimited" when there is none. */
+/* A number, or "unlimited" if missing. */
 struct print_text cell_cap(const json_t *object, const char *key);
-/* A point in time seen from `now`, as print_when: "3 m ago", "in 27 s"; "-" when there is none. */
+/* A time relative to `now`, as print_when: "3 m ago", "in 27 s"; "-" if missing. */
 struct print_text cell_span(const json_t *object, const char *key, time_ms now);
-/* A point in time on this machine's clock: 2027-01-31 18:30:05. */
+/* Local time: 2027-01-31 18:30:05. */
 struct print_text cell_time(time_ms at);
 
-/* --- tables -------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-/* A small table that is gathered first and printed when it is complete.
+/* A small table that is collected first and printed when it is complete.
  *
  *     struct output_column columns[] = { { "NAME" }, { "USED", true } };
  *     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
  *     rows_add(&rows, (const char *[]){ name, used });
  *     rows_print(&rows, &out);
  *
- * Cells are copied, made safe for a terminal. For tables that fit on a few screens; what can be a
- * million lines measures and prints in two passes instead (output_table). */
+ * Cells are copied and sanitized. For tables of a few screens; those with up to a million lines use
+ * two passes instead (output_table). */
 struct rows {
     struct output_column *columns;
     size_t column_count;
@@ -95,17 +94,17 @@ struct rows {
 
 /* One text per column; NULL and "" are shown as "-". */
 void rows_add(struct rows *rows, const char *const *cells);
-/* Head and rows; nothing when there are none. */
+/* Head and rows; nothing if there are none. */
 void rows_print(struct rows *rows, struct strbuf *out);
-/* What the last column may have on this terminal, at least `least`; 0: any. The others have been measured. */
+/* The width available for the last column, at least `least`; 0: unlimited. Measure first. */
 size_t rows_room(const struct rows *rows, size_t least);
-/* The row whose cells begin at `at`, the last one cut to `room`; `colours` as output_row_in. */
+/* The row whose cells start at `at`, the last one cut to `room`; `colours` as output_row_in. */
 void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char *const *colours,
                     struct strbuf *out);
 void rows_finish(struct rows *rows); /* usable with _cleanup_ */
 
-/* Tasks, filled and printed in pieces, so that a long list costs no memory; the head comes with the first
- * piece. Zeroed at first; end with print_tasks_finish. */
+/* Tasks, filled and printed in chunks, so that a long list needs no memory; the head precedes the
+ * first chunk. Zero-initialize; end with print_tasks_finish. */
 enum { PRINT_TASKS_COLUMNS = 7 };
 
 struct print_tasks {

@@ -25,7 +25,7 @@ static int cannot_run(const char *path, int code, struct error *err) {
 
 #define NOTHING (-2) /* /dev/null */
 
-/* Where its standard input, output and error lead to (-1: where ours do), and whether it has a session of its own. */
+/* Descriptors of its standard streams (-1: ours), and whether it gets its own session. */
 struct how {
     int fds[3];
     bool alone;
@@ -76,7 +76,7 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
     bool piped = take != PROGRAM_TAKE_NOTHING;
     if (piped && pipe2(ends, O_CLOEXEC) < 0)
         return cannot_run(path, errno, err);
-    (void)fflush(stdout); /* our output comes before its output */
+    (void)fflush(stdout); /* our output must precede its output */
     pid_t pid;
     const struct how how = { { -1, ends[1], take == PROGRAM_TAKE_BOTH ? ends[1] : -1 }, false };
     int r = spawn(path, argv, &how, &pid);
@@ -103,14 +103,15 @@ int program_leave(const char *path, const char *const *argv, struct error *err) 
     return r == 0 ? 0 : cannot_run(path, r, err);
 }
 
-/* --- several at the same time ---------------------------------------------------------------------- */
+/* --- several programs in parallel ------------------------------------------------------------- */
 
-/* The programs are not ours and may hang, flood, or leave children that hold the pipe open. So the end of the process
- * counts (its pidfd), not the end of its output, and its process group is killed in any case. */
+/* These programs are not ours and may hang, flood, or leave children that hold the pipe open. So
+ * the exit of the process counts (its pidfd), not the end of its output, and its process group is
+ * always killed. */
 struct running {
     struct program_job *job;
     pid_t pid;
-    int pidfd, pipe; /* -1: over */
+    int pidfd, pipe; /* -1: closed */
 };
 
 static void begin(struct running *one, struct program_job *job) {
@@ -136,7 +137,7 @@ static void begin(struct running *one, struct program_job *job) {
     one->pidfd = (int)syscall(SYS_pidfd_open, one->pid, 0);
 }
 
-/* Reads what is there now, of a flood no more than fits. */
+/* Reads available data, up to the limit. */
 static void drain(struct running *one) {
     char piece[4096];
     for (size_t taken = 0; taken < PROGRAM_OUTPUT_MAX; taken += sizeof(piece)) {
@@ -159,7 +160,7 @@ static void end(struct running *one, bool late) {
     int status = 0;
     if (one->pid <= 0)
         return;
-    (void)kill(-one->pid, SIGKILL); /* what it left behind, and itself when it is late */
+    (void)kill(-one->pid, SIGKILL); /* its leftover children, and the process if it is late */
     if (late)
         (void)kill(one->pid, SIGKILL);
     while (waitpid(one->pid, &status, 0) < 0 && errno == EINTR)
@@ -177,7 +178,7 @@ static void end(struct running *one, bool late) {
     one->pipe = one->pidfd = -1;
 }
 
-/* Waits for the next event of any of them. false: nothing runs, or the time is over. */
+/* Waits for the next event of any of them. False: nothing runs, or the timeout has passed. */
 static bool turn(struct running *all, struct pollfd *fds, size_t count, time_ms deadline) {
     bool alive = false;
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,6 @@
-/* submit.h: new tasks: what `add` and `run` send, and warnings about their agents.
+/* submit.h: the request of `add` and `run`, and warnings about agents.
  *
- * The options of a task are in taskfile/task_members.inc, from which both commands include
- * theirs. */
+ * The options of a task are in taskfile/task_members.inc, which both commands include. */
 #pragma once
 
 #include <jansson.h>
@@ -13,14 +12,14 @@
 /* Options of a request with several tasks, for ask_take_options. */
 extern const char *const submit_batch_options[][2];
 
-/* The submission object of one task: the options, and the arguments as its command or prompt. */
+/* The submission object of one task, with the arguments as its command or prompt. */
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err);
 
-/* An option of a single task that was given, except `but`, which may be NULL; or NULL. */
+/* A given option of a single task, other than `but` (or NULL); or NULL. */
 const char *submit_task_option(const struct cmd_call *call, const char *but);
 
-/* The agents of these tasks: an object NAME: sandbox of the first task that names it, or null. */
+/* Agents of these tasks: an object NAME: sandbox of the first task that names it, or null. */
 json_t *agent_warning_names(const json_t *tasks);
-/* Warns of what will keep these agents from working. Silent inside a run and for a daemon
- * elsewhere, where nothing can be seen from here. Takes `names`. */
+/* Warns of problems that will prevent these agents from working. Silent inside a run and for a
+ * daemon elsewhere, which cannot be checked from here. Takes `names`. */
 void agent_warning_print(struct ask *ask, json_t *names);

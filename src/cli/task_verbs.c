@@ -1,9 +1,8 @@
-/* task_verbs.c: commands that change tasks: ids in, one line per task out.
+/* task_verbs.c: commands that change tasks: takes ids, prints one line per task.
  *
- * A plain verb is a row of the table at VERB. The daemon does all tasks of a request or none. With
- * --all the tasks are listed and then sent in batches. Some may have changed in between, and a
- * batch with such a task is refused; so a refused batch is split until that task is alone and is
- * left out.
+ * A plain verb is a row of the table at VERB. The daemon applies a request to all tasks or none.
+ * With --all, tasks are listed and then sent in batches. Some may have changed in between, and the
+ * daemon refuses their batch; so a refused batch is split until that task is alone and is skipped.
  *
  * Printed:   web-3 canceled        web-4 is canceled already
  *
@@ -24,20 +23,19 @@
 
 struct task_verb {
     const char *op;      /* last part of the path: POST /v1/tasks/OP */
-    const char *did;     /* printed behind the id: "canceled" */
-    const char *pending; /* the same while the task still runs; or NULL */
-    const char *already; /* the same instead of "is STATE already"; or NULL */
-    /* For --all: the states meant by it, and those that --state may name; NULL: no --all. Both are
-     * lists with commas. */
+    const char *did;     /* printed after the id: "canceled" */
+    const char *pending; /* while the task still runs; or NULL */
+    const char *already; /* instead of "is STATE already"; or NULL */
+    /* For --all: the default states, and those that --state may name; NULL: no --all. */
     const char *all, *may;
-    time_ms timeout; /* for the answer; 0: as usual */
+    time_ms timeout; /* for the answer; 0: default */
 };
 
 #define MERGE_TIMEOUT HOURS(24) /* for an answer that waits for a merge and its checks */
 
 #define BATCH        500     /* tasks in one request */
 #define LIST_MOST    2000000 /* more than a queue can hold */
-#define PRIORITY_MAX 1000000 /* as the daemon takes it */
+#define PRIORITY_MAX 1000000 /* the daemon's limit */
 
 struct work {
     const struct task_verb *verb;
@@ -45,7 +43,7 @@ struct work {
     json_t *extra; /* members of every request besides "tasks" */
     json_t *ids;
     json_t *done;  /* items of the answers */
-    bool deferred; /* the queue has no room for some */
+    bool deferred; /* the queue was full for some */
 };
 
 static void work_finish(struct work *w) {
@@ -55,7 +53,7 @@ static void work_finish(struct work *w) {
     json_decref(w->done);
 }
 
-/* The arguments from number `from` to before `to`. */
+/* Arguments `from` to before `to`. */
 static json_t *ids_of(const struct cmd_call *call, size_t from, size_t to) {
     json_t *ids = json_array();
     for (size_t i = from; i < to; i++)
@@ -63,7 +61,7 @@ static json_t *ids_of(const struct cmd_call *call, size_t from, size_t to) {
     return ids;
 }
 
-/* Tasks number `from` to before `to`. 0, or the errno of the refusal. */
+/* Tasks `from` to before `to`. 0, or the errno of the refusal. */
 static int send_batch(struct work *w, size_t from, size_t to) {
     json_t *tasks = json_array(), *body = json_copy(w->extra);
     for (size_t i = from; i < to; i++)
@@ -93,7 +91,6 @@ static int send_all(struct work *w, size_t from, size_t to) {
     return r ? r : send_all(w, middle, to);
 }
 
-/* Is the word of `length` bytes in a list with commas? */
 static bool list_has(const char *list, const char *word, size_t length) {
     for (;;) {
         size_t n = strcspn(list, ",");
@@ -118,7 +115,7 @@ static int check_states(const struct cmd_call *call, const struct task_verb *ver
     }
 }
 
-/* By its number, which is never the external id of another task. */
+/* By number, which is never the external id of another task. */
 static void collect(void *ctx, const json_t *item) {
     struct work *w = ctx;
     const char *id = ask_text(item, "id", NULL), *dash = id ? strrchr(id, '-') : NULL;
@@ -189,7 +186,7 @@ static void print_changed(const struct task_verb *verb, const json_t *item, stru
 static void print_done(const struct cmd_call *call, const struct work *w) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json && call->arg_count > 0) {
-        (void)ask_print(&w->ask); /* one request: its answer as it is */
+        (void)ask_print(&w->ask); /* one request: its answer unchanged */
     } else if (call->json) {
         (void)ask_print_json(json_pack("{s:O}", "tasks", w->done));
     } else if (json_array_size(w->done) == 0) {
@@ -204,7 +201,7 @@ static void print_done(const struct cmd_call *call, const struct work *w) {
     output_rest(&out);
 }
 
-/* Exactly one of IDs and --all. */
+/* Requires either IDs or --all. */
 static int check_ids(const struct cmd_call *call, bool has_all) {
     bool all = has_all && cmd_has(call, "all");
     if (all && call->arg_count > 0)
@@ -218,7 +215,7 @@ static int check_ids(const struct cmd_call *call, bool has_all) {
     return CMD_OK;
 }
 
-/* The filters belong to --all. */
+/* Filters require --all. */
 static int check_call(const struct cmd_call *call, const struct task_verb *verb) {
     static const char *const filters[] = { "project", "group", "state" };
     bool named = verb->all && !cmd_has(call, "all");
@@ -240,13 +237,13 @@ static int task_verb_run(const struct cmd_call *call, const struct task_verb *ve
     int code = check_call(call, verb);
     if (code == CMD_OK)
         code = call->arg_count > 0 ? do_named(call, &w) : do_all(call, &w);
-    /* What was done before a failure is printed, too: it stays done. */
+    /* Changes before a failure are printed, too: they stay. */
     if (code == CMD_OK || json_array_size(w.done) > 0)
         print_done(call, &w);
     return code == CMD_OK && w.deferred ? CMD_REFUSED : code;
 }
 
-/* Those whose options are members of the request. */
+/* Verbs whose options are members of the request. */
 static int plain_run(const struct cmd_call *call) {
     const char *reason = cmd_value(call, "reason");
     if (reason && !*reason)
@@ -256,7 +253,7 @@ static int plain_run(const struct cmd_call *call) {
     return task_verb_run(call, call->cmd->data, body);
 }
 
-/* With --priority N that number; else to the front or the back of the queue. */
+/* --priority N, or the front or back of the queue. */
 static int priority_run(const struct cmd_call *call) {
     bool first = strcmp(cmd_name(call->cmd), "promote") == 0;
     int64_t priority = 0;
@@ -293,7 +290,6 @@ static int retry_run(const struct cmd_call *call) {
     return task_verb_run(call, call->cmd->data, body);
 }
 
-/* The options of a verb with --all. */
 #define ALL_OPTIONS                                                                                \
     { "all", 'a', NULL, "every task that this can be done to, instead of IDs" },                   \
         { "project", 'p', "PROJECT", "with --all: only those of this project" },                   \
@@ -412,7 +408,7 @@ static bool has_id(const json_t *list, const char *id) {
     return false;
 }
 
-/* What it depends on now, with or without those that are named. */
+/* Reads the dependencies, and adds or removes those that are named. */
 static int read_and_change(const struct cmd_call *call, struct ask *ask, json_t **list) {
     json_t *names = *list, *result = json_array();
     int code = ask_open_named(ask, call, "/v1/tasks/", "");
@@ -500,7 +496,7 @@ static bool looks_like_id(const char *word) {
     return digits > 0 && (digits == length || word[length - digits - 1] == '-');
 }
 
-/* 1: the last argument is a project; 0: it is not; <0: exit code, negative. */
+/* 1: the last argument is a project; 0: it is not; <0: negative exit code. */
 static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
     const char *last = call->arg_count > 1 ? call->args[call->arg_count - 1] : NULL;
     if (!last || !*last || looks_like_id(last) || cmd_has(call, "project"))
@@ -511,7 +507,7 @@ static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
     return r == 0 ? 1 : r == ENOENT && ask_was_answered(ask) ? 0 : -ask_failed(ask);
 }
 
-/* What --meta, --var and --on say, kept with the tasks. */
+/* --meta, --var and --on, stored with the tasks. */
 static int take_meta(const struct cmd_call *call, json_t *body) {
     json_t *meta = json_object(), *vars = json_object();
     const char *pair;
@@ -543,7 +539,7 @@ static int check_sling(const struct cmd_call *call) {
     return code;
 }
 
-/* One call of `sling`: its request and the answers so far. */
+/* A call of `sling`: its request and the answers so far. */
 struct sling {
     const struct cmd_call *call;
     struct ask ask;
@@ -566,7 +562,7 @@ static void replace_text(json_t **text, json_t *value) {
     *text = json_incref(value);
 }
 
-/* `body` is taken. 0, or the errno of the refusal. */
+/* Takes `body`. 0, or the errno of the refusal. */
 static int send_sling(struct sling *s, json_t *body) {
     int r = ask_try_post(&s->ask, body, "/v1/tasks/sling");
     if (r == 0) {
@@ -595,7 +591,7 @@ static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
                  strbuf_text(&text));
 }
 
-/* CMD_REFUSED if a guard has skipped all of them, or if some were deferred. */
+/* CMD_REFUSED if a guard skipped all of them, or if some were deferred. */
 static int print_all_slung(const struct sling *s) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     size_t i, skipped = 0, deferred = 0;
@@ -622,7 +618,7 @@ static int print_all_slung(const struct sling *s) {
     return deferred > 0 || (skipped > 0 && skipped == i) ? CMD_REFUSED : CMD_OK;
 }
 
-/* The steps of one task, as the body of POST /v1/tasks. */
+/* The steps for one task, as the body of POST /v1/tasks. */
 static int expand_for(const struct sling *s, const json_t *task, struct formula **ret_formula,
                       json_t **ret_body) {
     const char *id = ask_text(task, "id", "");
@@ -645,7 +641,7 @@ static int expand_for(const struct sling *s, const json_t *task, struct formula 
     return r < 0 ? cmd_error(&err) : CMD_OK;
 }
 
-/* The steps come with the request that slings the tasks, so that all of it happens or nothing. */
+/* The steps are part of the sling request, so that all or nothing is applied. */
 static int sling_on_formula(struct sling *s, json_t *tasks) {
     _cleanup_(formula_freep) struct formula *formula = NULL;
     json_t *work = json_array();
@@ -683,9 +679,9 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
     return ask_failed(&s->ask);
 }
 
-#define LOOKED_AT 20 /* tasks that are asked for their agent */
+#define LOOKED_AT 20 /* tasks whose agent is looked up */
 
-/* The agent that was named, or those of the tasks that were slung. */
+/* The given agent, or those of the slung tasks. */
 static void warn_of_agents(const struct cmd_call *call, struct ask *ask, const json_t *slung) {
     json_t *tasks = json_array(), *task;
     size_t i;
@@ -748,7 +744,7 @@ static int cmd_sling_run(const struct cmd_call *call) {
     ask_take_members(call, body);
     code = take_meta(call, body);
     if (code == CMD_OK && cmd_has(call, "all")) {
-        json_object_set_new(body, "no_group", json_true()); /* they come in pieces */
+        json_object_set_new(body, "no_group", json_true()); /* they come in batches */
         json_object_set_new(body, "partial", json_true());
         if (cmd_has(call, "project"))
             json_object_set_new(body, "project", ask_string(cmd_value(call, "project")));

@@ -1,7 +1,7 @@
-/* top_cells.c: how wide is a text, and what of it fits?
+/* top_cells.c: measures and places text.
  *
- * One function decides both, so that what is measured is what is shown. Characters whose width depends
- * on the terminal would push the rest of a line around: they are dropped rather than guessed. */
+ * One function decides width and visibility, so that measured and shown text agree. Characters
+ * whose width depends on the terminal would shift the rest of a line: they are dropped. */
 #include "cli/top.h"
 
 #include <stdarg.h>
@@ -37,10 +37,10 @@ struct top_cell *top_cells_at(const struct top_cells *cells, unsigned y, unsigne
 /* --- characters ------------------------------------------------------------------------------ */
 
 struct character {
-    const char *text; /* what is shown */
+    const char *text; /* visible text */
     size_t length;    /* of that */
-    size_t taken;     /* bytes of the source */
-    int columns;      /* 0: combines with the one before; -1: not shown */
+    size_t taken;     /* source bytes */
+    int columns;      /* 0: combines with the previous one; -1: hidden */
 };
 
 static uint32_t decode(const char *text, size_t length) {
@@ -51,7 +51,7 @@ static uint32_t decode(const char *text, size_t length) {
     return code;
 }
 
-/* Joiners, directions, variations, skin tones, tags: terminals disagree about all of them. */
+/* Joiners, directions, variations, skin tones, tags: terminals disagree about them. */
 static bool is_left_out(uint32_t code) {
     return code == 0x00ad || code == 0x061c || (code >= 0x200b && code <= 0x200f)
            || (code >= 0x202a && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f)
@@ -80,9 +80,9 @@ static struct character character_at(bool unicode, const char *text, size_t left
     return c;
 }
 
-/* --- putting --------------------------------------------------------------------------------- */
+/* --- placing --------------------------------------------------------------------------------- */
 
-/* To the cell before `x`, and before its second half. */
+/* Adds to the cell before `x`, or to the first half of a wide one. */
 static void combine(struct top_cells *cells, unsigned y, unsigned x, const struct character *c) {
     if (x == 0)
         return;
@@ -182,7 +182,7 @@ size_t top_cells_fit(bool unicode, const char *text, size_t size, unsigned room,
 
 /* --- long texts ------------------------------------------------------------------------------- */
 
-/* Wrapped again at each drawing: the texts are short, the screen changes. */
+/* Wrapped again at each drawing: texts are short, and the size changes. */
 
 void top_text_clear(struct top_text *text) {
     arena_reset(&text->arena);
@@ -211,9 +211,9 @@ void top_text_add(struct top_text *text, unsigned style, unsigned indent, const 
 }
 
 struct drawing {
-    struct top_cells *cells; /* NULL: only counts */
+    struct top_cells *cells; /* NULL: only count */
     unsigned y, height, width;
-    size_t first; /* row that comes to `y` */
+    size_t first; /* row at line `y` */
     size_t rows;
 };
 

@@ -1,8 +1,8 @@
-/* top_daemon.c: questions and news.
+/* top_daemon.c: requests and events.
  *
- * News are only a sign that something changed: the state is asked for, at most a few times in a second,
- * and never so often that asking is what the daemon does most (LEISURE). Answers that take long
- * are given up soon: a person looks at the screen. */
+ * An event only means that something changed: the state is requested at most a few times per
+ * second, and never so often that it dominates the daemon's load (LEISURE). Timeouts are short,
+ * because a person watches the screen. */
 #include "cli/top.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #include "os/clock.h"
 
 #define TIMEOUT       SECONDS(5)
-#define REFRESH_LEAST 250        /* ms between two */
+#define REFRESH_LEAST 250        /* ms between refreshes */
 #define REFRESH_MOST  SECONDS(5) /* while something runs: tokens and load have no events */
-#define LEISURE       8          /* times as long as the last one took */
+#define LEISURE       8          /* minimum pause, in durations of the last refresh */
 #define TRY_AGAIN     500        /* ms */
 #define SILENCE_MAX   SECONDS(60)
 #define PAGE          200  /* rows of a page */
-#define LOOK          1000 /* rows that are asked for at once with a filter */
-#define LOOKS_MOST    8    /* such answers for one page: then the keys have their turn */
+#define LOOK          1000 /* rows per request with a filter */
+#define LOOKS_MOST    8    /* such requests per page: then keys get their turn */
 #define LOG_TAIL      (1024 * 1024)
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void lose(struct top_daemon *d, struct top *top) {
     d->tried = clock_read_steady();
 }
 
-/* GET, for what is shown. 0, or <0: the daemon is unreachable, or the message is shown. */
+/* GET for display. 0, or <0: the daemon is unreachable, or a message is shown. */
 static int get(struct top_daemon *d, struct top *top, const char *path) {
     if (top->away)
         return -ECONNREFUSED;
@@ -151,9 +151,9 @@ bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
     return some || r <= 0;
 }
 
-/* --- listening ------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
-/* Is there one again? Then everything is loaded again. */
+/* Reconnects, and then reloads everything. */
 static void look_again(struct top_daemon *d, struct top *top) {
     struct error err = { 0 };
     d->tried = clock_read_steady();
@@ -230,7 +230,7 @@ struct fetch {
     enum top_pane pane;
 };
 
-/* "project:web" and the like are questions to the daemon; the other words are looked for here. */
+/* The daemon evaluates words like "project:web"; the others are matched here. */
 static void split_filter(const struct top *top, struct strbuf *path, struct strbuf *words) {
     static const char *const names[] = { "project", "agent", "kind", "group" };
     const char *word = strbuf_text(&top->filter);
@@ -260,7 +260,7 @@ static int fetch_page(void *ctx, const char *cursor, struct top_page *page, char
         strbuf_printf(&path, "/v1/tasks?state=%s&order=%s", top_pane_states(f->pane),
                       top_order(f->top, f->pane));
         split_filter(f->top, &path, &words);
-        /* A page of what matches cannot end inside of an answer: its cursor is behind all of it. */
+        /* A page of matches cannot end inside an answer: its cursor is at the answer's end. */
         strbuf_printf(&path, "&limit=%d", words.length > 0 ? LOOK : PAGE);
         client_query(&path, "cursor", next);
         int r = get(f->d, f->top, strbuf_text(&path));
@@ -289,11 +289,11 @@ bool top_daemon_load(struct top_daemon *d, struct top *top) {
     int r = top_list_load(list, fetch_page, &fetch, &err);
     d->lasting += clock_read_steady() - begin;
     if (r < 0 && !top->away)
-        top_list_refuse(list); /* a filter that the daemon does not know: the message is shown */
+        top_list_refuse(list); /* a filter that the daemon does not know: its message is shown */
     return true;
 }
 
-/* --- wishes ---------------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static void say_change(struct top *top, const json_t *answer) {
     const json_t *task = json_array_get(json_object_get(answer, "tasks"), 0);
@@ -330,7 +330,7 @@ static void do_change(struct top_daemon *d, struct top *top) {
     }
     say_change(top, d->ask.answer);
     d->news = true;
-    d->asked = 0; /* who has changed something wants to see it */
+    d->asked = 0; /* show the change at once */
 }
 
 void top_daemon_do(struct top_daemon *d, struct top *top) {

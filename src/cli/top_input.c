@@ -1,8 +1,8 @@
-/* top_input.c: what does a key mean, here and now?
+/* top_input.c: handles keys.
  *
- * Nothing is asked and nothing is drawn: a key changes the state, or leaves a wish that the loop
- * carries out. What stops work (a pause, a cancel) is asked for once more; the question names the
- * task, and the answer is about that one, wherever the selection has moved. */
+ * A key changes the state, or sets a request that the loop executes; nothing is sent or drawn here.
+ * Actions that stop work (pause, cancel) need a confirmation; it names the task and applies to that
+ * task, even if the selection has moved. */
 #include "cli/top.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 
 #define TYPED_MOST 200        /* bytes of a filter */
-#define FAR        (1L << 30) /* rows: to the beginning or the end */
+#define FAR        (1L << 30) /* rows: to the start or end */
 
 static const char *const pane_names[] = {
     "running", "ready", "waiting", "ended", "limits", "alerts",
@@ -20,7 +20,7 @@ static const char *const pane_names[] = {
 _Static_assert(ARRAY_SIZE(pane_names) == TOP_PANE_MAX, "a pane has no name");
 
 /* clang-format off */
-/* States of each pane, and the orders the daemon has for them; the first is the one it begins with. */
+/* States of each pane, and the daemon's sort orders for them; the first is the default. */
 static const struct {
     const char *states, *orders[3];
 } panes[TOP_LISTS] = {
@@ -96,7 +96,7 @@ static void wish(struct top *top, enum top_request what, const char *id) {
     top->wish = what;
 }
 
-/* --- what it is about ------------------------------------------------------------------------ */
+/* --- targets --------------------------------------------------------------------------------- */
 
 static struct top_list *list_of(struct top *top) {
     return top->pane < TOP_LISTS ? &top->lists[top->pane] : NULL;
@@ -107,7 +107,7 @@ static const struct top_task *selected_task(struct top *top) {
     return list ? top_list_selected(list) : NULL;
 }
 
-/* The task that a key is about: of the details, of the log, or the selected one. Says so if none. */
+/* The task of the details or log, or the selected one. Shows a message if there is none. */
 static const char *target(struct top *top) {
     if (top->mode == TOP_MODE_LOG)
         return top->log.task;
@@ -164,7 +164,6 @@ static void pause_or_resume(struct top *top, bool project) {
     change(top, paused ? &verb_resume : &verb_pause, task->project);
 }
 
-/* True: the key was one of these. */
 static bool take_verb(struct top *top, int key) {
     const struct top_task *task = selected_task(top);
     if (key == 'p' || key == 'P') {
@@ -207,7 +206,7 @@ static void search_on(struct top *top, bool backward) {
 static void end_typing(struct top *top) {
     bool searches = top->prompt == TOP_PROMPT_SEARCH;
     struct strbuf *to = searches ? &top->search : &top->filter;
-    if (!searches || top->typed.length > 0) { /* an empty search is the last one again */
+    if (!searches || top->typed.length > 0) { /* an empty search repeats the last one */
         strbuf_clear(to);
         strbuf_puts(to, strbuf_text(&top->typed));
     }
@@ -230,7 +229,7 @@ static void add_typed(struct top *top, unsigned c) {
     strbuf_add(&top->typed, bytes, size);
 }
 
-/* The last character, however many bytes it has. */
+/* Removes the last character, of any number of bytes. */
 static void drop_last(struct strbuf *typed) {
     while (typed->length > 0 && ((unsigned char)typed->text[typed->length - 1] & 0xc0) == 0x80)
         typed->length--;
@@ -267,7 +266,7 @@ static void begin_typing(struct top *top, enum top_prompt prompt, const char *ol
 
 /* --- moving ---------------------------------------------------------------------------------- */
 
-/* By how many rows a key moves; 0: it is none of these. */
+/* Rows that a key moves by; 0: not a movement. */
 static long movement(const struct top *top, int key) {
     long page = (long)top_view_rows(top);
     switch (key) {
@@ -302,7 +301,7 @@ static void move_text(struct top *top, long by) {
     if (by < 0)
         top->text.top -= (size_t)-by < top->text.top ? (size_t)-by : top->text.top;
     else
-        top->text.top += (size_t)by; /* the drawing keeps it inside */
+        top->text.top += (size_t)by; /* drawing keeps it in range */
 }
 
 static void move_log(struct top_log *log, long by, bool first, bool last) {
@@ -323,7 +322,6 @@ static void move_list(struct top_list *list, long by, bool first, bool last) {
         top_list_move(list, by);
 }
 
-/* True: the key was a movement. */
 static bool take_movement(struct top *top, int key) {
     long by = movement(top, key);
     bool first = key == TOP_KEY_HOME || key == 'g', last = key == TOP_KEY_END || key == 'G';
@@ -340,7 +338,7 @@ static bool take_movement(struct top *top, int key) {
     return true;
 }
 
-/* --- the rest -------------------------------------------------------------------------------- */
+/* --- other keys ------------------------------------------------------------------------------ */
 
 static void open_log(struct top *top, const char *stream) {
     const char *id = target(top);
@@ -365,7 +363,7 @@ static void close_mode(struct top *top) {
         wish(top, TOP_REQUEST_CLOSE_LOG, NULL);
         top_log_finish(&top->log);
     }
-    /* From the log of a task whose details were open back to these. */
+    /* Back from a log to the task's details, if they were open. */
     top->mode = top->mode == TOP_MODE_LOG && top->text_id ? TOP_MODE_TEXT : TOP_MODE_LIST;
     if (top->mode == TOP_MODE_TEXT)
         return;
@@ -380,7 +378,7 @@ static void show_text(struct top *top) {
     top->mode = TOP_MODE_TEXT;
 }
 
-/* Enter: the details of the selected row. */
+/* Enter: shows the details of the selected row. */
 static void open_row(struct top *top) {
     if (top->pane == TOP_PANE_ALERTS && top->rows[top->pane] < top->model.alert_count) {
         const struct top_alert *alert = &top->model.alerts[top->rows[top->pane]];
@@ -472,7 +470,7 @@ static void take_in_list(struct top *top, int key) {
     case '/':
         begin_typing(top, TOP_PROMPT_FILTER, strbuf_text(&top->filter));
         break;
-    case TOP_KEY_ESCAPE: /* without the filter */
+    case TOP_KEY_ESCAPE: /* clears the filter */
         strbuf_clear(&top->typed);
         top->prompt = TOP_PROMPT_FILTER;
         if (top->filter.length > 0)

@@ -1,7 +1,7 @@
-/* top_log.c: a text that grows, in rows of one width.
+/* top_log.c: a growing text, wrapped to rows of one width.
  *
- * Only the last row can change when more comes, so a line of ten megabytes that comes in a thousand
- * pieces costs no more than ten megabytes in lines. */
+ * Only the last row changes when data arrives, so ten megabytes on one line in a thousand chunks
+ * cost no more than ten megabytes in lines. */
 #include "cli/top.h"
 
 #include <assert.h>
@@ -12,10 +12,10 @@
 #include "base/alloc.h"
 
 #define TAB           8
-#define BYTES_PER_ROW 16 /* maximum for each column: a letter and what combines with it */
+#define BYTES_PER_ROW 16 /* per column: a letter and combining characters */
 
 void top_log_open(struct top_log *log, const char *task, const char *stream) {
-    _cleanup_(freep) char *id = xstrdup(task); /* it may be the log's own */
+    _cleanup_(freep) char *id = xstrdup(task); /* may be the log's own */
     top_log_finish(log);
     log->task = TAKE_PTR(id);
     log->stream = stream;
@@ -45,7 +45,7 @@ static size_t last_top(const struct top_log *log) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* From `at`, the beginning of a row, to the end of the text. */
+/* Wraps from `at`, the start of a row, to the end. */
 static void break_from(struct top_log *log, size_t at) {
     const char *text = log->text.text;
     while (at < log->text.length) {
@@ -62,7 +62,6 @@ static void break_from(struct top_log *log, size_t at) {
     }
 }
 
-/* The row in which a byte is. */
 static size_t row_of(const struct top_log *log, size_t at) {
     size_t low = 0, high = log->count;
     while (low + 1 < high) {
@@ -79,7 +78,7 @@ static bool is_seen(const struct top_log *log, size_t row) {
     return row >= log->top && row < log->top + log->height;
 }
 
-/* The row with what was found is seen, in the middle when it was not. */
+/* Scrolls to the match, centered if it was not visible. */
 static void show_match(struct top_log *log) {
     size_t row = row_of(log, log->match), most = last_top(log);
     if (!is_seen(log, row))
@@ -107,7 +106,7 @@ void top_log_size(struct top_log *log, unsigned width, size_t height, bool unico
         show_match(log);
 }
 
-/* The older half goes. */
+/* Drops the older half. */
 static void cut_front(struct top_log *log) {
     size_t first = row_of(log, log->text.length / 2), bytes = log->rows[first].at;
     memmove(log->text.text, log->text.text + bytes, log->text.length - bytes + 1);
@@ -225,7 +224,6 @@ int top_log_search(struct top_log *log, const char *text, bool backward) {
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-/* The part of the found text that is in this row. */
 static void draw_match(const struct top_log *log, struct top_cells *cells, unsigned y,
                        const struct top_log_row *row) {
     size_t from = log->match > row->at ? log->match : row->at;

@@ -1,7 +1,6 @@
-/* top_model.c: from the daemon's JSON to values.
+/* top_model.c: converts the daemon's JSON to values.
  *
- * Titles, names and sentences were written by anybody. They are made harmless here, once, so that
- * nothing behind this file has to think of it. */
+ * Titles, names and messages are untrusted. They are sanitized here and nowhere else. */
 #include "cli/top.h"
 
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "cli/print_task.h"
 #include "core/state_look.h"
 
-#define TEXT_MOST 2000 /* bytes of a title or message that are kept: ten lines */
+#define TEXT_MOST 2000 /* bytes kept of a title or message: ten lines */
 #define NO_PAGE   SIZE_MAX
 
 static const char *safe(struct arena *arena, const char *text) {
@@ -30,7 +29,7 @@ static const char *member(struct arena *arena, const json_t *object, const char 
     return safe(arena, ask_text(object, key, ""));
 }
 
-/* --- the state of everything ----------------------------------------------------------------- */
+/* --- status ---------------------------------------------------------------------------------- */
 
 static void read_counts(struct top_model *model, const json_t *counts) {
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
@@ -70,7 +69,7 @@ static void read_projects(struct top_model *model, const json_t *projects) {
     }
 }
 
-/* `prefix` is put before the name that the item has under `name`. */
+/* `prefix` precedes the item's member `name`. */
 static void add_limit(struct top_model *model, const json_t *item, const char *prefix,
                       const char *name) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
@@ -95,7 +94,7 @@ static void add_limit(struct top_model *model, const json_t *item, const char *p
                       print_short(reserved).text);
     limit.state = safe(&model->arena, strbuf_text(&state));
     limit.urgency = print_limit_urgency(limit.key, limit.used, limit.cap, closed);
-    /* Stable: those of the same urgency stay in the order of the answer. */
+    /* Stable: equal urgency keeps the order of the answer. */
     size_t at = model->limit_count++;
     for (; at > 0 && model->limits[at - 1].urgency < limit.urgency; at--)
         model->limits[at] = model->limits[at - 1];
@@ -229,7 +228,7 @@ static bool has_word(const char *text, const char *word, size_t length) {
     return false;
 }
 
-/* "gate:dependency" is that gate and no other word with it. */
+/* "gate:dependency" matches exactly that gate. */
 static bool is_gate(const struct top_task *task, const char *word, size_t length) {
     size_t before = strlen("gate:");
     return length > before && strncmp(word, "gate:", before) == 0
@@ -256,16 +255,14 @@ bool top_task_matches(const struct top_task *task, const char *filter) {
 
 /* Which pages are needed, and where is the selection?
  *
- * A page that is read again may have other rows and end elsewhere: then the pages behind it are
- * dropped and loaded again when they become visible. Pages before it stay, so the
- * screen does not jump when something happens far above. */
+ * A reloaded page may have other rows and another end: then later pages are dropped and reloaded
+ * when they become visible. Earlier pages stay, so the screen does not jump. */
 
 static void drop_rows(struct top_list_page *page) {
     top_page_finish(&page->page);
     page->loaded = page->stale = false;
 }
 
-/* Forgets the pages from this one on. */
 static void forget_from(struct top_list *list, size_t first) {
     while (list->page_count > first) {
         struct top_list_page *page = &list->pages[--list->page_count];
@@ -312,7 +309,7 @@ size_t top_list_known(const struct top_list *list) {
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-/* The first page that must be asked for; page_count: the one behind the last known one. */
+/* The first page to load; page_count: the one after the last known page. */
 static size_t wanted_page(const struct top_list *list) {
     size_t begin = 0, end = list->top + (list->height > 0 ? list->height : 1);
     for (size_t i = 0; i < list->page_count; i++) {
@@ -322,7 +319,7 @@ static size_t wanted_page(const struct top_list *list) {
             return i;
         begin += page->count;
     }
-    /* One screen ahead, so that there is something to go down to. */
+    /* One screen ahead, so that there is something to scroll to. */
     bool near = begin < end + list->height;
     return !list->complete && (near || list->to_end) ? list->page_count : NO_PAGE;
 }
@@ -331,7 +328,6 @@ bool top_list_wants(const struct top_list *list) {
     return wanted_page(list) != NO_PAGE;
 }
 
-/* Rows far from the visible ones are not kept. */
 static void drop_far(struct top_list *list) {
     size_t begin = 0, end = list->top + list->height;
     for (size_t i = 0; i < list->page_count; i++) {
@@ -351,12 +347,12 @@ static void keep_inside(struct top_list *list) {
         list->top = list->selected;
     if (list->height > 0 && list->selected >= list->top + list->height)
         list->top = list->selected - list->height + 1;
-    /* No empty lines at the end while there are rows above. */
+    /* No empty lines at the end while rows precede them. */
     if (list->height > 0 && list->top + list->height > known)
         list->top = known > list->height ? known - list->height : 0;
 }
 
-/* Where the selected task is now; else the selection stays on its line. */
+/* Finds the selected task; otherwise the selection keeps its line. */
 static void follow_id(struct top_list *list) {
     size_t row = 0;
     for (size_t i = 0; list->id && i < list->page_count; i++) {
@@ -380,7 +376,7 @@ static bool same_place(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* The page ends where the next one begins; else what was known behind it is not true any more. */
+/* If the next page no longer starts at this page's end, drops the later pages. */
 static void set_next(struct top_list *list, size_t at, char *next) {
     bool last = at + 1 == list->page_count;
     if (!last && same_place(list->pages[at + 1].cursor, next)) {

@@ -1,14 +1,14 @@
 /* top_screen.c: cells and keys, through ncurses.
  *
- * ncurses would catch signals by itself; the caller has blocked them and reads them from a
- * descriptor, so no handler of the library ever runs and nothing is drawn from inside of one.
- * Where there are no colours (NO_COLOR, an old terminal), symbols, weight and reverse are left. */
+ * The caller blocks signals and reads them from a descriptor, so ncurses' own handlers never run
+ * and nothing is drawn inside one. Without colors (NO_COLOR, an old terminal), symbols, bold and
+ * reverse remain. */
 #include "cli/top.h"
 
 #include "base/macros.h"
 #include "core/state_look.h"
 
-/* Behind the own headers: these define words like `lines` and `columns`. */
+/* After our headers: it defines words like `lines` and `columns`. */
 #include <curses.h>
 #include <term.h>
 
@@ -27,7 +27,7 @@ static bool has_colours;
 
 /* --- crashes --------------------------------------------------------------------------------- */
 
-/* What puts the terminal back, kept ready: a handler may call little. */
+/* Sequences that restore the terminal, prepared because a signal handler may do little. */
 static struct termios terminal_before;
 static char leave_bytes[128];
 static size_t leave_size;
@@ -35,7 +35,7 @@ static size_t leave_size;
 static void add_leave(const char *capability) {
     const char *text = tigetstr(capability);
     if (!text || text == (char *)-1 || strstr(text, "$<"))
-        return; /* it has none, or one that must be waited for */
+        return; /* missing, or with padding delays */
     size_t size = strlen(text);
     if (leave_size + size >= sizeof(leave_bytes))
         return;
@@ -46,7 +46,7 @@ static void add_leave(const char *capability) {
 static void on_crash(int signal_number) {
     (void)!write(STDOUT_FILENO, leave_bytes, leave_size);
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
-    (void)raise(signal_number); /* the handler is reset: it ends as it would have */
+    (void)raise(signal_number); /* the handler is reset: the default action follows */
 }
 
 static void watch_crashes(bool on) {
@@ -69,7 +69,7 @@ static attr_t attributes_of(unsigned style) {
     return (look->bold ? A_BOLD : look->dim ? A_DIM : A_NORMAL) | selected;
 }
 
-/* Each style is a pair of its own; what has no colour gets the terminal's, -1. */
+/* One pair per style; without a color it is the terminal's, -1. */
 static void open_colours(void) {
     const char *no_color = getenv("NO_COLOR");
     has_colours = !(no_color && *no_color) && has_colors() && start_color() != ERR
@@ -108,7 +108,7 @@ static int check_terminal(struct error *err) {
     add_leave("cnorm");
     add_leave("rmkx");
     add_leave("rmcup");
-    (void)del_curterm(cur_term); /* newterm reads it for itself */
+    (void)del_curterm(cur_term); /* newterm reads it itself */
     if (!places)
         return error_set(err, -EINVAL,
                          "the terminal '%s' cannot place its cursor: use 'sluice top --once', or "
@@ -126,7 +126,7 @@ static void set_modes(void) {
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
     (void)curs_set(0);
-    (void)set_escdelay(25); /* ms: a key that begins with ESC comes in one piece, over ssh too */
+    (void)set_escdelay(25); /* ms: a key that starts with ESC arrives in one piece, even over ssh */
 }
 
 int top_screen_open(struct error *err) {
@@ -219,7 +219,7 @@ static int key_of(wint_t c) {
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         if ((wint_t)keys[i][0] == c)
             return keys[i][1];
-    return 0; /* a key that means nothing here */
+    return 0; /* unknown key */
 }
 
 static int character_of(wint_t c) {
@@ -260,7 +260,7 @@ void top_screen_suspend(void) {
     sigaddset(&stop, SIGTSTP);
     (void)sigaction(SIGTSTP, &usual, &before);
     (void)raise(SIGTSTP);
-    (void)sigprocmask(SIG_UNBLOCK, &stop, &mask); /* here it stops */
+    (void)sigprocmask(SIG_UNBLOCK, &stop, &mask); /* stops here */
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)sigaction(SIGTSTP, &before, NULL);
     watch_crashes(true);

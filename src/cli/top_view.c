@@ -1,8 +1,8 @@
-/* top_view.c: the state as a screen.
+/* top_view.c: draws the state.
  *
- * From the top: who it is and how the host does; the limits that matter most; what a person should
- * look at, else what the others wait for; the panes; the rows; and one line that answers, asks, or
- * tells the keys. A small screen loses the second and third of these first. */
+ * From the top: daemon and host; the most important limits; alerts, or else why tasks wait; the
+ * tabs; the rows; and a line for messages, prompts or keys. Small screens drop the second and
+ * third. */
 #include "cli/top.h"
 
 #include <stdarg.h>
@@ -13,25 +13,23 @@
 #include "cli/print_task.h"
 #include "core/state_look.h"
 
-#define SMALL       12 /* lines: below this the head is one line */
+#define SMALL       12 /* lines: below this the header is one line */
 #define COLUMNS_MAX 10
-#define WIDE        120 /* columns of a screen from which the rest is shown */
+#define WIDE        120 /* columns: from this on all table columns are shown */
 #define GAP         2
 #define BAR         20
 #define LABEL       12 /* columns of a name */
 
-/* --- the tables of the panes ------------------------------------------------------------------ */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-/* The tables of the panes.
- *
- * Each pane names its columns; a column takes what its widest cell on the screen needs, up to a most,
- * and the last one takes the rest. `wide` columns need a wide screen. */
+/* Each pane names its columns; a column is as wide as its widest visible cell, up to `most`, and
+ * the last one takes the rest. `wide` columns need a wide screen. */
 
 struct column {
     const char *title;
     bool right, wide; /* wide: only on a wide screen */
-    unsigned most;    /* 0: the rest of the line; only the last one */
-    /* The text of a row; `buffer` may be used for it. */
+    unsigned most;    /* 0: the rest of the line; only for the last column */
+    /* The text of a row; may use `buffer`. */
     const char *(*text)(const struct top *top, size_t row, struct strbuf *buffer);
 };
 
@@ -98,7 +96,7 @@ static const char *text_cap(const struct top *top, size_t row, struct strbuf *bu
     return strbuf_text(buffer);
 }
 
-/* [#####---------------]; nothing for what has no cap. */
+/* [#####---------------]; nothing without a cap. */
 static const char *text_bar(const struct top *top, size_t row, struct strbuf *buffer) {
     const struct top_limit *limit = &top->model.limits[row];
     if (limit->cap <= 0 || limit->used < 0)
@@ -190,7 +188,7 @@ struct table {
     struct top_cells *cells;
     const struct column *columns;
     unsigned widths[COLUMNS_MAX];
-    size_t first, count; /* rows that are seen */
+    size_t first, count; /* visible rows */
     size_t selected;
 };
 
@@ -217,7 +215,7 @@ static void measure(struct table *t) {
     }
 }
 
-/* One line: the titles, or the row. */
+/* The titles, or a row. */
 static void draw_line(const struct table *t, unsigned y, size_t row, bool titles) {
     unsigned x = 0, width = t->cells->width;
     const struct top_task *task = t->top->pane < TOP_LISTS ? task_at(t->top, row) : NULL;
@@ -252,7 +250,7 @@ static void draw_rows(const struct table *t, unsigned y) {
     }
 }
 
-/* Which rows are seen. A list knows by itself; the others follow their selection. */
+/* Chooses the visible rows. A list has its own position; other panes follow their selection. */
 static void choose_rows(struct table *t, size_t height) {
     struct top *top = t->top;
     size_t total;
@@ -290,7 +288,7 @@ static void draw_pane(struct top *top, struct top_cells *cells, unsigned y, unsi
 
 /* --- the screen ------------------------------------------------------------------------------- */
 
-/* Pieces of a line from the left, the important ones first; one that does not fit is left out. */
+/* Adds parts from the left, important ones first; skips those that do not fit. */
 struct pieces {
     struct top_cells *cells;
     unsigned y, x;
@@ -313,7 +311,7 @@ static bool put_piece(struct pieces *p, unsigned style, const char *format, ...)
     return true;
 }
 
-/* --- the head -------------------------------------------------------------------------------- */
+/* --- the header ------------------------------------------------------------------------------ */
 
 static bool is_small(const struct top *top) {
     return top->height < SMALL;
@@ -359,7 +357,7 @@ static void draw_first(const struct top *top, struct top_cells *cells) {
         (void)put_piece(&p, TOP_PLAIN, "preset %s", m->preset);
 }
 
-/* As many as fit: they come in the order of their urgency. */
+/* As many as fit, by urgency. */
 static void draw_limits(const struct top *top, struct top_cells *cells) {
     struct pieces p = { cells, 1, 0 };
     for (size_t i = 0; i < top->model.limit_count; i++) {
@@ -402,9 +400,9 @@ static void draw_gates(const struct top *top, struct top_cells *cells) {
     }
 }
 
-/* --- the panes ------------------------------------------------------------------------------- */
+/* --- the tabs -------------------------------------------------------------------------------- */
 
-/* Rows of a pane by the last answer of the daemon; -1: unknown. */
+/* Rows of a pane in the daemon's last answer; -1: unknown. */
 static int64_t count_of(const struct top *top, enum top_pane pane) {
     const int64_t *counts = top->model.counts;
     switch (pane) {
@@ -478,10 +476,10 @@ static void draw_last(const struct top *top, struct top_cells *cells) {
     (void)top_cells_put(cells, y, 0, cells->width, style, strbuf_text(&line));
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the screen ------------------------------------------------------------------------------ */
 
 size_t top_view_rows(const struct top *top) {
-    /* A log and a text have a title and the last line; a list has titles and the panes, too. */
+    /* A log or text has a title and the last line; a list also has column titles and tabs. */
     unsigned others = top->mode == TOP_MODE_LIST ? head_lines(top) + 3 : 2;
     return top->height > others ? top->height - others : 1;
 }
@@ -525,7 +523,7 @@ static void draw_list(struct top *top, struct top_cells *cells) {
     draw_first(top, cells);
     if (!is_small(top)) {
         draw_limits(top, cells);
-        /* Who looks at what waits wants to know what for; the tab still counts the alerts. */
+        /* Panes of waiting tasks show why they wait; the tab still counts alerts. */
         bool waits = top->pane == TOP_PANE_READY || top->pane == TOP_PANE_WAITING;
         if (top->model.alert_count > 0 && !(waits && top->model.gate_count > 0))
             draw_alert(top, cells);
@@ -536,7 +534,7 @@ static void draw_list(struct top *top, struct top_cells *cells) {
     draw_pane(top, cells, y + 1, (unsigned)top_view_rows(top) + 1);
 }
 
-/* A countdown of a row that is seen counts as well. */
+/* Includes the countdown of a visible row. */
 static bool is_moving(const struct top *top) {
     bool moves = top_model_moves(&top->model, top->now);
     if (top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
@@ -564,12 +562,10 @@ void top_view(struct top *top, struct top_cells *cells) {
     top->moves = is_moving(top);
 }
 
-/* --- one task in words ------------------------------------------------------------------------ */
+/* --- task details ----------------------------------------------------------------------------- */
 
-/* Everything about one task, in words.
- *
- * First why it does not run, since that is what is asked most: every gate in the order in which they
- * are checked. Then what it is, and how its last runs ended. */
+/* Details of one task: first why it is not running, the most frequent question, with every gate in
+ * the order they are checked. Then its members, and how its last runs ended. */
 
 static void add_value(struct top_text *text, const char *name, const char *value) {
     if (value && *value)
@@ -609,7 +605,7 @@ static void add_why(struct top_text *text, const json_t *why, time_ms now, bool 
     add_forecast(text, why, now);
 }
 
-/* --- what ------------------------------------------------------------------------------------ */
+/* --- members --------------------------------------------------------------------------------- */
 
 static void add_words(struct top_text *text, const char *name, const json_t *list) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;

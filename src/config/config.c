@@ -1,9 +1,9 @@
-/* config.c: the values of a configuration, and the one function through which they come in.
+/* config.c: the values of a configuration, and the single function that sets them.
  *
  * Presets, files and command lines all end in config_assign, so a value is checked once and in one
- * way. A refused value changes nothing. Names, texts and lists of words are symbols of the config,
- * everything else a number that the row alone can read (settings_value.c). A list is interned by
- * its printed form, so each is parsed once, however often it is set and looked up. */
+ * way. A refused value changes nothing. Names, texts and word lists are symbols of the config;
+ * everything else is a number that only its row can interpret (settings_value.c). A list is
+ * interned by its printed form, so each is parsed once. */
 #include "config/config.h"
 
 #include <assert.h>
@@ -77,7 +77,7 @@ void config_print_key(const struct setting *setting, const char *name, struct st
             strbuf_putc(out, *c);
 }
 
-/* Adds the name, or nothing when there are too many. */
+/* Adds the name, or nothing if there are too many. */
 static void add_name(struct config *config, enum setting_section which, const char *name) {
     struct section *section = &config->sections[which];
     if (section->count < CONFIG_NAMES_MAX)
@@ -97,7 +97,7 @@ static sym intern_words(struct config *config, const struct words *words, const 
     return symbol;
 }
 
-/* Into a scratch arena first: what is refused or known already leaves nothing behind. */
+/* Into a scratch arena first: a refused or known list leaves nothing behind. */
 static bool parse_words(struct config *config, const struct setting *setting, const char *text,
                         int64_t *ret_value) {
     _cleanup_(arena_finish) struct arena scratch = ARENA_INIT;
@@ -130,7 +130,7 @@ static bool parse_symbol(struct config *config, const struct setting *setting, c
     return true;
 }
 
-/* The value that a text means. False: none of this setting; nothing has changed then. */
+/* Parses a text. False: not a value of this setting; nothing has changed. */
 static bool parse_value(struct config *config, const struct setting *setting, const char *text,
                         int64_t *ret_value) {
     int64_t number;
@@ -160,12 +160,11 @@ void config_print(const struct config *config, const struct setting *setting, in
 
 /* --- built-in agents -------------------------------------------------------------------------- */
 
-/* Agents that need no configuration are defaults of their names, and not rows of a preset: an agent
- * that is not used costs nothing and is shown nowhere, and one line about it in a file (its slots,
- * its model) does not make it another. An agent with a command of its own shares only the name: its
- * output format is unknown. */
+/* Built-in agents are defaults of their names, not rows of a preset: an unused agent costs nothing
+ * and is not shown, and one line about it in a file (its slots, its model) keeps the rest. An agent
+ * with its own command shares only the name: its output format is unknown. */
 
-/* The default of a row for a built-in agent, where it differs from that of the row; else false. */
+/* The default of a row for a built-in agent, if it differs from the row's; else false. */
 static bool builtin_value(const struct config *config, const struct setting *setting,
                           const char *name, int64_t *ret_value) {
     bool differs = setting->section == SECTION_AGENTS
@@ -200,7 +199,7 @@ int64_t config_effective(const struct config *config, const struct setting *sett
     return value;
 }
 
-/* The row that a caller in this program asks for: it must be there, and need a name or not. */
+/* The row that a caller names; it must exist, and have a name or not, as given. */
 static const struct setting *row_of(const char *pattern, const char *name) {
     const struct setting *setting = settings_row(pattern);
     assert(setting);
@@ -373,7 +372,7 @@ static void policy_follow(struct config *config) {
         setting_store(setting, root->entries[i].value, &config->policy);
     }
     policy_settle(&config->policy);
-    /* Setting max_wait_s has an effect under every preset, unless the order is set, too. */
+    /* max_wait_s takes effect under every preset, unless the order is also set. */
     if (config_is_chosen(config, "max_wait_s") && !config_is_chosen(config, "order"))
         config->policy.order |= ORDER_BY_OVERDUE;
 }
@@ -406,7 +405,7 @@ static void put_preset(struct config *config, const struct preset *preset) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* An empty default of a name or text is no value, but nothing. */
+/* An empty default of a name or text means no value. */
 static int64_t parse_standard(struct config *config, const struct setting *setting) {
     int64_t value = 0;
     if (setting->inherits || (setting_is_symbol(setting) && *setting->standard == '\0'))
@@ -426,8 +425,8 @@ static void values_init(struct config *config) {
     config->standards = xcalloc(settings_count, sizeof(*config->standards));
     for (size_t i = 0; i < settings_count; i++)
         config->standards[i] = parse_standard(config, &settings[i]);
-    /* A const config must know the names of the built-in agents, which are those of their adapters
-     * and accounts. */
+    /* A const config must already have the names of the built-in agents, their adapters and
+     * accounts. */
     const char *name;
     for (size_t i = 0; (name = agent_builtin(i)); i++)
         (void)symbol_intern(&config->texts, name, strlen(name));
@@ -483,7 +482,7 @@ struct quoted config_quote(const char *text) {
     size_t length = strlen(text), i;
     for (i = 0; i < length && i < 60; i++)
         ret.text[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
-    if (i < length) { /* cut: not inside a character */
+    if (i < length) { /* truncated: not inside a character */
         while (i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80)
             i--;
         memcpy(ret.text + i, "...", 3);
@@ -522,7 +521,7 @@ static int refuse_key(const struct assignment *a, const struct setting_key *key,
                      config_quote(a->key).text, config_quote(a->value).text);
 }
 
-/* The item that a key names, added when it is new. */
+/* The item that a key names, added if it is new. */
 static int find_item(struct config *config, const struct assignment *a,
                      const struct setting_key *key, size_t *ret_item, struct error *err) {
     if (key->section == SECTION_ROOT) {
@@ -550,7 +549,7 @@ static int check_twice(const struct config *config, const struct assignment *a,
                      config_quote(a->key).text, (unsigned)entry->line);
 }
 
-/* Only after everything was checked: names that were refused leave no trace. */
+/* Only after all checks: refused names leave no trace. */
 static int store_value(struct config *config, const struct assignment *a,
                        const struct setting_key *key, int64_t value, struct error *err) {
     size_t item = 0;
@@ -569,8 +568,7 @@ static int store_value(struct config *config, const struct assignment *a,
     entry->reading = a->line ? config->reading : 0;
     if (key->section == SECTION_ROOT)
         policy_follow(config);
-    /* An account that an agent names needs no section of its own: it is known with all its
-     * defaults. */
+    /* An account that an agent names needs no section: it exists with all defaults. */
     if (strcmp(key->setting->key, "agents.A.limiter") == 0)
         add_name(config, SECTION_LIMITERS, a->value);
     return 0;

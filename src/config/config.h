@@ -1,10 +1,10 @@
-/* config.h: what the user chose, as values.
+/* config.h: the user's configuration, as values.
  *
  * Life:      config_new → config_set / config_read_* (preset first) → config_apply → config_free
- * A config starts as the preset `sluice`. Setting the key `preset` puts every value of that preset
- * in place, so it comes before the others: the readers see to that whatever the order in the file.
- * Every value remembers where it came from (`config show`).
- * Keys are dotted paths; a part in capitals in the table stands for a name: kinds.K.max_running. */
+ * A config starts as the preset `sluice`. Setting the key `preset` resets every value to that
+ * preset, so it comes first: the readers ensure that whatever the order in the file. Every value
+ * records its origin (`config show`). Keys are dotted paths; an upper-case part in the table stands
+ * for a name: kinds.K.max_running. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,15 +21,15 @@ struct config *config_new(void);
 struct config *config_free(struct config *config); /* returns NULL */
 
 /* Text as in a file or on the command line: "8", "unlimited", "true", "score, created_at", "1.5".
- * `origin` is shown by `config show` and copied: "preset loopr", "--set", "sluice.yaml:12".
- * Errors name the key and what was expected; the nearest known key is offered for a typo. */
+ * `origin` is shown by `config show` and copied: "preset loopr", "--set", "sluice.yaml:12". Errors
+ * name the key and what was expected, and suggest the nearest known key. */
 int config_set(struct config *config, const char *key, const char *value, const char *origin,
                struct error *err);
 
 #define CONFIG_FILE_MAX (1u << 20) /* bytes */
 
 /* A YAML file, or YAML text with the name to show in errors. Errors: file, line, key, expected.
- * What is no YAML changes nothing; after another error the values before it may be set. */
+ * Invalid YAML changes nothing; after another error the values before it may be set. */
 int config_read_file(struct config *config, const char *path, struct error *err);
 int config_read_text(struct config *config, const char *name, const char *text, size_t size,
                      struct error *err);
@@ -50,51 +50,51 @@ const char *config_preset(const struct config *config);
 const char *config_preset_text(const struct config *config, enum preset_text text);
 bool config_snapshot_lists_all_workspaces(const struct config *config);
 const struct policy *config_policy(const struct config *config);
-/* `max_wait_s` was set and does nothing: so was `order`, without `overdue` in it. */
+/* `max_wait_s` was set without effect: `order` was set, too, without `overdue`. */
 bool config_max_wait_has_no_effect(const struct config *config);
-/* The same of `pace.tick_s`: a tick limits nothing while `pace.batch` is unlimited. */
+/* Same for `pace.tick_s`: a tick limits nothing while `pace.batch` is unlimited. */
 bool config_tick_has_no_effect(const struct config *config);
 
 /* --- one value -------------------------------------------------------------------------------- */
 
-/* What holds for one row of the settings table. `pattern`: its key as in the table
- * ("agents.A.timeout_s"); `name`: what the capital stands for, or NULL for a row without one. A
- * name that the configuration does not know gets the defaults. A pattern that is no row, or a row
- * of another type, is a mistake of the caller: asserted.
+/* The effective value of one row of the settings table. `pattern`: its key as in the table
+ * ("agents.A.timeout_s"); `name`: the value of the upper-case part, or NULL for a row without one.
+ * An unknown name gets the defaults. An unknown pattern, or a row of another type, is a bug of the
+ * caller: asserted.
  *
- * Spans are in ms whatever unit ends their key (_s, _h, days); INT64_MAX is never or unlimited.
- * Choices are their position, booleans 0 or 1; everything else as it is written (_mb:
+ * Durations are in ms whatever the unit in their key (_s, _h, days); INT64_MAX is never or
+ * unlimited. Choices are their index, booleans 0 or 1; everything else is as written (_mb:
  * megabytes). */
 int64_t config_number(const struct config *config, const char *pattern, const char *name);
-/* Texts, names, and choices as their word. "" when nothing is set. Lives as long as the config. */
+/* Texts, names, and choices as their word; "" if not set. Valid as long as the config. */
 const char *config_text(const struct config *config, const char *pattern, const char *name);
-/* A list of words; how many. Ends with a NULL; both live as long as the config. */
+/* A list of words; returns their number. NULL-terminated; valid as long as the config. */
 size_t config_words(const struct config *config, const char *pattern, const char *name,
                     const char *const **ret_words);
 
-/* Is it written somewhere, and not only a default? */
+/* Is it set explicitly, not only a default? */
 bool config_is_set(const struct config *config, const char *pattern, const char *name);
 
-/* Has a user set it, so that it is neither a default nor from the preset? For a row without a
+/* Has a user set it, so that it is neither a default nor from the preset? For rows without a
  * name. */
 bool config_is_chosen(const struct config *config, const char *key);
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Is there anything in the configuration (preset included) of this name? An agent may also be one
- * that needs no configuration (agent_has_builtin). */
+/* Does the configuration (preset included) have this name? A built-in agent may be usable without
+ * (agent_has_builtin). */
 bool config_has_agent(const struct config *config, const char *name);
 bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
 bool config_has_project(const struct config *config, const char *name);
 
-/* Such an agent and its account are among the names from now on; of others nothing happens. */
+/* Adds a built-in agent and its account to the names; no effect for others. */
 void config_add_builtin_agent(struct config *config, const char *name);
 
-/* What `data.folder` means in this home: absolute, the caller's. */
+/* The absolute path of `data.folder` in this home; the caller frees it. */
 char *config_data_folder(const struct config *config, const char *home);
 
-/* In the order in which they were first named. */
+/* In order of first appearance. */
 size_t config_agent_count(const struct config *config);
 const char *config_agent_name(const struct config *config, size_t index);
 size_t config_kind_count(const struct config *config);
@@ -108,8 +108,8 @@ const char *config_project_name(const struct config *config, size_t index);
 
 /* --- for the core ----------------------------------------------------------------------------- */
 
-/* What the configuration says of one name; a name it does not know gets the defaults. The symbols
- * are those of `core`, and what a limiter or an agent has lived through there stays. */
+/* The configuration of one name; an unknown name gets the defaults. Symbols are those of `core`;
+ * the runtime state of a limiter or an agent there is kept. */
 void config_project_spec(const struct config *config, struct core *core, const char *name,
                          struct project_spec *ret);
 void config_kind_spec(const struct config *config, struct core *core, const char *name,
@@ -122,6 +122,6 @@ void config_agent_spec(const struct config *config, struct core *core, const cha
 enum until config_until(const struct config *config, const char *kind);
 amount config_budget(const struct config *config); /* global; UNLIMITED */
 
-/* Applies everything configured to a core, at its beginning or again: policy, budget, resources,
- * and each kind, limiter, agent and project that has a name in the configuration. */
+/* Applies the configuration to a core, initially or again: policy, budget, resources, and each
+ * kind, limiter, agent and project that has a name in the configuration. */
 int config_apply(const struct config *config, struct core *core, struct error *err);

@@ -1,9 +1,9 @@
-/* config_edit.c: changes single keys of a file, or nothing.
+/* config_edit.c: changes single keys of a file, atomically.
  *
- * What makes it safe to cut bytes out of a file: each change starts from a fresh
- * tree of the text. At the end the new text is read like any configuration, and everything it says
- * besides the changed keys must be what the old one said, in the same order: whatever strange file
- * was cut in the wrong place is found before it is written. */
+ * What makes editing bytes safe: each change starts from a fresh parse tree of the text. At the end
+ * the new text is read as a configuration, and everything besides the changed keys must equal the
+ * old one, in the same order: an edit in the wrong place of an unusual file is detected before it
+ * is written. */
 #include "config/config_edit.h"
 
 #include <assert.h>
@@ -22,45 +22,44 @@
 #include "os/files.h"
 #include "os/private_file.h"
 
-/* The key that is to be changed, taken apart. */
+/* The key to change, split. */
 struct edit_target {
     const char *key;
     struct setting_key match;
-    struct setting_joints levels; /* the dots that part levels: not those of the name */
+    struct setting_joints levels; /* dots between levels, not those in the name */
 };
 
-/* Where it is in the file, or would be. */
+/* Where it is in the file, or belongs. */
 struct edit_place {
-    /* Found: its key and the mapping that has it; the first, if there are more. */
+    /* If found: its key and its mapping; the first one, if there are several. */
     const struct yaml_node *mapping, *key;
-    /* What goes when it is removed: the same, or the key above that may not be left with
-     * nothing. */
+    /* What to remove with it: the same, or the parent key that may not be left empty. */
     const struct yaml_node *gone_mapping, *gone_key;
-    /* Not found: the nearest mapping above it, or the key of one that is not written yet. Both
-     * NULL: the file says nothing at all. */
+    /* If not found: the nearest enclosing mapping, or the key of one that is not written yet. Both
+     * NULL: the file is empty. */
     const struct yaml_node *holder, *holder_key;
-    size_t depth; /* bytes of the target's key that the holder stands for, with the dot */
+    size_t depth; /* bytes of the target's key that the holder covers, with the dot */
 };
 
 /* The text to change, and how it is written. */
 struct edit_file {
     const struct strbuf *text;
     const struct yaml_node *root;
-    struct strbuf *out; /* empty; gets the new text */
+    struct strbuf *out; /* receives the new text; initially empty */
 };
 
-/* --- where it is ------------------------------------------------------------------------------ */
+/* --- finding the key -------------------------------------------------------------------------- */
 
 /* Finds a key in a file, or where it belongs. The same key can be written in many ways (limits:
- * {runs: 4}, limits.runs: 4), and a name may contain dots: settings_match decides what a path
- * means, as it does for the reader. */
+ * {runs: 4}, limits.runs: 4), and a name may contain dots: settings_match interprets a path, as for
+ * the reader. */
 
 struct walk {
     const struct edit_target *target;
     struct edit_place *place;
     struct strbuf path;
     struct setting_joints joints;
-    /* The pair whose value is being walked over, if it must not be left empty; or NULL. */
+    /* The pair whose value is being visited, if it must not be left empty; or NULL. */
     const struct yaml_node *outer_mapping, *outer_key;
 };
 
@@ -76,7 +75,7 @@ static bool means_target(const struct walk *w, const char *path,
     return same_key(&found, &w->target->match);
 }
 
-/* Would the rest of the key, one level for each part, mean the target below this path? */
+/* Would the rest of the key, one level per part, be the target below this path? */
 static bool could_hold(const struct walk *w) {
     const char *key = w->target->key;
     size_t length = w->path.length;
@@ -112,7 +111,7 @@ static void look_at(struct walk *w, const struct yaml_node *mapping, const struc
     }
 }
 
-/* May the file have this key without anything below it? "projects.web:" could be a misspelt
+/* May the file have this key without a value? "projects.web:" could be a misspelt
  * "projects.web.weight:", so it may not. */
 static bool may_be_empty(const struct walk *w) {
     enum setting_match match = settings_match(strbuf_text(&w->path), &w->joints).match;
@@ -162,15 +161,14 @@ static void edit_find(const struct edit_target *target, const struct yaml_node *
 
 /* --- the new text ----------------------------------------------------------------------------- */
 
-/* Cut and joined by bytes: what is not part of the change is copied, never printed again. New text
- * follows its neighbours: brackets in brackets, quotes in JSON, the same indentation and line
- * ends. */
+/* Edited by bytes: unchanged parts are copied, never printed again. New text follows its neighbors:
+ * brackets in brackets, quotes in JSON, the same indentation and line endings. */
 
 #define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
-/* Nothing but itself, in brackets and outside. */
+/* Plain in YAML, inside and outside brackets. */
 static bool is_plain(const char *text) {
     static const char *const words[] = { "null", "Null", "NULL" };
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -181,7 +179,7 @@ static bool is_plain(const char *text) {
            && strspn(text, ALNUM "_./+-@=%") == strlen(text);
 }
 
-/* JSON has no other plain words. */
+/* Is it a plain value in JSON? */
 static bool is_json(const char *text) {
     size_t digits = strspn(text, "0123456789");
     bool number = digits > 0 && text[digits] == '\0' && (*text != '0' || digits == 1);
@@ -193,7 +191,7 @@ static void print_text(const char *text, bool bare, struct strbuf *out) {
         strbuf_puts(out, text);
         return;
     }
-    struct json_writer w; /* YAML reads what JSON escapes */
+    struct json_writer w; /* YAML accepts JSON escapes */
     json_write_init(&w, out, false);
     json_write_string(&w, text);
 }
@@ -205,7 +203,7 @@ static void print_scalar(const char *text, bool json, struct strbuf *out) {
 static void print_words(const char *text, bool json, struct strbuf *out) {
     _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     struct words words = { 0 };
-    (void)words_split(text, &arena, &words); /* was checked */
+    (void)words_split(text, &arena, &words); /* already checked */
     strbuf_putc(out, '[');
     for (size_t i = 0; i < words.count; i++) {
         strbuf_puts(out, i ? ", " : "");
@@ -224,7 +222,7 @@ static void print_value(const struct edit_target *target, const char *value, boo
         print_scalar(value, json, out);
 }
 
-/* --- places in the text ----------------------------------------------------------------------- */
+/* --- positions in the text -------------------------------------------------------------------- */
 
 static const char *bytes(const struct edit_file *file) {
     return strbuf_text(file->text);
@@ -240,14 +238,14 @@ static size_t skip_spaces(const struct edit_file *file, size_t at) {
     return at;
 }
 
-/* Where the line begins; a byte order mark is no part of the first. */
+/* Start of the line; excludes a byte order mark. */
 static size_t line_start(const struct edit_file *file, size_t at) {
     while (at > 0 && bytes(file)[at - 1] != '\n')
         at--;
     return at == 0 && strncmp(bytes(file), "\xef\xbb\xbf", 3) == 0 ? 3 : at;
 }
 
-/* Behind the newline, or the end of the text. */
+/* After the newline, or the end of the text. */
 static size_t line_end(const struct edit_file *file, size_t at) {
     const char *newline = memchr(bytes(file) + at, '\n', file->text->length - at);
     return newline ? (size_t)(newline - bytes(file)) + 1 : file->text->length;
@@ -258,7 +256,7 @@ static const char *newline_of(const struct edit_file *file) {
     return newline && newline > bytes(file) && newline[-1] == '\r' ? "\r\n" : "\n";
 }
 
-/* Is the node the first thing of its line? */
+/* Is the node the first one on its line? */
 static bool begins_line(const struct edit_file *file, size_t at) {
     size_t start = line_start(file, at);
     return skip_spaces(file, start) >= at;
@@ -268,13 +266,13 @@ static bool is_written(const struct yaml_node *value) {
     return value->end > value->start;
 }
 
-/* Behind the colon of a key; 0: there is none, as in {a, b} or behind a question mark. */
+/* After the colon of a key; 0: none, as in {a, b} or after a question mark. */
 static size_t colon_end(const struct edit_file *file, const struct yaml_node *key) {
     size_t at = skip_spaces(file, key->end);
     return bytes(file)[at] == ':' ? at + 1 : 0;
 }
 
-/* Where a key with its value ends. */
+/* End of a key with its value. */
 static size_t pair_end(const struct edit_file *file, const struct yaml_node *key) {
     size_t colon = colon_end(file, key);
     if (is_written(key->value) || key->value->anchored)
@@ -282,14 +280,14 @@ static size_t pair_end(const struct edit_file *file, const struct yaml_node *key
     return colon ? colon : key->end;
 }
 
-/* The brackets are JSON if its keys are in quotes. */
+/* Brackets are JSON if their keys are quoted. */
 static bool holds_json(const struct yaml_node *mapping) {
     return mapping->style == YAML_FLOW && mapping->first && mapping->first->style == YAML_QUOTED;
 }
 
 /* --- cutting and joining ---------------------------------------------------------------------- */
 
-/* Copies up to `at`, from where the last one ended. */
+/* Copies up to `at`, continuing after the last copy. */
 struct copy {
     const struct edit_file *file;
     size_t done;
@@ -304,7 +302,7 @@ static void copy_rest(struct copy *copy) {
     copy_to(copy, copy->file->text->length);
 }
 
-/* `text` in the place of [from, to). */
+/* Replaces [from, to) by `text`. */
 static bool splice(const struct edit_file *file, size_t from, size_t to, const char *text) {
     struct copy copy = { .file = file };
     copy_to(&copy, from);
@@ -316,7 +314,7 @@ static bool splice(const struct edit_file *file, size_t from, size_t to, const c
 
 /* --- replacing -------------------------------------------------------------------------------- */
 
-/* Behind the colon of a key that has no value yet, or has only an anchor. */
+/* After the colon of a key that has no value yet, or only an anchor. */
 static bool put_behind_key(const struct edit_file *file, const struct yaml_node *mapping,
                            const struct yaml_node *key, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf with = STRBUF_INIT;
@@ -331,8 +329,8 @@ static bool put_behind_key(const struct edit_file *file, const struct yaml_node 
     return splice(file, at, at, strbuf_text(&with));
 }
 
-/* A list by indentation stands in the lines below its key: these go, and the value is put behind
- * the key, before its comment. */
+/* A block list is on the lines after its key: these are removed, and the value is put after the
+ * key, before its comment. */
 static bool replace_block_list(const struct edit_file *file, const struct yaml_node *key,
                                const char *text) {
     size_t colon = colon_end(file, key), start = line_start(file, key->value->start);
@@ -347,7 +345,7 @@ static bool replace_block_list(const struct edit_file *file, const struct yaml_n
     return true;
 }
 
-/* False: it is written in a way that cannot be changed here. */
+/* False: its notation cannot be edited here. */
 static bool edit_replace(const struct edit_file *file, const struct edit_target *target,
                          const struct edit_place *place, const char *value) {
     const struct yaml_node *old = place->key->value;
@@ -372,7 +370,7 @@ static bool remove_lines(const struct edit_file *file, const struct yaml_node *k
     return splice(file, start, line_end(file, pair_end(file, key)), "");
 }
 
-/* The next comma behind `at`, not one in a comment; 0: a bracket comes first. */
+/* The next comma after `at`, outside comments; 0: a bracket comes first. */
 static size_t comma_behind(const struct edit_file *file, size_t at) {
     const char *text = bytes(file);
     for (; text[at] && text[at] != '}'; at++) {
@@ -391,7 +389,7 @@ static bool remove_in_brackets(const struct edit_file *file, const struct yaml_n
         before = k;
     size_t end = pair_end(file, key), comma = comma_behind(file, end);
     struct copy copy = { .file = file };
-    if (key->next || !before) { /* with the comma behind it */
+    if (key->next || !before) { /* with the comma after it */
         copy_to(&copy, key->start);
         if (comma) {
             size_t next = skip_spaces(file, comma + 1);
@@ -419,7 +417,7 @@ static bool edit_remove(const struct edit_file *file, const struct edit_place *p
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-/* How far the person who wrote this indents: as in the first level below the top. */
+/* The indentation of the file: that of its first nested level. */
 static size_t indentation(const struct yaml_node *root) {
     for (const struct yaml_node *key = root ? root->first : NULL; key; key = key->next)
         if (key->value->kind == YAML_MAPPING && key->value->style == YAML_BLOCK
@@ -448,7 +446,7 @@ static void print_in_brackets(const struct edit_target *target, size_t depth, co
     strbuf_repeat(out, "}", closing);
 }
 
-/* The same as lines, the first indented by `column` spaces; without the last line end. */
+/* Same as lines, the first one indented by `column` spaces; without the final newline. */
 static void print_lines(const struct edit_file *file, const struct edit_target *target,
                         size_t depth, size_t column, struct strbuf *out) {
     size_t step = indentation(file->root);
@@ -468,7 +466,7 @@ static void print_lines(const struct edit_file *file, const struct edit_target *
     }
 }
 
-/* Lines behind the line of `at`. A text without a last line end stays without one. */
+/* Inserts lines after the line of `at`. A text without a final newline stays without one. */
 static bool add_lines(const struct edit_file *file, size_t at, const char *lines) {
     size_t end = line_end(file, at);
     bool open = end > 0 && bytes(file)[end - 1] != '\n';
@@ -504,7 +502,7 @@ static bool add_in_brackets(const struct edit_file *file, const struct yaml_node
     return splice(file, at, at, strbuf_text(&text));
 }
 
-/* Below a key that has nothing below it yet. */
+/* Below a key that has no value yet. */
 static bool add_below_key(const struct edit_file *file, const struct edit_target *target,
                           const struct edit_place *place, const char *value) {
     const struct yaml_node *key = place->holder_key;
@@ -586,7 +584,7 @@ DEFINE_FREEP(struct config, config_free);
 
 /* --- the changes ------------------------------------------------------------------------------ */
 
-/* The dots that part levels: not those inside the name. */
+/* The dots between levels, not those inside the name. */
 static void find_levels(struct edit_target *target) {
     const struct setting_key *match = &target->match;
     for (const char *dot = strchr(target->key, '.'); dot; dot = strchr(dot + 1, '.'))
@@ -594,7 +592,7 @@ static void find_levels(struct edit_target *target) {
             target->levels.at[target->levels.count++] = (size_t)(dot - target->key);
 }
 
-/* A section is written as a level of its own: the first dot joins it to what is above. */
+/* A section is its own level: the first dot joins it to its parent. */
 static struct setting_key match_of(const struct config_change *change) {
     const char *dot = strchr(change->key, '.');
     struct setting_joints joints = { .count = 0 };
@@ -604,7 +602,7 @@ static struct setting_key match_of(const struct config_change *change) {
     return settings_match(change->key, &joints);
 }
 
-/* Which of the changes is about this key? NULL: none. */
+/* The change for this key, or NULL. */
 static const struct config_change *change_of(const struct setting_key *key,
                                              const struct config_change *changes, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -615,7 +613,7 @@ static const struct config_change *change_of(const struct setting_key *key,
     return NULL;
 }
 
-/* A change alone: is there such a key, can it have that value? `scratch` has the right preset. */
+/* Checks one change: does the key exist, and is the value valid? `scratch` has the right preset. */
 static int check_change(struct config *scratch, const struct config_change *change,
                         struct error *err) {
     const char *value = change->value ? change->value : "";
@@ -636,7 +634,7 @@ static int check_change(struct config *scratch, const struct config_change *chan
 static int check_changes(struct config_file *old, const char *name,
                          const struct config_change *changes, size_t count, struct error *err) {
     _cleanup_(config_freep) struct config *scratch = config_new();
-    (void)config_file_apply(old, name, scratch, NULL); /* what is wrong there may be what changes */
+    (void)config_file_apply(old, name, scratch, NULL); /* an error there may be in what changes */
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++) {
             bool is_preset = strcmp(changes[i].key, "preset") == 0;
@@ -661,7 +659,7 @@ static int refuse(const char *name, const struct edit_target *target, const stru
                      name, where ? where->line : 1, config_quote(target->key).text);
 }
 
-/* 1: `out` has the new text; 0: there is nothing to do. */
+/* 1: `out` has the new text; 0: nothing to do. */
 static int change_once(const char *name, const struct strbuf *text,
                        const struct config_change *change, struct strbuf *out, struct error *err) {
     _cleanup_(yaml_finish) struct yaml yaml = { .root = NULL };
@@ -685,7 +683,7 @@ static int change_once(const char *name, const struct strbuf *text,
     return done ? 1 : refuse(name, &target, place.key ? place.key : place.holder, err);
 }
 
-/* A key that is there twice is removed twice; setting it leaves an error for the reader. */
+/* A duplicate key is removed twice; setting it leaves an error for the reader. */
 static int change_text(const char *name, struct strbuf *text, const struct config_change *change,
                        struct error *err) {
     int r;
@@ -701,9 +699,9 @@ static int change_text(const char *name, struct strbuf *text, const struct confi
     return r < 0 ? r : 0;
 }
 
-/* --- the proof -------------------------------------------------------------------------------- */
+/* --- verification ----------------------------------------------------------------------------- */
 
-/* The next thing that a file says about a key that was not to be changed; NULL: no more. */
+/* The next assignment of a file to a key that must not change, or NULL. */
 static const struct assignment *next_kept(const struct config_file *file, size_t *at,
                                           const struct config_change *changes, size_t count) {
     while (*at < file->count) {
@@ -733,7 +731,7 @@ static bool kept_everything(const struct config_file *old, const struct config_f
     }
 }
 
-/* Does it say of each key what was asked for? */
+/* Does each changed key have the requested value? */
 static bool made_changes(const struct config_file *new, const struct config *config,
                          const struct config_change *changes, size_t count) {
     _cleanup_(config_freep) struct config *asked = config_new();
@@ -777,7 +775,7 @@ static int check_result(const char *name, const struct config_file *old, const s
                      name, config_quote(changes[0].key).text);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- entry points ----------------------------------------------------------------------------- */
 
 int config_edit_text(const char *name, const struct strbuf *text,
                      const struct config_change *changes, size_t count, struct strbuf *out,

@@ -1,8 +1,8 @@
 /* config_read.c: from a YAML file to assignments.
  *
- * The complete file is read before the first value is set, so that `preset` comes first and a
- * syntax error changes nothing. A key set twice is found by the entry that it set, whichever way it
- * was written. */
+ * The complete file is parsed before the first value is set, so that `preset` comes first and a
+ * syntax error changes nothing. Duplicate keys are detected by the entry they set, whatever their
+ * notation. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct reader {
     struct config_file *file;
     const char *name;
     struct error *err;
-    struct strbuf path; /* the keys down to here, joined by dots */
+    struct strbuf path; /* the keys so far, joined by dots */
     struct setting_joints joints;
     unsigned line; /* of the key */
 };
@@ -69,7 +69,7 @@ static int refuse_shape(struct reader *r, const char *got) {
                 strbuf_text(&expected), got);
 }
 
-/* The items as one text: that of an order, or of words. */
+/* The items as one string: of an order, or of words. */
 static int read_items(struct reader *r, const struct yaml_node *list, bool is_words) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const char **items = arena_alloc(&r->file->arena, (list->count + 1) * sizeof(*items));
@@ -93,7 +93,7 @@ static int read_items(struct reader *r, const struct yaml_node *list, bool is_wo
 
 static int read_list(struct reader *r, const struct yaml_node *list) {
     struct setting_key key = settings_match(strbuf_text(&r->path), &r->joints);
-    if (key.match == MATCH_NOTHING) { /* the key is the mistake, not the list */
+    if (key.match == MATCH_NOTHING) { /* the key is wrong, not the list */
         add_assignment(r, NULL);
         return 0;
     }
@@ -114,7 +114,7 @@ static int read_value(struct reader *r, const struct yaml_node *value) {
     struct setting_key key = settings_match(strbuf_text(&r->path), &r->joints);
     if (key.match == MATCH_SETTING)
         return refuse_shape(r, "a mapping");
-    if (value->count == 0) /* {}: only names something */
+    if (value->count == 0) /* {}: only declares a name */
         add_assignment(r, NULL);
     return read_mapping(r, value);
 }
@@ -192,7 +192,7 @@ static int apply(struct config *config, const char *name, struct assignment *a, 
     return result;
 }
 
-/* The preset wipes what was there, so it goes first wherever it stands. */
+/* The preset resets all values, so it is applied first wherever it is. */
 int config_file_apply(struct config_file *file, const char *name, struct config *config,
                       struct error *err) {
     config->reading++;
@@ -220,7 +220,7 @@ int config_read_file(struct config *config, const char *path, struct error *err)
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int result = file_read(path, CONFIG_FILE_MAX, &text, err);
     if (result == -EFBIG && err)
-        result = err->code = -EINVAL; /* as for a text: the input is wrong */
+        result = err->code = -EINVAL; /* as for a text: invalid input */
     return result < 0 ? result
                       : config_read_text(config, path, strbuf_text(&text), text.length, err);
 }

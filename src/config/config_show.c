@@ -1,8 +1,8 @@
 /* config_show.c: the configuration as text, JSON and documentation.
  *
- * `config show` prints all rows of a named item, also those that nobody set: what counts is what is
- * in effect. docs/config.md groups rows by the first part of their key, in the order of the table;
- * rows without a dot come first, as one group. */
+ * `config show` prints all rows of a named item, including those not set: effective values count.
+ * docs/config.md groups rows by the first part of their key, in table order; rows without a dot
+ * come first. */
 #include "config/config_show.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 
 /* --- one value as JSON ------------------------------------------------------------------------ */
 
-/* Spans and decimals as JSON numbers with as many decimals as the text has. */
+/* Durations and decimals as JSON numbers with the decimals of the text. */
 static void write_number(struct json_writer *w, const char *text) {
     const char *dot = strchr(text, '.');
     int64_t milli;
@@ -37,7 +37,7 @@ static void write_list(struct json_writer *w, char *text) {
     json_write_array_end(w);
 }
 
-/* Numbers as numbers, `unlimited` and the like as text, lists as lists. */
+/* Numbers as numbers, `unlimited` etc. as strings, lists as arrays. */
 static void write_value(struct json_writer *w, const struct config *config,
                         const struct setting *setting, int64_t value) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -54,7 +54,7 @@ static void write_value(struct json_writer *w, const struct config *config,
         for (size_t i = 0; i < words->count; i++)
             json_write_string(w, words->items[i]);
         json_write_array_end(w);
-    } else { /* no name is null, and not the name "" */
+    } else { /* no name is null, not "" */
         json_write_string(w, text.length ? strbuf_text(&text) : NULL);
     }
 }
@@ -63,7 +63,7 @@ static void write_value(struct json_writer *w, const struct config *config,
 
 struct show {
     const struct config *config;
-    struct json_writer *writer; /* NULL: as lines */
+    struct json_writer *writer; /* NULL: print lines */
     struct strbuf *out;
     size_t key_width, value_width;
 };
@@ -84,7 +84,7 @@ static void each_value(struct show *show, visit visit_value) {
     }
 }
 
-/* The policy has the number that `auto` became. */
+/* The policy has the resolved number of `auto`. */
 static bool is_auto(const struct setting *setting, int64_t value) {
     return setting->flags & SETTING_OR_AUTO && value == SETTING_AUTO;
 }
@@ -107,7 +107,7 @@ static void measure(struct show *show, const struct setting *setting, const char
     print_value(show, setting, name, &value);
     if (key.length > show->key_width)
         show->key_width = key.length;
-    /* these are long: their lines may stick out */
+    /* Long values may exceed the column. */
     bool is_long = setting->type == SETTING_ORDER || setting->type == SETTING_TEXT
                    || setting->type == SETTING_WORDS;
     if (value.length > show->value_width && !is_long)
@@ -208,8 +208,8 @@ static void print_one(const struct config *config, const struct setting *setting
     config_print(config, setting, config_effective(config, setting, name, NULL), out);
 }
 
-/* What the preset says of a row. For a row with a name: the value of that name, or with NULL those
- * of each name that the preset sets ("plan 40, spec 60"), or the default. */
+/* The preset's value for a row. For a row with a name: the value of that name; with NULL those of
+ * each name that the preset sets ("plan 40, spec 60"), or the default. */
 static void print_preset_value(const struct config *preset, const struct setting *setting,
                                const char *name, struct strbuf *out) {
     size_t before = out->length;
@@ -231,7 +231,7 @@ static void print_preset_value(const struct config *preset, const struct setting
         strbuf_puts(out, "none");
 }
 
-/* A row and, if the key had one, the name in it; `name` lives in `out_name`. */
+/* A row and the name in the key, if any; `name` points into `out_name`. */
 struct subject {
     const struct setting *setting;
     const char *name;
@@ -251,7 +251,7 @@ static int find_subject(const char *key, struct strbuf *out_name, struct subject
     return config_unknown_key(key, err);
 }
 
-/* A pattern has no value of its own. */
+/* A pattern itself has no value. */
 static bool has_value(const struct subject *s) {
     return s->setting->section == SECTION_ROOT || s->name;
 }
@@ -421,7 +421,7 @@ static void print_group(size_t first, struct strbuf *out) {
     }
 }
 
-/* One row for each key that is not the same everywhere. */
+/* One row for each key that differs between presets. */
 static void print_differences(struct strbuf *out) {
     struct config *configs[6] = { NULL };
     assert(presets_count == ARRAY_SIZE(configs));

@@ -1,6 +1,5 @@
-/* config_show.h: the configuration, for people and for programs.
- *
- * Everything here is printed from the settings table and a config; nothing is kept. */
+/* config_show.h: the configuration, for users and programs. Printed from the settings table and a
+ * config. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,12 +8,12 @@
 #include "base/strbuf.h"
 #include "config/config.h"
 
-/* Every value in force and where it came from, one line each. JSON: {"preset", "settings": [{"key",
+/* Every effective value and its origin, one line each. JSON: {"preset", "settings": [{"key",
  * "value", "origin"}]}. */
 void config_show(const struct config *config, bool json, struct strbuf *out);
 
-/* One key: what it does, what may be written, its default, its value here and in each preset. A key
- * with a name in it, or the pattern itself (kinds.K.base). -EINVAL: no such key. */
+/* One key: description, accepted values, default, its value here and in each preset. A key with a
+ * name in it, or the pattern itself (kinds.K.base). -EINVAL: unknown key. */
 int config_explain(const struct config *config, const char *key, bool json, struct strbuf *out,
                    struct error *err);
 

@@ -1,6 +1,7 @@
 /* config_spec.c: the configuration as specs and facts for the core.
  *
- * The rows of a section know their field, so a spec is filled by walking over them. */
+ * The rows of a section have the offset of their field, so a spec is filled by iterating over
+ * them. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -80,9 +81,9 @@ amount config_budget(const struct config *config) {
 
 /* --- failover --------------------------------------------------------------------------------- */
 
-/* Checked when everything is read: an agent may name one that is configured further down. Failover
- * takes one step only, so a cycle would do no harm; but a user who writes one expects the lists to
- * be followed, and should know before the night. */
+/* Checked after everything is read: an agent may name one that is configured later. Failover takes
+ * one step only, so a cycle would do no harm; but a user who writes one expects the lists to be
+ * followed, and should get the error early. */
 
 #define FAILOVER "agents.A.failover"
 
@@ -227,13 +228,13 @@ static void describe(const struct config *config, struct core *core, enum settin
         config_project_spec(config, core, name, &ret->project);
         break;
     case SECTION_ROOT:
-    case SECTION_PRICES: /* of models the core knows nothing */
+    case SECTION_PRICES: /* the core does not know models */
     case SECTION_MAX:
         break;
     }
 }
 
-/* An agent may name an account of which nothing else is said: it has the defaults of `limiter`. */
+/* An agent may name an account without a section: it gets the defaults of `limiter`. */
 static int apply_named_limiters(const struct config *config, struct core *core, struct error *err) {
     int r = 0;
     for (size_t i = 0; r >= 0 && i < config_agent_count(config); i++) {

@@ -1,8 +1,8 @@
 /* presets.c: the six presets, as rows of text.
  *
- * They are set like the values of a user's file, so a row that is misspelt or out of range is found
- * by the first test that makes a config. A row is here when the scheduler in question names the
- * value, or when the default is a guard that it does not have. */
+ * They are set like the values of a user's file, so the first test that creates a config finds an
+ * invalid row. A row is here if that scheduler defines the value, or if the default is a guard that
+ * it lacks. */
 #include "config/presets.h"
 
 #include <string.h>

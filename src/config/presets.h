@@ -1,7 +1,7 @@
 /* presets.h: the named configurations.
  *
  * `sluice` is the defaults of the settings table and a few rows. Each other preset reproduces one
- * scheduler: it is the default with the rows of its own set over it. */
+ * scheduler: the defaults, overridden by its own rows. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,12 +29,12 @@ struct preset {
 
 extern const struct preset presets[];
 extern const size_t presets_count;
-/* The names alone, in the same order; ends with NULL. */
+/* The names only, in the same order; NULL-terminated. */
 extern const char *const preset_names[];
 
 const struct preset *preset_find(const char *name); /* NULL: no such preset */
 
-/* What its own row says of `key`; NULL: the default holds. */
+/* The preset's own value of `key`; NULL: the default applies. */
 const char *preset_value(const struct preset *preset, const char *key);
 
 /* Does this number of that key mean `unlimited` here? */

@@ -11,7 +11,7 @@
 #define LEVELS  3
 #define KEY_MAX 48
 
-/* Where a key may be set, the strongest first. */
+/* The levels at which a key may be set, highest precedence first. */
 struct levels {
     struct {
         const char *prefix, *name;
@@ -33,7 +33,7 @@ static const char *key_of(const struct levels *levels, size_t index, const char 
     return key;
 }
 
-/* Of the first level that sets it; else of `tasks`. */
+/* From the first level that sets it; else from `tasks`. */
 static const char *text_of(const struct config *config, const char *member, const char *project,
                            const char *agent) {
     struct levels levels = levels_of(project, agent);
@@ -112,10 +112,10 @@ bool config_uses_slurm(const struct config *config) {
 
 /* --- Slurm ------------------------------------------------------------------------------------ */
 
-/* Values become words of sbatch, behind the = of an option, so none of them can be read as another
- * option. `options` are such words themselves: they must be complete (a word of its own would be
- * taken for the script), and must not take away what a run needs: one job for one attempt, which
- * carries its token. sbatch accepts the beginning of an option's name; so does this. */
+/* Values become arguments of sbatch, after the = of an option, so none can be read as another
+ * option. `options` are complete arguments (a separate word would be taken for the script), and
+ * must not override what a run needs: one job per attempt, with its token. sbatch accepts
+ * abbreviated options; so does this. */
 
 #define LETTERS   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS    "0123456789"
@@ -124,7 +124,7 @@ bool config_uses_slurm(const struct config *config) {
 #define CPUS_MAX  100000
 #define NAME_RULE "one name: letters, digits, '.', '_' and '-'"
 
-/* Sluice sets these itself, or could not follow the job. */
+/* Set by Sluice itself, or they would keep it from following the job. */
 static const char *const own_options[] = {
     "array",    "clusters", "comment",   "error", "help",    "input", "job-name", "output",
     "parsable", "requeue",  "test-only", "usage", "version", "wait",  "wrap",
@@ -221,7 +221,7 @@ bool slurm_word_is_valid(const char *word) {
     return false;
 }
 
-/* The last one counts, as in any list that can be added to. */
+/* The last one counts. */
 const char *config_place(const struct config *config, const char *key, const char *project,
                          const char *agent) {
     struct levels levels = levels_of(project, agent);

@@ -1,9 +1,8 @@
 /* run_settings.h: which sandbox, executor and Slurm options the configuration gives a run.
  *
- * The project comes first, then the agent, then `tasks`: the first that sets a key decides, each
- * key for itself. `wrap` and `sandbox` of one of them are one choice, and `wrap` is the stronger
- * one. Lists of paths are added up. A project and an agent may be NULL. Results live as long as the
- * config. */
+ * Precedence per key: project, agent, `tasks`. `wrap` and `sandbox` at one level are one choice;
+ * `wrap` wins. Lists of paths are merged. Project and agent may be NULL. Results are valid as long
+ * as the config. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,20 +11,20 @@
 #include "base/error.h"
 #include "config/config.h"
 
-/* "local" or "slurm", for tasks that do not set it themselves. */
+/* "local" or "slurm", for tasks that do not set it. */
 const char *config_executor(const struct config *config, const char *project, const char *agent);
-/* Is that Slurm for any project or agent? */
+/* Does any project or agent use Slurm? */
 bool config_uses_slurm(const struct config *config);
 /* The value of a Slurm key ("partition", "account", …); NULL: none. */
 const char *config_place(const struct config *config, const char *key, const char *project,
                          const char *agent);
-/* Is this a Slurm key, and may it have this value? The message names the key. */
+/* Is this a Slurm key, and is the value valid? The message names the key. */
 int slurm_value_check(const char *key, const char *value, struct error *err);
-/* "partition=gpu": the same for a word of a setting. */
+/* "partition=gpu": same for a word of a setting. */
 bool slurm_word_is_valid(const char *word);
 
-/* "auto" "none" "bubblewrap" "podman" "wrap", for a task that does not set it itself. *ret_wrap:
- * the words of "wrap", ended with NULL. */
+/* "auto" "none" "bubblewrap" "podman" "wrap", for a task that does not set it. *ret_wrap: the
+ * arguments of "wrap", NULL-terminated. */
 const char *config_sandbox(const struct config *config, const char *project, const char *agent,
                            const char *const **ret_wrap);
 bool config_sandbox_network(const struct config *config, const char *project, const char *agent);

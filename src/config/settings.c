@@ -1,12 +1,12 @@
 /* settings.c: the table of all settings. See settings.h for how to add one.
  *
- * The rows are in config/rows, one file for each topic; here are the short forms that they are
- * written in, and their order, which is that of docs/config.md. They are parts of one array, and
- * not arrays that are joined when the program starts: a row is known by its place.
+ * The rows are in config/rows, one file per topic; here are the macros they use, and their order,
+ * which is that of docs/config.md. They form one array at compile time, because a row is identified
+ * by its index.
  *
- * The defaults here are the preset `sluice`; the other presets (presets.c) name what differs.
- * Limits of numbers are where a larger one can only be a typing error; those of scores and counters
- * also keep the core's sums inside their types. */
+ * The defaults here are the preset `sluice`; the other presets (presets.c) list differences. Bounds
+ * of numbers only catch typing errors; those of scores and counters also keep the core's sums
+ * inside their types. */
 #include "config/settings.h"
 
 #include <string.h>
@@ -22,13 +22,13 @@
 
 /* --- texts and words -------------------------------------------------------------------------- */
 
-/* What a text or a word of a setting may look like. Only typing errors are refused here; whatever
- * else is wrong with a value is reported when it is used. */
+/* Formats of texts and words. Only typing errors are refused here; other problems are reported when
+ * the value is used. */
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 
-/* How much of the text is the name of a variable. */
+/* Length of the variable name at the start of the text. */
 static size_t variable_length(const char *text) {
     return strspn(text, DIGITS) > 0 ? 0 : strspn(text, LETTERS DIGITS "_");
 }
@@ -42,7 +42,7 @@ static bool is_pair(const char *text) {
     return length > 0 && text[length] == '=';
 }
 
-/* A credential is a file in a folder that systemd fills. */
+/* A credential is a file in a directory that systemd fills. */
 static bool is_credential(const char *text) {
     const char *name = is_pair(text) ? strchr(text, '=') + 1 : "";
     return *name && *name != '.' && strspn(name, LETTERS DIGITS "._-") == strlen(name);
@@ -52,7 +52,7 @@ static bool is_path(const char *text) {
     return *text == '/';
 }
 
-/* Git checks the rest; this keeps options and revisions out. */
+/* Git checks the rest; this excludes options and revisions. */
 static bool is_branch(const char *text) {
     return *text != '-' && strlen(text) <= 200 && !strpbrk(text, " ~^:?*[\\")
            && !strstr(text, "..");
@@ -104,16 +104,16 @@ static bool is_host(const char *text) {
     return *text && strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-:[]") == strlen(text);
 }
 
-/* Part of rows, messages and commands that users type. */
+/* Used in rows, messages and commands that users type. */
 static bool is_host_name(const char *text) {
     return strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-_") == strlen(text)
            && *text != '-';
 }
 
-/* Over plain http: a token is sent in clear text, so that is for loopback only. */
+/* Plain http sends the token in clear text, so it is allowed only for loopback. */
 static bool is_daemon_address(const char *text) {
     if (strncmp(text, "unix:", 5) == 0)
-        return is_path(text + 5) && !strchr(text, ','); /* SLUICE_SOCKET has commas between them */
+        return is_path(text + 5) && !strchr(text, ','); /* SLUICE_SOCKET separates them by commas */
     if (strncmp(text, "http://", 7) == 0)
         return text[7] && is_listen(text + 7);
     const char *host = strncmp(text, "https://", 8) == 0 ? text + 8 : "";
@@ -130,8 +130,8 @@ static bool is_path_or_nothing(const char *text) {
     return !*text || is_path(text);
 }
 
-/* A path from somewhere would be another file whenever the daemon is started from somewhere else,
- * and so would a URL that is misspelt: an empty store, where a history was expected. */
+/* A relative path would depend on the daemon's working directory; a misspelt URL would be read as
+ * one. Both would open an empty store instead of the history. */
 static bool is_store(const char *text) {
     return is_path_or_nothing(text) || strncmp(text, "postgresql://", 13) == 0
            || strncmp(text, "postgres://", 11) == 0 || strncmp(text, "memory:", 7) == 0;
@@ -150,7 +150,7 @@ static bool is_news(const char *text) {
     return false;
 }
 
-/* From the root, from the home, or in the workspace; nowhere upwards. */
+/* Absolute, relative to the home, or in the workspace; never upwards. */
 static bool is_seen(const char *text) {
     for (const char *at = text; (at = strstr(at, "..")); at += 2)
         if ((at == text || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
@@ -209,14 +209,14 @@ static const struct setting_form prefix_form = {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-#define COUNT_MAX   1000000000 /* places, tasks */
+#define COUNT_MAX   1000000000 /* slots, tasks */
 #define RETRIES_MAX 60000      /* the counters of a task have 16 bits */
 #define TOKENS_MAX  INT64_C(1000000000000000)
 #define SCORE_MAX   1000000
 #define SPAN_MAX    DAYS(3650)
 #define MB_MAX      1000000000 /* a petabyte */
 
-/* Words of more than one row. */
+/* Values used by several rows. */
 static const char *const untils[] = { "exit", "done", "validate", "external", NULL };
 static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const executors[] = { "local", "slurm", NULL };
@@ -256,7 +256,7 @@ const struct setting settings[] = {
 #include "config/rows/tell.inc"     /* groups, notify, otel */
 #include "config/rows/daemon.inc"   /* http, cards, keys, bus, executor, daemon, data */
 #include "config/rows/slurm.inc"    /* slurm */
-    /* what has a name: the sections in the order of enum setting_section */
+    /* Sections with names, in the order of enum setting_section. */
 #include "config/rows/kinds.inc"    /* limits.resource.N, kinds.K, limiters.L */
 #include "config/rows/agents.inc"   /* agents.A */
 #include "config/rows/projects.inc" /* projects.P, prices.M */

@@ -1,8 +1,8 @@
-/* settings_key.c: which row does a key mean, and which did a misspelt one mean?
+/* settings_key.c: finds the row of a key, and suggests one for a misspelt key.
  *
- * Names may contain dots ("gpt-4.1", "me@example.com"): the literal parts around them tell where
- * they end. In a file the levels say more than the dots, so a name there must be one level:
- * projects: {web: {limits: {max_running: 2}}} is an unknown key, not a project "web.limits". */
+ * Names may contain dots ("gpt-4.1", "me@example.com"): the literal parts around them delimit them.
+ * In a file the levels are known, so a name must be one level: projects: {web: {limits:
+ * {max_running: 2}}} is an unknown key, not a project "web.limits". */
 #include "config/settings.h"
 
 #include <assert.h>
@@ -15,9 +15,9 @@
 #include "base/macros.h"
 #include "base/nearest.h"
 
-/* A pattern cut at its capital part: "kinds." and ".base". */
+/* A pattern split at its upper-case part: "kinds." and ".base". */
 struct pattern {
-    const char *head, *tail; /* tail NULL: the pattern has no name */
+    const char *head, *tail; /* tail NULL: no name */
     size_t head_length;
 };
 
@@ -101,7 +101,7 @@ struct setting_key settings_match(const char *key, const struct setting_joints *
 
 /* --- suggestions ------------------------------------------------------------------------------ */
 
-/* Where the name would begin in the typed key: as many levels down as in the pattern. */
+/* Where the name would begin in the typed key: at the same level as in the pattern. */
 static const char *name_in(const struct pattern *p, const char *key) {
     for (size_t i = 0; i < p->head_length && key; i++)
         if (p->head[i] == '.') {
@@ -111,7 +111,7 @@ static const char *name_in(const struct pattern *p, const char *key) {
     return key;
 }
 
-/* Offers the pattern with `name` in it. */
+/* Suggests the pattern with `name` in it. */
 static void offer_with(struct nearest *nearest, const struct pattern *p, const char *name,
                        const char *end, struct arena *arena) {
     if (!end || end == name)
@@ -176,7 +176,7 @@ size_t settings_of(enum setting_section section, size_t *ret_first) {
     return count;
 }
 
-/* Rows by their keys, each at its place: every submitted task asks for a dozen. */
+/* Hash table of rows by key: every submitted task looks up a dozen. */
 #define PLACES 1024u
 static uint16_t places[PLACES]; /* 0: free; else the row + 1 */
 static once_flag places_made = ONCE_FLAG_INIT;
@@ -190,7 +190,7 @@ static uint16_t *place_of(const char *key) {
 
 static void make_places(void) {
     assert(settings_count <= PLACES / 2);
-    for (size_t i = settings_count; i-- > 0;) /* of two with one key the first counts */
+    for (size_t i = settings_count; i-- > 0;) /* of duplicates the first one wins */
         *place_of(settings[i].key) = (uint16_t)(i + 1);
 }
 

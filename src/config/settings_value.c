@@ -1,7 +1,7 @@
-/* settings_value.c: from text to the kept number and back.
+/* settings_value.c: from text to the stored number and back.
  *
- * Both directions are here so that what `config show` prints can always be written into a file.
- * Numbers are exact: decimals are counted in thousandths, never as floating point. */
+ * Both directions are here, so that `config show` prints only what a file can contain. Numbers are
+ * exact: decimals are counted in thousandths, never as floating point. */
 #include "config/settings.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #include "config/words.h"
 #include "core/policy.h"
 
-/* In the order of their bits, which is the order in which they are compared. */
+/* In bit order, which is the order of comparison. */
 static const char *const order_parts[] = {
     "guarantee", "deficit", "position", "overdue", "priority", "score", "enqueued_at", "created_at",
 };
@@ -41,13 +41,13 @@ static int order_part_of(const char *text, size_t length) {
     return is_word(text, length, ORDER_LAST) ? (int)ARRAY_SIZE(order_parts) : -1;
 }
 
-/* The next part of an order: the bits so far, and the place of the last one. */
+/* State of parsing an order: the bits so far, and the last component. */
 struct order_parse {
     int64_t bits;
     int last;
 };
 
-/* The core compares in one fixed order, so a list that suggests another one is refused. */
+/* The core compares in one fixed order, so a list in another order is refused. */
 static bool order_add(struct order_parse *order, const char *text, size_t length) {
     int part = order_part_of(text, length);
     if (part <= order->last) /* also: unknown */
@@ -58,7 +58,7 @@ static bool order_add(struct order_parse *order, const char *text, size_t length
     return true;
 }
 
-/* A JSON array, as a list in a snapshot becomes. */
+/* A JSON array, as in a snapshot. */
 static bool parse_order_list(const char *text, struct order_parse *order) {
     _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     struct words words = { 0 };
@@ -68,7 +68,7 @@ static bool parse_order_list(const char *text, struct order_parse *order) {
     return good;
 }
 
-/* Words between commas or blanks. */
+/* Words separated by commas or blanks. */
 static bool parse_order(const char *text, int64_t *ret_value) {
     struct order_parse order = { .last = -1 };
     bool good = true;
@@ -95,7 +95,7 @@ static bool parse_choice(const struct setting *setting, const char *text, int64_
     return false;
 }
 
-/* "90s", "1.5GB": the unit that is written counts, not the one of the key. */
+/* "90s", "1.5GB": the written unit overrides that of the key. */
 static bool has_unit(const struct setting *setting, const char *text) {
     size_t length = strlen(text);
     const char *units = setting->type == SETTING_SPAN   ? "smhd"
@@ -184,7 +184,7 @@ bool setting_parse(const struct setting *setting, const char *text, int64_t *ret
     return *ret_value || strcmp(text, "false") == 0;
 }
 
-/* Thousandths without zeros at the end: 1500 is "1.5". */
+/* Thousandths without trailing zeros: 1500 is "1.5". */
 static void print_milli(int64_t milli, struct strbuf *out) {
     uint64_t rest = milli < 0 ? -(uint64_t)milli : (uint64_t)milli;
     strbuf_printf(out, "%s%" PRIu64, milli < 0 ? "-" : "", rest / 1000);
@@ -197,7 +197,7 @@ static void print_milli(int64_t milli, struct strbuf *out) {
     strbuf_printf(out, ".%0*" PRIu64, places, rest);
 }
 
-/* To the nearest: a thousandth of an hour is 3.6 s. */
+/* Rounded: a thousandth of an hour is 3.6 s. */
 static int64_t to_milli(int64_t value, int64_t unit) {
     __int128 half = value < 0 ? -(unit / 2) : unit / 2;
     return (int64_t)(((__int128)value * 1000 + half) / unit);

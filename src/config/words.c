@@ -1,7 +1,7 @@
 /* words.c: a list of texts as one text, both ways.
  *
- * Both directions are here so that what is shown can be written again. The list is kept by its
- * printed form (config.c), so two ways to write the same words are the same value. */
+ * Both directions are here so that printed output can be parsed again. A list is interned by its
+ * printed form (config.c), so two notations of the same words are the same value. */
 #include "config/words.h"
 
 #include <jansson.h>
@@ -12,7 +12,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* Words as they are found. */
+/* Words found so far. */
 struct found {
     struct arena *arena;
     const char *items[WORDS_MAX + 1];
@@ -28,12 +28,12 @@ static bool found_add(struct found *found, const char *text, size_t size) {
 
 /* --- as a shell ------------------------------------------------------------------------------- */
 
-/* Inside "…" a backslash is itself unless it hides something. */
+/* Inside "…" a backslash is literal unless it escapes one of these. */
 static bool hides(char c) {
     return c == '"' || c == '\\' || c == '$' || c == '`';
 }
 
-/* From behind the opening quote to behind the closing one; NULL: there is none. */
+/* From after the opening quote to after the closing one; NULL: unterminated. */
 static const char *take_quoted(const char *at, char quote, struct strbuf *word) {
     for (; *at != quote; at++) {
         if (*at == '\0')
@@ -45,7 +45,7 @@ static const char *take_quoted(const char *at, char quote, struct strbuf *word) 
     return at + 1;
 }
 
-/* One word; NULL: it has no end. */
+/* One word; NULL: unterminated. */
 static const char *take_word(const char *at, struct strbuf *word) {
     while (at && *at && !strchr(BLANKS, *at)) {
         if (*at == '\'' || *at == '"') {
@@ -86,7 +86,7 @@ static bool split_json(const char *text, struct found *found) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* C1, as UTF-8 writes it: what a terminal might obey, and no text needs. */
+/* C1 controls in UTF-8: a terminal might interpret them, and no text needs them. */
 static bool is_upper_control(const char *at) {
     return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
 }
@@ -120,7 +120,7 @@ bool words_split(const char *text, struct arena *arena, struct words *ret_words)
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* Nothing in it that a shell or words_split would take for something else. */
+/* Contains nothing that a shell or words_split would interpret. */
 static bool is_bare(const char *word) {
     static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "_@%+=:,./{}-";

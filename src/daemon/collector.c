@@ -44,7 +44,7 @@ struct entry {
     uint64_t seq;
     task_id task;
     uint32_t attempt;
-    struct otlp_run run; /* its texts are owned, except `provider` and `outcome` */
+    struct otlp_run run; /* its strings are owned, except `provider` and `outcome` */
 };
 
 enum sending { SENDING_NOTHING, SENDING_SPANS, SENDING_SUMS };
@@ -61,8 +61,8 @@ struct collector {
     struct otlp_totals *totals;
     bool totals_changed;
     enum sending sending;
-    size_t batch;           /* how many of the first are being sent */
-    bool failing, refusing; /* and the log says so */
+    size_t batch;           /* number of entries at the head that are being sent */
+    bool failing, refusing; /* and the log has reported it */
 };
 
 static bool is_on(const struct collector *c) {
@@ -99,7 +99,7 @@ static char *copy(const char *text) {
     return text && *text ? xstrdup(text) : NULL;
 }
 
-/* One word of few, or NULL: it went well, or is not at its end yet. */
+/* One word, or NULL: it succeeded, or has not ended yet. */
 static char *error_type_of(const struct run_row *row) {
     if (row->outcome == OUTCOME_OK || row->outcome == OUTCOME_UNFINISHED)
         return NULL;
@@ -156,7 +156,7 @@ static void run_answered(void *ctx, const struct store_answer *answer, const str
     fill(e, row);
     QUEUE_ADD(&c->waiting, e);
     otlp_totals_add(c->totals, &e->run);
-    c->totals_changed = c->totals_changed || e->run.agent; /* a plain command is in no sum */
+    c->totals_changed = c->totals_changed || e->run.agent; /* plain commands are in no sum */
     set_timer(c, 0);
 }
 
@@ -202,7 +202,7 @@ static int take_line(const char *path, unsigned number, char *line, struct http_
         line[--length] = '\0';
     if (length == 0 || *line == '#')
         return 0;
-    if (!is_header(line)) /* not shown: it may be a secret */
+    if (!is_header(line)) /* not logged: it may be a secret */
         return error_set(err, -EINVAL,
                          "otel.headers_file: line %u of '%s' is no header of yours (example: "
                          "Authorization: Bearer …)",
@@ -277,7 +277,7 @@ static void fail(struct collector *c, const char *why, time_ms retry_after) {
         set_timer(c, retry_after);
 }
 
-/* As OTLP has it: these mean later; other refusals mean never. */
+/* OTLP: retry these; other refusals are final. */
 static bool is_for_later(int status) {
     return status == 0 || status == 408 || status == 429 || status == 502 || status == 503
            || status == 504;
@@ -304,7 +304,7 @@ static void posted(void *ctx, const struct http_result *result) {
     send_next(c);
 }
 
-/* Takes the body. */
+/* Takes ownership of the body. */
 static void send_body(struct collector *c, enum sending what, struct strbuf *body) {
     struct error err = { 0 };
     struct http_message *m = http_message_new(c->engine);
@@ -349,7 +349,7 @@ static void is_due(void *ctx) {
         send_next(c);
         return;
     }
-    while (c->waiting.first) /* it was switched off */
+    while (c->waiting.first) /* it was disabled */
         drop_first(c);
     c->totals_changed = c->failing = c->refusing = false;
 }
@@ -369,7 +369,7 @@ struct collector *collector_new(struct engine *engine, struct loop *loop) {
     strbuf_printf(&instance, "%s:%s", host, engine_home(engine));
     c->instance = strbuf_take(&instance);
     c->follower = follower_new(engine, "otel", handle, c);
-    follower_rest(c->follower, true); /* the next daemon goes on */
+    follower_rest(c->follower, true); /* the next daemon continues */
     return c;
 }
 

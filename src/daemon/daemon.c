@@ -141,15 +141,15 @@ static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
 
 /* --- the daemon ------------------------------------------------------------------------------- */
 
-#define STOP_PATIENCE SECONDS(2) /* for answers that are being sent */
+#define STOP_PATIENCE SECONDS(2) /* for answers in progress */
 #define SHORT_LIFE    SECONDS(5) /* of an active daemon: the next one waits before it starts */
 #define PAUSE_FIRST   200        /* ms of that wait; doubles */
 #define PAUSE_MOST    SECONDS(2)
 
-/* What one life of the daemon passes on to the next. */
+/* Passed from one life of the daemon to the next. */
 struct lives {
     int ready_fd;    /* -1: `ready` has been written */
-    bool was_active; /* the last one, or about to be, and it has lost the store */
+    bool was_active; /* the last life was active, or about to be, and has lost the store */
     time_ms pause;   /* before the next one opens the store */
 };
 
@@ -157,7 +157,7 @@ struct daemon {
     const struct daemon_options *options;
     const struct home *home;
     struct lives *lives;
-    struct config *config;   /* until the engine has it */
+    struct config *config;   /* owned until the engine takes it */
     struct standby *standby; /* while there is no store */
     struct loop *loop;
     struct store *store;
@@ -174,7 +174,7 @@ struct daemon {
     time_ms active_since; /* steady */
     int lock;             /* of the home; -1: not yet */
     bool stopping, impatient;
-    bool stands_by; /* it becomes a standby when it loses the store */
+    bool stands_by; /* it becomes a standby if it loses the store */
 };
 
 /* One write: the reader gets the complete line or nothing. */
@@ -186,7 +186,7 @@ void daemon_report_start(int ready_fd, const char *line) {
     close(ready_fd);
 }
 
-/* Without a file everything has its default. */
+/* Without a file all values are defaults. */
 static int read_config(const struct home *home, struct config **ret_config, struct error *err) {
     struct config *config = config_new();
     bool there = access(home->config_file, F_OK) == 0 || errno != ENOENT;
@@ -309,9 +309,9 @@ static void on_event(void *ctx, const struct event_row *event) {
     }
 }
 
-/* A stopping daemon ends the loop as soon as the last answer is sent, ordered launches are done and
- * the followers of the events have finished what they began. A commit in progress is waited for
- * however long it takes. */
+/* A stopping daemon ends the loop as soon as the last answer is sent, requested launches are done
+ * and the followers of the events have finished their current work. A commit in progress is always
+ * waited for. */
 static void after_turn(void *ctx) {
     struct daemon *d = ctx;
     telemetry_look(d->telemetry);
@@ -324,7 +324,7 @@ static void after_turn(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* A standby has no engine and knows no runs; it refuses their processes all the same. */
+/* A standby has no engine and knows no runs, but still refuses their processes. */
 static enum server_peer identify(void *ctx, pid_t pid) {
     struct engine *engine = ((struct daemon *)ctx)->engine;
     switch (executor_kin(engine ? engine_executor(engine) : NULL, pid)) {
@@ -357,7 +357,7 @@ static void report_warning(void *ctx, const char *text) {
     log_warning("store: %s", text);
 }
 
-/* `awaited`: the wait for this store, or NULL; taken. */
+/* `awaited`: the wait for this store, or NULL; consumed. */
 static int open_store(struct daemon *d, const char *url, struct store_await *awaited,
                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
@@ -487,7 +487,7 @@ static void check_standby_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* Opens the store that has become free. 1: not yet, after all. A changed store.url takes effect at
+/* Opens the store that has become free. 1: not free after all. A changed store.url takes effect at
  * the next start, as for an active daemon. */
 static int take_store(struct daemon *d, struct error *err) {
     reload_standby(d);
@@ -618,7 +618,7 @@ static int finish(struct daemon *d) {
         struct error why = { 0 };
         log_error("%s", engine_why_broken(d->engine));
         error_set(&why, -EIO, "%s", engine_why_broken(d->engine));
-        store_give_up(d->store, &why); /* a question may have failed during a commit */
+        store_give_up(d->store, &why); /* a query may have failed during a commit */
     }
     if (d->engine)
         d->stands_by = config_number(engine_config(d->engine), "daemon.standby", NULL) != 0;
@@ -642,7 +642,7 @@ static int finish(struct daemon *d) {
     return broken ? DAEMON_BROKEN : DAEMON_OK;
 }
 
-/* Returns an exit code; DAEMON_BROKEN with `stands_by`: the next life follows. */
+/* Returns an exit status; DAEMON_BROKEN with `stands_by`: the next life follows. */
 static int live(struct daemon *d) {
     struct error err = { 0 };
     int r = start(d, &err);

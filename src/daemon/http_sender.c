@@ -51,7 +51,7 @@ void http_message_free(struct http_message *m) {
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Uses nothing but the message: it may outlive the sender. */
+/* Uses only the message, because it may outlive the sender. */
 static void run(void *ctx, struct worker_job *job) {
     struct http_message *m = (struct http_message *)job;
     struct http_result *ret = &m->result;
@@ -101,8 +101,8 @@ static const char *variable(const void *ctx, const char *name) {
     return getenv(name);
 }
 
-/* notify.https_command was a program that posted, with its options. Those that have a meaning here
- * still count. */
+/* notify.https_command was a program that posted, with its options. Those that apply here still
+ * count. */
 static int take_old_options(const struct config *config, const char **ca, const char **proxy,
                             struct error *err) {
     const char *const *words = NULL;

@@ -1,11 +1,11 @@
-/* http_sender.h: POSTs to the webhook and to the OpenTelemetry collector, beside the loop. Private
+/* http_sender.h: POSTs to the webhook and to the OpenTelemetry collector, outside the loop. Private
  * to daemon/.
  *
- * A worker thread sends, because a name lookup blocks. When the daemon ends, a POST in progress is
- * canceled; a lookup cannot be, so a thread that is in one is left behind.
+ * A worker thread sends, because a name lookup blocks. At shutdown a POST in progress is canceled.
+ * A lookup cannot be, so its thread is left behind.
  *
  * https trusts the system's certificate authorities, or those of notify.ca_file, and uses the proxy
- * that the daemon's environment names (http_client.h). */
+ * of the daemon's environment (http_client.h). */
 #pragma once
 
 #include "engine/engine.h"
@@ -16,17 +16,17 @@
 
 struct http_result {
     bool ok;             /* 2xx */
-    bool canceled;       /* the daemon ends */
-    int status;          /* 0: there was no answer */
-    time_ms retry_after; /* span that the receiver asks for; 0: it does not */
-    char text[400];      /* one sentence about it */
+    bool canceled;       /* shutdown */
+    int status;          /* 0: no answer */
+    time_ms retry_after; /* duration requested by the receiver; 0: none */
+    char text[400];      /* message */
 };
 typedef void (*http_posted)(void *ctx, const struct http_result *result);
 
 struct http_message {
     struct worker_job base;
     struct http_url url;
-    char *headers[HTTP_SENDER_HEADERS_MAX + 1]; /* ends with NULL */
+    char *headers[HTTP_SENDER_HEADERS_MAX + 1]; /* NULL-terminated */
     size_t header_count;
     char *body;
     size_t size;
@@ -36,7 +36,7 @@ struct http_message {
     int cancel;
     struct http_result result;
 };
-/* With the headers that every message has. */
+/* With the headers common to all messages. */
 struct http_message *http_message_new(const struct engine *engine);
 void http_message_add(struct http_message *message, const char *format, ...) _printf_(2, 3);
 void http_message_free(struct http_message *message); /* accepts NULL */
@@ -47,5 +47,5 @@ struct http_sender;
 struct http_sender *http_sender_new(const struct engine *engine, struct loop *loop,
                                     http_posted posted, void *ctx);
 struct http_sender *http_sender_free(struct http_sender *sender); /* accepts NULL, returns NULL */
-/* Takes the message, unless it fails. One at a time. */
+/* Takes ownership of the message on success. One at a time. */
 int http_sender_post(struct http_sender *sender, struct http_message *message, struct error *err);

@@ -1,12 +1,12 @@
-/* lifecycle.c: posts what becomes of tasks to the message bus (bus.lifecycle), and deletes old
+/* lifecycle.c: posts the lifecycle of tasks to the message bus (bus.lifecycle), and deletes old
  * messages (retention.days).
  *
- * A follower of the events named "bus"; docs/bus.md has the messages. Most events become none, and
- * are done at once. The others are done when the bus thread has their messages in files: then the
- * cursor may advance. The id of a message is made from its event, so one that is handled again
- * after a crash is recognized in the file and posted once. A file that cannot be written costs its
- * message, with a warning in the log: nothing else stops for it, and the event itself is kept in
- * the store. */
+ * A follower of the events named "bus"; docs/bus.md has the messages. Most events need none, and
+ * are done at once. The others are done when the bus thread has written their messages: then the
+ * cursor may advance. The id of a message is derived from its event, so after a crash an event that
+ * is handled again is recognized in the file and posted once. A file that cannot be written loses
+ * its message, with a warning in the log: nothing else stops for it, and the event itself is in the
+ * store. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -29,7 +29,7 @@ struct lifecycle {
     struct loop *loop;
     struct bus_poster *poster;
     struct follower *follower;
-    struct loop_timer *retention; /* its next look */
+    struct loop_timer *retention; /* next check */
     uint64_t last_before;         /* events up to here may have been handled by another daemon */
 };
 
@@ -37,8 +37,8 @@ struct lifecycle {
 struct handled {
     struct lifecycle *lifecycle;
     uint64_t seq;
-    unsigned left; /* messages that are not in their files yet, and one while they are made */
-    bool dropped;  /* the daemon ends: the next one does it again */
+    unsigned left; /* messages not written yet, plus one while they are built */
+    bool dropped;  /* shutdown: the next daemon repeats it */
 };
 
 /* An event and its messages. */
@@ -49,7 +49,7 @@ struct report {
     json_t *data;            /* or NULL */
     const char *project;
     char task[ENGINE_ID_MAX], run[ENGINE_ID_MAX + 16];
-    bool all; /* to the task too */
+    bool all; /* also to the task */
     unsigned count;
 };
 
@@ -88,7 +88,7 @@ _printf_(4, 5) static void post(struct report *n, enum to to, const char *type, 
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT, id = STRBUF_INIT;
     char meta[64];
     va_list args;
-    unsigned number = ++n->count; /* those that are left out count too: ids stay the same */
+    unsigned number = ++n->count; /* counts skipped ones, so that ids are stable */
     if (to == TO_TASK && !n->all)
         return;
     va_start(args, format);
@@ -246,7 +246,7 @@ static void handle(void *ctx, const struct event_row *event) {
 /* --- retention -------------------------------------------------------------------------------- */
 
 /* Messages are kept as long as the tasks they are about: the bus of a task is deleted with the
- * task, that of a project is rotated by age. Whatever may have to wait for a lock is left to the
+ * task, that of a project is rotated by age. Anything that may wait for a lock is left to the
  * poster. */
 
 static void look_later(struct lifecycle *l, time_ms span) {

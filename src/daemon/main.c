@@ -1,4 +1,4 @@
-/* main.c: the program sluiced: its arguments, and a process that leaks nothing into its runs. */
+/* main.c: the program sluiced: its arguments, and a clean process environment for its runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ static bool take_flag(const char *word, struct arguments *a) {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (strcmp(word, flags[i].word) == 0)
             return *flags[i].flag = true;
-    return strcmp(word, "--foreground") == 0; /* it always is */
+    return strcmp(word, "--foreground") == 0; /* always in effect */
 }
 
 static int take_value(const char *word, const char *value, struct arguments *a) {
@@ -92,7 +92,7 @@ static int take_value(const char *word, const char *value, struct arguments *a) 
     return 0;
 }
 
-/* The number of words that it took; <0: unknown. */
+/* Returns the number of words consumed; <0: unknown. */
 static int take_argument(int argc, char **argv, int i, struct arguments *a) {
     if (take_flag(argv[i], a))
         return 1;
@@ -106,7 +106,7 @@ static int take_argument(int argc, char **argv, int i, struct arguments *a) {
     return 2;
 }
 
-/* 0, or the index of the wrong argument. --home takes effect at once, as SLUICE_HOME. */
+/* 0, or the index of the invalid argument. --home takes effect at once, as SLUICE_HOME. */
 static int arguments_read(int argc, char **argv, struct arguments *ret_arguments) {
     struct arguments a = { .ready_fd = -1 };
     for (int i = 1, taken; i < argc; i += taken) {
@@ -118,7 +118,7 @@ static int arguments_read(int argc, char **argv, struct arguments *ret_arguments
     return 0;
 }
 
-/* Inherited descriptors are closed: a run would keep them for hours. */
+/* Closes inherited descriptors: a run would keep them open for hours. */
 static void close_others(int keep) {
     const unsigned last = ~0u;
     if (keep < 3) {
@@ -131,7 +131,7 @@ static void close_others(int keep) {
     (void)fcntl(keep, F_SETFD, FD_CLOEXEC);
 }
 
-/* Returns the previous limit, for the runs: they get no more than without a daemon. */
+/* Returns the previous limit, which the runs get. */
 static int64_t raise_open_files(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == files.rlim_max)
@@ -144,7 +144,7 @@ static int64_t raise_open_files(void) {
 static void prepare_process(int ready_fd) {
     umask(077);
     prctl(PR_SET_DUMPABLE, 0);
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may go away */
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may exit */
     close_others(ready_fd);
 }
 

@@ -1,10 +1,10 @@
 /* mirror.c: writes the state of a task that came from a card back to the card.
  *
- * A follower of the events named "cards". A task came from a card when its meta says so (`card`, a
- * path); its card is written with `cards.mirror`, or when its import asked for it (`mirror`). A
- * worker thread writes the files one by one; each line of history ends with the number of its
- * event, so one that is handled again after a crash is not written twice. What is not written when
- * the daemon ends is written by the next one.
+ * A follower of the events named "cards". A task came from a card if its meta has `card`, a path;
+ * its card is written with `cards.mirror`, or if its import requested it (`mirror`). A worker
+ * thread writes the files one by one. Each line of history ends with the number of its event, so an
+ * event that is handled again after a crash is not written twice. The next daemon writes what is
+ * left at shutdown.
  *
  * Most tasks are not cards and must cost nothing: a task that was added without an external id is
  * known not to be one, any other is looked up once. */
@@ -23,7 +23,7 @@
 #include "os/worker.h"
 
 #define GONE_MAX    1000u /* deleted cards, each logged once */
-#define DETAILS_MAX 200   /* bytes of why a run failed */
+#define DETAILS_MAX 200   /* bytes of the failure message */
 
 /* One change of one card. */
 struct job {
@@ -33,7 +33,7 @@ struct job {
     task_id task;
     char *path, *line;
     enum card_status status;
-    bool explains; /* the line says why its last run failed */
+    bool explains; /* the line has the reason of the failure */
     int result;
     struct error err;
 };
@@ -41,7 +41,7 @@ struct job {
 struct mirror {
     struct engine *engine;
     struct follower *follower;
-    uint8_t *plain; /* one bit per task that is no card */
+    uint8_t *plain; /* one bit per task that is not a card */
     size_t plain_capacity;
     char *gone[GONE_MAX];
     size_t gone_count;
@@ -82,7 +82,7 @@ static void write_card(void *ctx, struct worker_job *base) {
         job->result = write_moved(job, &job->err);
 }
 
-/* --- what came of it -------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static bool is_known_gone(struct mirror *m, const char *path) {
     for (size_t i = 0; i < m->gone_count; i++)
@@ -107,7 +107,7 @@ static void job_done(void *ctx, struct worker_job *base, bool was_run) {
     struct mirror *m = ctx;
     struct job *job = (struct job *)base;
     (void)was_run;
-    if (m->worker) { /* else this is the end, and the next daemon does it again */
+    if (m->worker) { /* else shutdown: the next daemon repeats it */
         log_failure(m, job);
         follower_done(m->follower, job->seq);
     }
@@ -139,7 +139,7 @@ static void add_details(struct job *job, const struct run_row *run) {
         strbuf_printf(&line, ": signal %d", run->exit_signal);
     else if (run->exit_code >= 0)
         strbuf_printf(&line, ": exit code %d", run->exit_code);
-    while (line.length > before && (line.text[line.length - 1] & 0x80)) /* half a character */
+    while (line.length > before && (line.text[line.length - 1] & 0x80)) /* incomplete character */
         line.text[--line.length] = '\0';
     for (char *c = line.text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -162,8 +162,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
                        ? json_loadb(answer->specs[0].json, answer->specs[0].json_size, 0, NULL)
                        : NULL;
     const json_t *meta = json_object_get(spec, "meta");
-    /* A card has an external id. No task that a run adds has one, and its `meta` is the run's
-     * own. */
+    /* A card has an external id. A task added by a run has none, and its `meta` is untrusted. */
     bool is_card = json_is_string(json_object_get(spec, "external_id"));
     const char *path = is_card ? json_string_value(json_object_get(meta, "card")) : NULL;
     bool wanted = config_number(engine_config(m->engine), "cards.mirror", NULL)
@@ -184,7 +183,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
     json_decref(spec);
 }
 
-/* --- what happened ---------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static enum card_status status_of(const char *state, const char *hold) {
     static const struct {
@@ -232,7 +231,7 @@ static bool failed_attempt(const json_t *data) {
     return false;
 }
 
-/* CARD_STATUS_MAX: nothing changes for the card. */
+/* CARD_STATUS_MAX: the card does not change. */
 static enum card_status new_status(struct mirror *m, const struct event_row *event,
                                    const json_t *data) {
     const char *from = json_string_value(json_object_get(data, "from"));
@@ -241,7 +240,7 @@ static enum card_status new_status(struct mirror *m, const struct event_row *eve
     struct task_view t;
     if (strcmp(event->kind, "task.state") == 0 && from && to) {
         enum card_status status = status_of(to, hold ? hold : "");
-        /* A launch that failed: it is tried again, but there is nothing that runs meanwhile. */
+        /* A failed launch: it is retried, but nothing runs meanwhile. */
         if (status == CARD_QUEUED && strcmp(from, "starting") == 0 && failed_attempt(data))
             return CARD_FAILED;
         return status_of(from, "") == status ? CARD_STATUS_MAX : status;
@@ -260,7 +259,7 @@ static void handle(void *ctx, const struct event_row *event) {
     bool concerns = event->task != 0 && (added || strcmp(event->kind, "task.state") == 0)
                     && !is_plain(m, event->task);
     if (concerns && added && event->data && !strstr(event->data, "external_id")) {
-        mark_plain(m, event->task); /* most are; nothing of them needs to be read */
+        mark_plain(m, event->task); /* most tasks: nothing else is read */
         concerns = false;
     }
     json_t *data = concerns && event->data ? json_loads(event->data, 0, NULL) : NULL;

@@ -1,14 +1,14 @@
-/* notify.c: notifies users by commands of theirs (alerts.notify, groups.notify, notify.command), on
- * the desktop (notify.desktop) and by a webhook (daemon/webhook.h).
+/* notify.c: notifies users through their commands (alerts.notify, groups.notify, notify.command),
+ * on the desktop (notify.desktop) and by a webhook (daemon/webhook.h).
  *
- * A follower of the events. One command runs at a time, in the order of the events. The next one
- * starts when it is on disk that the last one ran, so a daemon that is killed repeats at most one,
- * with the same number (SLUICE_ALERT_SEQ, SLUICE_GROUP_SEQ, SLUICE_NOTIFY_ID). A command that fails
- * is logged and not repeated.
+ * A follower of the events. One command runs at a time, in event order. The next one starts when
+ * the completion of the last one is on disk, so a killed daemon repeats at most one, with the same
+ * number (SLUICE_ALERT_SEQ, SLUICE_GROUP_SEQ, SLUICE_NOTIFY_ID). A command that fails is logged and
+ * not repeated.
  *
- * The desktop's command is notify-send. It needs a session bus, which a daemon that was started
- * outside of a session does not know: the user's bus is used then, if there is one. Popups are not
- * shown for old events, for example after a night without a daemon. Commands get everything. */
+ * The desktop's command is notify-send. It needs a session bus, which a daemon started outside a
+ * session does not know: then the user's bus is used, if it exists. Popups are not shown for old
+ * events, for example after a night without a daemon. Commands get everything. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -44,35 +44,35 @@ enum channel {
     CHANNEL_GROUPS,  /* groups.notify: a group closes */
     CHANNEL_COMMAND, /* notify.command: news */
     CHANNEL_DESKTOP, /* notify.desktop: news, by notify-send */
-    CHANNEL_MAX,     /* of commands; the webhook is behind them */
+    CHANNEL_MAX,     /* of commands; the webhook follows them */
     CHANNEL_WEBHOOK = CHANNEL_MAX,
     CHANNEL_COUNT,
 };
 
-/* The settings that switch them on. */
+/* Settings that enable them. */
 static const char *const channel_names[CHANNEL_COUNT] = {
     [CHANNEL_ALERTS] = "alerts.notify",   [CHANNEL_GROUPS] = "groups.notify",
     [CHANNEL_COMMAND] = "notify.command", [CHANNEL_DESKTOP] = "notify.desktop",
     [CHANNEL_WEBHOOK] = "notify.webhook",
 };
 
-/* What one event has to be notified about. */
+/* The notifications of one event. */
 struct notice {
     uint64_t seq;
     json_t *data;      /* of the event, for CHANNEL_ALERTS and CHANNEL_GROUPS */
     bool is_cleared;   /* the alert */
     char *task;        /* of the alert; NULL: none */
-    struct news *news; /* for CHANNEL_COMMAND and CHANNEL_DESKTOP; NULL: the event is none */
+    struct news *news; /* for CHANNEL_COMMAND and CHANNEL_DESKTOP; NULL: not news */
 };
 
-/* An event for which commands are still to be run. */
+/* An event with pending commands. */
 struct entry {
     struct entry *next;
     struct notify *notify;
     struct notice notice;
-    unsigned channels; /* bits: those still to be used */
+    unsigned channels; /* bits of pending channels */
     bool ready;        /* the store's answer is in `notice` */
-    bool has_run;      /* a command, which must not run again */
+    bool has_run;      /* a command ran, and must not be repeated */
 };
 
 /* One channel in a test. */
@@ -91,15 +91,15 @@ struct notify {
     struct news_reader reader;
     QUEUE(struct entry) waiting;
     struct aside *aside;     /* the command of the first entry; NULL: none runs */
-    enum channel channel;    /* that it serves */
-    bool wants_news, looked; /* read once per configuration, not for each event */
+    enum channel channel;    /* channel of the running command */
+    bool wants_news, looked; /* cached per configuration */
     bool saving;             /* the cursor is being written */
     bool warned_desktop;
     struct webhook *webhook;
     struct {
-        struct notice notice; /* the sample */
+        struct notice notice; /* sample for a test */
         struct trial trials[CHANNEL_COUNT];
-        unsigned left;             /* trials that have not ended, and one while they are started */
+        unsigned left;             /* unfinished trials, plus one while they are started */
         engine_notify_tested done; /* NULL: no test runs */
         void *ctx;
     } test;
@@ -114,10 +114,10 @@ static void notice_finish(struct notice *n) {
 
 /* --- the environment of a command ------------------------------------------------------------- */
 
-/* The command gets nothing of the daemon's environment except what is named: secrets stay here. */
+/* The command gets only the named variables of the daemon's environment: no secrets. */
 struct environment {
     struct arena arena;
-    const char *pairs[VARIABLES_MAX + 1]; /* ends with NULL */
+    const char *pairs[VARIABLES_MAX + 1]; /* NULL-terminated */
     size_t count;
 };
 
@@ -188,7 +188,7 @@ static void put_news(struct environment *env, const struct news *news) {
 }
 
 /* The mark by which the next daemon finds a command that outlived this one, the socket, and the
- * variables of tasks.env. Comes last: if there are too many variables, these are left out. */
+ * variables of tasks.env. Comes last: if there are too many variables, these are dropped. */
 static void put_common(struct environment *env, const struct engine *engine) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const *names = NULL;
@@ -202,7 +202,7 @@ static void put_common(struct environment *env, const struct engine *engine) {
 
 /* --- the desktop ------------------------------------------------------------------------------ */
 
-/* Whether there is a session bus; *ret is its address, also when it does not exist. */
+/* Does a session bus exist? *ret is its address, also if it does not. */
 static bool find_bus(struct strbuf *ret) {
     const char *address = getenv("DBUS_SESSION_BUS_ADDRESS");
     const char *folder = getenv("XDG_RUNTIME_DIR");
@@ -262,7 +262,7 @@ static time_ms channel_timeout(const struct notify *n, enum channel channel) {
     return channel == CHANNEL_DESKTOP ? DESKTOP_TIMEOUT : TIMEOUT;
 }
 
-/* `ret_why` (or NULL): why it cannot work although it is switched on. */
+/* `ret_why` (or NULL): why it cannot work although it is enabled. */
 static bool channel_is_on(const struct notify *n, enum channel channel, struct strbuf *ret_why) {
     const struct config *config = engine_config(n->engine);
     const char *const *words = NULL;
@@ -314,7 +314,7 @@ static int command_start(const struct notify *n, const struct command *c, struct
     return helper_start(n->loop, &spec, c->ended, c->ctx, ret_aside, err);
 }
 
-/* How the command ended, with the last bytes of its output. */
+/* The exit of the command, with the end of its output. */
 static void describe_failure(const struct helper_end *end, struct strbuf *out) {
     size_t size = end->size;
     while (size > 0 && (unsigned char)end->output[size - 1] <= ' ')
@@ -329,7 +329,7 @@ static void describe_failure(const struct helper_end *end, struct strbuf *out) {
     strbuf_add(out, end->output + from, size - from);
 }
 
-/* Did it work? `out`: a message that begins with the setting. */
+/* Did it succeed? `out`: a message that begins with the setting. */
 static bool describe(const struct notify *n, enum channel channel, const struct helper_end *end,
                      struct strbuf *out) {
     strbuf_puts(out, channel_names[channel]);
@@ -380,7 +380,7 @@ static void command_ended(void *ctx, const struct helper_end *end) {
     start_next(n);
 }
 
-/* A popup needs a session bus, and a user who is there now. */
+/* A popup needs a session bus and a recent event. */
 static bool is_pointless(struct notify *n, const struct notice *notice) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (loop_now(n->loop) - notice->news->at > STALE)
@@ -469,8 +469,8 @@ static void handle(void *ctx, const struct event_row *event) {
 
 /* --- `sluice notify test` --------------------------------------------------------------------- */
 
-/* A sample on every channel that is configured, all at once; the answer comes with the last of
- * them. It does not wait for notifications in progress, and changes nothing. */
+/* Sends a sample on every configured channel, in parallel; answers when all have finished. Does not
+ * wait for notifications in progress, and changes nothing. */
 
 static void print_results(const struct notify *n, struct strbuf *out) {
     struct json_writer w;
@@ -505,7 +505,7 @@ static void trial_command_ended(void *ctx, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     trial->aside = NULL;
     trial->ok = describe(trial->notify, trial->channel, end, &text);
-    /* The answer names the setting in a member of its own. */
+    /* The answer has the setting in a separate member. */
     const char *rest = strbuf_text(&text) + strlen(channel_names[trial->channel]);
     strbuf_puts(&trial->text, rest + strspn(rest, ": "));
     trial_ended(trial->notify);
@@ -527,7 +527,7 @@ static void try_command(struct trial *trial) {
     if (r < 0)
         strbuf_puts(&trial->text, err.text);
     else if (r > 0)
-        (void)channel_is_on(n, trial->channel, &trial->text); /* on, and it cannot work */
+        (void)channel_is_on(n, trial->channel, &trial->text); /* enabled, but it cannot work */
     trial->tried = r == 0 || trial->text.length > 0;
     if (r != 0)
         trial_ended(n);

@@ -1,9 +1,9 @@
-/* notify_news.c: which events are worth a notification?
+/* notify_news.c: selects the events that are worth a notification.
  *
- * Each cause is reported once. A breaker that fails its task is reported as failed, a closed
- * account as something that needs a person and not as a limit, too; tasks that depend on a failed
- * one are not reported. Short pauses of an account are routine: a limit is reported when the pause
- * is long, and again when it has become much longer. */
+ * Each cause is reported once. A breaker that fails its task is reported as failed; a closed
+ * account as needs-person and not also as a limit; tasks that depend on a failed one are not
+ * reported. Short pauses of an account are routine: a limit is reported if the pause is long, and
+ * again if it becomes much longer. */
 #include "daemon/notify_news.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "engine/redaction.h"
 
-#define TEXT_MAX 500u /* bytes of one text from outside */
+#define TEXT_MAX 500u /* bytes of one external text */
 #define LONGER   4    /* times as long as the reported pause */
 
 static const char *const kind_names[] = {
@@ -50,7 +50,7 @@ void news_reader_finish(struct news_reader *reader) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* On one line, at most TEXT_MAX bytes; NULL for nothing. */
+/* On one line, at most TEXT_MAX bytes; NULL if empty. */
 static char *clean(const char *text) {
     struct strbuf out = STRBUF_INIT;
     if (!text || !*text)
@@ -106,7 +106,8 @@ static struct news *read_state(const json_t *data) {
     const char *hold = member(data, "hold");
     if (strcmp(to, "done") == 0)
         return news_new(NEWS_DONE, reason);
-    if (strcmp(to, "failed") == 0) /* the cause of these two was reported, or was a user's wish */
+    /* the cause of these two was already reported, or was requested by a user */
+    if (strcmp(to, "failed") == 0)
         return strcmp(reason, "dependency") == 0 || strcmp(reason, "orphaned") == 0
                    ? NULL
                    : news_new(NEWS_FAILED, reason);
@@ -124,7 +125,8 @@ static bool is_kind(const char *key, size_t size, const char *kind) {
     return strlen(kind) == size && strncmp(key, kind, size) == 0;
 }
 
-/* Of `chain` and `group` the failure itself was reported; memory and load recover by themselves. */
+/* For `chain` and `group` the failure itself was reported; memory and load recover by
+ * themselves. */
 static struct news *read_alert(const struct engine *engine, const struct event_row *event,
                                const json_t *data) {
     static const char *const left_out[] = { "chain", "group", "load", "memory" };
@@ -144,7 +146,7 @@ static struct news *read_alert(const struct engine *engine, const struct event_r
     return n;
 }
 
-/* A pause that was not reported, or one that is much longer than the reported one. */
+/* A pause that was not reported, or is much longer than the reported one. */
 static bool is_worth_reporting(struct news_reader *reader, const char *account, int64_t hits,
                                time_ms pause) {
     size_t i = 0;
@@ -194,7 +196,7 @@ static bool is_listed(const struct engine *engine, enum news_kind kind) {
     return false;
 }
 
-/* A closed account limits as well, for those who asked for limits only. */
+/* A closed account is also a limit, for users that selected only limits. */
 static bool is_wanted(const struct engine *engine, const struct news *n) {
     return is_listed(engine, n->kind)
            || (n->kind == NEWS_PERSON && n->account && is_listed(engine, NEWS_LIMITED));

@@ -1,14 +1,14 @@
 /* notify_news.h: the events that are worth a notification, as texts. Private to daemon/.
  *
- * Most events are coordination: starts, ends of runs, iterations, retries, waits, cancellations.
- * They are not news. News are (the words of `notify.events`):
+ * Most events are not news: starts, ends of runs, iterations, retries, waits, cancellations. News
+ * are (values of `notify.events`):
  *   done            a task is done
- *   failed          a task has failed for good; not one that only follows another's failure or deletion
+ *   failed          a task has failed permanently, unless due to another failure or deletion
  *   limited         an account must wait for longer than notify.limited_s
  *   needs-person    a task waits for review or to be closed; an alert that no other news reports
  *   group-finished  a group has closed
  *
- * Life:  news_read → news_complete (asks the store for its title) → … → news_free */
+ * Life:  news_read → news_complete (reads the title from the store) → … → news_free */
 #pragma once
 
 #include "engine/engine.h"
@@ -25,18 +25,18 @@ enum news_kind {
     NEWS_KIND_MAX,
 };
 
-/* Texts are on one line, without control characters, and owned; NULL: nothing. */
+/* Strings are on one line, without control characters, and owned; NULL: none. */
 struct news {
     enum news_kind kind;
     uint64_t seq; /* of its event; 0: a test */
     time_ms at;
-    char *id; /* of all attempts: seq and time, which is unique even after a restored backup */
+    char *id; /* same for all attempts: seq and time, unique even after a restored backup */
     task_id number;
     uint32_t attempt;
     char *task, *project, *title;
     char *reason;  /* one word */
     char *message; /* of the last run of a task that has failed */
-    char *text;    /* one sentence, from news_complete on */
+    char *text;    /* message, set by news_complete */
     char *account; /* of a limit, or of an alert about one */
     time_ms until; /* of a limit; 0: none */
     char *alert;   /* its key */
@@ -44,8 +44,8 @@ struct news {
     int64_t total, open, failed; /* of the group */
 };
 
-/* The pauses of accounts that were reported; a zeroed one is empty. Reporting one twice after a
- * restart is harmless. */
+/* The reported pauses of accounts; empty if zeroed. A repeated report after a restart is
+ * harmless. */
 #define NEWS_ACCOUNTS_MAX 64u
 struct news_reader {
     struct {

@@ -1,8 +1,8 @@
-/* offline.c: what sluiced does without being a daemon: checks, restores, copies and counts stores,
- * describes itself.
+/* offline.c: modes of sluiced without a daemon: check, restore, copy and count stores, print the
+ * API.
  *
- * Results of --store-copy and --store-show are JSON on stdout, for `sluice store`; progress goes to
- * stderr when that is a terminal. */
+ * --store-copy and --store-show print JSON on stdout, for `sluice store`; progress goes to stderr
+ * if that is a terminal. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static int fail(const struct error *err) {
     return err->code == -EBUSY ? DAEMON_BUSY : DAEMON_FAILED;
 }
 
-/* Describes the store in one sentence; it is not changed, whatever its version. */
+/* Describes the store in one line, without changing it, whatever its version. */
 static int look(const char *url, struct strbuf *out, struct error *err) {
     struct store_look found = { 0 };
     int r = store_look(url, &found, err);
@@ -77,7 +77,7 @@ static void print_check(struct json_writer *w, const char *name, const char *lev
     json_write_object_end(w);
 }
 
-/* NULL: the message itself says it. */
+/* NULL: the message is enough. */
 static const char *fix_of(const char *url, int code) {
     if (code == -EINPROGRESS)
         return GO_ON;
@@ -94,7 +94,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
     _cleanup_(freep) char *url = NULL;
     bool known = daemon_store_url(home, &url, &err) == 0;
     bool ok = known && look(url, &text, &err) == 0;
-    /* A configuration that cannot be read, and a store in use, are not problems of the store. */
+    /* An unreadable configuration, or a store in use, is not a problem of the store. */
     bool mild = !known || err.code == -EBUSY;
     print_check(w, "store",
                 ok     ? "ok"
@@ -106,7 +106,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
                 ok || mild ? NULL : fix_of(url, err.code));
 }
 
-/* A daemon asks the controller; a missing program is found here. */
+/* A daemon queries the controller; this only finds missing programs. */
 static void print_slurm(struct json_writer *w, const struct config *config) {
     const char *folder = config_text(config, "slurm.programs", NULL);
     const struct executor_feature *features = NULL;
@@ -239,7 +239,7 @@ static int find_store(const struct home *home, const char *word, char **ret_url,
     return 0;
 }
 
-/* Shown to others that find the store in use. */
+/* Shown to other daemons that find the store in use. */
 static void print_who(char ret_who[STORE_WHO_MAX]) {
     char host[HOST_NAME_MAX + 1] = "";
     (void)gethostname(host, sizeof(host) - 1);
@@ -334,7 +334,7 @@ struct shown {
     struct store_digest digest;
     struct store_info info;
     char place[STORE_SHOWN_MAX], backend[32];
-    bool unfinished; /* a copy into it */
+    bool unfinished; /* a copy into it is unfinished */
     bool counted;
     uint64_t live; /* runs */
 };
@@ -396,7 +396,7 @@ int daemon_store_show(const struct home *home, const char *word) {
         store_show_url(url, shown.place);
         r = store_look(url, &shown.look, &err);
     }
-    /* An older one is not migrated for this. */
+    /* An older version is not migrated for this. */
     if (r >= 0 && shown.look.there && shown.look.version == STORE_VERSION)
         r = count_rows(url, &shown, &err);
     if (r < 0)

@@ -1,4 +1,4 @@
-/* services.h: what an active daemon does beside scheduling. Each service lives between engine_new
+/* services.h: what an active daemon does besides scheduling. Each service exists between engine_new
  * and engine_free; daemon.c starts and ends them. All `free` functions accept NULL and return
  * NULL. */
 #pragma once
@@ -45,10 +45,10 @@ struct lifecycle *lifecycle_free(struct lifecycle *lifecycle);
 struct tcp_listener;
 struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
                                       struct server *server);
-/* Listens as the configuration says, if it says so; for a standby, which has no engine. */
+/* Listens if configured; for a standby, which has no engine. */
 int tcp_listen_configured(struct server *server, const struct config *config, struct error *err);
 void tcp_listener_look(struct tcp_listener *listener);   /* the configuration may have changed */
-void tcp_listener_reload(struct tcp_listener *listener); /* and the certificate, too */
+void tcp_listener_reload(struct tcp_listener *listener); /* also reloads the certificate */
 /* A token has been revoked or has expired: its connections are closed. */
 void tcp_listener_event(struct tcp_listener *listener, const struct event_row *event);
 struct tcp_listener *tcp_listener_free(struct tcp_listener *listener);

@@ -1,7 +1,7 @@
 /* standby.c: see standby.h.
  *
- * The store reports when it is free and who has it, so nothing polls. Nothing blocks either, except
- * for the first answer, before there are clients. */
+ * The store reports when it is free and which daemon has it, so nothing polls. Only the first
+ * answer, before there are clients, is waited for. */
 #include "daemon/standby.h"
 
 #include <errno.h>
@@ -25,18 +25,18 @@ struct standby {
     struct standby_options options;
     char *url;
     const struct config *config;
-    struct store_await *await; /* NULL: not now */
-    struct loop_timer *timer;  /* set while there is none */
+    struct store_await *await; /* NULL: not waiting */
+    struct loop_timer *timer;  /* set while there is no `await` */
     time_ms pause;
-    time_ms since;        /* wall */
-    struct error problem; /* why it cannot be waited for; code 0: it can */
-    bool logged;          /* `problem` */
-    bool refused; /* it was free and could not be opened: only a successful open clears this */
+    time_ms since;        /* wall-clock time */
+    struct error problem; /* why waiting is impossible; code 0: none */
+    bool logged;          /* `problem` was logged */
+    bool refused; /* it was free but could not be opened: only a successful open clears this */
     char who[STORE_WHO_MAX];
     struct strbuf status, message, active;
 };
 
-/* --- who we are ------------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------------------- */
 
 static void print_host(const struct config *config, struct strbuf *out) {
     const char *set = config_text(config, "daemon.host", NULL);
@@ -49,7 +49,7 @@ static void print_host(const struct config *config, struct strbuf *out) {
         strbuf_puts(out, (name[sizeof(name) - 1] = '\0', name));
 }
 
-/* The TCP address for clients; nothing if it is not known yet. */
+/* The TCP address for clients; nothing if unknown. */
 static void print_url(const struct config *config, struct strbuf *out) {
     const char *listen = config_text(config, "http.listen", NULL);
     const char *scheme = *config_text(config, "http.tls_cert", NULL) ? "https" : "http";
@@ -73,7 +73,7 @@ void standby_print_who(const struct home *home, const struct config *config, str
     if (!strpbrk(home->socket, " \n"))
         strbuf_printf(out, " unix:%s", home->socket);
     print_url(config, out);
-    if (out->length >= STORE_WHO_MAX) { /* others need daemon.addresses then */
+    if (out->length >= STORE_WHO_MAX) { /* other daemons then need daemon.addresses */
         out->length = name < STORE_WHO_MAX ? name : STORE_WHO_MAX - 1;
         out->text[out->length] = '\0';
     }
@@ -148,7 +148,7 @@ void standby_again(struct standby *s, const struct error *why) {
 
 static void update_holder(struct standby *s) {
     if (!s->await || store_await_holder(s->await, s->who) < 0)
-        return; /* `problem` has the reason, or it comes soon */
+        return; /* `problem` has the reason, or will soon */
     if (s->refused)
         return;
     s->problem = (struct error){ 0 };
@@ -168,7 +168,7 @@ static bool is_listed(const struct standby *s, const char *address) {
     return false;
 }
 
-/* Those of the active daemon first; then the configured ones, except our own. */
+/* Addresses of the active daemon first; then the configured ones, except our own. */
 static void print_addresses(const struct standby *s, struct json_writer *w) {
     const char *const *words = NULL;
     size_t count = config_words(s->config, "daemon.addresses", NULL, &words);

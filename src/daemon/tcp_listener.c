@@ -1,9 +1,9 @@
-/* tcp_listener.c: listens for TCP clients: as http.listen says, or because `sluice dash` asked for
- * a port.
+/* tcp_listener.c: listens for TCP clients: on http.listen, or on a port that `sluice dash`
+ * requested.
  *
  * Off until one of the two. The port of `sluice dash` is on the loopback interface and closes with
- * the daemon; the setting takes precedence. An address that is not available is retried, and
- * nothing else waits for it. */
+ * the daemon; the setting takes precedence. An unavailable address is retried, and nothing else
+ * waits for it. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -23,13 +23,13 @@ struct tcp_listener {
     struct engine *engine;
     struct loop *loop;
     struct server *server;
-    char *wanted;             /* the settings as they were last seen; "": none */
+    char *wanted;             /* the settings as last read; "": none */
     struct loop_timer *timer; /* set while it cannot listen */
-    bool reload;              /* read the settings again even if they are unchanged */
-    struct error problem;     /* code 0: there is none */
+    bool reload;              /* read the settings again even if unchanged */
+    struct error problem;     /* code 0: none */
 };
 
-/* All settings that listening depends on, as one text; "": do not listen. */
+/* All settings that affect listening, as one text; "": do not listen. */
 static char *wanted_now(const struct engine *engine) {
     const struct config *config = engine_config(engine);
     const char *listen = config_text(config, "http.listen", NULL);
@@ -68,7 +68,7 @@ static void listen_now(void *ctx) {
 }
 
 void tcp_listener_look(struct tcp_listener *l) {
-    /* The usual case: not listening, and not configured to. */
+    /* Common case: not listening, and not configured to. */
     if (!*l->wanted && !*config_text(engine_config(l->engine), "http.listen", NULL))
         return;
     char *wanted = wanted_now(l->engine);
@@ -84,7 +84,8 @@ void tcp_listener_look(struct tcp_listener *l) {
     loop_timer_clear(l->loop, l->timer);
     if (*wanted)
         listen_now(l);
-    /* Only what is configured is open; but a bad new certificate does not end the old one. */
+    /* Only configured addresses stay open; but a bad new certificate does not replace the old
+     * one. */
     if (!*wanted || (l->problem.code && !same))
         server_close_tcp(l->server);
 }
@@ -103,7 +104,7 @@ void tcp_listener_event(struct tcp_listener *l, const struct event_row *event) {
     json_decref(data);
 }
 
-/* --- what operations ask ---------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static const char *url(void *ctx) {
     return server_url(((struct tcp_listener *)ctx)->server);
@@ -117,11 +118,11 @@ static const char *problem(void *ctx) {
 static int open_port(void *ctx, unsigned port, struct error *err) {
     struct tcp_listener *l = ctx;
     char address[32];
-    if (l->problem.code) /* the configured address comes first */
+    if (l->problem.code) /* the configured address takes precedence */
         return error_set(err, -EBUSY, "http.listen: %s", l->problem.text);
     (void)snprintf(address, sizeof(address), "127.0.0.1:%u", port);
     int r = server_listen_tcp(l->server, &(struct server_tcp){ .address = address }, err);
-    if (r < 0) /* the port was the client's choice */
+    if (r < 0) /* the client chose the port */
         return err ? err->code = -EBUSY : -EBUSY;
     log_info(
         "the dashboard was asked for: clients with a token come in at %s, until this daemon ends",

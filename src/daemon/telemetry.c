@@ -1,15 +1,13 @@
-/* telemetry.c: receives what the agents of live runs report about themselves over OpenTelemetry
- * (otel.listen).
+/* telemetry.c: receives OpenTelemetry data from the agents of live runs (otel.listen).
  *
- * Each run gets an address of its own in its environment, with a secret in the path, so what is
- * posted there belongs to that run. It becomes the usage of the run so far (engine/telemetry.h).
- * Off until a port is configured; a port that is not available is retried, and nothing else waits
- * for it. With otel.endpoint every run also gets TRACEPARENT, so its own spans are children of the
- * run's span.
+ * Each run gets its own address in its environment, with a secret in the path, so a post there
+ * belongs to that run. It becomes the usage of the run so far (engine/telemetry.h). Off until a
+ * port is configured; an unavailable port is retried, and nothing else waits for it. With
+ * otel.endpoint every run also gets TRACEPARENT, so its own spans are children of the run's span.
  *
  * A post is parsed at once and applied in the next turn, all runs in one request: many posts share
- * a commit. The client is answered before that: numbers are cumulative, so what is lost with a
- * failed commit comes again with the next post. */
+ * a commit. The client is answered before that: numbers are cumulative, so a failed commit is
+ * repaired by the next post. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,17 +26,17 @@
 
 #define PREFIX     "/otlp/"
 #define TRY_AGAIN  SECONDS(30)
-#define POSTS_MAX  20u     /* of one run in a second: reading them is work for the loop */
-#define METRICS_MS "10000" /* between two exports of counters by an agent, and */
-#define EVENTS_MS  "2000"  /* of events: a run may be killed at any time */
+#define POSTS_MAX  20u     /* per run and second: parsing costs loop time */
+#define METRICS_MS "10000" /* interval of metric exports by an agent */
+#define EVENTS_MS  "2000"  /* of events; short, because a run may be killed at any time */
 
-/* Of one run that has posted. */
+/* A run that has posted. */
 struct meter {
     task_id task;
     uint32_t attempt;
     struct otlp_meter *otlp;
     bool has_news;
-    time_ms second; /* the current one, and */
+    time_ms second; /* the current second */
     unsigned posts; /* the posts in it */
 };
 
@@ -47,14 +45,14 @@ struct telemetry {
     struct engine *engine;
     struct loop *loop;
     struct loopback *loopback; /* NULL: not listening */
-    char *wanted;              /* otel.listen as it was last seen */
+    char *wanted;              /* otel.listen as last read */
     struct loop_timer *timer;  /* set while it cannot listen */
     struct meter *meters;
     size_t count, capacity;
     bool asked; /* the request is queued */
 };
 
-/* --- who posts -------------------------------------------------------------------------------- */
+/* --- identifying the run ---------------------------------------------------------------------- */
 
 struct target {
     task_id task;
@@ -69,7 +67,7 @@ static bool same_secret(const char *a, const char *b) {
     return differs == 0;
 }
 
-/* Digits up to `end`, which is skipped. */
+/* Digits up to `end`, which is consumed. */
 static bool take_number(const char **at, char end, int64_t max, int64_t *ret) {
     char text[24];
     size_t length = strspn(*at, "0123456789");
@@ -81,7 +79,7 @@ static bool take_number(const char **at, char end, int64_t max, int64_t *ret) {
     return number_parse_int(text, ret, NULL) == 0 && *ret <= max;
 }
 
-/* /otlp/17.2/SECRET/v1/metrics, of a live run. */
+/* /otlp/17.2/SECRET/v1/metrics, for a live run. */
 static bool find_target(const struct telemetry *t, const char *path, struct target *ret) {
     char secret[ENGINE_SECRET_SIZE];
     int64_t task = 0, attempt = 0;
@@ -110,7 +108,7 @@ static bool knows(void *ctx, const char *path) {
 
 /* --- posts ------------------------------------------------------------------------------------ */
 
-/* A run that is older than this daemon may have reported to the last one. */
+/* A run older than this daemon may have reported to the previous one. */
 static struct otlp_meter *otlp_meter_of(const struct telemetry *t, const struct target *target) {
     struct engine_usage known;
     if (!engine_usage_before(t->engine, target->task, target->attempt, &known))
@@ -143,7 +141,7 @@ static void queue_request(struct telemetry *t) {
     engine_request(t->engine, &t->request);
 }
 
-/* A run that posts too often must not delay the others. */
+/* A run that posts too often must not delay other runs. */
 static bool is_too_often(const struct telemetry *t, struct meter *m) {
     time_ms second = loop_now_steady(t->loop) / SECONDS(1);
     m->posts = m->second == second ? m->posts + 1 : 1;
@@ -193,7 +191,7 @@ static void usage_applied(struct engine *engine, struct engine_request *request,
     (void)err;
     t->asked = false;
     for (size_t i = 0; i < t->count; i++)
-        if (t->meters[i].has_news) /* posted while the others were stored */
+        if (t->meters[i].has_news) /* posted while the others were being stored */
             queue_request(t);
 }
 

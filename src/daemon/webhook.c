@@ -1,12 +1,12 @@
 /* webhook.c: see webhook.h.
  *
- * Strictly in order: what was acknowledged is then one number, which a crash cannot tear, and
- * receivers see a task fail before they see it done. The price is that one message can hold up all
- * others. So those that the receiver refuses for what they are get a few attempts only, and all of
- * them expire.
+ * Strictly in order: then the acknowledged position is one number, which a crash cannot tear, and
+ * receivers see a task fail before they see it done. The price is that one message can delay all
+ * others. So messages that the receiver refuses for their content get only a few attempts, and all
+ * messages expire.
  *
  * The secret is read for each attempt: it can be changed without a restart, and is in memory only
- * as long as it is needed. It is in no argument, no environment of a command and no log. */
+ * while it is needed. It is in no argument, no environment of a command and no log. */
 #include "daemon/webhook.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include "os/loop.h"
 #include "os/outside.h"
 
-#define ALERT_AFTER  MINUTES(10) /* of failures */
+#define ALERT_AFTER  MINUTES(10) /* of continuous failures */
 #define GONE_PAUSE   HOURS(1)
 #define REFUSALS_MAX 8u
 #define STATUS_GONE  410
@@ -38,7 +38,7 @@
 #define ALERT_FAILING  "webhook"
 #define ALERT_GIVEN_UP "webhook:given-up"
 
-/* News that are not acknowledged yet. */
+/* News not acknowledged yet. */
 struct item {
     struct item *next;
     struct webhook *webhook;
@@ -56,19 +56,19 @@ struct webhook {
     struct http_sender *sender;
     struct news_reader reader;
     QUEUE(struct item) waiting;
-    bool on, looked;         /* there is a URL; asked once per configuration, not for each event */
+    bool on, looked;         /* a URL is configured; cached per configuration */
     bool busy;               /* an attempt is in progress */
-    webhook_then then;       /* with it */
+    webhook_then then;       /* called with it */
     struct loop_timer *soon; /* reports `failure` from the loop */
     struct http_result failure;
     bool saving;              /* the cursor is being written */
-    struct loop_timer *timer; /* the pause before the next attempt; */
-    bool pausing;             /* it is set */
-    time_ms pause;            /* the last one; 0: the last attempt succeeded */
-    time_ms failing_since;    /* steady; 0: it does not fail */
+    struct loop_timer *timer; /* pause before the next attempt */
+    bool pausing;             /* `timer` is set */
+    time_ms pause;            /* the last pause; 0: the last attempt succeeded */
+    time_ms failing_since;    /* steady clock; 0: not failing */
     char *tried;              /* the URL of the last attempt */
     struct {
-        http_posted posted; /* NULL: none is queued */
+        http_posted posted; /* NULL: no test is queued */
         void *ctx;
         struct news *news;
     } test;
@@ -98,7 +98,7 @@ static int read_secret_file(const char *path, struct strbuf *ret, struct error *
         return error_set(err, -EINVAL, "the secret '%s' has more than %u bytes, or a NUL", path,
                          SECRET_MAX);
     while (size > 0 && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r'))
-        size--; /* of the editor */
+        size--; /* added by an editor */
     strbuf_add(ret, bytes, (size_t)size);
     explicit_bzero(bytes, sizeof(bytes));
     return size > 0 ? 0 : error_set(err, -EINVAL, "the secret '%s' is empty", path);
@@ -203,7 +203,7 @@ static void post(struct webhook *w, const struct news *news, webhook_then then) 
 
 /* --- alerts ----------------------------------------------------------------------------------- */
 
-/* They are raised and cleared inside a turn. */
+/* Alerts are raised and cleared inside a turn. */
 struct alert_request {
     struct engine_request request;
     const char *key;
@@ -223,7 +223,7 @@ static int alert_run(struct engine *engine, struct engine_request *request) {
 static void alert_done(struct engine *engine, struct engine_request *request,
                        enum store_outcome outcome, const struct error *err) {
     (void)engine;
-    (void)outcome; /* what could not be stored is requested again after the next attempt */
+    (void)outcome; /* if it was not stored, it is requested again after the next attempt */
     (void)err;
     free(request);
 }
@@ -284,7 +284,7 @@ static bool is_hopeless(const struct webhook *w, const struct item *item) {
            || loop_now(w->loop) - item->news->at >= span(w, "notify.give_up_s");
 }
 
-/* Drops the first, and those behind it that are too old, too. */
+/* Drops the first message, and those after it that are too old. */
 static void give_up_some(struct webhook *w, const struct http_result *result) {
     unsigned count = 0;
     for (; w->waiting.first && w->waiting.first->ready && is_hopeless(w, w->waiting.first);
@@ -302,12 +302,12 @@ static void give_up_some(struct webhook *w, const struct http_result *result) {
               count, count == 1 ? "notification" : "notifications", result->text);
 }
 
-/* Daemons that lost the same receiver must not come back all at once. */
+/* Jitter, so that daemons that lost the same receiver do not retry together. */
 static time_ms with_jitter(time_ms pause, uint64_t seed) {
     return pause - pause / 10 + (time_ms)(hash_u64(seed) % (uint64_t)(pause / 5 + 1));
 }
 
-/* Retry-After is respected: the receiver is never asked earlier. */
+/* Respects Retry-After: never earlier. */
 static void begin_pause(struct webhook *w, const struct http_result *result) {
     time_ms most = span(w, "notify.retry_max_s"), now = loop_now_steady(w->loop);
     w->pause = w->pause ? time_min(2 * w->pause, most) : span(w, "notify.retry_s");
@@ -386,7 +386,7 @@ static void send_next(struct webhook *w) {
     }
     if (!w->waiting.first || !w->waiting.first->ready)
         return;
-    if (!*url_of(w)) /* it was switched off */
+    if (!*url_of(w)) /* it was disabled */
         while (w->waiting.first && w->waiting.first->ready)
             drop_first(w);
     if (w->pausing || !w->waiting.first || !w->waiting.first->ready)

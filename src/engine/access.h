@@ -1,12 +1,11 @@
-/* access.h: who may come in by TCP: tokens that people have.
+/* access.h: API tokens for clients of the TCP listener.
  *
- * A token is `sl_ID_SECRET`: ID finds its row, and the SHA-256 of SECRET, 256 bits from the kernel, must be the
- * one that is kept. The secret is shown once, when the token is made; the store and its backups have the hash
- * alone. A token ends when it is revoked or expires, and outlives the daemon.
+ * A token is `sl_ID_SECRET`: ID finds its row, and the SHA-256 of SECRET (256 random bits) must
+ * match the stored hash. The secret is shown once, when the token is created; the store and its
+ * backups hold only the hash. A token is valid until it is revoked or expires, across restarts.
  *
- * A session is a token that a page got for a one-time code (page_code.h).
- *
- * Which rights a scope gives is decided elsewhere (ops/access.h). Kept as notes of the store, one for each token. */
+ * A session is a token that a page got for a one-time code (page_code.h). ops/access.h decides
+ * which rights a scope grants. Stored as one note per token. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +19,8 @@
 #define ACCESS_TOKEN_SIZE   58u /* "sl_", id, "_", 43 characters, NUL */
 #define ACCESS_SECRET_SIZE  44u /* 43 characters of base64url and a NUL */
 #define ACCESS_NAME_MAX     64u
-#define ACCESS_MAX          256u /* tokens, without sessions */
-#define ACCESS_SESSIONS_MAX 64u  /* one more ends the one that was not used for the longest time */
+#define ACCESS_MAX          256u /* not counting sessions */
+#define ACCESS_SESSIONS_MAX 64u  /* one more evicts the least recently used session */
 
 struct engine;
 struct note_row;
@@ -29,12 +28,12 @@ struct note_row;
 enum access_scope {
     ACCESS_NONE,
     ACCESS_READ,
-    ACCESS_SUBMIT, /* and read */
-    ACCESS_ADMIN,  /* and submit */
+    ACCESS_SUBMIT, /* includes read */
+    ACCESS_ADMIN,  /* includes submit */
     ACCESS_SCOPE_MAX,
 };
 const char *access_scope_name(enum access_scope scope);
-enum access_scope access_scope_find(const char *name); /* ACCESS_NONE: there is none */
+enum access_scope access_scope_find(const char *name); /* ACCESS_NONE: unknown */
 /* 1 to ACCESS_NAME_MAX letters, digits and ._- */
 bool access_name_is_valid(const char *name);
 
@@ -42,9 +41,9 @@ struct engine_access {
     char id[ACCESS_ID_SIZE];
     char *name;
     enum access_scope scope;
-    bool session;       /* of a page */
-    time_ms created_at; /* by the clock of the engine, */
-    time_ms expires_at; /* TIME_NEVER: it does not */
+    bool session;       /* belongs to a dashboard page */
+    time_ms created_at; /* engine clock */
+    time_ms expires_at; /* TIME_NEVER: does not expire */
     time_ms used_at;    /* 0: never; exact within a minute after a crash */
 };
 
@@ -52,46 +51,46 @@ struct engine_access {
 
 size_t engine_access_count(const struct engine *engine);
 const struct engine_access *engine_access_at(const struct engine *engine, size_t index);
-/* By its id or, unless it is a session, its name; expired or not. NULL: there is none. */
+/* By id or, except for sessions, by name; includes expired tokens. NULL: not found. */
 const struct engine_access *engine_access_named(const struct engine *engine, const char *name);
-/* Whose token this is; NULL: nobody's, any more. Takes as long for a wrong secret as for the right one. */
+/* The owner of a valid token, or NULL. A wrong secret takes as long as the right one. */
 const struct engine_access *engine_find_access(const struct engine *engine, const char *token);
-/* It was used now. Written with a later turn. */
+/* Records a use. Written with a later turn. */
 void engine_use_access(struct engine *engine, const char *id);
-/* How long it is good for from now on; TIME_NEVER: for ever. */
+/* The remaining lifetime; TIME_NEVER: unlimited. */
 time_ms engine_access_left(const struct engine *engine, const struct engine_access *access);
 
 /* --- inside a turn --------------------------------------------------------------------------- */
 
-/* Of `draft` name, scope, session and expires_at count. -EEXIST: the name is taken (not of sessions, which may
- * share theirs); -ENOSPC: there are ACCESS_MAX. The token is in the caller's memory alone: wipe it. */
+/* Reads name, scope, session and expires_at of `draft`. -EEXIST: the name is taken (sessions may
+ * share one); -ENOSPC: ACCESS_MAX is reached. Only the caller holds the token: wipe it. */
 int engine_add_access(struct engine *engine, const struct engine_access *draft,
                       char ret_token[ACCESS_TOKEN_SIZE], char ret_id[ACCESS_ID_SIZE],
                       struct error *err);
-/* By its id. The event `token.ended` tells those who have connections of it. */
+/* By id. The event `token.ended` lets servers close connections that use it. */
 void engine_end_access(struct engine *engine, const char *id, const char *by);
 
-/* --- where they come in ------------------------------------------------------------------------ */
+/* --- TCP listener ----------------------------------------------------------------------------- */
 
-/* Given by whoever puts the daemon together. */
+/* Provided by the daemon. */
 struct engine_tcp_listener {
-    /* "http://127.0.0.1:7878"; NULL: nowhere. */
+    /* "http://127.0.0.1:7878"; NULL: not listening. */
     const char *(*url)(void *ctx);
-    /* Why nobody is let in although that was asked for, in one sentence; NULL: nothing is wrong. */
+    /* Why the configured listener is not open; NULL: no problem. */
     const char *(*problem)(void *ctx);
-    /* Lets clients of this machine in, at this port (0: any), until the daemon ends. Only when nobody is let in. */
+    /* Listens on loopback at this port (0: any) until the daemon ends. Only if not listening. */
     int (*open)(void *ctx, unsigned port, struct error *err);
     void *ctx;
 };
 void engine_set_tcp_listener(struct engine *engine, const struct engine_tcp_listener *entry);
-const char *engine_tcp_listener_url(const struct engine *engine);     /* NULL: nowhere */
+const char *engine_tcp_listener_url(const struct engine *engine);     /* NULL: not listening */
 const char *engine_tcp_listener_problem(const struct engine *engine); /* NULL: none */
 int engine_open_tcp_listener(struct engine *engine, unsigned port, struct error *err);
 
 /* --- inside the engine ----------------------------------------------------------------------- */
 
-/* The clock of the engine, now and not when its last turn was. */
+/* The engine clock read now, not the time of the last turn. */
 time_ms access_now(const struct engine *e);
-/* 32 random bytes as 43 characters. */
+/* 32 random bytes, base64url. */
 void access_make_secret(char ret[ACCESS_SECRET_SIZE]);
 void access_hash(const char *text, uint8_t ret[SHA256_SIZE]);

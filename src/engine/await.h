@@ -1,12 +1,11 @@
-/* await.h: somebody waits until tasks need no more waiting: they are final, or only a person can go on.
+/* await.h: waits until tasks are settled: final, or blocked until a person acts.
  *
- * Life:    engine_await_begin → `over`, once, from the loop; or engine_await_end before it.
- * A run:   one that waits for tasks below it is in PHASE_WAITING meanwhile, and lends its places to one of
- *          them at a time (docs/rules.md §3). It works again in the very turn in which the last of its
- *          waits has what it wants; `over` is called when its places are its own again, or the time is
- *          over.
- * Cost:    each turn looks at one task of each wait, at all of them for `any`. Nothing polls.
- * Restart: nothing of this is stored. A run that was waiting is told to work; whoever waited asks again. */
+ * Life:    engine_await_begin → `over`, once, from the loop; or engine_await_end before that.
+ * Run:     a run that waits for its descendants is in PHASE_WAITING and lends its slots to one of
+ *          them at a time (docs/rules.md §3). It resumes in the turn in which its last wait is
+ *          satisfied; `over` is called when it has its slots back, or on timeout.
+ * Cost:    each turn checks one task of each wait, all of them for `any`. No polling.
+ * Restart: waits are not stored. A waiting run is set to working; clients ask again. */
 #pragma once
 
 #include "engine/engine.h"
@@ -18,10 +17,10 @@ struct engine_await;
 struct engine_await_spec {
     const task_id *tasks; /* copied */
     size_t count;
-    bool any;         /* one of them is enough */
-    bool patient;     /* what needs a person is not settled */
-    time_ms timeout;  /* a span */
-    task_id run;      /* whose run waits; 0: nobody's */
+    bool any;         /* one settled task is enough */
+    bool patient;     /* a task that needs a person is not settled */
+    time_ms timeout;  /* a duration */
+    task_id run;      /* the run that waits; 0: none */
     uint32_t attempt; /* of that run */
 };
 
@@ -29,12 +28,12 @@ typedef void (*engine_await_over)(void *ctx);
 
 struct engine_await *engine_await_begin(struct engine *engine, const struct engine_await_spec *spec,
                                         engine_await_over over, void *ctx);
-/* The one who waited has gone: `over` is not called. Accepts NULL. */
+/* Cancels the wait: `over` is not called. Accepts NULL. */
 void engine_await_end(struct engine *engine, struct engine_await *await);
 
-/* Is it final, gone, or does it stay as it is until a person does something? */
+/* Whether it is final, deleted, or unchanged until a person acts. */
 bool engine_await_settled(const struct engine *engine, task_id task);
-/* The latter: held without a time, a draft, or its account is closed and no other agent takes it. */
+/* The latter: held without a time, a draft, or its account is closed and no other agent helps. */
 bool engine_await_needs_person(const struct engine *engine, const struct task_view *view);
 
 /* --- inside the engine ----------------------------------------------------------------------- */

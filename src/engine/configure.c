@@ -1,9 +1,8 @@
-/* configure.c: the configuration was changed while the daemon runs.
+/* configure.c: the configuration changed while the daemon runs.
  *
- * The core is told everything that is configured, again; what did not change has no effect. A name that
- * the new configuration does not have any more gets the defaults; a project is paused with them
- * (tasks/projects.c). Raising a cap starts work in this
- * turn, lowering one kills nothing. */
+ * The complete configuration is applied to the core again; what did not change has no effect. Names
+ * that were removed get the defaults; removed projects are also paused (tasks/projects.c). Raising
+ * a cap starts work in this turn, lowering one kills nothing. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "engine/runs/runs_internal.h"
 #include "engine/tasks/tasks_internal.h"
 
-/* Who is told what, and what the configuration was before. */
 struct telling {
     struct core *core;
     const struct config *config, *old;
@@ -52,7 +50,7 @@ static int tell_removed(const struct telling *t) {
     return r;
 }
 
-/* The new names first: an agent that was there before may have got a limiter that is new. */
+/* New names first: an existing agent may now have a new limiter. */
 static int tell_names(const struct telling *t) {
     int r = config_apply(t->config, t->core, t->err);
     return r == 0 ? tell_removed(t) : r;
@@ -88,7 +86,7 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
         r = agents_check(e, err);
     if (r == 0)
         r = tell_all(e, old, err);
-    if (r < 0) { /* the old one was told before, so it can be told again */
+    if (r < 0) { /* the old one was valid before, so applying it cannot fail */
         e->config = old;
         (void)tell_all(e, config, NULL);
         return r;
@@ -104,7 +102,7 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     return 0;
 }
 
-#define PLANNED_MAX 1000u /* starts that are told in advance */
+#define PLANNED_MAX 1000u /* planned starts */
 
 static size_t tell_starts(struct core *core, time_ms at, engine_would_start each, void *ctx) {
     size_t count = 0, starts = 0;
@@ -118,7 +116,7 @@ static size_t tell_starts(struct core *core, time_ms at, engine_would_start each
     return starts;
 }
 
-/* The rest of a tick comes one spawn delay after the other, if nothing else changes. */
+/* The rest of a tick follows at intervals of one spawn delay, if nothing else changes. */
 void engine_planned_starts(struct engine *e, bool with_tick, engine_would_start each, void *ctx) {
     const struct policy *policy = config_policy(e->config);
     struct core *copy = core_copy(e->core);

@@ -1,8 +1,8 @@
-/* correct.h: the owner says what a run has really used.
+/* correct.h: the owner corrects the usage of a run.
  *
- * What agents and runs report may be wrong. A correction replaces what an ended run has booked, everywhere in one commit: in
- * its row, in what its task has used, in the windows of its project and of all, and in the sums by day and agent. The
- * counters of /metrics, which only rise, stay. */
+ * Reports of agents and runs may be wrong. A correction replaces what an ended run has booked, in
+ * one commit: in its row, its task's usage, the windows of its project and the global ones, and the
+ * sums by day and agent. The counters of /metrics only rise, so they stay. */
 #pragma once
 
 #include "engine/engine.h"
@@ -10,12 +10,12 @@
 struct run_row;
 
 struct engine_correction {
-    int64_t tokens_in, tokens_out; /* both -1: they stay */
-    int64_t cost_micro_usd;        /* -1: it stays */
-    const char *by;                /* who says so */
+    int64_t tokens_in, tokens_out; /* both -1: unchanged */
+    int64_t cost_micro_usd;        /* -1: unchanged */
+    const char *by;                /* who corrects it */
 };
 
-/* Inside a turn, before its decision. `row`: an ended run, as the store has it. -EBUSY: it has not ended; -ENOENT: its task is
- * not known any more. */
+/* Inside a turn, before its decision. `row`: an ended run, as stored. -EBUSY: it has not ended;
+ * -ENOENT: its task is unknown. */
 int engine_correct_run(struct engine *engine, const struct run_row *row,
                        const struct engine_correction *correction, struct error *err);

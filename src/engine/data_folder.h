@@ -1,21 +1,22 @@
-/* data_folder.h: where is what all daemons of one store must see: `data.folder`, else the home.
+/* data_folder.h: the directory that all daemons of one store share: `data.folder`, else the home.
  *
- * In it are runs/, done/ (markers), tasks/ (iterations, artifacts), bus/ and worktrees/. The socket, the lock, the log, the
- * configuration and the file of the store are in the home, which each daemon has for itself. It is found once, when
- * the engine is made: a changed setting counts from the next start on. */
+ * It contains runs/, done/ (markers), tasks/ (iterations, artifacts), bus/ and worktrees/. The
+ * socket, lock, log, configuration and store file are in the home, which each daemon has for
+ * itself. It is determined when the engine is created; a changed setting takes effect at the next
+ * start. */
 #pragma once
 
 #include "engine/engine.h"
 
 /* Absolute. */
 const char *engine_data(const struct engine *engine);
-const char *engine_runs_folder(const struct engine *engine); /* `runs` in it */
+const char *engine_runs_folder(const struct engine *engine); /* its `runs` */
 
-/* A folder that somebody has named must be ours alone, hold nothing else, and know locks. Makes the
- * last part of its path if that is missing: with more missing, its file system is probably not there.
- * Before anything is made in it. Links in its path, and those in the place of the folders named above, count as they are now;
- * from then on none below them does (os/outside.h). */
+/* A configured directory must be exclusively ours, contain nothing else, and support locks. Creates
+ * the last component of its path if missing; if more is missing, its file system is probably not
+ * mounted. Call before creating anything in it. Symlinks in its path, and symlinks at the
+ * subdirectories named above, are resolved now; further down none is followed (os/outside.h). */
 int data_folder_check(const struct config *config, const char *home, struct error *err);
 
-/* With the rows, before anything is swept: -EEXIST if the folder is another store's. */
+/* After loading the rows, before any sweep: -EEXIST if the directory belongs to another store. */
 int data_folder_start(struct engine *engine, struct error *err);

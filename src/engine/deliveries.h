@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 #include "workspace/delivery.h"
 
-/* False: nothing was written down. What is written down is to be released with delivery_finish. */
+/* False: nothing recorded. Release the result with delivery_finish. */
 bool engine_delivery(const struct engine *engine, task_id task, struct delivery *ret);
-/* The same, for a list: only what it has changed. */
+/* The same for lists: only the changes. */
 bool engine_changes(const struct engine *engine, task_id task, struct delivery_changes *ret);

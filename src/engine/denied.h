@@ -1,19 +1,19 @@
-/* denied.h: a task whose agent was not permitted to do something.
+/* denied.h: tasks whose agent was denied a permission.
  *
- * Another attempt would meet the same refusal and cost the same tokens, so the task is held (HOLD_DENIED) until a person
- * allows it or releases the task. What was refused is kept with the session of the task (agents/session.c).
- *
- * A check that passes says more than a refusal: the agent has found another way. */
+ * Another attempt would meet the same refusal and cost the same tokens, so the task is held
+ * (HOLD_DENIED) until a person allows the rule or releases the task. The refusal is kept with its
+ * session (agents/session.c). A check that passes overrides a refusal: the agent found another
+ * way. */
 #pragma once
 
 #include "agent/agent.h"
 #include "engine/engine.h"
 
-/* Why the task is held, and the commands that help. False: it is not held for this. */
+/* Why the task is held, and the commands that help. False: not held for this. */
 bool engine_denied_why(const struct engine *engine, task_id task, struct strbuf *out);
 
-/* What was refused, and the command that goes on: `sluice retry ID --allow 'RULE'`, or without the option where the agent
- * has none. False: it is not held for this. */
+/* What was refused, and the command to continue: `sluice retry ID --allow 'RULE'`, or without the
+ * option if the agent has none. False: not held for this. */
 struct engine_denial {
     const char *agent;
     const struct agent_denial *what;
@@ -21,7 +21,7 @@ struct engine_denial {
 };
 bool engine_denial(const struct engine *engine, task_id task, struct engine_denial *ret);
 
-/* Can one rule be allowed for this task alone? 0, or a negative errno with the reason and what to do instead. */
+/* Whether one rule can be allowed for this task alone. <0: `err` has the reason and what to do. */
 int engine_check_allow(const struct engine *engine, task_id task, struct error *err);
 
 /* --- private to engine/ ---------------------------------------------------------------------- */

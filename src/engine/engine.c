@@ -1,4 +1,4 @@
-/* engine.c: the engine's life, and what may be looked at inside a turn. */
+/* engine.c: the life of the engine, and what may be read inside a turn. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *name_of_task(const void *ctx, task_id task) {
 }
 
 static void timer_due(void *ctx) {
-    (void)ctx; /* the round that follows makes the turn */
+    (void)ctx; /* the end of this round runs the turn */
 }
 
 static void round_ends(void *ctx) {
@@ -251,7 +251,7 @@ task_id engine_task_of_id(const struct engine *e, const char *id, struct error *
     return (task_id)number;
 }
 
-/* --- notifications -------------------------------------------------------------------------------- */
+/* --- notifications ---------------------------------------------------------------------------- */
 
 void engine_set_notifier(struct engine *e, engine_notify_test test, void *notifier) {
     e->notify_test = test;

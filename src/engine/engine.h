@@ -1,17 +1,17 @@
 /* engine.h: facts → store → core → orders → effects, one turn at a time.
  *
  * Life:      engine_new → engine_start (load, recover) → requests and turns → engine_free
- * A turn:    engine_turn runs at the end of each round of the loop. When there is anything to do it tells the
- *            core the time and what happened, runs the requests that came, lets the core decide, writes
- *            everything in one commit, and only then answers and stops. What shall start follows, a few
- *            runs in each round.
- * Requests:  what people ask for. engine_request queues it; `run` is called inside the turn and may
- *            look, tell facts and write; `decided`, or NULL, while the commit is on its way, if that
- *            takes time; `done` after the commit, with its outcome.
- * If a commit FAILED nothing of the turn has happened: the core is built again from the rows, every
- *            writing request is told so. If it is UNKNOWN the daemon must end: engine_is_broken.
+ * Turn:      engine_turn runs at the end of each round of the loop. If there is work it applies the
+ *            time and what happened to the core, runs the queued requests, lets the core decide,
+ *            writes everything in one commit, and only then answers and stops. Starts follow, a
+ *            few runs in each round.
+ * Requests:  engine_request queues one. `run` is called inside the turn and may read, apply facts
+ *            and write; `decided` (or NULL) while the commit is in flight, if that takes time;
+ *            `done` after the commit, with its outcome.
+ * Failure: if a commit FAILED, nothing of the turn has happened: the core is rebuilt from the rows,
+ *            and writing requests get the error. If UNKNOWN, the daemon must end: engine_is_broken.
  *
- * What a request may call is below "inside a turn". Only the engine calls the core with facts. */
+ * Requests may call what is listed under "inside a turn". Only the engine applies facts. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,54 +30,54 @@ struct executor;
 
 struct engine_options {
     struct loop *loop;
-    struct config *config; /* the engine reads it; replaced by engine_set_config */
+    struct config *config; /* read by the engine; replaced by engine_set_config */
     struct store *store;
     const char *home;        /* data folder */
-    const char *config_file; /* where a changed setting is written; may not exist */
+    const char *config_file; /* where changed settings are written; may not exist */
     const char *socket_path, *run_socket_path; /* the owner's; SLUICE_SOCKET, NULL: the same */
     const char *shim_path;
     const char *version;
-    int64_t open_files;       /* how many files a run may have open; 0: as many as the daemon */
-    struct bus_poster *bus;   /* who posts messages (engine_bus); NULL: nobody does */
-    char *const *environment; /* runs get the variables of it that tasks.env names; NULL: none */
+    int64_t open_files;       /* limit of open files of a run; 0: as the daemon */
+    struct bus_poster *bus;   /* posts messages (engine_bus); NULL: none */
+    char *const *environment; /* source of the variables that tasks.env names; NULL: none */
 };
 
-/* What the start found; also the first event. Of `away` and `killed` see away.h. */
+/* What the start found; also the first event. For `away` and `killed` see away.h. */
 struct engine_report {
     uint64_t tasks, unfinished;
     uint32_t adopted, ended, lost, external, swept, requeued, away, killed;
-    uint32_t found; /* of the first three: those that the store did not know */
+    uint32_t found; /* of the first three: those unknown to the store */
     time_ms took;
 };
 
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct error *err);
-struct engine *engine_free(struct engine *engine); /* runs go on without it; accepts NULL */
+struct engine *engine_free(struct engine *engine); /* runs continue without it; accepts NULL */
 int engine_start(struct engine *engine, struct engine_report *ret_report, struct error *err);
 void engine_turn(struct engine *engine);
 bool engine_is_broken(const struct engine *engine);
 const char *engine_why_broken(const struct engine *engine);
-/* A commit is on its way: neither the engine nor its store may be freed. */
+/* While a commit is in flight, neither the engine nor its store may be freed. */
 bool engine_is_committing(const struct engine *engine);
-/* Start orders are on disk, not carried out yet: the next daemon would call those runs lost. */
+/* Start orders are on disk, not carried out yet: the next daemon would take these runs for lost. */
 bool engine_is_launching(const struct engine *engine);
 
 /* --- requests -------------------------------------------------------------------------------- */
 
 struct engine_request {
-    /* Inside the turn. <0: refused; then it must not have told or written anything. */
+    /* Inside the turn. <0: refused; then it must not have applied or written anything. */
     int (*run)(struct engine *engine, struct engine_request *request);
     void (*decided)(struct engine *engine, struct engine_request *request);
-    /* After the commit. STORE_OK also when it only looked or was refused. */
+    /* After the commit. STORE_OK also if it only read or was refused. */
     void (*done)(struct engine *engine, struct engine_request *request, enum store_outcome outcome,
                  const struct error *err);
-    struct engine_request *next; /* the engine's */
-    bool wrote, cancels;         /* set by the engine: it told or wrote something; a cancel */
+    struct engine_request *next; /* owned by the engine */
+    bool wrote, cancels;         /* set by the engine: it applied or wrote something; a cancel */
 };
 void engine_request(struct engine *engine, struct engine_request *request);
-/* Before `done`: it is not called any more (the client has gone). What it did stays. */
+/* Before `done`, which is then not called (the client has disconnected). Its effects stay. */
 void engine_request_abandon(struct engine *engine, struct engine_request *request);
 
-/* --- inside a turn: looking ------------------------------------------------------------------ */
+/* --- inside a turn: reading ------------------------------------------------------------------ */
 
 const struct core *engine_core(const struct engine *engine);
 const struct config *engine_config(const struct engine *engine);
@@ -96,8 +96,8 @@ uint64_t engine_first_event(const struct engine *engine);
 uint64_t engine_last_event(const struct engine *engine);
 task_id engine_last_task(const struct engine *engine);
 bool engine_is_paused(const struct engine *engine);
-const struct engine_pause *engine_paused(const struct engine *engine); /* NULL: it is not */
-bool engine_is_full(const struct engine *engine); /* the disk takes no new work */
+const struct engine_pause *engine_paused(const struct engine *engine); /* NULL: not paused */
+bool engine_is_full(const struct engine *engine); /* too little disk space for new work */
 
 /* Read now; -1: unknown. */
 struct engine_host_values {
@@ -105,9 +105,9 @@ struct engine_host_values {
 };
 void engine_host(const struct engine *engine, struct engine_host_values *ret);
 
-/* "web-17", "17", "#17" or an external id → 17. 0: there is none, or there are several (-ENOTUNIQ), with a sentence. */
+/* "web-17", "17", "#17" or an external id → 17. 0: unknown, or ambiguous (-ENOTUNIQ). */
 task_id engine_find_task(const struct engine *engine, const char *word, struct error *err);
-task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err); /* no other */
+task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err); /* ids only */
 #define ENGINE_ID_MAX 160 /* "web-17" with the NUL. Unknown tasks by number: "#17". */
 const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]);
 
@@ -118,25 +118,24 @@ struct engine_group {
     time_ms created_at, closed_at;
     uint32_t total, open, failed; /* failed: final, and not done */
 };
-size_t engine_group_count(const struct engine *engine); /* of one that is gone the name is "" */
+size_t engine_group_count(const struct engine *engine); /* a deleted one has the name "" */
 const struct engine_group *engine_group_at(const struct engine *engine, size_t index);
 const struct engine_group *engine_find_group(const struct engine *engine, const char *name);
 
-/* The live run of a task, if it has one. */
 struct engine_run {
     uint32_t attempt;
-    const char *folder; /* relative to the run folders */
+    const char *folder; /* relative to the runs folder */
     time_ms ordered_at, started_at;
     int64_t tokens_in, tokens_out; /* -1: not reported */
 };
 bool engine_live_run(const struct engine *engine, task_id task, struct engine_run *ret);
-/* The tasks that have one, oldest number first: at most `max` of them; returns how many there are. */
+/* The tasks that have a live run, in ascending order: at most `max`; returns the total. */
 size_t engine_live_tasks(const struct engine *engine, task_id *ret_tasks, size_t max);
-/* What is done around the run of a task now, its workspace and its merge, for people; NULL: nothing. */
+/* What is being done around the task's run (workspace, merge), as text; NULL: nothing. */
 const char *engine_run_doing(const struct engine *engine, task_id task);
-/* Where a task works, or has worked. Texts are the caller's: engine_workspace_finish. */
+/* Where a task works or has worked. The caller owns the texts: engine_workspace_finish. */
 struct engine_workspace {
-    char *path;          /* NULL: in no workspace */
+    char *path;          /* NULL: no workspace */
     char *branch, *base; /* of a worktree; else NULL */
     char *merge;         /* "none" "local" "direct" "mr"; with branch */
 };
@@ -144,85 +143,86 @@ void engine_workspace(const struct engine *engine, task_id task, struct engine_w
 void engine_workspace_finish(struct engine_workspace *workspace);
 /* Which live task works in this path of a pool; 0: none. */
 task_id engine_workspace_holder(const struct engine *engine, const char *path);
-/* Worktrees that belong to no task and are kept, because there is work in them. */
+/* Worktrees that belong to no task and are kept because they contain work. */
 size_t engine_leftover_count(const struct engine *engine);
 const char *engine_leftover_at(const struct engine *engine, size_t index, const char **ret_why);
-/* The folder of a run, absolute. */
+/* Absolute. */
 void engine_run_folder(const struct engine *engine, task_id task, uint32_t attempt,
                        struct strbuf *out);
 
-/* --- inside a turn: doing -------------------------------------------------------------------- */
+/* --- inside a turn: changing ----------------------------------------------------------------- */
 
-/* A task to be added. Names must be known (engine_find_project; agents and kinds by the configuration).
- * `told` has the numbers; its id is given by the engine, its symbols and lists by these. */
+/* A task to add. Names must be known (engine_find_project; agents and kinds by the configuration).
+ * `told` has the numbers; the engine sets its id, symbols and lists from the rest. */
 struct engine_draft {
     struct task_spec told;
     const char *project, *kind, *agent, *limiter, *workspace, *serial;
     const char *const *resources;
     size_t resource_count;
-    const task_id *depends_on; /* numbers of tasks that are there, or of this batch */
+    const task_id *depends_on; /* numbers of existing tasks, or of this batch */
     size_t depends_on_count;
     const char *title, *json, *external_id;
-    const char *artifact; /* a path, or one below the parent's folder; NULL: none */
+    const char *artifact; /* absolute, or relative to the parent's folder; NULL: none */
 };
-/* The number that the next added task will get; those of a batch follow. */
+/* The number of the next added task; a batch gets consecutive numbers. */
 task_id engine_next_task(const struct engine *engine);
-/* Adds all or none. Ids: `first` and those behind it. */
+/* Adds all or none, with consecutive ids from `first`. */
 int engine_add_tasks(struct engine *engine, const struct engine_draft *drafts, size_t count,
                      task_id *ret_first, struct error *err);
 
-/* What was said when the task was slung: a JSON object (engine/context.h), or NULL. Written with the turn. */
+/* The context of a slung task: a JSON object (launch/context.c), or NULL. Written with the turn. */
 void engine_put_context(struct engine *engine, task_id task, const char *context);
 
-/* Tells the core, and sees to it that what changed is written. 1: it changed nothing. */
+/* Applies a fact to the core and writes what changed. 1: no change. */
 int engine_apply(struct engine *engine, const struct fact *fact, struct error *err);
 /* `data`: a JSON object or NULL. */
 void engine_event(struct engine *engine, const char *kind, task_id task, uint32_t attempt,
                   const char *data);
-/* `by`: who asks; NULL: unknown. 1: it was so already. */
+/* `by`: who asks; NULL: unknown. 1: no change. */
 int engine_pause(struct engine *engine, bool paused, const char *by, struct error *err);
 /* A new group, or the open one of this name. `name` NULL: "group-N". */
 int engine_open_group(struct engine *engine, const char *name, bool owned, uint32_t *ret_id,
                       struct error *err);
 int engine_close_group(struct engine *engine, const char *name, struct error *err);
-/* The next stop order for its live run kills at once; told before FACT_CANCEL. */
+/* The next stop order for its live run kills at once; call before FACT_CANCEL. */
 void engine_stop_at_once(struct engine *engine, task_id task);
-/* From inside a run, or on its behalf. -1: not given. 1: some of it is not booked (agents/plausible.c), and `err` says why. */
+/* Reported from inside a run or on its behalf. -1: not given. 1: part of it is not booked
+ * (agents/plausible.c), and `err` has the reason. */
 struct engine_usage {
     int64_t tokens_in, tokens_out, cost_micro_usd, tokens_total; /* total: 0 = not given */
 };
 int engine_report_usage(struct engine *engine, task_id task, const struct engine_usage *usage,
                         struct error *err);
-/* Makes the DONE marker of a task, as its run would by itself; there already: 1. */
+/* Creates the DONE marker of a task, as its run would; 1: already exists. */
 int engine_mark_done(struct engine *engine, task_id task, struct error *err);
-/* The client's key and the answer it gets: written with the turn. */
+/* The client's idempotency key and its answer, written with the turn. */
 void engine_remember(struct engine *engine, const char *key, int status, const char *answer);
 
-/* The configuration was changed: tells the core what is new. The old one is freed. */
+/* Applies the changes to the core and frees the old configuration. */
 int engine_set_config(struct engine *engine, struct config *config, struct error *err);
 
-/* What would start now, and later in the same tick if nothing changes. `with_tick`: one is asked for. */
+/* What would start now, and later in the same tick if nothing changes. `with_tick`: tick now. */
 typedef void (*engine_would_start)(void *ctx, const struct order *order, time_ms at);
 void engine_planned_starts(struct engine *e, bool with_tick, engine_would_start each, void *ctx);
 
-/* As store_backup, which see; `path` is absolute. Cancel: the daemon is about to end. */
+/* See store_backup; `path` is absolute. Cancel: the daemon is about to end. */
 void engine_backup(struct engine *engine, const char *path, store_copied done, void *ctx);
 void engine_backup_cancel(struct engine *engine);
 
-/* When would it start, if everything went well? Computed aside. True: as much as there will be is
- * there; false: `ready` is called when it is. It serves for ten seconds. */
+/* When tasks would start if everything went well, computed in a thread. True: the result is
+ * complete; false: `ready` is called when it is. Valid for ten seconds. */
 typedef void (*engine_forecast_ready)(void *ctx);
 bool engine_forecast(struct engine *engine, engine_forecast_ready ready, void *ctx);
 time_ms engine_forecast_start(const struct engine *engine, task_id task); /* or TIME_NEVER */
 
-/* Told of every committed event, in order; for streams. */
+/* Called for every committed event, in order; for streams. */
 typedef void (*engine_published)(void *ctx, const struct event_row *event);
 void engine_set_publisher(struct engine *engine, engine_published publish, void *ctx);
 /* Called at the end of every round of the loop, after the turn if there was one. */
 void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void *ctx);
 
 struct engine_stats {
-    struct engine_spans queued, ran; /* ready until ordered to start; begun until ended */
+    struct engine_spans queued, ran; /* ready until ordered to start; started until ended */
     uint64_t turns, facts, orders, starts, ends, commits, failed_commits;
     int64_t last_turn_us, slowest_turn_us;
 };

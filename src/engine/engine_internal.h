@@ -1,5 +1,6 @@
-/* engine_internal.h: what the turn keeps: the queue of requests, what happened since the last turn, and what
- * this turn will write. Private to engine/. The core knows the tasks; the parts know everything else (parts.h). */
+/* engine_internal.h: the state of the turn: queued requests, what happened since the last turn, and
+ * what this turn will write. Private to engine/. The core knows the tasks; the parts know
+ * everything else (parts.h). */
 #pragma once
 
 #include "base/alloc.h"
@@ -23,7 +24,6 @@ struct group {
     struct engine_group view;
 };
 
-/* Growing lists. */
 #define LIST(type)                                                                                 \
     struct {                                                                                       \
         type *items;                                                                               \
@@ -38,20 +38,20 @@ struct turn {
     struct store_batch *batch;
     struct arena arena;  /* texts of this turn */
     task_id first_added; /* tasks from here on are new in this turn */
-    task_id rewired;     /* the task whose dependencies have changed too */
+    task_id rewired;     /* the task whose dependencies changed too */
     LIST(struct order) starts, stops;
-    LIST(task_id) finals;            /* tasks that have become final */
-    LIST(struct event_row) events;   /* in the arena */
+    LIST(task_id) finals;            /* tasks that became final */
+    LIST(struct event_row) events;   /* texts in the arena */
     struct engine_request *requests; /* of this turn, in order */
     struct engine_request *current;
-    size_t told;             /* of what happened, how much this turn has told the core */
-    struct engine_spans ran; /* of them */
-    unsigned ends;           /* of runs, among them */
+    size_t told;             /* how many happenings this turn has applied to the core */
+    struct engine_spans ran; /* of these */
+    unsigned ends;           /* ends of runs among these */
     bool configured;         /* the configuration was replaced */
     int64_t began_us;
 };
 
-/* What the turn itself needs. Everything else belongs to a part: parts.h. */
+/* Only what the turn itself needs. Everything else belongs to a part: parts.h. */
 struct engine {
     struct engine_options options;
     struct config *config;
@@ -64,26 +64,26 @@ struct engine {
     char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path,
         *version;
     char id_buffer[ENGINE_ID_MAX];
-    /* the clock: wall-clock time when the daemon started, moved on by the steady clock */
+    /* clock: wall-clock time when the daemon started, advanced by the monotonic clock */
     time_ms wall_at_start, steady_at_start, now;
 
     struct engine_request *queue, **queue_end;
-    LIST(struct happening) happened;  /* reported by executors; kept until a commit has it */
-    LIST(struct happening) late_ends; /* the store is asked what their tasks spawn */
+    LIST(struct happening) happened;  /* reported by executors; kept until committed */
+    LIST(struct happening) late_ends; /* the store is being asked what their tasks spawn */
     struct turn turn;
     struct loop_timer *timer;
     bool committing, started, ending;
-    bool start_pending; /* a turn is needed, whatever there is to do */
+    bool start_pending; /* a turn is needed even if no work is queued */
     task_id last_task;
     uint64_t first_event, last_event, committed_event;
     bool paused;
-    struct engine_pause pause; /* with paused; its text is owned */
+    struct engine_pause pause; /* with paused; owns its text */
 
-    struct error broken;  /* code 0: it is not */
-    time_ms retry_at;     /* after a failed commit: not before; 0: now */
-    unsigned retries;     /* commits that failed since the last good one, */
-    struct error refused; /* why the last of them failed, */
-    time_ms rebuild;      /* and how long it took to build the core again */
+    struct error broken;  /* code 0: not broken */
+    time_ms retry_at;     /* no turn before this after a failed commit; 0: none */
+    unsigned retries;     /* failed commits since the last success, */
+    struct error refused; /* why the last one failed, */
+    time_ms rebuild;      /* and how long rebuilding the core took */
 
     struct engine_report report;
     struct engine_stats stats;
@@ -102,40 +102,40 @@ struct engine {
 
 /* --- turn.c ---------------------------------------------------------------------------------- */
 
-/* Text that lives as long as the turn. */
+/* Valid until the end of the turn. */
 char *turn_text(struct engine *e, const char *text);
-void turn_wake(struct engine *e);          /* there is something to do */
-void turn_refuse_queued(struct engine *e); /* at the end */
-/* Takes a request out of a list; false: it is not in it. */
+void turn_wake(struct engine *e);          /* schedules a turn */
+void turn_refuse_queued(struct engine *e); /* when the daemon ends */
+/* Removes a request from a list; false: not in it. */
 bool request_unlink(struct engine_request **list, struct engine_request *request);
 void turn_finish(struct engine *e);
 /* Nothing is decided any more; the daemon ends. */
 void turn_break(struct engine *e, const struct error *why);
-/* The store is not ours any more, or cannot be relied on: nothing is started and nothing stopped from now on. What was
- * committed before is for the next daemon to do. */
+/* The store is no longer ours or cannot be trusted: nothing is started or stopped any more. The
+ * next daemon carries out what was committed before. */
 bool turn_is_over(const struct engine *e);
-void turn_wrote(struct engine *e); /* the batch holds something that must be committed */
-void turn_write_state(struct engine *e, const struct order *order); /* its event */
+void turn_wrote(struct engine *e); /* the batch is not empty and must be committed */
+void turn_write_state(struct engine *e, const struct order *order); /* writes its event */
 
 /* --- pauses --------------------------------------------------------------------------------- */
 
-/* Owns a copy of the name. */
+/* Copies the name. */
 void pause_set(struct engine_pause *pause, const char *by, time_ms at);
-/* As the present core is told it. */
+/* Applies it to the current core. */
 int pause_load(struct engine *e, const struct pause_row *row, struct error *err);
 
 /* --- load.c: rows → core --------------------------------------------------------------------- */
 
-/* A new core that knows what the store knows; live runs become the list `live`. */
+/* A new core with what the store knows; live runs go into the list `live`. */
 int load_core(struct engine *e, struct error *err);
 
 /* --- rows.c: core → rows --------------------------------------------------------------------- */
 
-/* Everything that changed in this turn but the runs. */
+/* Everything that changed in this turn except runs. */
 void rows_write_all(struct engine *e);
-/* What users see of a task, as one number: it differs when they would see a change (columns.h: COLUMN_SEEN). */
+/* A hash of what users see of a task (columns.h: COLUMN_SEEN). */
 uint64_t rows_look(const struct task_spec *spec);
-void rows_write_task(struct engine *e, task_id task); /* one that was there before this turn */
+void rows_write_task(struct engine *e, task_id task); /* one that existed before this turn */
 void rows_write_run(struct engine *e, const struct live_run *run);
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
                       enum outcome outcome);
@@ -146,16 +146,16 @@ size_t project_count(const struct engine *e);
 struct project *project_at(const struct engine *e, size_t index);
 struct project *project_find(struct engine *e, const char *name);
 struct project *project_of_symbol(const struct engine *e, sym symbol);
-/* The project whose prefix an id has, whether there is a task of that id or not; NULL: none. */
+/* The project whose prefix an id has, whether or not the task exists; NULL: none. */
 struct project *project_of_id(const struct engine *e, const char *id);
-/* From a row, or new: known to the core from now on. */
+/* From a row, or new; registers it with the core. */
 int project_register(struct engine *e, const struct project_row *row, struct error *err);
 int project_tell(struct engine *e, struct project *project, struct error *err);
 /* After a new core or a new configuration. */
 int projects_tell_all(struct engine *e, struct error *err);
-/* Could those of the configuration that have no row yet be added? Changes nothing. */
+/* Whether configured projects that have no row yet could be added. Changes nothing. */
 int projects_check(const struct engine *e, struct error *err);
-int projects_from_config(struct engine *e, struct error *err); /* adds them */
+int projects_from_config(struct engine *e, struct error *err); /* adds these */
 
 /* --- host.c ---------------------------------------------------------------------------------- */
 
@@ -172,5 +172,5 @@ static inline struct host *host_of(const struct engine *e) {
 
 /* --- prune.c --------------------------------------------------------------------------------- */
 
-/* Forgets old finished tasks, events, keys and usage, a few per turn. */
-void prune_now(struct engine *e); /* the next look is due */
+/* Deletes old finished tasks, events, keys and usage, a few per turn. */
+void prune_now(struct engine *e); /* the next pass is due now */

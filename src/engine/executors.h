@@ -1,8 +1,8 @@
-/* executors.h: who runs a task: this machine, or Slurm.
+/* executors.h: which executor runs a task: this machine, or Slurm.
  *
- * Where a task runs is a part of the task: one that runs in Slurm needs a place on the key of its partition, "slurm:gpu",
- * which is without limit unless somebody sets one or lets it follow the partition (slurm.follow). Its run row names the
- * executor, so that the next daemon asks the right one what became of it. */
+ * The executor is part of the task. A task in Slurm needs a slot on the key of its partition,
+ * "slurm:gpu", which is unlimited unless a limit is set or follows the partition (slurm.follow).
+ * Its run row names the executor, so the next daemon asks the right one about the run. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "core/model.h"
 
-#define SLURM_KEY          "slurm:" /* and the partition */
-#define SLURM_NO_PARTITION "*"      /* none is named: Slurm's own default */
+#define SLURM_KEY          "slurm:" /* followed by the partition */
+#define SLURM_NO_PARTITION "*"      /* Slurm's default partition */
 
 enum executor_kind {
     EXECUTOR_LOCAL,
@@ -20,15 +20,16 @@ enum executor_kind {
     EXECUTOR_KIND_MAX,
 };
 const char *executor_kind_name(enum executor_kind kind); /* "local", "slurm" */
-enum executor_kind executor_kind_of(const char *name);   /* what is no other is local */
+enum executor_kind executor_kind_of(const char *name);   /* unknown names are local */
 
 struct engine;
 
 enum executor_kind engine_executor_kind(const struct engine *engine, task_id task);
-/* The partition that it was given; NULL: it is not in Slurm, or in the default one. */
+/* The partition it was given; NULL: not in Slurm, or the default partition. */
 const char *engine_partition(const struct engine *engine, task_id task);
 
-/* Of a live run in Slurm: what it waits for, or where it is. False: there is nothing to say. */
+/* For a live run in Slurm: what it waits for, or where it runs. False: nothing to report. */
 bool engine_executor_activity(const struct engine *engine, task_id task, struct strbuf *out);
-/* Whose token this is runs on another machine, where it has no socket of ours. False: of no run that lives, or here. */
+/* Whether the run of this token is on another machine, where it cannot reach our socket. False: not
+ * a live run, or local. */
 bool engine_run_is_remote(const struct engine *engine, const char *token);

@@ -1,15 +1,15 @@
-/* follow.h: who must react once to what happened, reads the event log behind a cursor of its own.
+/* follow.h: consumers of the event log, each with its own cursor.
  *
  * Bus messages, mirrored cards and notification hooks follow the events. The log is written in the
- * commit of what happened, so nothing is missed by a crash, and there is no second list to keep in step.
+ * commit of what happened, so a crash loses nothing, and there is no second list to keep in step.
  *
- * Life:   follower_new before engine_start; it begins behind its stored cursor, or, when it is new, behind the
- *         last event there is.
- * Turn:   `handle` is called from the loop, in order, after the commit of the event; it must not wait. It says
- *         follower_done when the event needs it no more: at once, or later from the loop. Events that are
- *         not done hold back later ones beyond FOLLOW_AHEAD.
- * Crash:  the cursor is written with a later commit, so events since then are handled again: whoever
- *         reacts must notice what it has done already (the event's seq is the mark to leave). */
+ * Life:   follower_new before engine_start; it begins after its stored cursor or, if new, after the
+ *         last event.
+ * Turn:   `handle` is called from the loop, in order, after the commit of the event; it must not
+ *         block. It calls follower_done for the event, at once or later from the loop. Unfinished
+ *         events hold back later ones beyond FOLLOW_AHEAD.
+ * Crash:  the cursor is written with a later commit, so events since then are handled again.
+ *         Handlers must detect repeats, by the event's seq. */
 #pragma once
 
 #include "engine/engine.h"
@@ -20,21 +20,21 @@ struct follower;
 
 typedef void (*follower_handle)(void *ctx, const struct event_row *event);
 
-/* `name` is kept in the store: it never changes. The engine frees it. */
+/* `name` is stored and must never change. The engine frees the follower. */
 struct follower *follower_new(struct engine *engine, const char *name, follower_handle handle,
                               void *ctx);
 void follower_done(struct follower *follower, uint64_t seq);
 
-/* For whoever must not do a thing twice: what is done by now is written with a commit of its own, soon. `saved` is
- * called once, from the loop, when it is on disk; not after follow_end. True: it is already. */
+/* For effects that must not happen twice: commits the cursor soon, in a commit of its own. `saved`
+ * is called once, from the loop, after that; not after follow_end. True: already on disk. */
 typedef void (*follower_saved)(void *ctx);
 bool follower_save(struct follower *follower, follower_saved saved);
-/* While it rests, an ending daemon does not wait for what it has not done: that may take days. */
+/* While it rests, an ending daemon does not wait for its unfinished events: that may take days. */
 void follower_rest(struct follower *follower, bool rests);
 
-/* The daemon is about to end: nothing more is handed out, and the cursors are written with one last commit,
+/* The daemon is about to end: no more events are handed out, and one last commit writes the cursors
  * as far as the followers have come. */
 void follow_end(struct engine *engine);
 bool follow_is_ending(const struct engine *engine);
-/* After follow_end: a follower has an event that it has not done, or a cursor is not written yet. */
+/* After follow_end: a follower has an unfinished event, or a cursor is not written yet. */
 bool follow_is_busy(const struct engine *engine);

@@ -1,11 +1,10 @@
-/* host.c: disk, memory and load, looked at only when a decision may depend on them.
+/* host.c: disk, memory and load, measured only when a decision may depend on them.
  *
- * The disk is asked in every turn: it costs a microsecond, and a disk can be filled in a second. Memory and
- * load are files to be read, and values that move slowly.
+ * The disk is measured in every turn: that costs a microsecond, and a disk can fill up in a second.
+ * Memory and load are read from files and change slowly.
  *
- * Two different floors: the host gate stops starts (host.disk_free_gb), the store's own floor stops new
- * work from being taken (store.min_free_mb), so that what is there can always be finished and
- * recorded. */
+ * There are two floors: the host gate blocks starts (host.disk_free_gb); the store's own floor
+ * refuses new work (store.min_free_mb), so that existing work can always be finished. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "os/files.h"
 
 #define LOOK_AGAIN        SECONDS(1)  /* younger values of memory and load are good enough */
-#define LOOK_WHILE_CLOSED SECONDS(10) /* nothing else would tell us that the gate may open */
+#define LOOK_WHILE_CLOSED SECONDS(10) /* nothing else would wake us when the gate may open */
 
 static int64_t disk_free_mb(const char *path) {
     struct statvfs fs;
@@ -50,7 +49,7 @@ static void look_at_the_rest(struct engine *e, const struct policy *policy) {
     host_of(e)->load_milli = policy->host.load_max_milli ? load_milli() : -1;
 }
 
-/* What the store keeps aside is not free, even while it is in use. */
+/* The store's reserve does not count as free, even while it is in use. */
 static bool is_full(const struct engine *e, int64_t disk) {
     int64_t least = config_number(e->config, "store.min_free_mb", NULL);
     int64_t aside = STORE_RESERVE >> 20;
@@ -70,7 +69,7 @@ static void host_look(struct engine *e) {
     host_of(e)->full = disk >= 0 && is_full(e, disk);
     host_of(e)->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
     if (host_of(e)->disk_low && !was_low)
-        prune_now(e); /* what nobody needs any more goes first */
+        prune_now(e); /* free space by deleting old data first */
     look_at_the_rest(e, policy);
     if (!host_matters(policy))
         return;
@@ -81,12 +80,12 @@ static void host_look(struct engine *e) {
     (void)core_apply(e->core, &fact, NULL);
 }
 
-/* While the gate is closed and something waits behind it. */
+/* While the gate is closed and tasks wait behind it. */
 static time_ms host_next_look(const struct engine *e) {
     struct core_counts counts;
     if (core_host_is_open(e->core) || !host_matters(config_policy(e->config)))
         return TIME_NEVER;
-    core_count(e->core, &counts); /* walks over the classes */
+    core_count(e->core, &counts); /* iterates over the classes */
     if (counts.by_state[TASK_READY] == 0)
         return TIME_NEVER;
     return time_add(host_of(e)->read_at, LOOK_WHILE_CLOSED);

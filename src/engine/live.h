@@ -1,4 +1,4 @@
-/* live.h: what is known of a live run beside engine_run. */
+/* live.h: details of a live run beyond engine_run. */
 #pragma once
 
 #include "engine/engine.h"
@@ -11,11 +11,10 @@ struct engine_live {
 /* False: the task has no live run. */
 bool engine_live(const struct engine *engine, task_id task, struct engine_live *ret);
 
-/* The last thing that its run has printed, as one line for people; false: nothing yet. Of an agent whose events are
- * read anyway (agents/listen.c), the last line of its transcript; of anything else the end of a file is read, a few
- * kilobytes, whatever its size. */
+/* The last line that its run printed; false: none yet. Of an agent whose events are read anyway
+ * (agents/listen.c) that of its transcript, otherwise from the last few kilobytes of the file. */
 bool engine_last_line(const struct engine *engine, task_id task, struct strbuf *out);
 
-/* Whose command the run was, by the name of the adapter (agent/agent.h): it says how its standard output is shown to
- * people. NULL: a plain command, or it is not known any more. */
+/* The adapter (agent/agent.h) of the run's command: it determines how standard output is shown.
+ * NULL: a plain command, or no longer known. */
 const char *engine_run_adapter(const struct engine *engine, task_id task, uint32_t attempt);

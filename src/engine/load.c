@@ -1,8 +1,7 @@
-/* load.c: a core that knows what the rows say. Used after every start, and after a commit that
- * failed: both must give the same world, so there is one way to build it.
- *
- * Names that the configuration no longer has (an agent that was removed while its tasks wait) get the
- * defaults: a task on disk is never refused. */
+/* load.c: builds a core from the rows, after every start and after a failed commit. Both must give
+ * the same state, so there is one way to build it. Names that the configuration no longer has (an
+ * agent that was removed while its tasks wait) get the defaults: a task on disk is never
+ * refused. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -102,7 +101,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* A name that the configuration had when the task came, and has no more. */
+/* A name that the configuration had when the task was added, and no longer has. */
 static int know_names(struct engine *e, const struct task_row *row, struct error *err) {
     int r = 0;
     if (row->kind && !config_has_kind(e->config, row->kind)) {

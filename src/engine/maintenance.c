@@ -1,12 +1,10 @@
-/* maintenance.c: the store's own work (checkpoints, its reserve, a backup) between commits.
- *
- * The store says when it wants to be called again; an idle daemon therefore has no timer once the
- * store has nothing left to do. */
+/* maintenance.c: the store's own work (checkpoints, its reserve, a backup) between commits. The
+ * store requests its next call, so an idle daemon has no timer when there is nothing to do. */
 #include "engine/engine_internal.h"
 
 struct maintenance {
     struct loop_timer *timer;
-    time_ms last_commit; /* steady */
+    time_ms last_commit; /* monotonic */
 };
 
 static struct maintenance *maintenance_of(const struct engine *e) {

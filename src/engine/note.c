@@ -1,4 +1,3 @@
-/* note.c: see note.h. */
 #include "engine/note.h"
 
 #include <inttypes.h>

@@ -3,5 +3,5 @@
 
 #include "engine/engine_internal.h"
 
-/* Any note; tells the core if it is this one. */
+/* Accepts any note; applies it to the core if it is the pace. */
 int pace_load(struct engine *e, const struct note_row *row, struct error *err);

@@ -1,4 +1,4 @@
-/* parts.c: the walk through the parts; parts.h has their order and the reasons for it. */
+/* parts.c: calls the hooks of the parts; parts.h has their order and the reasons for it. */
 #include "engine/parts.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const struct engine_part *const parts[PART_MAX] = {
 #undef PART_ROW
 };
 
-/* A part that is freed may be asked by one that is freed after it, so the memory goes last. */
+/* A freed part may still be queried by one that is freed after it, so the memory is freed last. */
 static void free_all(struct engine *e) {
     for (size_t i = PART_MAX; i-- > 0;)
         if (parts[i]->at[STEP_FREE])

@@ -1,4 +1,4 @@
-/* projects.h: where tasks belong. Included by engine.h. */
+/* projects.h: projects. Included by engine.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,40 +12,41 @@ struct engine;
 
 /* With paused: who asked for it, and when. */
 struct engine_pause {
-    const char *by; /* NULL: nobody knows */
-    time_ms at;     /* 0: nobody knows */
+    const char *by; /* NULL: unknown */
+    time_ms at;     /* 0: unknown */
 };
 
-/* Whether a project has a section of its own, `projects.NAME`, in the configuration. */
+/* Whether a project has a section `projects.NAME` in the configuration. */
 enum project_standing {
-    PROJECT_PLAIN,      /* it never had one, and needs none */
-    PROJECT_CONFIGURED, /* it has one */
-    PROJECT_ORPHANED,   /* it had one, which was removed: paused until there is one again */
+    PROJECT_PLAIN,      /* never had one, and needs none */
+    PROJECT_CONFIGURED, /* has one */
+    PROJECT_ORPHANED,   /* its section was removed: paused until there is one again */
     PROJECT_DELETED,    /* hidden; kept for the ids of its finished tasks */
 };
 
 struct engine_project {
-    const char *name, *prefix, *path; /* path: where its tasks run by default; or NULL */
+    const char *name, *prefix, *path; /* path: default directory of its tasks; or NULL */
     sym symbol;
     enum project_standing standing;
     time_ms standing_since;    /* with ORPHANED and DELETED */
-    bool paused;               /* somebody asked for it; the configuration may too */
+    bool paused;               /* on request; the configuration may pause it too */
     struct engine_pause pause; /* with paused */
-    uint32_t external;         /* living runs that are not ours */
+    uint32_t external;         /* live runs that are not ours */
     time_ms created_at;
 };
 size_t engine_project_count(const struct engine *engine);
 const struct engine_project *engine_project_at(const struct engine *engine, size_t index);
-/* NULL: there is none, or it was deleted. */
+/* NULL: unknown or deleted. */
 const struct engine_project *engine_find_project(const struct engine *engine, const char *name);
 
 /* Inside a turn. */
 int engine_add_project(struct engine *engine, const char *name, const char *prefix,
                        struct error *err);
-/* Hides a project and starts nothing of it any more. Its finished tasks and its prefix stay: engine_add_project
- * brings it back. The caller has canceled what is unfinished and removed its section. */
+/* Hides a project and stops starting its tasks. Its finished tasks and prefix stay:
+ * engine_add_project restores it. The caller has canceled the unfinished ones and removed its
+ * section. */
 int engine_delete_project(struct engine *engine, const char *name, const char *by,
                           struct error *err);
-/* `by`: who asks; NULL: unknown. 1: it was so already. */
+/* `by`: who asks; NULL: unknown. 1: no change. */
 int engine_pause_project(struct engine *engine, const char *name, bool paused, const char *by,
                          struct error *err);

@@ -1,5 +1,5 @@
-/* rows.c: what changed in the core in this turn, as rows. The core says what that is; nothing here
- * guesses which fact touches which task. */
+/* rows.c: writes what changed in the core in this turn as rows. The core reports the changes;
+ * nothing here guesses which fact touches which task. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,12 +15,11 @@
 #include "engine/note.h"
 #include "engine/pace_internal.h"
 
-/* --- the pace ------------------------------------------------------------------------------------- */
+/* --- the pace --------------------------------------------------------------------------------- */
 
-/* How far the tick and the spawn delay are, over a restart.
- *
- * Else whoever starts the daemon again gets a tick for it: a daemon that crashes every minute would start
- * three times as much as one tick of three minutes allows. Written when it changes and only while a pace is in force. */
+/* Keeps the progress of the tick and the spawn delay across restarts. Otherwise each restart would
+ * grant a new tick: a daemon that crashes every minute would start three times as much as one tick
+ * of three minutes allows. Written on change, while a pace is set. */
 
 #define PACE_NOTE "pace"
 
@@ -36,7 +35,7 @@ static void pace_write(void *ctx, const struct pace_spec *pace) {
     note_put(e, PACE_NOTE, "", text);
 }
 
-/* One that cannot be read was not written by us: the first decision begins a tick. */
+/* An unreadable note was not written by us: the first decision begins a tick. */
 int pace_load(struct engine *e, const struct note_row *row, struct error *err) {
     if (strcmp(row->name, PACE_NOTE) != 0)
         return 0;
@@ -54,7 +53,7 @@ int pace_load(struct engine *e, const struct note_row *row, struct error *err) {
     return r < 0 ? r : 0;
 }
 
-/* --- tasks and runs ------------------------------------------------------------------------------- */
+/* --- tasks and runs --------------------------------------------------------------------------- */
 
 #define RESOURCES_MAX 16
 
@@ -77,8 +76,9 @@ uint64_t rows_look(const struct task_spec *spec) {
     return look;
 }
 
-/* The row of a task that is there, and what users see of the change: the look of what was written last has gone with
- * it. What a final task needed goes when that is forgotten: nothing has happened to it, and its age is its own. */
+/* Writes the row of an existing task. Users see a change if the hash differs from the last one
+ * written, or if dependencies changed. Dependencies of a final task that are deleted are not a
+ * change: its age stays. */
 static void change_task(struct engine *e, const struct task_row *row, bool rewired) {
     uint64_t look = rows_look(&row->told);
     bool seen = look != row->told.look || (rewired && !task_state_is_final(row->told.state));
@@ -96,7 +96,7 @@ static bool fill_task(struct engine *e, task_id task, struct task_row *ret) {
     TASK_SYMBOLS(TAKE_NAME)
 #undef TAKE_NAME
     ret->reason = ret->told.reason;
-    /* Stored as ready_since: what counts for max_wait goes by ready_clock. */
+    /* Stored as ready_since; max_wait uses ready_clock. */
     ret->told.ready_since = ret->told.enqueued_at;
     ret->told.enqueued_at = 0;
     return true;
@@ -124,7 +124,7 @@ static void fill_depends(struct engine *e, struct task_row *row) {
     row->depends_on = items;
 }
 
-/* The core says it just before the task itself. */
+/* The core reports it just before the task itself. */
 static void note_depends(void *ctx, task_id task) {
     struct engine *e = ctx;
     e->turn.rewired = task;
@@ -172,7 +172,7 @@ static void write_agent(void *ctx, sym agent) {
     alerts_see_agent(e, &row);
 }
 
-/* Only a hit that begins a pause counts; what comes later prolongs it. */
+/* Only a hit that begins a pause counts; later ones extend it. */
 static void tell_limited(struct engine *e, const struct limiter_row *row) {
     if (!row->told.in_backoff || row->told.backoff_since != e->now || row->told.hits == 0)
         return;
@@ -284,7 +284,7 @@ static int64_t known(int64_t value) {
     return value > 0 ? value : 0;
 }
 
-/* What it has used stays in the sums when it is forgotten. */
+/* Its usage stays in the sums after the run is deleted. */
 static void write_spent(struct engine *e, const struct run_row *run) {
     struct task_view view = { 0 };
     (void)core_task(e->core, run->task, &view);

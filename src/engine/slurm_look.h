@@ -1,7 +1,6 @@
-/* slurm_look.h: is everything there that runs in Slurm need? For a person who asks.
- *
- * Slurm is asked by its own commands, beside the loop, each for a few seconds at the most; what was found is good
- * for ten. Nothing is changed by it. */
+/* slurm_look.h: checks on request whether everything that runs in Slurm need is there. Runs Slurm's
+ * own commands beside the loop, each for a few seconds at most; results are cached for ten seconds.
+ * Changes nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,15 +11,15 @@ struct engine;
 struct slurm_finding {
     const char *name;
     bool ok;
-    bool mild; /* when it is not: to be known, and nothing stands still for it */
+    bool mild; /* if not ok: only a warning, nothing is blocked by it */
     char text[400];
     const char *fix; /* NULL: nothing to do */
 };
 
 typedef void (*engine_slurm_looked)(void *ctx);
-/* True: what there is to say can be read now; false: `looked` is called when it can, once, from the loop. */
+/* True: the findings can be read now; false: `looked` is called once, from the loop. */
 bool engine_look_at_slurm(struct engine *engine, engine_slurm_looked looked, void *ctx);
-/* NULL: no more. */
+/* NULL after the last. */
 const struct slurm_finding *engine_slurm_finding(const struct engine *engine, size_t index);
 
 /* --- inside the engine ----------------------------------------------------------------------- */

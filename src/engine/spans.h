@@ -1,11 +1,11 @@
-/* spans.h: how long things took, counted without keeping them. */
+/* spans.h: histograms of durations. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/time_ms.h"
 
-/* How long something took: how often, how long in all, and how often up to each bound. */
+/* Count, sum, and count up to each bound. */
 #define ENGINE_BOUNDS 10u
 extern const time_ms engine_bounds[ENGINE_BOUNDS];
 struct engine_spans {

@@ -1,6 +1,5 @@
-/* tally.h: what runs have used and how they have ended since this daemon began, for its metrics.
- *
- * Counted when it is on disk. What is kept for longer is in the store (ASK_SPENT). */
+/* tally.h: usage and outcomes of runs since this daemon started, for its metrics. Counted after the
+ * commit. Long-term sums are in the store (ASK_SPENT). */
 #pragma once
 
 #include "base/metric.h"
@@ -11,10 +10,10 @@ struct engine_tally {
     uint64_t runs, unknown_tokens, unknown_cost;
     int64_t tokens_in, tokens_out, tokens_cached, cost_micro_usd;
 };
-/* One for each pair of them that has had a run. Above TALLY_MAX pairs the rest is one, both "other". */
+/* One per pair that has had a run. Beyond TALLY_MAX pairs the rest is one, both "other". */
 #define TALLY_MAX 500u
 size_t engine_tally_count(const struct engine *engine);
 const struct engine_tally *engine_tally_at(const struct engine *engine, size_t index);
 uint64_t engine_ended_as(const struct engine *engine, enum outcome outcome);
-/* How long turns took, commits and all. */
+/* Duration of turns including their commits. */
 const struct latency *engine_turn_latency(const struct engine *engine);

@@ -1,10 +1,10 @@
-/* telemetry.h: what runs are given so that their agents tell of themselves, and what becomes of it.
+/* telemetry.h: telemetry of agents: what runs are given for it, and how it is booked.
  *
- * The engine knows no protocol of that kind. Whoever speaks one (daemon/telemetry.c) puts variables into the
- * environment of runs and tells what it hears, inside a turn.
+ * The engine knows no telemetry protocol. The receiver (daemon/telemetry.c) adds variables to the
+ * environment of runs and reports what it receives, inside a turn.
  *
- * What is heard is what the run has used so far, and counts while the run lives and when it dies without a
- * last word. The numbers of the agent's own last word take its place, larger or smaller. */
+ * These numbers are the usage so far. They count while the run is live and if it dies without a
+ * final message. The numbers of the agent's final message replace them, larger or smaller. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -17,26 +17,26 @@ struct engine_launch {
     task_id task;
     uint32_t attempt;
     const char *run;     /* "web-17.2" */
-    const char *adapter; /* whose command it is; NULL: a plain one */
+    const char *adapter; /* of its command; NULL: a plain command */
     const char *secret;  /* as engine_telemetry_secret */
     time_ms ordered_at;
 };
-/* Adds "NAME=VALUE", each ended by NUL. What the configuration or the task says under a name wins. */
+/* Adds "NAME=VALUE", each NUL-terminated. Variables of the configuration or the task win. */
 typedef void (*engine_run_variables)(void *ctx, const struct engine_launch *launch,
                                      struct strbuf *out);
 void engine_set_run_variables(struct engine *engine, engine_run_variables add, void *ctx);
 
-/* What only this live run and the daemon know, besides its token: it is no capability, so it may be shown to a
- * port of the machine. It comes from the token's hash, and so outlives the daemon. False: this attempt
- * does not live. */
+/* A secret that, besides its token, only this live run and the daemon know. It is not a capability,
+ * so it may be shown to a port of the machine. It is derived from the token's hash, so it survives
+ * restarts. False: this attempt is not live. */
 bool engine_telemetry_secret(const struct engine *engine, task_id task, uint32_t attempt,
                              char ret[ENGINE_SECRET_SIZE]);
 
-/* What is known of this attempt, from whomever. False: it does not live, or this daemon has launched it: then nothing
- * was known of it before. */
+/* The usage known of this attempt from any source. False: it is not live, or this daemon launched
+ * it, so nothing was known before. */
 bool engine_usage_before(const struct engine *engine, task_id task, uint32_t attempt,
                          struct engine_usage *ret);
 
-/* Inside a turn. -1: not told. What is smaller than before is ignored. */
+/* Inside a turn. -1: not reported. Values smaller than before are ignored. */
 int engine_hear_usage(struct engine *engine, task_id task, uint32_t attempt,
                       const struct engine_usage *usage, struct error *err);

@@ -1,12 +1,13 @@
-/* turn.c: what happened and what was asked for becomes one commit, then answers and effects.
+/* turn.c: turns what happened and what was requested into one commit, then into answers and
+ * effects.
  *
- * The core is told everything first, so that one transaction holds the requests of this turn, what
- * follows from them and the starts they allow: a submit that starts at once costs one fsync. Nothing
- * is answered, started or stopped before that commit is known to be on disk.
+ * Everything is applied to the core first, so one transaction holds the requests of this turn,
+ * their consequences and the starts they allow: a submit that starts at once costs one fsync.
+ * Nothing is answered, started or stopped before that commit is known to be on disk.
  *
- * The price: when the commit FAILED the core knows things that never happened. Then it is thrown away
- * and built again from the rows, by the same code that runs after a crash; what the executor told is
- * kept and told again later. */
+ * The price: when the commit FAILED, the core knows things that never happened. It is rebuilt from
+ * the rows by the code that runs after a crash; reports of the executor are kept and applied
+ * again. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -28,12 +29,11 @@
 
 #define RETRY_AFTER  SECONDS(1)
 #define RETRY_MOST   MINUTES(1)
-#define REBUILD_LONG 100 /* ms; below it everybody may try */
-#define RETRY_PART   10  /* of the time goes into building cores that may be in vain: a tenth */
+#define REBUILD_LONG 100 /* ms; if it is faster, every request may try */
+#define RETRY_PART   10  /* at most a tenth of the time goes into rebuilds that may be in vain */
 
-/* One commit takes requests until it has so many rows; the others come in the next round, behind the
- * ends and the clients that have come meanwhile. A single request may bring 10,000 tasks, two rows each
- * before the turn decides. */
+/* A commit takes requests until it has this many rows; the rest follows in the next round, after
+ * ends and clients that arrived meanwhile. One request may bring 10,000 tasks, two rows each. */
 #define ROWS_PER_TURN     20000u
 #define REQUESTS_PER_TURN 4096u
 
@@ -55,7 +55,7 @@ void turn_break(struct engine *e, const struct error *why) {
         e->broken = *why;
     if (e->broken.code >= 0)
         e->broken.code = -EIO;
-    if (!e->committing) /* else the end of that commit does it: the batch is still the store's */
+    if (!e->committing) /* else the end of that commit does: the store still owns the batch */
         loop_stop(e->loop);
 }
 
@@ -63,7 +63,7 @@ bool turn_is_over(const struct engine *e) {
     return e->broken.code != 0 || store_why_broken(e->store);
 }
 
-/* Those that nobody took back are told, so that whoever made them can free them. */
+/* Calls `done` of requests that were not abandoned, so that their owners can free them. */
 void turn_refuse_queued(struct engine *e) {
     struct error err = { 0 };
     error_set(&err, -ESHUTDOWN, "the daemon ends");
@@ -129,12 +129,12 @@ static void run_requests(struct engine *e) {
         *end = request;
         end = &request->next;
         e->turn.current = request;
-        (void)request->run(e, request); /* its own `done` tells what it was refused for */
+        (void)request->run(e, request); /* its own `done` reports the refusal */
         e->turn.current = NULL;
     }
 }
 
-/* What they prepare now they need not when the store has answered. */
+/* Work that requests do now they need not do when the store has answered. */
 static void tell_decided(struct engine *e) {
     for (struct engine_request *request = e->turn.requests; request; request = request->next)
         if (request->decided)
@@ -155,7 +155,7 @@ static void answer_requests(struct engine *e, enum store_outcome outcome, const 
 
 /* --- doing ----------------------------------------------------------------------------------- */
 
-/* Its account is in backoff by now. */
+/* Its account is in backoff now. */
 static void note_limited(struct engine *e, struct live_run *run) {
     struct task_spec told;
     struct limiter_view account = { 0 };
@@ -190,7 +190,7 @@ int engine_apply(struct engine *e, const struct fact *fact, struct error *err) {
     }
     marker_see_fact(e, fact);
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY) {
-        allowance_see_state(e, fact->task, TASK_WAITING); /* its rest is its own again */
+        allowance_see_state(e, fact->task, TASK_WAITING); /* it takes the rest of its grant again */
         budget_see_state(e, fact->task, false);
     }
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_REJECT)
@@ -227,7 +227,7 @@ void engine_remember(struct engine *e, const char *key, int status, const char *
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-/* Another agent takes it over, and until when. */
+/* Another agent takes over, and until when. */
 static void put_instead(const struct engine *e, const struct order *o, struct json_writer *w) {
     const struct symbol_table *symbols = core_symbols(e->core);
     json_put_string(w, "agent", symbol_name(symbols, o->agent));
@@ -240,7 +240,7 @@ static void put_instead(const struct engine *e, const struct order *o, struct js
 }
 
 void turn_write_state(struct engine *e, const struct order *o) {
-    /* A task that came in this turn says everything in its `task.added`. */
+    /* `task.added` already covers a task that was added in this turn. */
     if (o->task >= e->turn.first_added && o->from == TASK_WAITING && o->to == TASK_READY)
         return;
     struct strbuf data = STRBUF_INIT;
@@ -289,7 +289,7 @@ static void take_stop(struct engine *e, const struct order *o) {
     engine_event(e, "run.stopping", o->task, o->attempt, NULL);
 }
 
-/* The event says so too; here a person finds it who looks for a cause. */
+/* The event has it too; this helps a person who searches the log for a cause. */
 static void warn_of_drain(const struct engine *e, const struct order *o) {
     char id[ENGINE_ID_MAX];
     if (o->to == TASK_DONE && o->reason == REASON_DRAIN_TIMEOUT)
@@ -297,7 +297,7 @@ static void warn_of_drain(const struct engine *e, const struct order *o) {
                     engine_task_id(e, o->task, id));
 }
 
-/* The core decides; what it says is written down, effects are kept for after the commit. */
+/* Writes the orders of the core; effects are kept until after the commit. */
 static void take_orders(struct engine *e) {
     size_t count = 0;
     const struct order *orders = core_decide(e->core, &count);
@@ -355,7 +355,7 @@ static void drop_told(struct engine *e) {
     e->turn.told = 0;
 }
 
-/* It is starting: since when it was ready is still known. */
+/* It is starting, but ready_since is still set. */
 static void count_queued(struct engine *e, task_id task) {
     struct task_spec told;
     if (core_task_spec(e->core, task, &told) && told.ready_since)
@@ -372,7 +372,7 @@ static void carry_out(struct engine *e) {
         count_queued(e, e->turn.starts.items[i].task);
     e->stats.ends += e->turn.ends;
     spans_add_all(&e->stats.ran, &e->turn.ran);
-    /* Before the answers: who has heard that a task is canceled must not see it begin. */
+    /* Before the answers: a client that knows that a task is canceled must not see it begin. */
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
     answer_requests(e, STORE_OK, NULL);
@@ -381,7 +381,7 @@ static void carry_out(struct engine *e) {
     parts_step(e, STEP_CARRY_OUT);
 }
 
-/* Of what the turn would have written, what is true all the same. */
+/* Keeps the part of the failed batch that is still true. */
 static void keep_what_is_true(struct engine *e, bool configured) {
     if (e->stats.commits == 0)
         recover_write_report(e);
@@ -389,7 +389,7 @@ static void keep_what_is_true(struct engine *e, bool configured) {
         engine_event(e, "config.changed", 0, 0, NULL);
 }
 
-/* As if the turn had not been: the rows say what is. */
+/* Rolls back the turn: rebuilds the core from the rows. */
 static void undo(struct engine *e, const struct error *why) {
     struct error err = { 0 };
     bool configured = e->turn.configured;
@@ -437,15 +437,15 @@ static void stored(struct engine *e) {
 /* --- the turn -------------------------------------------------------------------------------- */
 
 static void read_clock(struct engine *e) {
-    /* The wall's time when we started, moved on by the steady clock: a wall clock that jumps neither
-     * stops a timer nor opens a gate early. */
+    /* Wall-clock time at the start, advanced by the monotonic clock: a jump of the wall clock
+     * neither stops a timer nor opens a gate early. */
     time_ms now = e->wall_at_start + (loop_now_steady(e->loop) - e->steady_at_start);
     e->now = time_max(now, e->now);
 }
 
 static time_ms next_wakeup(const struct engine *e) {
     time_ms next = time_min(core_next_wakeup(e->core), parts_next_wakeup(e));
-    if (e->retry_at > e->now) /* the store refused: then again, with what was kept */
+    if (e->retry_at > e->now) /* the store refused: retry then, with what was kept */
         next = e->retry_at;
     return next;
 }
@@ -469,7 +469,7 @@ static bool has_work(const struct engine *e) {
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
     struct engine *e = ctx;
     e->committing = false;
-    if (e->broken.code && outcome != STORE_UNKNOWN) { /* what it did is for the next start */
+    if (e->broken.code && outcome != STORE_UNKNOWN) { /* the next start finds what it did */
         outcome = STORE_UNKNOWN;
         err = &e->broken;
     }
@@ -482,7 +482,7 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
         break;
     case STORE_UNKNOWN:
     case STORE_OUTCOME_MAX:
-        /* It may be on disk or not: only a fresh start can tell. Nothing is carried out. */
+        /* It may be on disk or not: only a restart can tell. Nothing is carried out. */
         turn_break(e, err);
         answer_requests(e, STORE_UNKNOWN, err);
         return;
@@ -527,8 +527,8 @@ static void make_turn(struct engine *e) {
         tell_decided(e);
 }
 
-/* A store may stop while nobody asks it for anything: its server has gone, or another daemon has taken over. A
- * commit that is on its way tells it itself. */
+/* A store may break while idle: its server is down, or another daemon has taken over. A commit in
+ * flight reports this itself. */
 static void look_at_store(struct engine *e) {
     const struct error *why = store_why_broken(e->store);
     if (why && !e->committing && e->broken.code == 0)

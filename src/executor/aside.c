@@ -1,10 +1,10 @@
-/* aside.c: short commands of the daemon itself, beside the loop.
+/* aside.c: short helper processes of the daemon, run outside the loop.
  *
- * Each is the leader of a process group of its own, so that its time-out reaches what it has started.
- * Its end is seen through a pidfd. The group is killed before the leader is reaped: until then its
- * number cannot belong to anybody else, and what a command leaves behind must not write into a
- * repository that the next command works on. A guard ends its own tree, politely first; it is killed itself only if it does
- * not end when it is asked to. */
+ * Each helper leads its own process group, so a timeout also reaches its children. A pidfd reports
+ * its exit. The group is killed before the leader is reaped: until then the pid cannot be reused,
+ * and leftover children must not write into a repository that the next command uses. A guard ends
+ * its own tree, starting with SIGTERM; it is killed only if it does not exit after it was asked
+ * to. */
 #include "executor/aside.h"
 
 #include <errno.h>
@@ -30,24 +30,25 @@
 #include "rundir/record.h"
 #include "rundir/rundir.h"
 
-#define LOW_DESCRIPTORS 10 /* ours stay above: those of the command must be free */
+#define LOW_DESCRIPTORS 10 /* keep 0-9 free for the command */
 #define MARK            "SLUICE_ASIDE="
 #define GUARD_GRACE     SECONDS(3) /* unless spec->guard has another */
-#define GUARD_MARGIN    SECONDS(5) /* after the grace period, until the guard itself is killed */
+#define GUARD_MARGIN    SECONDS(5) /* after the grace period, before the guard itself is killed */
 
 struct guard_report {
-    bool is_there; /* it has ended by itself, and nothing of its tree is left */
+    bool is_there; /* it exited by itself and its tree is empty */
     bool cgroup_killed;
     int error; /* errno of a command that could not be run */
     char message[256];
 };
 
-/* --- guards ------------------------------------------------------------------------------------- */
+/* --- guards ----------------------------------------------------------------------------------- */
 
-/* The spec goes through a memory file, which the report replaces at the end. Nothing else can open it, because the guard
- * is not dumpable. */
+/* The spec is passed in a memory file, which the guard overwrites with its report. No other process
+ * can open it, because the guard is not dumpable. */
 
-/* One that dies with the daemon carries its mark, so that the next daemon finds it (helper_sweep). */
+/* A guard that dies with the daemon carries its mark, so that the next daemon finds it
+ * (helper_sweep). */
 static const char *mark_of(const struct helper_spec *spec) {
     for (const char *const *pair = spec->env; pair && *pair && !spec->outlives; pair++)
         if (strncmp(*pair, MARK, strlen(MARK)) == 0)
@@ -81,7 +82,8 @@ static int write_all(int file, const char *bytes, size_t size) {
     return 0;
 }
 
-/* A memory file with the spec, above the descriptors of the guard. The caller closes it, also after an error. */
+/* A memory file with the spec, numbered above the guard's descriptors. The caller closes it, also
+ * after an error. */
 static int write_spec(const struct helper_spec *spec, int *ret_file) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     format_spec(spec, &text);
@@ -92,8 +94,8 @@ static int write_spec(const struct helper_spec *spec, int *ret_file) {
     return *ret_file < 0 ? errno : write_all(*ret_file, text.text, text.length);
 }
 
-/* Starts the guard of spec->guard with `out` as its output. 0, its process and the memory file that it reports in; or
- * an errno. The caller closes the file, also after an error; -1: there is none. */
+/* Starts the guard of spec->guard with `out` as its output. Returns 0 or an errno. The caller
+ * closes ret_file (the guard's report), also after an error; -1 if it was not created. */
 static int guard_spawn(const struct helper_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
     static const char *const nothing[] = { NULL };
     char parent[16];
@@ -115,10 +117,11 @@ static int guard_spawn(const struct helper_spec *spec, int out, int *ret_file, p
     return error ? error : spawn_process(&order, ret_pid);
 }
 
-/* Its command gets TERM, its process tree KILL after the grace period; then it ends. */
+/* The guard sends SIGTERM to its command, SIGKILL to its tree after the grace period, then
+ * exits. */
 static void guard_stop(pid_t guard) {
     (void)kill(guard, SIGTERM);
-    (void)kill(guard, SIGCONT); /* something below it may have stopped it */
+    (void)kill(guard, SIGCONT); /* a descendant may have stopped it */
 }
 
 static void guard_read(int file, struct guard_report *ret) {
@@ -141,9 +144,10 @@ static void guard_read(int file, struct guard_report *ret) {
     }
 }
 #define OUTPUT_USUAL  (64u << 10)
-#define GUARD_WAIT_MS 5000 /* the same while the loop stands still */
+#define GUARD_WAIT_MS 5000 /* same, while the loop is blocked */
 #define PIECES_EACH   8
-#define PIECES_REST   256 /* more than a pipe holds; who left the group may still write */
+/* more than a pipe holds; a process that left the group may still write */
+#define PIECES_REST 256
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -160,7 +164,7 @@ struct aside {
     struct loop_timer *timer;
     bool timed_out, outlives, reads, cut;
     bool has_guard, was_asked; /* asked: the guard kills its tree */
-    time_ms guard_patience;    /* how long it may take */
+    time_ms guard_patience;    /* how long the guard may take to exit */
     int report;                /* memory file of the guard; -1: none */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *over_ctx;
@@ -168,7 +172,7 @@ struct aside {
     struct strbuf output;
 };
 
-/* Nobody is told. */
+/* Calls no callback. */
 static struct aside *aside_free(struct aside *a) {
     loop_unwatch(a->loop, a->pid_watch);
     loop_unwatch(a->loop, a->pipe_watch);
@@ -181,7 +185,7 @@ static struct aside *aside_free(struct aside *a) {
     return NULL;
 }
 
-/* What runs is ended. A guard that was asked already is not asked again: its timer is set. */
+/* A guard that was already asked to stop is not asked again: its timer is running. */
 static void end_tree(struct aside *a) {
     if (!a->has_guard) {
         (void)kill(-a->pid, SIGKILL);
@@ -194,7 +198,7 @@ static void end_tree(struct aside *a) {
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* Only the end is kept; moved together when twice as much has come. */
+/* Keeps only the tail; compacts the buffer when it holds twice the maximum. */
 static void keep_end(struct aside *a, size_t most) {
     if (a->output.length <= most || a->reads)
         return;
@@ -203,7 +207,7 @@ static void keep_end(struct aside *a, size_t most) {
     a->output.length = a->output_max;
 }
 
-/* Only the beginning is wanted, and it is there. */
+/* Only the head is wanted, and it is complete. */
 static void cut_rest(struct aside *a) {
     if (!a->reads || a->cut || a->output.length <= a->output_max)
         return;
@@ -214,7 +218,7 @@ static void cut_rest(struct aside *a) {
         end_tree(a);
 }
 
-/* At most so many pieces: others want to be heard too. */
+/* Reads at most `pieces` chunks, so that one helper cannot starve the loop. */
 static void read_output(struct aside *a, unsigned pieces) {
     char bytes[8192];
     ssize_t got = 1;
@@ -240,7 +244,7 @@ static void output_ready(void *ctx, int fd, unsigned events) {
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* The guard is dead, left alone, or was not started (0); `report` is what it has told. */
+/* The guard is dead, left running, or was never started (0); `report` is its report. */
 static void tell_over(struct aside *a, pid_t guard, struct guard_report *report) {
     enum guard_over how = GUARD_ENDED;
     if (!a->has_guard)
@@ -288,7 +292,7 @@ static void process_ended(void *ctx, int fd, unsigned events) {
     struct guard_report report = { 0 };
     pid_t pid = a->pid;
     (void)events;
-    (void)kill(-pid, SIGKILL); /* before it is reaped: the number is still its own */
+    (void)kill(-pid, SIGKILL); /* before it is reaped: the pid cannot be reused yet */
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
     a->pid = 0;
     if (a->pipe >= 0)
@@ -303,7 +307,7 @@ static void timer_due(void *ctx) {
         struct guard_report report = { 0 };
         tell_over(a, 0, &report);
         tell_end(a, NULL, &report);
-    } else if (a->was_asked) { /* it cannot kill its tree, or something keeps it from that */
+    } else if (a->was_asked) { /* the guard cannot kill its tree, or is prevented from doing so */
         (void)kill(-a->pid, SIGKILL);
     } else {
         a->timed_out = true;
@@ -316,7 +320,7 @@ void helper_stop(struct aside *a) {
         end_tree(a);
 }
 
-/* Waits for the end of a guard that was asked; not for ever: the loop stands still. */
+/* Waits for a guard that was asked to stop, with a limit because the loop is blocked meanwhile. */
 static void await_guard(const struct aside *a) {
     struct pollfd gone = { .fd = a->pidfd, .events = POLLIN };
     if (poll(&gone, 1, GUARD_WAIT_MS) != 1)
@@ -353,7 +357,7 @@ static int spawn(struct aside *a, const struct helper_spec *spec, int out) {
         .fds = { SPAWN_NULL, out, spec->reads ? SPAWN_NULL : out },
         .fd_count = 3,
         .ignores_pipe =
-            spec->outlives, /* what it says at its end may have no reader: that must not kill it */
+            spec->outlives, /* its final output may have no reader; SIGPIPE must not kill it */
     };
     pid_t pid = 0;
     int error =
@@ -379,12 +383,14 @@ static int open_pipe(struct aside *a, int *ret_out) {
     int r = a->pipe < 0 || *ret_out < 0 ? -errno : 0;
     close(ends[0]);
     close(ends[1]);
+    /* our end only: the two ends are separate descriptions */
     if (r == 0)
-        (void)fcntl(a->pipe, F_SETFL, O_NONBLOCK); /* our end only: they are two descriptions */
+        (void)fcntl(a->pipe, F_SETFL, O_NONBLOCK);
     return r;
 }
 
-/* The program could not be run is told like an end; only what lies with us is an error here. */
+/* A program that could not be executed is reported as an end. Only our own failures are errors
+ * here. */
 static bool is_of_program(int error) {
     return error == ENOENT || error == EACCES || error == ENOTDIR || error == ENOEXEC
            || error == EISDIR || error == ELOOP || error == ENAMETOOLONG || error == ETXTBSY
@@ -416,7 +422,7 @@ int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended
     if (r == 0 && a->pid > 0)
         r = watch(a);
     if (r < 0) {
-        a->outlives = false; /* it is said that it could not be started */
+        a->outlives = false; /* the failed start is reported to the caller */
         helper_kill(a);
         return error_set(err, r, "cannot start '%s': %s", spec->argv[0], strerror(-r));
     }
@@ -427,13 +433,13 @@ int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended
     return 0;
 }
 
-/* --- helper processes of a daemon that was killed ----------------------------------------------- */
+/* --- helper processes of a daemon that was killed --------------------------------------------- */
 
-/* A guard has the mark on its command line, since its environment cannot be read. It ends by itself when its daemon dies,
- * and is waited for. */
+/* A guard carries the mark on its command line, because its environment cannot be read. It exits by
+ * itself when its daemon dies, so it is waited for. */
 
-#define GONE_AFTER SECONDS(2) /* a process that got KILL */
-#define SWEEP_MAX  256        /* those that are waited for */
+#define GONE_AFTER SECONDS(2) /* after SIGKILL */
+#define SWEEP_MAX  256        /* processes waited for */
 
 void helper_mark(const char *home, struct strbuf *out) {
     strbuf_printf(out, MARK "%s", home);
@@ -447,7 +453,7 @@ static bool is_command(void *mark, pid_t pid) {
     return proc_has_text(pid, "environ", mark, NULL);
 }
 
-/* A second git must not find one of them at work. */
+/* A new git command must not run beside an old one. */
 static void await_all(const struct proc_swept *swept, time_ms patience, int signal) {
     time_ms deadline = clock_read_steady() + patience;
     for (unsigned i = 0; i < swept->count; i++) {
@@ -464,7 +470,7 @@ static unsigned sweep_marked(bool (*wanted)(void *ctx, pid_t pid), struct strbuf
     struct proc_swept swept = { .fds = fds, .max = SWEEP_MAX };
     unsigned count = proc_sweep(wanted, mark->text, signal, &swept);
     for (unsigned i = 0; i < swept.count; i++)
-        (void)proc_signal(fds[i], SIGCONT); /* a stopped process would get it too late */
+        (void)proc_signal(fds[i], SIGCONT); /* a stopped process would receive it too late */
     if (signal != SIGKILL)                  /* a guard has its grace period before it is killed */
         await_all(&swept, GUARD_GRACE + GUARD_MARGIN, SIGKILL);
     await_all(&swept, GONE_AFTER, 0);
@@ -476,8 +482,8 @@ static unsigned sweep_marked(bool (*wanted)(void *ctx, pid_t pid), struct strbuf
 unsigned helper_sweep(const char *home) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     helper_mark(home, &mark);
-    /* Guards are asked to end, and end their commands, which remove their locks then. The commands that are left have no
-     * guard, or theirs was killed. */
+    /* Guards are asked to stop, so that their commands can remove their locks. Commands that remain
+     * have no guard, or their guard was killed. */
     unsigned guards = sweep_marked(is_guard, &mark, SIGTERM);
     return guards + sweep_marked(is_command, &mark, SIGKILL);
 }

@@ -1,14 +1,14 @@
-/* aside.h: short commands of the daemon itself: git, a merge, a notification.
+/* aside.h: short helper processes of the daemon: git, a merge, a notification.
  *
- * They run beside the loop, with nothing of the daemon's but what is named here; standard input is
- * /dev/null, both outputs go into one bounded buffer. When the time is over the whole process group is
- * killed. `ended` is called once, from the loop, never from inside helper_start. A daemon that ends
- * kills them: what they were for is still to be done then, and is begun again. Not those that change what
- * is not ours (`outlives`): half a change would be worse.
+ * They run outside the loop and inherit only what is listed here. Standard input is /dev/null; both
+ * outputs go into one bounded buffer. On timeout the process group is killed. `ended` is called
+ * once, from the loop, never from inside helper_start. A daemon that exits kills its helpers, and
+ * their work is started again later. The exception is helpers that change something external
+ * (`outlives`), because half a change would be worse.
  *
- * A command that may execute what a run wrote has a guard: a shim above it (src/shim/guard.c). Everything that it
- * starts counts as a run then, has the limits and the sandbox of the guard's spec, and is killed as a whole. A
- * guarded aside dies with the daemon even if the daemon is killed. */
+ * A command that may execute what a run wrote has a guard: a shim as its parent (src/shim/guard.c).
+ * Its processes then count as a run, with the limits and sandbox of the guard's spec, and are
+ * killed together. A guarded helper dies with the daemon even if the daemon is killed. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,61 +23,67 @@ struct aside;
 struct loop;
 struct run_spec;
 
-/* What became of the guard, when the daemon does not watch it any more. */
+/* State of the guard when the daemon stops watching it. */
 enum guard_over {
-    GUARD_ENDED,        /* its whole tree has ended */
-    GUARD_CGROUP_SPENT, /* the same; and nothing may be born into its cgroup any more */
-    GUARD_LOST,         /* it was killed: some of its tree may live */
+    GUARD_ENDED,        /* its tree has ended */
+    GUARD_CGROUP_SPENT, /* same, and no process may be created in its cgroup any more */
+    GUARD_LOST,         /* it was killed: part of its tree may be alive */
     GUARD_LEFT,         /* it outlives the daemon */
 };
 
 struct helper_guard {
-    const char *shim; /* the program sluice-shim */
-    /* Name, limits and sandbox. The command, its environment and its folder are those of the aside. */
+    const char *shim; /* path of sluice-shim */
+    /* Name, limits and sandbox. Command, environment and directory come from struct helper_spec. */
     const struct run_spec *spec;
-    int cgroup; /* folder of spec->cgroup, which the guard keeps open; -1: none. The caller closes its own */
-    int daemon; /* a pipe that ends with the daemon: a guard that outlives it removes the cgroup; -1: none. 10 or above */
-    time_ms
-        grace; /* between TERM and KILL when it is stopped; 0: 3 s, for git to remove its locks */
-    /* Called once, before `ended`, from helper_kill, or from an helper_start that fails. `guard` 0: none was started. */
+    /* Directory of spec->cgroup, kept open by the guard; -1: none. The caller closes its own
+     * descriptor. */
+    int cgroup;
+    /* Pipe that closes when the daemon exits; a guard that outlives it then removes the cgroup. At
+     * least 10, or -1: none. */
+    int daemon;
+    /* Between SIGTERM and SIGKILL when it is stopped. 0: 3 s, so that git can remove its locks. */
+    time_ms grace;
+    /* Called once: before `ended`, from helper_kill, or from a helper_start that fails. `guard` is
+     * 0 if none was started. */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *ctx;
 };
 
 struct helper_spec {
-    const char *const *argv; /* ends with NULL; the first is looked for in PATH */
+    const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH */
     const char *cwd;         /* NULL: / */
-    const char *const *env;  /* the whole environment, ends with NULL */
-    time_ms timeout;         /* span */
-    size_t output_max;       /* bytes that are kept, of the end; 0: 64 kB */
-    bool outlives;           /* helper_kill leaves it alone */
-    bool
-        reads; /* standard output alone counts, and of it the beginning: a command that says more is killed */
-    const struct helper_guard *guard; /* NULL: it executes nothing that a run wrote */
+    const char *const *env;  /* complete environment, NULL-terminated */
+    time_ms timeout;         /* duration */
+    size_t output_max;       /* bytes kept from the end of the output; 0: 64 kB */
+    bool outlives;           /* helper_kill leaves it running */
+    /* Keep only standard output, from its beginning; a command that writes more is killed. */
+    bool reads;
+    const struct helper_guard *guard; /* NULL: the command executes nothing that a run wrote */
 };
 
 struct helper_end {
     int code;        /* -1: none */
     int signal;      /* 0: none */
-    int error;       /* errno of a program that could not be run */
-    const char *why; /* the same in a sentence, if there is one; else "" */
+    int error;       /* errno if the program could not be executed */
+    const char *why; /* message for `error`, or "" */
     bool timed_out;
-    bool cut;           /* `reads`: there was more */
-    const char *output; /* NUL-terminated; lives as long as the call */
+    bool cut;           /* `reads`: output was truncated */
+    const char *output; /* NUL-terminated; valid during the call */
     size_t size;
 };
 
 typedef void (*helper_ended)(void *ctx, const struct helper_end *end);
 
-/* The specification is copied. */
+/* The spec is copied. */
 int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended ended, void *ctx,
                  struct aside **ret_aside, struct error *err);
-/* Its end is near, and `ended` tells it as ever. Not of one that outlives. */
+/* Stops it; `ended` follows as usual. No effect with `outlives`. */
 void helper_stop(struct aside *aside);
-/* The same, and it is waited for; `ended` is not called. Accepts NULL. One that outlives goes on without us. */
+/* Stops it and waits; `ended` is not called. Accepts NULL. A helper with `outlives` keeps
+ * running. */
 struct aside *helper_kill(struct aside *aside);
 
-/* A daemon that was killed has left its asides behind. One whose environment has this variable is killed
- * by the next daemon of that home, at its start, with all that it has started. */
+/* A killed daemon leaves its helpers behind. The next daemon of the same home kills those that have
+ * this variable in their environment, with their descendants, when it starts. */
 void helper_mark(const char *home, struct strbuf *out);
-unsigned helper_sweep(const char *home); /* how many there were; they are gone */
+unsigned helper_sweep(const char *home); /* number of processes found and ended */

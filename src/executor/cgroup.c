@@ -1,9 +1,9 @@
-/* cgroup.c: where the runs of this daemon are held together.
+/* cgroup.c: a cgroup for each run of this daemon.
  *
- * The folder is made below the daemon's own cgroup (found in /proc/self/mountinfo and
- * /proc/self/cgroup; on hybrid systems cgroup v2 is mounted somewhere beside v1). Killing needs no
- * controller. Limits do: they can be handed down only from a cgroup without processes of its own, so a
- * daemon that is alone in its cgroup moves into a folder of it; one that is not leaves all as it is. */
+ * The directory is created below the daemon's own cgroup (found in /proc/self/mountinfo and
+ * /proc/self/cgroup; hybrid systems mount cgroup v2 beside v1). Killing needs no controller. Limits
+ * do, and controllers can be delegated only from a cgroup without processes of its own. So a daemon
+ * that is alone in its cgroup moves into a child of it; otherwise nothing is changed. */
 #include "executor/cgroup.h"
 
 #include <errno.h>
@@ -31,22 +31,22 @@
 #include "os/outside.h"
 
 #define PROC_MAX       (1u << 20)
-#define FREE_SLOTS     64 /* kept for the next runs */
+#define FREE_SLOTS     64 /* kept for later runs */
 #define NAME_BEGIN     "sluice-"
-#define NAME_DIGITS    8   /* behind it: CGROUP_NAME */
-#define CLEAN_MOST     512 /* folders of others that are looked at */
+#define NAME_DIGITS    8   /* suffix of CGROUP_NAME */
+#define CLEAN_MOST     512 /* directories of other daemons that are examined */
 #define PARENT_TRIES   100
 #define PARENT_WAIT_MS 10
-#define LOCK_TRIES     10 /* a millisecond each */
+#define LOCK_TRIES     10 /* 1 ms each */
 
 struct cgroup_pool {
     char *name;
-    char *parent; /* folder of our slots; NULL: no cgroups */
-    int lock;     /* on it; -1: none */
+    char *parent; /* directory of our slots; NULL: no cgroups */
+    int lock;     /* lock on `parent`; -1: none */
     struct cgroup_facts facts;
-    struct cgroup_slot *free, *dirty; /* dirty: somebody was still in it */
+    struct cgroup_slot *free, *dirty; /* dirty: still had processes */
     size_t free_count;
-    char prefix[32]; /* of the slots that we have made: not those of an earlier daemon */
+    char prefix[32]; /* of slots that we created, not of an earlier daemon's */
     uint64_t made;
 };
 
@@ -110,7 +110,8 @@ void cgroup_remove(const char *path) {
 
 /* --- finding it ------------------------------------------------------------------------------ */
 
-/* "36 35 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw": root and mount point of the first cgroup2. */
+/* Root and mount point of the first cgroup2: "36 35 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2
+ * rw". */
 static bool find_mount(char *ret_root, char *ret_point, size_t size) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (file_read("/proc/self/mountinfo", PROC_MAX, &text, NULL) < 0)
@@ -139,13 +140,13 @@ char *cgroup_read_path(const char *file) {
     return path ? xstrndup(path, strcspn(path, "\n")) : NULL;
 }
 
-/* The folder of the daemon's own cgroup v2. */
+/* Directory of the daemon's own cgroup v2. */
 static char *find_own(void) {
     char root[PATH_MAX], point[PATH_MAX];
     _cleanup_(freep) char *path = cgroup_read_path("/proc/self/cgroup");
     if (!path || !find_mount(root, point, sizeof(root)))
         return NULL;
-    /* A mount may show only a part of the hierarchy. */
+    /* A mount may expose only a part of the hierarchy. */
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
     if (strncmp(path, root, length) != 0)
         return NULL;
@@ -162,7 +163,7 @@ static bool is_alone(const char *own) {
     return read_text(own, "cgroup.procs", pids, sizeof(pids)) && strcmp(pids, self) == 0;
 }
 
-/* Limits for the slots below `folder`, as far as the kernel allows. */
+/* Delegates controllers to the slots below `folder`, as far as the kernel allows. */
 static void hand_down(const char *folder) {
     (void)write_text(folder, "cgroup.subtree_control", "+memory");
     (void)write_text(folder, "cgroup.subtree_control", "+pids");
@@ -188,7 +189,7 @@ static void open_limits(const char *own, const char *parent) {
     hand_down(parent);
 }
 
-/* --- whose it is ------------------------------------------------------------------------------ */
+/* --- ownership -------------------------------------------------------------------------------- */
 
 static int open_folder(const char *path) {
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -199,9 +200,9 @@ static bool is_still(int fd, const char *path) {
     return fstat(fd, &open) == 0 && stat(path, &named) == 0 && open.st_ino == named.st_ino;
 }
 
-/* Makes the folder of the slots and takes our lock on it. Another daemon may be removing the old one, which takes a
- * moment. A process of the same user could hold the lock for ever: after a second we go on without it, which is safe
- * while that process has it. Returns the descriptor. */
+/* Creates the directory of the slots and takes a shared lock on it. Another daemon may be removing
+ * the old directory. A process of the same user could hold the lock indefinitely: after a second we
+ * go on without it, which is safe while that process holds it. Returns the descriptor. */
 static int make_parent(const char *path) {
     for (int tries = 0; tries < PARENT_TRIES; tries++) {
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -221,7 +222,8 @@ static int make_parent(const char *path) {
     return -1;
 }
 
-/* An exclusive lock on a directory that no process holds and that was not re-created meanwhile; else -1. */
+/* Takes an exclusive lock on a directory that is unlocked and was not re-created meanwhile; else
+ * -1. */
 static int lock_left(const char *path) {
     int fd = open_folder(path);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(fd, path))
@@ -239,7 +241,7 @@ bool cgroup_is_held(const char *path) {
     return is_held;
 }
 
-/* lock_left, but shims that remove something there are waited for. */
+/* lock_left, but waits for shims that are removing something there. */
 static int lock_soon(const char *path) {
     int fd = lock_left(path);
     for (int tries = 0; fd < 0 && tries < LOCK_TRIES && access(path, F_OK) == 0; tries++) {
@@ -264,7 +266,8 @@ static bool is_slot(const char *name) {
 
 enum left { LEFT_REMOVED, LEFT_KEPT, LEFT_TO_OTHERS };
 
-/* `lock`: of lock_left, which is closed; it keeps a daemon with its name from starting in between. */
+/* `lock` comes from lock_left and is closed. It keeps a daemon with this name from starting
+ * meanwhile. */
 static enum left remove_left(const char *path, int lock) {
     if (lock < 0)
         return LEFT_TO_OTHERS;
@@ -303,7 +306,7 @@ size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept) {
     return count[LEFT_REMOVED];
 }
 
-/* --- what works ------------------------------------------------------------------------------ */
+/* --- probing --------------------------------------------------------------------------------- */
 
 static bool can_clone_into(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -390,7 +393,7 @@ struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool) {
             free_slot(slot);
         }
     }
-    /* Runs that end from now on remove their slots themselves; which have ended just before is seen by their locks. */
+    /* Runs that end from now on remove their own slots; the locks show which have just ended. */
     if (pool->lock >= 0)
         close(pool->lock);
     if (pool->parent)
@@ -405,7 +408,7 @@ const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool) {
     return &pool->facts;
 }
 
-/* What was handed down to find out is taken back, unless it was so before. */
+/* Reverts the delegation made for probing, unless it existed before. */
 static void take_back(const char *own, const char *before) {
     static const char *const controllers[] = { "memory", "pids" };
     for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
@@ -436,7 +439,8 @@ bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path) {
            && slot[1] >= '0' && slot[1] <= '9';
 }
 
-/* The end of the slot that begins at `at`, "/sluice-0123abcd/1700000000000.1"; NULL: none does. */
+/* End of the slot path that starts at `at`, "/sluice-0123abcd/1700000000000.1"; NULL: not a
+ * slot. */
 static const char *slot_end(const char *at) {
     static const char begin[] = "/" NAME_BEGIN;
     size_t length = sizeof(begin) - 1;
@@ -494,7 +498,7 @@ void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot) {
     }
 }
 
-/* What an earlier daemon has made. rmdir refuses a folder with somebody in it. */
+/* Removes slots of an earlier daemon. rmdir refuses a cgroup that has processes. */
 static void remove_old(struct cgroup_pool *pool, cgroup_used used, void *ctx) {
     struct folder folder;
     (void)outside_folder(&folder, AT_FDCWD, pool->parent);

@@ -1,5 +1,4 @@
-/* executor.c: the checked door to whichever implementation there is. Nobody else touches its
- * functions. */
+/* executor.c: argument checks and dispatch to the backend; the only caller of its functions. */
 #include "executor/executor.h"
 
 #include <assert.h>

@@ -1,15 +1,15 @@
-/* executor.h: starts runs, watches them, and finds them again.
+/* executor.h: starts runs, watches them, and adopts them after a restart.
  *
- * Life of a run:   executor_start → started (or ended with LAUNCH) → ended
- *                  executor_stop any time between
- * After a restart: executor_adopt for every run that had not ended in the store: `ended` is called at
- *                  once (from the loop) when it is over or lost, later when it lives. Of those who live
- *                  `started` and `validating` are told again.
- * Promise:         `ended` comes exactly once per started or adopted run while this executor lives, never from inside
- *                  the call that caused it. After a crash the same end is told again: it is read from the
- *                  run's folder.
- * Lost:            no end was recorded and nobody lives. It is never success.
- * Never waits:     a start is a few files and an order; a thread starts the process.
+ *   Life of a run:   executor_start → started (or ended with LAUNCH) → ended
+ *                    executor_stop any time between
+ *   After a restart: executor_adopt for every run that has no end in the store: `ended` follows at
+ *                    once (from the loop) if it is over or lost, later if it is alive. For live
+ *                    runs, `started` and `validating` are reported again.
+ *   Promise:         `ended` comes exactly once per started or adopted run while this executor
+ *                    exists, never from inside the call that caused it. After a crash the same end
+ *                    is read from the run's directory and reported again.
+ *   Lost:            no end was recorded and no process is alive. Never success.
+ *   Never blocks:    a start is a few files and a request; a thread starts the process.
  *
  * One interface, two implementations: local (a shim on this host), Slurm (slurm.h). */
 #pragma once
@@ -32,39 +32,39 @@ struct run_key {
 };
 
 struct executor_events {
-    /* The command was seen to run. */
+    /* The command is running. */
     void (*started)(void *ctx, struct run_key run, time_ms at);
-    /* The command has ended well and its checks run now. */
+    /* The command succeeded and its checks run now. */
     void (*validating)(void *ctx, struct run_key run);
     void (*ended)(void *ctx, struct run_key run, const struct run_end *end);
     void *ctx;
 };
 
 struct executor_options {
-    const char *root;      /* folder of all run folders; made if missing, 0700 */
-    const char *shim_path; /* the program sluice-shim */
-    bool use_cgroup;       /* where the kernel lets us */
-    const char *host;      /* what this host is called in rows; NULL: as the system calls it */
+    const char *root;      /* parent of all run directories; created if missing, 0700 */
+    const char *shim_path; /* path of sluice-shim */
+    bool use_cgroup;       /* if the kernel supports it */
+    const char *host;      /* name of this host in rows; NULL: the system's host name */
 };
 
 int executor_local_new(struct loop *loop, const struct executor_options *options,
                        const struct executor_events *events, struct executor **ret,
                        struct error *err);
-struct executor *executor_free(struct executor *ex); /* leaves every run alone; accepts NULL */
+struct executor *executor_free(struct executor *ex); /* leaves all runs running; accepts NULL */
 
-/* `folder` as rundir_name makes it. An error is a launch failure: nothing runs, nothing is called. A process that cannot be
- * started is told later, as an end with LAUNCH. */
+/* `folder` as rundir_name makes it. An error is a launch failure: nothing runs and no callback
+ * follows. A process that cannot be started is reported later, as an end with LAUNCH. */
 int executor_start(struct executor *ex, struct run_key run, const char *folder,
                    const struct run_spec *spec, struct error *err);
 
-/* It has as many starts before it as it can keep open: give it others after the next round of the loop. */
+/* The maximum of pending starts is reached: retry after the next round of the loop. */
 bool executor_is_busy(const struct executor *ex);
 
 enum stop_how {
     STOP_POLITELY, /* stop signal, grace, KILL */
     STOP_AT_ONCE,  /* KILL */
 };
-/* -ENOENT: no such run lives here (any more). */
+/* -ENOENT: no such live run. */
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how);
 
 enum adopted {
@@ -73,64 +73,69 @@ enum adopted {
     ADOPTED_LOST,  /* `ended` with RUN_END_LOST follows */
     ADOPTED_MAX,
 };
-/* Who the shim of a run is. Pid and start together are no other process's in one boot and one pid namespace. */
+/* Identity of a run's shim. Pid and start time together are unique within one boot and pid
+ * namespace. */
 struct executor_shim {
-    pid_t pid;          /* 0: not known */
+    pid_t pid;          /* 0: unknown */
     uint64_t start;     /* clock ticks since boot */
-    uint64_t space;     /* number of the pid namespace in which the pid counts */
+    uint64_t space;     /* inode of the pid namespace of `pid` */
     const char *cgroup; /* of the run, not of the shim; or NULL */
 };
-/* Of a run that lives here: for the store, once `started` was called. The text lives as long as the run is here. */
+/* Of a live run: for the store, once `started` was called. The text is valid while the run is
+ * alive. */
 struct executor_shim executor_shim(struct executor *ex, struct run_key run);
 
-/* What the store has of a run. What it does not have (0, NULL) is taken from the run's folder, which the run can write. */
+/* What the store knows about a run. Missing values (0, NULL) are read from the run's directory,
+ * which the run can write. */
 struct executor_known {
-    const char *boot_id;       /* in which it was ordered */
-    const struct tag_key *key; /* that its shim was given */
+    const char *boot_id;       /* boot in which it was started */
+    const struct tag_key *key; /* key given to its shim */
     struct executor_shim shim;
 };
-/* If the shim of a lost run is dead but processes of its cgroup are not, they are killed first. */
+/* If the shim of a lost run is dead but its cgroup has processes, they are killed first. */
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
                             const struct executor_known *known);
 
-/* Looks at every run folder once. `known` says whether the store has that run. Dead folders that it
- * does not know are removed; living ones are watched and reported as external. */
+/* Examines every run directory once. `known` reports whether the store has that run. Unknown
+ * directories without live processes are removed; live ones are watched and reported as
+ * external. */
 struct executor_sweep {
     bool (*known)(void *ctx, const char *task, uint32_t attempt);
     void (*external)(void *ctx, const char *task, uint32_t attempt, const struct run_started *who);
     void (*external_ended)(void *ctx, const char *task, uint32_t attempt); /* later */
     void *ctx;
     uint32_t removed; /* counted by the sweep */
-    uint32_t left;    /* the same: folders that nobody knows and that are another executor's */
+    uint32_t left;    /* same: unknown directories that belong to another executor */
 };
 int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err);
 
-/* Removes the folders of a task that is not kept any more: a few at a time, aside. */
+/* Deletes the directories of a task that is no longer kept, a few at a time in the background. */
 void executor_forget(struct executor *ex, const char *task);
-/* The same for one folder of a task, "web-17/3"; no run lives in it. */
+/* Same for one run directory of a task, "web-17/3", which has no live run. */
 void executor_forget_folder(struct executor *ex, const char *folder);
 
-uint32_t executor_live(const struct executor *ex); /* how many it watches */
+uint32_t executor_live(const struct executor *ex); /* number of runs it watches */
 
-/* What a run that lives here waits for or where it is, in a few words for people: "pending in Slurm:
- * Resources". False: there is nothing to say. */
+/* Where a live run is or what it waits for, for users: "pending in Slurm: Resources". False:
+ * nothing to show. */
 bool executor_describe_run(const struct executor *ex, struct run_key run, struct strbuf *out);
 
-/* Does this process belong to a run, of this executor or of any other daemon of this user? `ex` may be NULL: a standby.
- * A daemon that is in a run itself takes the other processes of that run for its owner's. */
+/* Does this process belong to a run, of this executor or of any other daemon of this user? `ex` may
+ * be NULL (standby). A daemon that itself runs inside a run treats other processes of that run as
+ * its owner's. */
 enum executor_kin {
     KIN_NONE,
     KIN_RUN,
-    KIN_UNKNOWN, /* it has ended, or cannot be seen from here: refuse it */
+    KIN_UNKNOWN, /* it has ended or cannot be seen: refuse it */
 };
 enum executor_kin executor_kin(const struct executor *ex, pid_t pid);
-/* Rises when executor_kin may answer differently for a process that was asked about before. */
+/* Changes when executor_kin may answer differently for a process that was asked about before. */
 uint64_t executor_kin_epoch(const struct executor *ex);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
 
-/* A cgroup for a guarded helper process (aside.h), like that of a run. NULL: there is none. `limited`: its guard sets
- * limits in it. The caller closes the folder when the guard has been started. */
+/* A cgroup for a guarded helper process (aside.h), as for a run. NULL: none. `limited`: the guard
+ * sets limits in it. The caller closes the directory after the guard was started. */
 struct cgroup_slot;
 struct executor_slot {
     const char *path;
@@ -139,21 +144,22 @@ struct executor_slot {
 };
 struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
                                        struct executor_slot *ret_slot);
-/* When the guard is over. Kills what a lost one has left, also without a slot. */
+/* Called when the guard is over. Kills what a lost guard left, also without a slot. */
 void executor_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
                              enum guard_over how);
 
-/* What the kernel lets us do, probed once. */
+/* What the kernel supports, probed once. */
 struct executor_feature {
     const char *name; /* "cgroup.kill" "pidfd" "memory.max" "hole punching" … */
     bool there;
-    const char *instead; /* what is done without it */
-    const char *fix;     /* what a person can do; or NULL */
+    const char *instead; /* fallback */
+    const char *fix;     /* what the user can do; or NULL */
 };
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret);
-/* Removes the cgroups that daemons of any home have left here which were killed; a start does that, too. Returns how
- * many such daemons there were; `ret_kept`: how many more have a run that lives, and are left as they are. */
+/* Removes the cgroups left here by killed daemons of any home; a start does that, too. Returns the
+ * number of such daemons; `ret_kept`: the number of others that have a live run and are left as
+ * they are. */
 size_t executor_clean(struct executor *ex, size_t *ret_kept);
-/* The same without an executor: what one would find that has its runs in `folder`, which need not be
- * there. Leaves nothing behind; for one thread. */
+/* Same without an executor: what an executor with its runs in `folder` would find. `folder` need
+ * not exist. Leaves nothing behind; not thread-safe. */
 size_t executor_probe(const char *folder, const struct executor_feature **ret);

@@ -1,8 +1,8 @@
 /* local.c: runs on this host, each below its shim.
  *
- * A start is a folder, a locked file and an order to the spawner. Once the shim has the lock, the daemon may die: the
- * run goes on, and the next daemon adopts it. One pipe carries the messages of all shims; a pidfd each reports their
- * end. */
+ * A start is a directory, a locked file and a request to the spawner. Once the shim holds the lock,
+ * the daemon may die: the run goes on, and the next daemon adopts it. One pipe carries the messages
+ * of all shims; a pidfd for each reports its exit. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,10 +39,10 @@
 
 enum local_state {
     LOCAL_WATCHED,  /* its shim has a pidfd */
-    LOCAL_HIDDEN,   /* the lock is held by a process that is not known yet */
-    LOCAL_OVER,     /* `end` is known, to be told in the next round */
-    LOCAL_DYING,    /* the shim is dead, what it has left is being killed */
-    LOCAL_SPAWNING, /* its shim was ordered, and may run already */
+    LOCAL_HIDDEN,   /* an unidentified process holds the lock */
+    LOCAL_OVER,     /* `end` is known and reported in the next round */
+    LOCAL_DYING,    /* the shim is dead; its leftovers are being killed */
+    LOCAL_SPAWNING, /* its shim was requested, and may already run */
 };
 
 struct local_run {
@@ -52,26 +52,26 @@ struct local_run {
     enum local_state state;
     struct run_key key;
     char *folder;
-    /* Runs that only the sweep has found: told by name. NULL: one of ours. */
+    /* Runs found only by the sweep, reported by name. NULL: one of ours. */
     char *external_task;
     uint32_t external_attempt;
 
     pid_t shim;
-    uint64_t shim_start; /* 0: its pid is all that is known */
-    bool is_stored;      /* the two come from the store: its lock file is not asked */
+    uint64_t shim_start; /* 0: only its pid is known */
+    bool is_stored;      /* both come from the store: the lock file is not read */
     struct tag_key tag_bytes;
-    const struct tag_key *tag_key; /* what its shim records is tagged with it; or NULL */
+    const struct tag_key *tag_key; /* key of the tags on the shim's records; or NULL */
     int pidfd;
     struct loop_watch *watch;
-    struct cgroup_slot *slot; /* of our pool */
+    struct cgroup_slot *slot; /* from our pool */
     char *old_cgroup;         /* of an earlier daemon; or NULL */
-    struct strbuf early;      /* what its shim said before we knew that it runs */
+    struct strbuf early;      /* messages of its shim before we knew that it runs */
     bool reported_started, reported_validating;
-    bool stop_asked; /* before there was somebody to ask */
+    bool stop_asked; /* before the shim was known */
     enum stop_how stop_how;
     struct run_started who; /* adopted runs only */
     int lock_watch;         /* inotify on its lock file; -1: none */
-    bool has_end;           /* recorded by its shim; else `end` is what we conclude */
+    bool has_end;           /* recorded by its shim; else `end` is our conclusion */
     struct run_end end;
     time_ms give_up_at;     /* LOCAL_DYING: steady clock; 0: not set */
     struct local_run *next; /* in ex->pending */
@@ -82,10 +82,10 @@ struct local {
     struct loop *loop;
     int root;
     uint64_t pid_space;                       /* number of our pid namespace */
-    char *root_path, *root_given, *shim_path; /* given: as the runs see it */
+    char *root_path, *root_given, *shim_path; /* root_given: the path as runs see it */
     int pipe_in, pipe_out;                    /* from the shims to us */
     struct loop_watch *pipe_watch;
-    char line[2 * RUN_RECORD_MAX]; /* of the pipe: what is not whole yet */
+    char line[2 * RUN_RECORD_MAX]; /* incomplete line from the pipe */
     size_t line_length;
 
     struct run_table runs; /* struct local_run */
@@ -93,10 +93,10 @@ struct local {
 
     struct local_run *pending; /* LOCAL_HIDDEN, LOCAL_OVER, LOCAL_DYING */
     struct loop_timer *pending_timer;
-    time_ms pending_delay; /* until they are looked at again; rises while nothing happens */
-    int inotify;           /* on lock files of adopted runs; -1: not opened yet */
+    time_ms pending_delay; /* until they are examined again; grows while nothing happens */
+    int inotify;           /* on lock files of adopted runs; -1: not open */
     struct loop_watch *inotify_watch;
-    struct executor_sweep sweep; /* whom to tell of external runs */
+    struct executor_sweep sweep; /* callbacks for external runs */
     struct cgroup_pool *cgroups;
     struct trash *trash;
     struct spare *spare;
@@ -169,15 +169,16 @@ static void local_run_free(struct local_run *run) {
     ex->base.live--;
 }
 
-/* --- processes that outlive their shim ---------------------------------------------------------- */
+/* --- processes that outlive their shim -------------------------------------------------------- */
 
-/* A shim kills its process tree before it records an end. A shim that was killed has not: its command dies with it (parent
- * death signal), but not what that has started. Before the run is called lost, and perhaps started again in the same
- * folder, all of its cgroup is killed, then the shim's session, then what has the TMPDIR of the run. The cgroup may be
+/* A shim kills its process tree before it records an end. A shim that was killed has not done so:
+ * its command dies with it (parent death signal), but not the descendants of the command. Before
+ * the run is reported as lost, and perhaps started again in the same directory, its cgroup is
+ * killed, then the shim's session, then every process with the run's TMPDIR. The cgroup may be
  * empty because there was none or the command could not join it.
  *
- * A session id is not reused as a pid while a process is in the session. So if no process has it as its own pid, all
- * processes of that session belong to the old one. */
+ * A session id is not reused as a pid while a process is in the session. So if no process has it as
+ * its pid, all processes of that session belong to the old one. */
 
 #define GIVE_UP SECONDS(30)
 
@@ -191,8 +192,8 @@ static bool is_in_session(void *leader, pid_t pid) {
            && stat.session == *(pid_t *)leader;
 }
 
-/* KILL for all processes in the session of a leader that is dead. How many there were; 0 also when the leader lives: then
- * the number is another process's by now. */
+/* SIGKILL for all processes in the session of a dead leader. Returns their number; 0 also if the
+ * leader is alive: then the pid was reused. */
 static unsigned kill_session(pid_t leader) {
     bool is_dead = leader > 1 && proc_has_ended(leader);
     return is_dead ? proc_sweep(is_in_session, &leader, SIGKILL, NULL) : 0;
@@ -200,14 +201,14 @@ static unsigned kill_session(pid_t leader) {
 
 static bool kill_once(const struct local_run *run) {
     const char *cgroup = run->slot ? run->slot->path : run->old_cgroup;
-    /* After an end that an earlier daemon has seen, its slot was given to another run. */
+    /* If an earlier daemon saw the end, the slot was given to another run. */
     if (cgroup && !run->slot && run->has_end && cgroup_is_held(cgroup))
         return true;
     if (cgroup && cgroup_is_populated(cgroup)) {
         cgroup_kill(cgroup);
         if (run->slot)
             run->slot->spoiled = true;
-        return false; /* they need a moment */
+        return false; /* they need time to exit */
     }
     if (run->has_end)
         return true;
@@ -216,7 +217,7 @@ static bool kill_once(const struct local_run *run) {
     return kill_session(run->shim) + proc_sweep(is_marked, mark.text, SIGKILL, NULL) == 0;
 }
 
-/* Kills what a dead shim has left. true: nothing is left. */
+/* Kills what a dead shim left. true: nothing is left. */
 static bool kill_leftovers(struct local_run *run) {
     if (kill_once(run))
         return true;
@@ -231,10 +232,10 @@ static bool kill_leftovers(struct local_run *run) {
     return true;
 }
 
-/* --- cgroups of helper processes ---------------------------------------------------------------- */
+/* --- cgroups of helper processes -------------------------------------------------------------- */
 
-/* From the pool of the runs: the kernel enforces the limits, the process tree is killed together, and what it starts is
- * recognized as a run by its cgroup even after its guard was killed. */
+/* From the pool of the runs: the kernel enforces the limits, the process tree is killed together,
+ * and its processes are recognized as a run by the cgroup even after the guard was killed. */
 
 static struct cgroup_slot *local_slot_take(struct executor *base, bool limited,
                                            struct executor_slot *ret_slot) {
@@ -255,7 +256,7 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
             cgroup_kill(slot->path);
         (void)kill_session(guard);
     }
-    if (slot && how == GUARD_LEFT) { /* it is still in use; the next daemon removes it */
+    if (slot && how == GUARD_LEFT) { /* still in use; the next daemon removes it */
         free(slot->path);
         free(slot);
         return;
@@ -265,10 +266,11 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
     cgroup_give_back(local_of(base)->cgroups, slot);
 }
 
-/* --- messages of the shims ---------------------------------------------------------------------- */
+/* --- messages from shims ---------------------------------------------------------------------- */
 
-/* A line is written in one piece and has the run's handle, which is never used twice. It is a hint that may be lost when
- * the pipe is full: the run's folder has the truth, and the end is the shim's own end, seen through its pidfd. */
+/* A line is written atomically and carries the run's handle, which is never reused. It is a hint
+ * that may be lost when the pipe is full: the run's directory is authoritative, and the end is the
+ * exit of the shim, seen through its pidfd. */
 
 #define PIPE_BYTES    (1 << 20)
 #define PENDING_FIRST 1 /* ms */
@@ -304,7 +306,7 @@ static void report_validating(struct local_run *run) {
         run->ex->base.events.validating(run->ex->base.events.ctx, run->key);
 }
 
-/* Its shim could not write it anywhere, and waits until somebody has it. */
+/* The shim could not write its end to disk, and waits until the daemon has received it. */
 static void take_end(struct local_run *run, const char *text) {
     struct run_end end;
     if (run->state != LOCAL_WATCHED
@@ -334,14 +336,14 @@ static void take_line(const struct local *ex, char *line) {
         return;
     *what++ = '\0';
     struct local_run *run = find_by_handle(ex, line);
-    if (run
-        && run->state == LOCAL_SPAWNING) /* who the shim is goes into the store with `started` */
+    /* the shim's identity goes into the store with `started` */
+    if (run && run->state == LOCAL_SPAWNING)
         strbuf_printf(&run->early, "%s\n", what);
     else if (run)
         take_words(run, what);
 }
 
-/* Once its shim is known. */
+/* Called once the shim is known. */
 static void take_early(struct local_run *run) {
     char *text = strbuf_take(&run->early);
     for (char *line = text, *end; line && (end = strchr(line, '\n')); line = end + 1) {
@@ -368,7 +370,7 @@ static void drain_pipe(struct local *ex) {
         ex->line_length = size - begin;
         memmove(ex->line, ex->line + begin, ex->line_length);
         if (ex->line_length == sizeof(ex->line))
-            ex->line_length = 0; /* no line of a shim is so long */
+            ex->line_length = 0; /* longer than any line of a shim */
         if ((size_t)got < room)
             return;
     }
@@ -432,7 +434,7 @@ static void conclude_lost(struct local_run *run, const char *why) {
     (void)snprintf(run->end.message, sizeof(run->end.message), "%.255s", why);
 }
 
-/* What became of a run whose shim is gone: `end` is read or concluded. */
+/* Concludes a run whose shim is dead: `end` was read or is derived. */
 static void conclude(struct local_run *run) {
     struct local *ex = run->ex;
     struct error err = { 0 };
@@ -451,8 +453,8 @@ static void conclude(struct local_run *run) {
     conclude_lost(run, r == -ENOENT ? "its shim is gone and has recorded no end" : err.text);
 }
 
-/* A shim does not end by a signal unless somebody has killed it. Then its folder proves nothing: its run can write there,
- * and may be the one that did it. 0: it has exited, or it is not our child. */
+/* A shim does not die by a signal unless it was killed. Then its directory proves nothing: the run
+ * can write there, and may have killed the shim. 0: it exited, or it is not our child. */
 static int signal_of_end(int pidfd) {
     siginfo_t info = { 0 };
     if (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
@@ -463,7 +465,7 @@ static int signal_of_end(int pidfd) {
 static void shim_ended(void *ctx, int fd, unsigned events) {
     struct local_run *run = ctx;
     (void)events;
-    drain_pipe(run->ex); /* what it said comes before its end */
+    drain_pipe(run->ex); /* process its messages before its end */
     int signal = signal_of_end(fd);
     loop_unwatch(run->ex->loop, TAKE_PTR(run->watch));
     close(run->pidfd);
@@ -481,7 +483,7 @@ static void shim_ended(void *ctx, int fd, unsigned events) {
         set_pending(run, LOCAL_DYING);
 }
 
-/* `pidfd` becomes the run's. */
+/* Takes ownership of `pidfd`. */
 static int watch_shim(struct local_run *run, int pidfd, struct error *err) {
     run->pidfd = pidfd;
     int r = loop_watch(run->ex->loop, pidfd, LOOP_READ, shim_ended, run, &run->watch);
@@ -508,7 +510,7 @@ static void signal_shim(struct local_run *run, enum stop_how how) {
 
 /* --- runs without a pidfd --------------------------------------------------------------- */
 
-/* Looked at again in the next round, and then every few milliseconds. */
+/* Examined again in the next round, and then every few milliseconds. */
 static void set_pending(struct local_run *run, enum local_state state) {
     struct local *ex = run->ex;
     run->state = state;
@@ -544,14 +546,15 @@ static void pending_due(void *ctx) {
         loop_timer_set(ex->loop, ex->pending_timer, loop_now_steady(ex->loop) + delay);
 }
 
-/* --- adopting runs of an earlier daemon --------------------------------------------------------- */
+/* --- adopting runs of an earlier daemon ------------------------------------------------------- */
 
-/* The store has the pid and the start time of each shim that was seen. They decide, whatever the folder says, which the
- * run can write. Without them the folder decides.
+/* The store has the pid and the start time of each shim that was seen. They decide, regardless of
+ * the directory, which the run can write. Without them the directory decides.
  *
- * The lock is examined before the end: a shim records its end before it releases the lock, so a free lock without an end
- * means lost. In the other order, a run that ends in between would be called lost. If a shim cannot be examined, its run
- * is not dead: it is examined again. */
+ * The lock is examined before the end: a shim records its end before it releases the lock, so a
+ * free lock without an end means lost. In the other order, a run that ends in between would be
+ * reported as lost. If a shim cannot be examined, its run is not considered dead: it is examined
+ * again. */
 
 static void lock_heard(void *ctx, const struct inotify_event *event) {
     struct local *ex = ctx;
@@ -574,7 +577,7 @@ static void lock_changed(void *ctx, int fd, unsigned events) {
     inotify_read(fd, lock_heard, ctx);
 }
 
-/* An adopted shim has no pipe to us; what it says is in its lock file too. */
+/* An adopted shim has no pipe to us; its messages are also in its lock file. */
 static void watch_lock(struct local_run *run) {
     struct local *ex = run->ex;
     if (ex->inotify < 0)
@@ -586,8 +589,8 @@ static void watch_lock(struct local_run *run) {
     run->lock_watch = inotify_add_watch(ex->inotify, path.text, IN_MODIFY);
 }
 
-/* The cgroup of its spec, if it is one that a daemon of this root has made: without a key the command itself could have
- * changed the file, and everybody in that cgroup may be killed. */
+/* The cgroup of its spec, if a daemon of this root created it: without a key the command itself
+ * could have changed the file, and every process in that cgroup may be killed. */
 static char *read_cgroup(const struct local *ex, int dir, const struct tag_key *key) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     if (rundir_read_spec_at(dir, key, &read, NULL) < 0 || !read->spec.cgroup
@@ -607,7 +610,8 @@ static void set_shim(struct local_run *run, pid_t shim) {
     run->shim = shim;
 }
 
-/* The process with the pid and the start time of the store. 0, -ESRCH: it has ended; -EACCES: /proc does not show it. */
+/* Opens the process with the stored pid and start time. 0; -ESRCH: it has ended; -EACCES: /proc
+ * does not show it. */
 static int open_stored(const struct local_run *run, int *ret_pidfd) {
     struct proc_stat process = { 0 };
     int pidfd = proc_open(run->shim);
@@ -622,10 +626,10 @@ static int open_stored(const struct local_run *run, int *ret_pidfd) {
     return r == 0 ? -ESRCH : -EACCES;
 }
 
-/* Is the process that the lock file names the one that wrote it? If the lock is still held after the
- * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. But the
- * command can write the file and hold the lock, too, and whom it names may be killed: so it must be called a shim of
- * this run. */
+/* Is the process named in the lock file the one that wrote it? If the lock is still held after the
+ * pidfd was opened, the shim was alive the entire time, so its pid was not reused. But the command
+ * can also write the file and hold the lock, and the named process may be killed: so its process
+ * name must be that of a shim of this run. */
 static int open_shim(const struct local_run *run, int dir) {
     int pidfd = proc_open(run->who.shim);
     if (pidfd < 0)
@@ -639,7 +643,7 @@ static int open_shim(const struct local_run *run, int dir) {
     return -1;
 }
 
-/* As the lock file says. <0: nobody can say; it is looked at again. */
+/* As named in the lock file. <0: unknown; examined again. */
 static int open_named(struct local_run *run, int dir, int *ret_pidfd) {
     if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
         return -EACCES;
@@ -654,7 +658,7 @@ static int open_named(struct local_run *run, int dir, int *ret_pidfd) {
     return 0;
 }
 
-/* 0 and a pidfd: it lives; -ESRCH: it does not; -EACCES: nobody can say. */
+/* 0 and a pidfd: alive; -ESRCH: dead; -EACCES: unknown. */
 static int find_shim(struct local_run *run, int dir, int *ret_pidfd) {
     if (run->is_stored) {
         int r = open_stored(run, ret_pidfd);
@@ -667,7 +671,8 @@ static int find_shim(struct local_run *run, int dir, int *ret_pidfd) {
     return open_named(run, dir, ret_pidfd);
 }
 
-/* Looks for who holds the lock. Afterwards the run is watched, over, dying, or still hidden. */
+/* Identifies the holder of the lock. Afterwards the run is watched, over, dying, or still
+ * hidden. */
 static void identify_shim(struct local_run *run) {
     struct local *ex = run->ex;
     _cleanup_(fd_closep) int dir = -1;
@@ -681,7 +686,7 @@ static void identify_shim(struct local_run *run) {
     if (r < 0 || watch_shim(run, pidfd, NULL) < 0)
         return;
     watch_lock(run);
-    /* Read again: it may have changed before the file was watched. */
+    /* Read again: it may have changed before the watch was set. */
     if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
         return;
     if (run->who.command > 0)
@@ -714,14 +719,14 @@ static enum adopted local_adopt(struct executor *base, struct run_key key, const
     _cleanup_(fd_closep) int pidfd = -1;
     take_known(run, known, same_boot);
     int r = rundir_open_at(ex->root, folder, &dir, NULL);
-    /* It is lost. A daemon beside us that has lost the store, and does not know it yet, may be about to start it: it must
-     * find the folder made. If it was quicker, its run is adopted. */
+    /* It is lost. Another daemon that has lost the store, but does not know it yet, may be about to
+     * start it: the directory must exist then. If that daemon was faster, its run is adopted. */
     if (r == -ENOENT && same_boot && rundir_make_at(ex->root, folder, NULL) == -EEXIST)
         r = rundir_open_at(ex->root, folder, &dir, NULL);
     if (dir >= 0 && same_boot && !run->old_cgroup)
         run->old_cgroup = read_cgroup(ex, dir, run->tag_key);
     bool is_away = dir < 0 && (r == -ENOENT || r == -ENOTDIR || r == -EINVAL);
-    /* Its processes are known from now on, before anybody can ask. It is watched from the loop. */
+    /* Its processes are known from now on, before any query. The loop watches it. */
     if (same_boot && (!is_away || run->is_stored) && find_shim(run, dir, &pidfd) != -ESRCH) {
         set_pending(run, LOCAL_HIDDEN);
         return ADOPTED_ALIVE;
@@ -737,7 +742,7 @@ static enum adopted local_adopt(struct executor *base, struct run_key key, const
 
 /* --- sweep ----------------------------------------------------------------------------- */
 
-/* Slurm's runs have no lock that could be asked: their own executor knows about them. */
+/* Runs of Slurm have no lock to examine: their own executor handles them. */
 static bool is_of_slurm(int dir) {
     return faccessat(dir, "slurm", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -785,10 +790,10 @@ static int local_sweep(struct executor *base, struct executor_sweep *sweep, stru
     cgroup_sweep(ex->cgroups, cgroup_used_by_run, ex);
     return 0;
 }
-/* --- start and stop --------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
-/* A file without a name that holds the secrets of a run, each with a NUL behind it; the caller closes it.
- * *ret_fd is -1 when there are none. */
+/* An unnamed file with the secrets of a run, each NUL-terminated; the caller closes it. *ret_fd is
+ * -1 if there are none. */
 static int handover_secrets(const char *const *secrets, int *ret_fd, struct error *err) {
     *ret_fd = -1;
     if (!secrets || !*secrets)
@@ -810,11 +815,11 @@ static int handover_secrets(const char *const *secrets, int *ret_fd, struct erro
     return 0;
 }
 
-#define LOW_DESCRIPTORS 10 /* ours stay above: the shim's numbers must be free */
-#define SPAWNS_MAX      32 /* ordered at once: each has up to five descriptors open */
+#define LOW_DESCRIPTORS 10 /* keep 0-9 free for the shim */
+#define SPAWNS_MAX      32 /* pending requests; each has up to five descriptors open */
 #define KEY_PAIR_SIZE   (sizeof(TAG_VARIABLE "=") + SHA256_HEX_SIZE)
 
-/* Nothing ran: what was made for it goes again. */
+/* Nothing ran: removes what was created for it. */
 static void undo_start(struct local_run *run, int error) {
     struct local *ex = run->ex;
     unsigned budget = UINT_MAX;
@@ -831,7 +836,7 @@ static void undo_start(struct local_run *run, int error) {
     report_end(run);
 }
 
-/* Never an argument, which every user can list, nor a file. */
+/* Not an argument, which every user can list, and not a file. */
 static void print_key(const struct tag_key *key, char ret_pair[KEY_PAIR_SIZE]) {
     char hex[SHA256_HEX_SIZE];
     sha256_hex(key->bytes, hex);
@@ -839,7 +844,8 @@ static void print_key(const struct tag_key *key, char ret_pair[KEY_PAIR_SIZE]) {
     explicit_bzero(hex, sizeof(hex));
 }
 
-/* It has the lock, so it runs whatever becomes of us: who cannot be watched now is looked for later. */
+/* The shim holds the lock, so it runs regardless of the daemon: if it cannot be watched now, it is
+ * identified later. */
 static void shim_spawned(void *ctx, pid_t pid, int error) {
     struct local_run *run = ctx;
     if (error) {
@@ -854,8 +860,9 @@ static void shim_spawned(void *ctx, pid_t pid, int error) {
     take_early(run);
 }
 
-/* Nothing of the daemon's but five descriptors and the key of its run. A stop that comes early is kept until the shim asks
- * for it: its signals are blocked. The descriptors become the spawner's. */
+/* The shim gets five descriptors and the key of its run, nothing else from the daemon. An early
+ * stop stays pending until the shim reads it: its signals are blocked. The spawner owns the
+ * descriptors. */
 static void spawn_shim(struct local_run *run, const struct run_spec *spec,
                        const struct rundir_open *open, int secrets) {
     struct local *ex = run->ex;
@@ -885,7 +892,7 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     struct local *ex = local_of(base);
     if (find_run(ex, key))
         return error_set(err, -EEXIST, "run '%s' is already there", spec->run);
-    int r = rundir_check(folder, spec, err); /* before a folder is taken for it */
+    int r = rundir_check(folder, spec, err); /* before a directory is created for it */
     if (r < 0)
         return r;
     int secrets = -1;
@@ -926,7 +933,7 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
     return 0;
 }
 
-/* The start of our own child is read when somebody asks: its number is its own until it is reaped. */
+/* The start time of our own child is read on demand: its pid is not reused before it is reaped. */
 static struct executor_shim local_shim(struct executor *base, struct run_key key) {
     struct local *ex = local_of(base);
     struct local_run *run = find_run(ex, key);
@@ -944,7 +951,7 @@ static struct executor_shim local_shim(struct executor *base, struct run_key key
 
 static void local_forget(struct executor *base, const char *task) {
     struct local *ex = local_of(base);
-    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start takes it */
+    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start deletes it */
         (void)trash_throw(ex->trash, task);
 }
 
@@ -952,7 +959,7 @@ static void local_forget_folder(struct executor *base, const char *folder) {
     (void)trash_throw(local_of(base)->trash, folder);
 }
 
-/* --- features ----------------------------------------------------------------------------------- */
+/* --- features --------------------------------------------------------------------------------- */
 
 struct list {
     struct executor_feature *items; /* EXECUTOR_FEATURES_MAX */
@@ -971,7 +978,7 @@ static bool has_pidfd(void) {
     return fd >= 0;
 }
 
-/* Asked of the file system that the logs are on. */
+/* Probes the file system of the logs. */
 static bool can_punch(int root) {
     int fd = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
@@ -1026,7 +1033,7 @@ static void add_cgroups(struct list *list, const struct cgroup_facts *facts) {
         add(list, &features[i]);
 }
 
-/* `root`: a folder on the file system of the runs; -1: there is none yet. */
+/* `root`: a directory on the file system of the runs; -1: none yet. */
 static void fill(struct list *list, const struct cgroup_facts *facts, int root) {
     add(list, &(struct executor_feature){ "pidfd", has_pidfd(), "nothing: no run can be started",
                                           FIX_PIDFD });
@@ -1055,7 +1062,7 @@ static int features_probe(struct local *ex, struct error *err) {
     return 0;
 }
 
-/* The folder, or the nearest above it that is there. */
+/* Opens the directory or its nearest existing ancestor. */
 static int open_near(const char *folder) {
     _cleanup_(freep) char *path = xstrdup(folder);
     for (;;) {
@@ -1084,10 +1091,10 @@ size_t executor_probe(const char *folder, const struct executor_feature **ret) {
 
 static void local_free(struct executor *base) {
     struct local *ex = local_of(base);
-    ex->spawner = spawner_free(ex->spawner); /* what was ordered runs then */
+    ex->spawner = spawner_free(ex->spawner); /* pending requests are carried out */
     for (size_t i = 1; i < ex->runs.count; i++) {
         struct local_run *run = run_at(ex, i);
-        if (run && run->slot) { /* its run goes on in it */
+        if (run && run->slot) { /* its run still uses it */
             free(run->slot->path);
             free(run->slot);
         }
@@ -1099,7 +1106,7 @@ static void local_free(struct executor *base) {
     loop_timer_free(ex->loop, ex->pending_timer);
     (void)trash_free(ex->trash);
     (void)spare_free(ex->spare);
-    fd_closep(&ex->pipe_in); /* before it: see there */
+    fd_closep(&ex->pipe_in); /* must come first: see there */
     (void)cgroup_pool_free(ex->cgroups);
     const int fds[] = { ex->root, ex->pipe_in, ex->pipe_out, ex->inotify };
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -1209,23 +1216,22 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     return 0;
 }
 
-/* --- which processes belong to runs ------------------------------------------------------------------------------------ */
+/* --- which processes belong to runs ----------------------------------------------------------- */
 
-/* Does a process belong to a run?
+/* Does a process belong to a run? Any of three marks is enough:
+ *   - an ancestor is called sluice-shim. A shim is the subreaper of all its descendants, so a
+ *     process created in a run has its shim among its ancestors, whichever of them have ended
+ *   - an ancestor is the shim of a run of this executor, whatever that program is called
+ *   - its cgroup is the slot of a run, or below it. This mark remains when the shim is killed
+ * The first and the last need no table: they work while a daemon starts, on a standby, and for runs
+ * of other daemons of this user.
  *
- * Any of three marks is enough:
- *   - one of its ancestors is called sluice-shim. A shim is the reaper of everything below it, so a process that
- *     was born in a run has its shim among its ancestors, however often it forked and whichever of them have ended
- *   - one of its ancestors is the shim of a run of this executor, whatever that program is called
- *   - its cgroup is the slot of a run, or below it. That mark stays when the shim is killed
- * The first and the last need no table: they hold while a daemon starts, on a standby, and for runs of the other
- * daemons of this user.
- *
- * A daemon may itself be in a run. What is above the daemon, too, says nothing about those who ask it. */
+ * A daemon may itself be in a run. Ancestors that it shares with a client prove nothing about the
+ * client. */
 
-#define SHIM_NAME       "sluice-shim" /* and what follows it: sluice-shim-checked */
-#define GENERATIONS_MAX 256           /* bounds one walk, */
-#define LOOKS_MAX       8             /* and how often it is repeated */
+#define SHIM_NAME       "sluice-shim" /* prefix; also sluice-shim-checked */
+#define GENERATIONS_MAX 256           /* bound of one walk */
+#define LOOKS_MAX       8             /* number of walks */
 
 static bool is_in_table(const struct local *ex, pid_t pid) {
     for (size_t i = 1; ex && i < ex->runs.count; i++)
@@ -1238,8 +1244,8 @@ static bool is_called_shim(const struct proc_stat *process) {
     return strncmp(process->name, SHIM_NAME, strlen(SHIM_NAME)) == 0;
 }
 
-/* With the mount option hidepid the processes of others cannot be seen, nor those of our own user that are not dumpable,
- * as sshd and every shim are. What is above such a process cannot be known. */
+/* With the mount option hidepid, processes of other users are invisible, and so are our own that
+ * are not dumpable, such as sshd and every shim. The ancestors of such a process are unknown. */
 static bool is_hidden(const char *proc, pid_t pid) {
     struct proc_stat init = { 0 };
     return proc_read(proc, 1, &init) < 0 && (kill(pid, 0) == 0 || errno == EPERM);
@@ -1270,7 +1276,7 @@ static enum executor_kin walk_ancestors(const struct local *ex, const char *proc
             return i > 0 && is_hidden(proc, pid) ? KIN_NONE : KIN_UNKNOWN;
         if (is_called_shim(&process) && !is_above_daemon(proc, pid))
             return KIN_RUN;
-        /* A parent that is younger than its child: another process has its number by now. */
+        /* A parent younger than its child: its pid was reused. */
         if (process.start > child_start)
             return KIN_UNKNOWN;
         child_start = process.start;
@@ -1291,21 +1297,22 @@ static enum executor_kin kin_by_cgroup(const char *proc, pid_t pid) {
     char number[16];
     (void)snprintf(number, sizeof(number), "%d", (int)pid);
     _cleanup_(freep) char *path = cgroup_of_process(proc, number);
-    if (path && !cgroup_is_in_slot(path, "/")) /* most are in none */
+    if (path && !cgroup_is_in_slot(path, "/")) /* most are in no slot */
         return KIN_NONE;
     _cleanup_(freep) char *own = cgroup_of_process(proc, "self");
-    if (!own) /* no cgroup v2 here */
+    if (!own) /* no cgroup v2 on this host */
         return KIN_NONE;
     if (!path)
         return KIN_UNKNOWN;
     return cgroup_is_in_slot(path, own) ? KIN_RUN : KIN_NONE;
 }
 
-/* An ancestor that ends during the walk leaves a gap, and its children have another parent by now: a process that
- * lives is looked at again. One that has ended, or whose ancestors end one after the other, stays unknown. */
+/* An ancestor that ends during the walk leaves a gap, and its children have a new parent: if the
+ * process is alive, the walk is repeated. A process that has ended, or whose ancestors keep ending,
+ * stays unknown. */
 enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid) {
     enum executor_kin kin = KIN_UNKNOWN;
-    if (pid < 1) /* it is outside of our pid namespace */
+    if (pid < 1) /* outside our pid namespace */
         return KIN_UNKNOWN;
     if (pid == 1)
         return KIN_NONE;

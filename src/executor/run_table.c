@@ -1,4 +1,5 @@
-/* run_table.c: see run_table.h. Keys are looked up often, so they are hashed; folders only before one is deleted. */
+/* run_table.c: see run_table.h. Keys are hashed because they are looked up often; folders only
+ * before a deletion. */
 #include "executor/run_table.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ bool run_table_has_task(const struct run_table *table, const char *task_folder) 
     return false;
 }
 
-/* --- folders that the store does not know ------------------------------------------------------- */
+/* --- folders that the store does not know ----------------------------------------------------- */
 
 static bool parse_attempt(const char *name, uint32_t *ret_attempt) {
     int64_t number = 0;
@@ -119,7 +120,7 @@ static void sweep_task(const struct sweep *sweep, const char *task, struct execu
     }
     folder_close(&attempts);
     if (thrown)
-        (void)unlinkat(sweep->root, task, AT_REMOVEDIR); /* if that was all */
+        (void)unlinkat(sweep->root, task, AT_REMOVEDIR); /* if it is empty now */
 }
 
 int sweep_folders(const struct sweep *sweep, struct executor_sweep *report, struct error *err) {
@@ -134,24 +135,25 @@ int sweep_folders(const struct sweep *sweep, struct executor_sweep *report, stru
     return 0;
 }
 
-/* --- deleting in the background ----------------------------------------------------------------- */
+/* --- deleting in the background --------------------------------------------------------------- */
 
-/* A deleted folder is renamed into the trash folder at once, which is the list of what is left to do, also after a
- * restart. A few entries per round of the loop: deleting is slow on some disks, and the scheduler must not wait. */
+/* A deleted directory is moved into the trash directory at once, which lists the remaining work,
+ * also after a restart. A few entries per round of the loop: deleting is slow on some disks, and
+ * the scheduler must not wait. */
 
 #define TRASH_NAME ".trash"
 #define PER_ROUND  32u /* entries */
 #define PAUSE      10  /* ms between two rounds */
-#define PAUSE_BUSY                                                                                 \
-    200 /* ms, while runs live: ext4 looks at every inode that was deleted in the last five
-                           seconds when it makes a file, so a quick deletion slows down every start */
+/* ms, while runs are live: to create a file, ext4 examines every inode deleted in the last five
+ * seconds, so fast deletion slows down every start */
+#define PAUSE_BUSY  200
 #define AFTER_ERROR SECONDS(60)
 
 struct trash {
     struct loop *loop;
     struct loop_timer *timer;
-    const uint32_t *live; /* how many runs there are */
-    int root, folder;     /* folder: -1 until something is thrown away */
+    const uint32_t *live; /* number of live runs */
+    int root, folder;     /* folder: -1 until something is deleted */
     uint64_t thrown;
 };
 
@@ -172,7 +174,7 @@ static void delete_some(void *ctx) {
     char name[256];
     while (budget > 0 && first_entry(trash->folder, name, sizeof(name))) {
         int r = remove_tree_at(trash->folder, name, &budget);
-        if (r < 0) { /* it stays for now; the disk may be read-only for a while */
+        if (r < 0) { /* left for now; the disk may be temporarily read-only */
             loop_timer_set(trash->loop, trash->timer, loop_now_steady(trash->loop) + AFTER_ERROR);
             return;
         }

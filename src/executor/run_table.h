@@ -1,6 +1,7 @@
-/* run_table.h: the runs of one executor, by number and by key, and the folders of past runs. Private to executor/.
+/* run_table.h: the runs of one executor, by index and by key, and the directories of past runs.
+ * Private to executor/.
  *
- * It knows the key and the folder of a run; the run itself is the executor's. Numbers are reused. */
+ * It stores the key and the directory of a run; the executor owns the run. Indexes are reused. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,14 +15,14 @@ struct loop;
 struct trash;
 
 struct run_table_item {
-    void *run; /* NULL: the number is free */
+    void *run; /* NULL: the index is free */
     struct run_key key;
     const char *folder;
 };
 
 struct run_table {
-    struct run_table_item *items; /* by number; [0] is unused */
-    size_t count, capacity;       /* numbers are below count */
+    struct run_table_item *items; /* by index; [0] is unused */
+    size_t count, capacity;       /* indexes are less than count */
     uint32_t *free_numbers;
     size_t free_count, free_capacity;
     struct id_map by_key;
@@ -30,7 +31,8 @@ struct run_table {
 void run_table_init(struct run_table *table); /* must not be moved */
 void run_table_finish(struct run_table *table);
 
-/* Its number. `folder` is borrowed until it is removed. Without a task (0) it cannot be found by its key. */
+/* Returns its index. `folder` is borrowed until it is removed. Without a task (0) it cannot be
+ * found by its key. */
 uint32_t run_table_add(struct run_table *table, void *run, struct run_key key, const char *folder);
 void run_table_remove(struct run_table *table, uint32_t number);
 
@@ -45,16 +47,16 @@ static inline void *run_table_at(const struct run_table *table, size_t number) {
 /* --- folders that the store does not know ---------------------------------------------------- */
 
 enum sweep_verdict {
-    SWEEP_KEEP,   /* a process lives there, or that is not known */
-    SWEEP_REMOVE, /* not needed any more */
+    SWEEP_KEEP,   /* a process is alive there, or that is unknown */
+    SWEEP_REMOVE, /* no longer needed */
     SWEEP_LEAVE,  /* belongs to another executor */
 };
 
 struct sweep {
-    int root; /* the folder of all run folders */
+    int root; /* parent of all run directories */
     const char *root_path;
     struct trash *trash;
-    const struct run_table *runs; /* their folders are left alone */
+    const struct run_table *runs; /* their directories are kept */
     enum sweep_verdict (*look)(void *ctx, const char *folder, const char *task, uint32_t attempt);
     void *ctx;
 };
@@ -64,9 +66,9 @@ int sweep_folders(const struct sweep *sweep, struct executor_sweep *report, stru
 
 /* --- deleting in the background -------------------------------------------------------------- */
 
-/* `live`: the number of live runs; while there are some it goes slowly. */
+/* `live`: the number of live runs; deletion is slow while it is not 0. */
 struct trash *trash_new(struct loop *loop, int root, const uint32_t *live);
-/* What is not deleted yet is found by the next one. */
+/* What is not deleted yet is deleted by the next one. */
 struct trash *trash_free(struct trash *trash);
 /* Renames it at once, so that the name is free; deletes it later. */
 int trash_throw(struct trash *trash, const char *name);

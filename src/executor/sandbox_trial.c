@@ -1,4 +1,5 @@
-/* sandbox_trial.c: one guarded command in a sandbox, waited for. At the start of the daemon alone: nothing else waits yet. */
+/* sandbox_trial.c: runs one guarded command in a sandbox and waits for it. Only while the daemon
+ * starts, when blocking is harmless. */
 #include "executor/sandbox_trial.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include "executor/aside.h"
 #include "os/loop.h"
 
-#define WORDS_MAX 4096 /* bytes that are kept of what it says */
+#define WORDS_MAX 4096 /* bytes of output that are kept */
 
 struct trial {
     struct loop *loop;
@@ -15,7 +16,7 @@ struct trial {
     struct error err;
 };
 
-/* On one line. */
+/* Folds the output into one line. */
 static void take_words(struct trial *t, const char *words) {
     char text[200];
     size_t used = 0;
@@ -29,7 +30,7 @@ static void take_words(struct trial *t, const char *words) {
                     used > 0 ? text : "its trial failed without a word");
 }
 
-/* What the sandbox program has said tells more than that it could not be used. */
+/* The output of the sandbox program explains more than the failure itself. */
 static void ended(void *ctx, const struct helper_end *end) {
     struct trial *t = ctx;
     t->passed = end->code == 0;

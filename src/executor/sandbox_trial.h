@@ -4,5 +4,5 @@
 #include "base/error.h"
 #include "rundir/rundir.h"
 
-/* Starts the command of a spec below a guard, in its sandbox, and waits for its end. 0: it has ended with 0. */
+/* Runs the command of a spec below a guard, in its sandbox, and waits. 0: exit status 0. */
 int sandbox_trial(const char *shim_path, const struct run_spec *spec, struct error *err);

@@ -1,7 +1,7 @@
-/* slurm.c: makes the executor of Slurm, keeps its runs, and starts them.
+/* slurm.c: the Slurm executor: keeps its runs, submits them and follows their jobs.
  *
- * A start is a folder and a place in a queue; sbatch comes later, beside the loop. Once the folder is whole the
- * run is not forgotten any more, whatever happens to this process. */
+ * A start is a directory and a queue entry; sbatch is called later, outside the loop. Once the
+ * directory is complete the run cannot be forgotten, whatever happens to this process. */
 #include "executor/slurm.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@
 #include "os/outside.h"
 #include "rundir/remove.h"
 
-#define SLURM_CANCELS 200 /* jobs of one scancel */
+#define SLURM_CANCELS 200 /* jobs per scancel */
 
 struct trash;
 struct slurm;
@@ -38,17 +38,17 @@ struct slurm_run;
 
 enum slurm_state {
     SLURM_QUEUED,     /* to be submitted */
-    SLURM_SUBMITTING, /* sbatch is at work */
-    SLURM_DOUBTFUL,   /* perhaps it was submitted: looked for by its token */
-    SLURM_FOLLOWED,   /* it has a job, or had one */
-    SLURM_OVER,       /* `end` is known, to be told in the next round */
+    SLURM_SUBMITTING, /* sbatch is running */
+    SLURM_DOUBTFUL,   /* may have been submitted: searched by its token */
+    SLURM_FOLLOWED,   /* it has or had a job */
+    SLURM_OVER,       /* `end` is known and reported in the next round */
 };
 
-/* One sbatch at work. The run may be gone before its answer. */
+/* One running sbatch. The run may be freed before the answer arrives. */
 struct slurm_submit {
     struct slurm *ex;
     struct slurm_run *run; /* or NULL */
-    bool unwanted;         /* the run is gone without having begun: cancel what comes */
+    bool unwanted;         /* the run was freed before it began: cancel its job */
     struct aside *aside;
     struct slurm_submit *next; /* in ex->submits */
 };
@@ -59,28 +59,28 @@ struct slurm_run {
     enum slurm_state state;
     struct run_key key;
     char *folder;
-    /* Runs that only the sweep has found: told by name. NULL: one of ours. */
+    /* Runs found only by the sweep, reported by name. NULL: one of ours. */
     char *external_task;
     uint32_t external_attempt;
 
-    struct slurm_order order; /* what sbatch is told */
+    struct slurm_order order; /* arguments of sbatch */
     struct slurm_submit *submit;
     struct slurm_run *next; /* in ex->queue */
 
-    uint64_t job;         /* 0: not known */
-    struct slurm_job has; /* as it was last listed; state JOB_UNKNOWN: never */
-    uint64_t seen;        /* number of the question whose answer listed it last */
-    uint64_t heard_after; /* answers to earlier questions prove nothing about it */
-    unsigned missed;      /* good answers in a row without it */
+    uint64_t job;         /* 0: unknown */
+    struct slurm_job has; /* as last listed; state JOB_UNKNOWN: never */
+    uint64_t seen;        /* query that listed it last */
+    uint64_t heard_after; /* answers to earlier queries prove nothing about it */
+    unsigned missed;      /* consecutive successful answers without it */
     time_ms missed_since; /* steady clock */
-    time_ms over_since;   /* its job was seen ended, its end was not; steady clock; 0: no */
-    bool gone;            /* Slurm knows it no more: what can be known is known */
+    time_ms over_since;   /* its job has ended but no end was found; steady clock; 0: no */
+    bool gone;            /* Slurm no longer knows it: nothing more can be learned */
     bool begun, told_started, told_validating;
-    char node[SLURM_NODE_MAX]; /* that it began on */
+    char node[SLURM_NODE_MAX]; /* on which it began */
 
     bool stop_asked;
     enum stop_how stop_how;
-    unsigned stop_step; /* how far it has gone */
+    unsigned stop_step; /* current step of the stop */
     time_ms stop_at;    /* the next step; steady clock */
 
     bool has_end; /* recorded by its shim */
@@ -92,58 +92,58 @@ struct slurm {
     struct executor base; /* first */
     struct loop *loop;
     int root;
-    int inotify; /* on folders; -1: not opened yet */
+    int inotify; /* on directories; -1: not open */
     char *root_path, *shim_path;
     char *programs[SLURM_PROGRAM_MAX];
     char **env;
     char *cluster;
     time_ms poll_idle, poll_busy, patience, retry;
-    time_ms record_delay; /* an end may be on its way to us for so long */
+    time_ms record_delay; /* how long a recorded end may take to become visible here */
     uint32_t submits_at_once;
     bool use_sacct;
-    bool configured; /* kill_wait is its own */
-    bool away;       /* its last answer was none */
-    bool busy;       /* something changed since the last question */
+    bool configured; /* kill_wait was read from Slurm */
+    bool away;       /* the last call got no answer */
+    bool busy;       /* something changed since the last query */
 
     struct run_table runs; /* struct slurm_run */
     struct id_map by_token, by_watch;
     struct loop_timer *over_timer;
     uint32_t over_count;
-    uint32_t submitting; /* calls of sbatch */
+    uint32_t submitting; /* running sbatch processes */
 
-    /* what is known of Slurm itself */
+    /* configuration of Slurm */
     struct aside *config_call;
     time_ms kill_wait;
     time_ms away_until; /* nothing is submitted before; steady clock */
-    time_ms away_delay; /* rises while it is away */
-    char away_why[160]; /* in Slurm's words, or "" */
+    time_ms away_delay; /* backoff; grows while Slurm is unreachable */
+    char away_why[160]; /* Slurm's message, or "" */
 
     struct slurm_run *queue, **queue_end;
     struct slurm_submit *submits;
     struct loop_timer *submit_timer;
 
     struct aside *ask_call, *sacct_call;
-    uint64_t asks; /* questions so far */
+    uint64_t asks; /* queries so far */
     time_ms asked_at, ask_delay;
-    time_ms ask_next;              /* what the timer is set to; TIME_NEVER: not */
-    time_ms ask_rest;              /* not before: asking costs */
-    struct loop_timer *look_timer; /* for those whose folder was not looked into yet */
-    size_t look_at; /* index of the next run whose folder is looked at without a reason */
+    time_ms ask_next;              /* when the timer is due; TIME_NEVER: not set */
+    time_ms ask_rest;              /* earliest next query, because queries are expensive */
+    struct loop_timer *look_timer; /* for runs whose directory was not examined yet */
+    size_t look_at;                /* next run whose directory is examined routinely */
     struct loop_timer *ask_timer;
-    char *sacct_ids; /* what sacct is being asked for: " 17 18 " */
+    char *sacct_ids; /* ids that sacct is being asked for: " 17 18 " */
 
     struct aside *cancel_call;
-    uint64_t cancel_jobs[SLURM_CANCELS]; /* of the call at work */
+    uint64_t cancel_jobs[SLURM_CANCELS]; /* of the running call */
     size_t cancel_count;
     unsigned cancel_step;
     unsigned unwanted_tries;
     struct loop_timer *stop_timer;
-    uint64_t *unwanted; /* jobs to be cancelled; 0: not any more */
+    uint64_t *unwanted; /* jobs to cancel; 0: done */
     size_t unwanted_count, unwanted_capacity;
-    bool cancel_unwanted; /* the call at work is for those */
+    bool cancel_unwanted; /* the running call is for `unwanted` */
 
     struct loop_watch *inotify_watch;
-    struct executor_sweep sweep; /* whom to tell of external runs */
+    struct executor_sweep sweep; /* callbacks for external runs */
     struct trash *trash;
 };
 
@@ -151,7 +151,7 @@ static inline struct slurm *slurm_of(struct executor *ex) {
     return (struct slurm *)ex;
 }
 
-/* NULL: nobody has this number. */
+/* NULL: the index is free. */
 static inline struct slurm_run *slurm_at(const struct slurm *ex, size_t index) {
     return run_table_at(&ex->runs, index);
 }
@@ -181,13 +181,14 @@ static void slurm_set_over(struct slurm_run *run);
 static size_t slurm_features(const struct executor_slurm_options *options,
                              struct executor_feature ret[EXECUTOR_FEATURES_MAX]);
 
-/* --- slurm folder -------------------------------------------------------------------------------- */
+/* --- slurm folder ----------------------------------------------------------------------------- */
 
-/* The folder of a run that lives somewhere else.
+/* The directory of a run that executes elsewhere.
  *
- * It must be whole before sbatch is called: from then on nobody needs this process, and whoever comes later
- * finds in it what to submit, under which token, and who has begun. On a file system of this host changes
- * are heard of at once (inotify); on a shared one they are seen when Slurm's list tells of a change. */
+ * It must be complete before sbatch is called: from then on this process is not needed, and any
+ * later daemon finds in it what to submit, under which token, and which shim has begun. On a local
+ * file system, changes are reported at once (inotify); on a shared one they are seen when Slurm's
+ * list shows a change. */
 
 #define ORDER_NAME   "slurm"
 #define JOB_NAME     "job"
@@ -211,7 +212,7 @@ static ssize_t read_file(int dir, const char *name, char *out, size_t size) {
     return got < 0 ? -errno : got;
 }
 
-/* --- what is in it --------------------------------------------------------------------------- */
+/* --- contents -------------------------------------------------------------------------------- */
 
 static int slurm_folder_create(struct slurm *ex, const char *folder, const struct run_spec *spec,
                                const struct slurm_order *order, struct error *err) {
@@ -227,7 +228,7 @@ static int slurm_folder_create(struct slurm *ex, const char *folder, const struc
     if (r == 0)
         return 0;
     unsigned budget = UINT_MAX;
-    (void)remove_tree_at(ex->root, folder, &budget); /* not left as a part */
+    (void)remove_tree_at(ex->root, folder, &budget); /* leave no partial directory */
     return error_set(err, r, "cannot write into folder '%s': %s", folder, strerror(-r));
 }
 
@@ -235,14 +236,14 @@ static int slurm_folder_open(const struct slurm_run *run, int *ret_dir) {
     return rundir_open_at(run->ex->root, run->folder, ret_dir, NULL);
 }
 
-/* -ENOENT: it is no folder of a Slurm run, or it was never to be submitted. */
+/* -ENOENT: not the directory of a Slurm run, or it was never to be submitted. */
 static int slurm_folder_read_order(int dir, struct slurm_order *ret) {
     _cleanup_(freep) char *text = xmalloc(SLURM_ORDER_MAX);
     ssize_t size = read_file(dir, ORDER_NAME, text, SLURM_ORDER_MAX);
     return size < 0 ? (int)size : slurm_order_parse(text, (size_t)size, ret);
 }
 
-/* For people, and for a start that finds it at once: it can always be found by the token. */
+/* For users, and to save a search at the next start: the job can always be found by the token. */
 static void slurm_folder_write_job(const struct slurm_run *run) {
     char text[32];
     _cleanup_(fd_closep) int dir = -1;
@@ -258,7 +259,7 @@ static uint64_t slurm_folder_read_job(int dir) {
     return size > 1 && text[size - 1] == '\n' ? strtoull(text, NULL, 10) : 0;
 }
 
-/* 1: a shim has begun, its job and node are told; 0: nobody; 2: it is closed; <0: cannot say */
+/* 1: a shim has begun, its job and node are set; 0: none; 2: closed; <0: unknown */
 static int slurm_folder_begun(int dir, uint64_t *ret_job, char ret_node[SLURM_NODE_MAX]) {
     char who[RUN_BEGIN_MAX], node[SLURM_NODE_MAX] = "";
     uint64_t job = 0;
@@ -276,16 +277,16 @@ static int slurm_folder_begun(int dir, uint64_t *ret_job, char ret_node[SLURM_NO
     return 1;
 }
 
-/* A name that was not there may be remembered as missing for a minute. A change that is made here makes the
- * client ask its server again. */
+/* NFS may cache a missing name for a minute. A local change makes the client ask its server
+ * again. */
 static void slurm_folder_refresh(int dir) {
     (void)write_file(dir, REFRESH_NAME, "", 0);
     (void)unlinkat(dir, REFRESH_NAME, 0);
 }
 
-/* --- hearing of changes ---------------------------------------------------------------------- */
+/* --- watching for changes -------------------------------------------------------------------- */
 
-/* Its lock file was written, or one of the two names that tell something is there. */
+/* The lock file was written, or one of the two relevant names was created. */
 static bool is_news(const struct inotify_event *event) {
     return event->len == 0
                ? (event->mask & IN_MODIFY) != 0
@@ -294,7 +295,7 @@ static bool is_news(const struct inotify_event *event) {
 
 static void folder_heard(void *ctx, const struct inotify_event *event) {
     struct slurm *ex = ctx;
-    if (event->mask & IN_Q_OVERFLOW) /* some were not told: look everywhere */
+    if (event->mask & IN_Q_OVERFLOW) /* events were lost: examine all */
         loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
     uint32_t index = id_map_find(&ex->by_watch, hash_u64((uint64_t)event->wd), &event->wd);
     if (index && is_news(event))
@@ -319,7 +320,7 @@ static int add_watch(struct slurm_run *run, const char *file, uint32_t mask) {
     return inotify_add_watch(ex->inotify, path.text, mask);
 }
 
-/* The command's logs are in the folder, too: what is only written to is not told. */
+/* The command's logs are in the directory, too: writes to files are not watched. */
 static void slurm_folder_watch(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     if (run->watch >= 0 || !open_inotify(ex))
@@ -345,20 +346,20 @@ static void slurm_folder_unwatch(struct slurm_run *run) {
     remove_watch(run->ex, &run->lock_watch);
 }
 
-/* --- slurm call ---------------------------------------------------------------------------------- */
+/* --- slurm call ------------------------------------------------------------------------------- */
 
-/* Runs Slurm's programs beside the loop, and knows whether anybody answers.
+/* Runs Slurm's programs outside the loop, and tracks whether Slurm answers.
  *
- * They get an environment of their own: what is in the daemon's would become that of every job. Those that
- * change something go on when the daemon ends; half a submission is worse than a whole one that is found
- * by its token. */
+ * They get a separate environment: the daemon's would become that of every job. Programs that
+ * change something keep running when the daemon ends; half a submission is worse than a complete
+ * one that is found by its token. */
 
 #define CALL_TIMEOUT SECONDS(60)
-#define LIST_MAX     (64u << 20) /* bytes of a list of jobs */
+#define LIST_MAX     (64u << 20) /* bytes of a job list */
 #define AWAY_MAX     SECONDS(30)
 
-/* Runs a program of Slurm. `reads`: its standard output counts, all of it; else the end of both. 0, or it
- * could not be started and `ended` does not come. */
+/* Runs a program of Slurm. `reads`: keep its standard output, from the beginning; else the end of
+ * both outputs. On an error `ended` is not called. */
 static int slurm_call(struct slurm *ex, const char *const *argv, bool reads, helper_ended ended,
                       void *ctx, struct aside **ret_call) {
     const struct helper_spec spec = {
@@ -376,7 +377,7 @@ static bool slurm_call_went_well(const struct helper_end *end) {
     return end->code == 0 && !end->timed_out && !end->cut;
 }
 
-/* A program of Slurm has reached the controller, or has not: `why` in its words, or NULL. */
+/* Whether a program of Slurm has reached the controller; `why`: its message, or NULL. */
 static void slurm_heard(struct slurm *ex) {
     if (!ex->away)
         return;
@@ -392,13 +393,13 @@ static void slurm_not_heard(struct slurm *ex, const char *why) {
     if (why && *why)
         (void)snprintf(ex->away_why, sizeof(ex->away_why), "%s", why);
     if (now < ex->away_until)
-        return; /* several calls that failed at the same time count once */
+        return; /* simultaneous failures count once */
     ex->away_delay = ex->away_delay ? time_min(2 * ex->away_delay, AWAY_MAX) : ex->retry;
     ex->away_until = now + ex->away_delay;
     loop_timer_set(ex->loop, ex->submit_timer, ex->away_until);
 }
 
-/* --- how it is set up ------------------------------------------------------------------------ */
+/* --- configuration --------------------------------------------------------------------------- */
 
 static void config_ended(void *ctx, const struct helper_end *end) {
     struct slurm *ex = ctx;
@@ -415,29 +416,30 @@ static void config_ended(void *ctx, const struct helper_end *end) {
             ex->use_sacct = false;
         slurm_heard(ex);
     }
-    slurm_submit_due(ex); /* who waited for it need not wait longer, whatever it said */
+    slurm_submit_due(ex); /* runs that waited for it are submitted, whatever the answer */
 }
 
-/* once it has answered it is not asked again */
+/* Not asked again after an answer. */
 static void slurm_ask_config(struct slurm *ex) {
     const char *const argv[] = { ex->programs[PROGRAM_SCONTROL], "show", "config", NULL };
     if (!ex->configured && !ex->config_call)
         (void)slurm_call(ex, argv, true, config_ended, ex, &ex->config_call);
 }
 
-/* --- slurm submit -------------------------------------------------------------------------------- */
+/* --- slurm submit ----------------------------------------------------------------------------- */
 
-/* Hands runs over to Slurm, a few at a time, and never an attempt twice.
+/* Submits runs to Slurm, a few at a time, and never an attempt twice.
  *
- * An sbatch that was refused has made no job, and one that reached nobody has not either. After any other end
- * there may be a job: the run is doubtful until the lists of several good answers have told. Side by side,
- * because an sbatch mostly waits for the controller; only a few, because the controller has other users. */
+ * An sbatch that was refused, or that could not reach the controller, has created no job. After any
+ * other end there may be a job: the run is doubtful until several successful lists have settled it.
+ * Calls run in parallel, because an sbatch mostly waits for the controller; only a few, because it
+ * has other users. */
 
 #define FIXED_WORDS 16
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
-/* to be submitted, behind all others */
+/* Appends to the submit queue. */
 static void slurm_queue(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     run->state = SLURM_QUEUED;
@@ -459,7 +461,7 @@ static void slurm_unqueue(struct slurm_run *run) {
     }
 }
 
-/* --- what became of it ----------------------------------------------------------------------- */
+/* --- outcome --------------------------------------------------------------------------------- */
 
 static void set_doubtful(struct slurm_run *run) {
     struct slurm *ex = run->ex;
@@ -476,7 +478,7 @@ static void take_job(struct slurm_run *run, uint64_t job) {
     run->state = SLURM_FOLLOWED;
     run->heard_after = run->ex->asks;
     slurm_ask_soon(run->ex);
-    if (!run->begun) /* else its shim was quicker than this answer, or it is a second job */
+    if (!run->begun) /* else its shim was faster than this answer, or it is a second job */
         slurm_set_job(run, job);
     if (run->stop_asked)
         loop_timer_set(run->ex->loop, run->ex->stop_timer, loop_now_steady(run->ex->loop));
@@ -498,7 +500,7 @@ static void cannot_run(struct slurm_run *run, int error) {
         set_doubtful(run);
 }
 
-/* Nobody was reached: the same again later, before those who came after it. */
+/* Slurm was not reached: retried later, ahead of runs that were queued after it. */
 static void put_back(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     run->state = SLURM_QUEUED;
@@ -508,13 +510,12 @@ static void put_back(struct slurm_run *run) {
     ex->queue = run;
 }
 
-/* Without a run there is nobody to tell; but a job that nobody needs must not stay. */
+/* Without a run there is nothing to report, but an unneeded job must be canceled. */
 static void judge_answer(struct slurm *ex, struct slurm_run *run, bool unwanted,
                          const struct helper_end *end) {
     uint64_t job = 0;
     char why[160] = "";
-    bool ended =
-        end->code >= 0 && !end->timed_out; /* killed: whatever it has said, it was not all */
+    bool ended = end->code >= 0 && !end->timed_out; /* killed: its output is incomplete */
     enum slurm_answer answer =
         ended ? slurm_answer_read(end->output, end->code == 0, &job, why, sizeof(why))
               : ANSWER_UNCLEAR;
@@ -558,7 +559,7 @@ static void submit_ended(void *ctx, const struct helper_end *end) {
     ex->submitting--;
     if (run)
         run->submit = NULL;
-    if (run && run->state == SLURM_OVER) { /* it was quicker than this answer */
+    if (run && run->state == SLURM_OVER) { /* it was faster than this answer */
         submit->unwanted = !run->begun;
         run = NULL;
     }
@@ -572,7 +573,7 @@ static void submit_ended(void *ctx, const struct helper_end *end) {
 
 /* --- sbatch ---------------------------------------------------------------------------------- */
 
-/* The words of the run may say anything; what follows them holds whatever they say. */
+/* The run's own options may contain anything; those that follow override them. */
 static void build_words(const struct slurm_run *run, const char *script,
                         const char *words[SLURM_WORDS_MAX + FIXED_WORDS]) {
     static const char *const first[] = { "--nodes=1", "--ntasks=1" };
@@ -636,7 +637,7 @@ static void slurm_submit_due(void *ctx) {
     }
 }
 
-/* those at work go on without us */
+/* Running calls continue without us. */
 static void slurm_submits_free(struct slurm *ex) {
     while (ex->submits) {
         struct slurm_submit *submit = ex->submits;
@@ -646,31 +647,31 @@ static void slurm_submits_free(struct slurm *ex) {
     }
 }
 
-/* --- slurm ask ----------------------------------------------------------------------------------- */
+/* --- slurm ask -------------------------------------------------------------------------------- */
 
-/* Asks Slurm about all runs at once, and no more often than is of use.
+/* Queries Slurm about all runs at once, no more often than useful.
  *
- * One squeue lists every job of this user with its comment, also those that ended lately, so a job is found by
- * its token whether its number is known or not. Asked soon after something has changed, ever more seldom
- * while nothing does, and never while there is nothing to ask about. An answer counts for what was the case
- * when the question was asked; a question without an answer counts for nothing. */
+ * One squeue lists every job of this user with its comment, including recently ended ones, so a job
+ * is found by its token whether its number is known or not. Queries come soon after a change, ever
+ * less often while nothing changes, and never while there is nothing to ask about. An answer is
+ * valid for the time of its query; a query without an answer proves nothing. */
 
-#define COST_SHARE 30 /* asking takes at most one part in so many of the time */
-#define LOOKS_EACH 64 /* folders that are looked into without a reason, after each answer */
+#define COST_SHARE 30 /* queries take at most 1/COST_SHARE of the time */
+#define LOOKS_EACH 64 /* directories examined routinely after each answer */
 
 static const char squeue_format[] = "--Format=" SLURM_SQUEUE_COLUMNS;
 static const char sacct_format[] = "--format=" SLURM_SACCT_COLUMNS;
 
-/* Whoever wants it sooner gets it sooner; nobody can put it off for the others. */
+/* Can only make the next query earlier. */
 static void ask_at(struct slurm *ex, time_ms at) {
     at = time_max(at, ex->ask_rest);
     if (ex->ask_call || at >= ex->ask_next)
-        return; /* after an answer it is seen again when to ask */
+        return; /* the answer sets the time of the next query */
     ex->ask_next = at;
     loop_timer_set(ex->loop, ex->ask_timer, at);
 }
 
-/* something has changed */
+/* Something has changed. */
 static void slurm_ask_soon(struct slurm *ex) {
     ex->busy = true;
     ex->ask_delay = ex->poll_busy;
@@ -683,7 +684,7 @@ static bool is_asked_about(const struct slurm_run *run) {
     return run && (run->state == SLURM_DOUBTFUL || run->state == SLURM_FOLLOWED);
 }
 
-/* Something of it can change without anybody telling us. */
+/* It can change without any notification to us. */
 static bool is_restless(const struct slurm_run *run) {
     if (!is_asked_about(run))
         return false;
@@ -692,8 +693,8 @@ static bool is_restless(const struct slurm_run *run) {
            || run->stop_asked || run->has.state == JOB_ENDING;
 }
 
-/* After an answer that was lost there may be two jobs for one run. Whichever begins has it; until then
- * both stay, because none of them can be taken back without perhaps ending the one that begins. */
+/* After a lost answer there may be two jobs for one run. The one that begins first owns it; until
+ * then both stay, because canceling either might end the one that begins. */
 static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_t number) {
     if (run->job && run->job != job->id) {
         if (run->begun && !slurm_job_is_over(job->state) && job->state != JOB_ENDING)
@@ -708,9 +709,9 @@ static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_
         slurm_set_job(run, job->id);
 }
 
-/* Those who have a job, by its number: a list may have thousands of jobs that none of them has. */
+/* Runs with a job, by its number: a list may have thousands of unrelated jobs. */
 struct numbered {
-    uint64_t job; /* when the list came; it may have lost it since */
+    uint64_t job; /* when the list arrived; the run may have lost it since */
     struct slurm_run *run;
 };
 
@@ -740,7 +741,7 @@ static void make_index(struct slurm *ex, struct by_number *index) {
     qsort(index->items, index->count, sizeof(*index->items), compare_numbers);
 }
 
-/* The comment is not ours alone: a site may write into it, and whoever owns the job. */
+/* The comment is not reliable: the site or the owner of the job may overwrite it. */
 static struct slurm_run *find_renamed(struct slurm *ex, struct by_number *index,
                                       const struct slurm_job *job, const char *comment) {
     if (!index->made)
@@ -753,7 +754,7 @@ static struct slurm_run *find_renamed(struct slurm *ex, struct by_number *index,
     return ours ? run : NULL;
 }
 
-/* Nobody is told of an end from here, so no run goes; but one may lose its job, or get one. */
+/* Reports no end, so no run is freed; but a run may lose or get a job. */
 static void take_list(struct slurm *ex, char *list, uint64_t number) {
     _cleanup_(by_number_finish) struct by_number index = { 0 };
     struct slurm_job job;
@@ -772,7 +773,7 @@ static void take_list(struct slurm *ex, char *list, uint64_t number) {
             slurm_follow(slurm_at(ex, i), number);
 }
 
-/* A shared file system tells nobody of a change on another host. */
+/* A shared file system does not report changes made on another host. */
 static void look_at_some(struct slurm *ex) {
     size_t left = ex->runs.count < LOOKS_EACH ? ex->runs.count : LOOKS_EACH;
     for (; left > 0; left--) {
@@ -811,7 +812,7 @@ static void sacct_ended(void *ctx, const struct helper_end *end) {
     }
 }
 
-/* Those of whom the controller knows nothing any more. One call for all of them. */
+/* Jobs that the controller has forgotten. One call for all of them. */
 static void ask_accounting(struct slurm *ex) {
     struct strbuf ids = STRBUF_INIT;
     if (ex->sacct_call)
@@ -891,18 +892,18 @@ static void slurm_ask_due(void *ctx) {
         ask_again(ex);
 }
 
-/* --- slurm stop ---------------------------------------------------------------------------------- */
+/* --- slurm stop ------------------------------------------------------------------------------- */
 
-/* Ends runs that are somewhere else, and takes back jobs that nobody needs.
+/* Stops runs on other hosts, and cancels unneeded jobs.
  *
- * A run that has not begun is closed: nothing of it will ever run, whatever becomes of its job. One that has is
- * asked through its shim (a signal for the script alone, which is the shim), so that it has its own grace
- * and its end is recorded; only when that leads to nothing Slurm ends the whole job in its own way. All
- * that are due go into one call. */
+ * A run that has not begun is closed: it will never run, whatever happens to its job. A run that
+ * has begun is stopped through its shim (a signal for the batch script only, which is the shim), so
+ * that it gets its grace period and its end is recorded. Only if that fails, Slurm ends the
+ * complete job. All due runs share one call. */
 
 #define JOBS_EACH    SLURM_CANCELS
 #define STEP_MARGIN  SECONDS(15)
-#define UNWANTED_MAX 20 /* calls that failed in a row, until jobs of closed runs are left alone */
+#define UNWANTED_MAX 20 /* consecutive failed calls before jobs of closed runs are abandoned */
 
 enum { STEP_ASK, STEP_CANCEL, STEP_KILL };
 
@@ -927,7 +928,7 @@ static int slurm_stop(struct executor *base, struct run_key key, enum stop_how h
     return 0;
 }
 
-/* nobody needs it any more */
+/* The job is not needed any more. */
 static void slurm_cancel(struct slurm *ex, uint64_t job) {
     for (size_t i = 0; i < ex->unwanted_count; i++)
         if (ex->unwanted[i] == job)
@@ -938,7 +939,7 @@ static void slurm_cancel(struct slurm *ex, uint64_t job) {
     look_at_stops(ex);
 }
 
-/* Nothing runs yet, and now nothing will. true: so it is. */
+/* Closes a run that has not begun. true: closed. */
 static bool stop_unbegun(struct slurm_run *run) {
     if (run->begun || run->state == SLURM_OVER)
         return run->state == SLURM_OVER;
@@ -963,7 +964,7 @@ static void cancel_ended(void *ctx, const struct helper_end *end) {
     bool good = slurm_call_went_well(end);
     time_ms now = loop_now_steady(ex->loop);
     ex->cancel_call = NULL;
-    /* One that is gone already is no error of this call (--quiet); whatever else went wrong comes again. */
+    /* A job that has already ended is not an error (--quiet); all other failures are retried. */
     for (size_t i = 0; i < ex->cancel_count && !good; i++)
         for (size_t k = 1; k < ex->runs.count; k++) {
             struct slurm_run *run = slurm_at(ex, k);
@@ -1019,7 +1020,7 @@ static void next_step(struct slurm_run *run, time_ms now) {
         run->stop_step++;
 }
 
-/* Those who are to be told the same. 0: nobody is due. */
+/* Collects runs that get the same signal. 0: none is due. */
 static size_t collect(struct slurm *ex, const struct slurm_run *first, time_ms now) {
     unsigned step = first->stop_step;
     enum stop_how how = first->stop_how;
@@ -1087,27 +1088,27 @@ static void slurm_stop_due(void *ctx) {
         signal_runs(ex, first, now);
     else if (!ex->cancel_call && ex->unwanted_count > 0)
         cancel_unwanted(ex);
-    else if (next != TIME_NEVER && !ex->cancel_call) /* its end looks again */
+    else if (next != TIME_NEVER && !ex->cancel_call) /* rescheduled when the call ends */
         loop_timer_set(ex->loop, ex->stop_timer, time_max(next, now + 1));
 }
 
-/* --- slurm follow -------------------------------------------------------------------------------- */
+/* --- slurm follow ----------------------------------------------------------------------------- */
 
-/* How a run ended, from what Slurm lists and what is in its folder.
+/* How a run ended, from Slurm's list and the run's directory.
  *
- * The record of the shim is the truth, and it is looked for first. Without one: a run that has not begun is
- * closed, so that it never will, and has ended as its job has; one that has begun gets some time, because its
- * record may be on its way to us, and is lost after that. Only a job that was listed as ended, or that was
- * missing in several good answers over some time, counts as ended: a controller that was restarted may need
- * a while to know its jobs again. */
+ * The shim's record is authoritative and is read first. Without one: a run that has not begun is
+ * closed, so that it never will, and its end follows from its job; a run that has begun gets some
+ * time, because its record may not be visible yet, and is lost after that. A job counts as ended
+ * only if it was listed as ended, or was missing in several successful answers over some time: a
+ * restarted controller may need a while to know its jobs again. */
 
-#define MISSED_MIN  2 /* good answers */
-#define ANSWER_LATE 4 /* times the patience; then it goes without */
+#define MISSED_MIN  2 /* successful answers */
+#define ANSWER_LATE 4 /* times the patience; then it is reported without */
 
-#define EXIT_NO_ACCESS  126 /* of /bin/sh: it cannot run the shim */
+#define EXIT_NO_ACCESS  126 /* of /bin/sh: cannot execute the shim */
 #define EXIT_NO_PROGRAM 127
 
-/* --- what is told ---------------------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------------------- */
 
 static void tell_started(struct slurm_run *run, time_ms at) {
     if (run->told_started)
@@ -1148,7 +1149,7 @@ static void slurm_over_due(void *ctx) {
             tell_end(slurm_at(ex, i));
 }
 
-/* --- what its job has become ----------------------------------------------------------------- */
+/* --- state of the job ------------------------------------------------------------------------ */
 
 struct verdict {
     enum run_end_kind kind;
@@ -1167,7 +1168,7 @@ static void judge_cancelled(const struct slurm_run *run, struct verdict *ret) {
         SAY(ret, "job %" PRIu64 " was cancelled in Slurm", run->job);
 }
 
-/* Its script ended before the shim had begun: what is missing on that node? */
+/* Its script ended before the shim began: what is missing on that node? */
 static void judge_not_begun(const struct slurm_run *run, struct verdict *ret) {
     const struct slurm *ex = run->ex;
     const char *node = run->has.node[0] ? run->has.node : "?";
@@ -1201,8 +1202,8 @@ static void judge_failed(const struct slurm_run *run, struct verdict *ret) {
             run->job, run->has.code, run->has.signal);
 }
 
-/* What the state of its job makes of a run without a record. Whatever is not the doing of the task is
- * `lost`: it may run again, and nothing counts against it. */
+/* Derives the end of a run without a record from its job. Anything not caused by the task is
+ * `lost`: it may run again, and does not count as a failure. */
 static void judge_end(const struct slurm_run *run, struct verdict *ret) {
     *ret = (struct verdict){ .kind = RUN_END_LOST };
     switch (run->has.state) {
@@ -1259,8 +1260,8 @@ static void end_without_record(struct slurm_run *run, const struct verdict *verd
     slurm_set_over(run);
 }
 
-/* The shim was told by Slurm to end, and says so; or its command was killed, and nobody of us did it. Why, only
- * Slurm knows. */
+/* Slurm told the shim to stop, which the shim recorded; or its command was killed, and not by us.
+ * Only Slurm knows why. */
 static bool is_stopped_by_slurm(const struct slurm_run *run) {
     return run->end.kind == RUN_END_STOPPED && strstr(run->end.applied, "slurm.term")
            && !run->stop_asked;
@@ -1271,7 +1272,7 @@ static bool is_killed_by_somebody(const struct slurm_run *run) {
            && run->end.message[0] == '\0';
 }
 
-/* What is known by now about why it ended is all that will be. */
+/* No more information about the reason will come. */
 static void end_by_slurm(struct slurm_run *run) {
     struct verdict verdict;
     judge_end(run, &verdict);
@@ -1288,7 +1289,7 @@ static void end_by_slurm(struct slurm_run *run) {
     slurm_set_over(run);
 }
 
-/* Its end is there, and whoever knows why it came does not answer: it is told after some time. */
+/* Its end is known, but Slurm does not answer why: reported after some time. */
 static void slurm_follow_late(struct slurm_run *run) {
     time_ms wait = run->ex->patience * (is_stopped_by_slurm(run) ? ANSWER_LATE : 1);
     if (run->has_end && run->state != SLURM_OVER
@@ -1296,7 +1297,8 @@ static void slurm_follow_late(struct slurm_run *run) {
         end_by_slurm(run);
 }
 
-/* A daemon that has lost the store, and does not know it yet, may be about to make the folder: it must find it made. */
+/* A daemon that has lost the store, but does not know it yet, may be about to create the directory:
+ * it must exist then. */
 static int open_or_make(const struct slurm_run *run, int *ret_dir) {
     int r = slurm_folder_open(run, ret_dir);
     if (r == -ENOENT && rundir_make_at(run->ex->root, run->folder, NULL) >= 0)
@@ -1312,7 +1314,7 @@ static int close_folder(struct slurm_run *run) {
         r = rundir_begin_at(dir, RUN_BEGIN_CLOSED);
     if (r == -EEXIST)
         slurm_look(run);
-    return r == -ENOENT || r == -ENOTDIR ? 0 : r; /* without its folder no shim begins either */
+    return r == -ENOENT || r == -ENOTDIR ? 0 : r; /* without a directory no shim can begin */
 }
 
 static void end_unbegun(struct slurm_run *run, enum run_end_kind kind, int error,
@@ -1325,8 +1327,8 @@ static void end_unbegun(struct slurm_run *run, enum run_end_kind kind, int error
         slurm_cancel(run->ex, run->job);
 }
 
-/* Nothing was run and nothing will be: the folder is closed, and the run ends like this. false: a shim
- * was first, and the run is followed; or nobody can say yet. */
+/* Nothing ran and nothing will: closes the directory and ends the run. false: a shim was first, and
+ * the run is followed; or the state is unknown. */
 static bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error,
                           const char *message) {
     if (close_folder(run) < 0)
@@ -1335,8 +1337,8 @@ static bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int err
     return true;
 }
 
-/* The same for a run that has no job, and is not submitted any more: that is enough where its folder
- * cannot be closed. false: a shim was first. */
+/* Same for a run without a job that is not submitted again: it ends even if its directory cannot be
+ * closed. false: a shim was first. */
 static bool slurm_end_jobless(struct slurm_run *run, enum run_end_kind kind, int error,
                               const char *message) {
     if (close_folder(run) == -EEXIST)
@@ -1380,7 +1382,7 @@ static void read_order(struct slurm_run *run, int dir) {
         slurm_run_set_order(run, &order);
 }
 
-/* Looks into its folder: has it begun, does it run, has it ended? */
+/* Reads from its directory whether it has begun, runs, or has ended. */
 static void slurm_look(struct slurm_run *run) {
     struct run_started who;
     struct run_end end;
@@ -1399,7 +1401,7 @@ static void slurm_look(struct slurm_run *run) {
         if (who.validating)
             tell_validating(run);
     }
-    if (rundir_read_end_at(dir, NULL, &end, NULL) < 0) /* none, or a part of one */
+    if (rundir_read_end_at(dir, NULL, &end, NULL) < 0) /* missing or incomplete */
         return;
     run->end = end;
     run->has_end = true;
@@ -1411,9 +1413,10 @@ static void slurm_look(struct slurm_run *run) {
     slurm_ask_soon(run->ex);
 }
 
-/* --- what was heard -------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
-/* A folder that cannot be closed may be closed later; but not for ever, because there is no job any more. */
+/* A directory that cannot be closed is retried, but not forever, because there is no job any
+ * more. */
 static void conclude_unbegun(struct slurm_run *run, const struct verdict *verdict, time_ms now) {
     if (now - run->over_since < ANSWER_LATE * run->ex->patience)
         (void)slurm_give_up(run, verdict->kind, ENOEXEC, verdict->message);
@@ -1421,7 +1424,7 @@ static void conclude_unbegun(struct slurm_run *run, const struct verdict *verdic
         (void)slurm_end_jobless(run, verdict->kind, ENOEXEC, verdict->message);
 }
 
-/* Its job is over, or nobody knows it: what does that mean? */
+/* Its job is over or unknown. */
 static void conclude(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     struct verdict verdict;
@@ -1459,7 +1462,7 @@ static bool was_missed_for(const struct slurm_run *run, time_ms span) {
     return run->missed >= MISSED_MIN && loop_now_steady(run->ex->loop) - run->missed_since >= span;
 }
 
-/* Perhaps it was submitted, and now it is known that it was not. */
+/* It may have been submitted; now it is known that it was not. */
 static void follow_jobless(struct slurm_run *run) {
     run->missed = 0;
     if (run->stop_asked)
@@ -1482,12 +1485,12 @@ static void follow_missing(struct slurm_run *run) {
         follow_jobless(run);
         return;
     }
-    run->gone = true; /* accounting may know more; if there is any, and if it answers */
+    run->gone = true; /* accounting may know more, if it is available and answers */
     if (!run->ex->use_sacct || !run->job || was_missed_for(run, ANSWER_LATE * run->ex->patience))
         conclude(run);
 }
 
-/* Accounting was asked. `job`: what it said, or NULL. */
+/* `job`: the answer of accounting, or NULL. */
 static void slurm_follow_accounting(struct slurm_run *run, const struct slurm_job *job) {
     if (!run->gone || run->state == SLURM_OVER)
         return;
@@ -1496,7 +1499,7 @@ static void slurm_follow_accounting(struct slurm_run *run, const struct slurm_jo
     conclude(run);
 }
 
-/* What the answer to question `number` says about it. */
+/* Applies the answer to query `number`. */
 static void slurm_follow(struct slurm_run *run, uint64_t number) {
     if (run->seen != number) {
         if (number > run->heard_after)
@@ -1518,14 +1521,15 @@ static void slurm_follow(struct slurm_run *run, uint64_t number) {
         slurm_look(run);
 }
 
-/* --- slurm adopt --------------------------------------------------------------------------------- */
+/* --- slurm adopt ------------------------------------------------------------------------------ */
 
-/* Finds runs again that an earlier daemon, or one on another host, has handed over.
+/* Adopts runs that an earlier daemon, or one on another host, has submitted.
  *
- * The folder says everything: what to submit, who has begun, how it ended. A run without a known job may have
- * one all the same (the answer was lost with the daemon that waited for it), so it is looked for before it
- * is submitted. Only a run whose folder is not there, or was never whole, can be called lost at once; if that
- * folder can be closed. If not, Slurm is asked for its job first. */
+ * The directory has everything: what to submit, who has begun, how it ended. A run without a known
+ * job may still have one (the answer was lost with the daemon that waited for it), so it is
+ * searched before it is submitted. Only a run whose directory is missing or incomplete can be
+ * reported as lost at once, if the directory can be closed. If not, Slurm is asked for its job
+ * first. */
 
 static void follow(struct slurm_run *run, int dir) {
     struct slurm *ex = run->ex;
@@ -1538,7 +1542,7 @@ static void follow(struct slurm_run *run, int dir) {
     loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
 }
 
-/* Its record is there and says all; one that Slurm has ended is asked about first. */
+/* The record is complete; for a run ended by Slurm, Slurm is asked for the reason first. */
 static bool has_plain_end(int dir) {
     struct run_end end;
     return rundir_read_end_at(dir, NULL, &end, NULL) == 0
@@ -1550,7 +1554,7 @@ static enum adopted slurm_adopt(struct executor *base, struct run_key key, const
     struct slurm *ex = slurm_of(base);
     struct slurm_order order = { 0 };
     _cleanup_(fd_closep) int dir = -1;
-    (void)known; /* which host was booted when means nothing to a job */
+    (void)known; /* the boot id of a host is irrelevant for a job */
     if (slurm_find(ex, key))
         return ADOPTED_ALIVE;
     int r = rundir_open_at(ex->root, folder, &dir, NULL);
@@ -1586,9 +1590,9 @@ static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *
         return SWEEP_KEEP;
     int r = slurm_folder_read_order(dir, &order);
     if (r == -EPROTO)
-        return SWEEP_REMOVE; /* never whole, so never submitted */
+        return SWEEP_REMOVE; /* incomplete, so never submitted */
     if (r < 0)
-        return SWEEP_KEEP; /* none of ours; or nobody can say now */
+        return SWEEP_KEEP; /* not ours, or unknown for now */
     if (is_over(dir)) {
         slurm_order_finish(&order);
         return SWEEP_REMOVE;
@@ -1615,7 +1619,7 @@ static int slurm_sweep(struct executor *base, struct executor_sweep *sweep, stru
 #define RETRY           SECONDS(1)
 #define RECORD_LOCAL    SECONDS(1)
 #define SUBMITS_AT_ONCE 8
-#define KILL_WAIT       SECONDS(30) /* Slurm's own default, until it is asked */
+#define KILL_WAIT       SECONDS(30) /* Slurm's default, until it is queried */
 
 /* --- the table of runs ----------------------------------------------------------------------- */
 
@@ -1666,8 +1670,9 @@ static void slurm_run_set_order(struct slurm_run *run, struct slurm_order *order
         id_map_add(&run->ex->by_token, token_hash(run->order.token), run->index);
 }
 
-/* The order's memory becomes the run's. An empty one could not be read: the run gets the token that the
- * engine gives to all of its runs, so that its job is found, and no words, so it is not submitted. */
+/* Takes ownership of the order's memory. If the order is empty (it could not be read), the run gets
+ * the token that the engine gives to all its runs, so that its job is found. Without words it is
+ * not submitted. */
 static struct slurm_run *slurm_run_new(struct slurm *ex, struct run_key key, const char *folder,
                                        struct slurm_order *order) {
     struct slurm_run *run = xcalloc(1, sizeof(*run));
@@ -1684,7 +1689,7 @@ static struct slurm_run *slurm_run_new(struct slurm *ex, struct run_key key, con
     return run;
 }
 
-/* nobody is told */
+/* Calls no callback. */
 static void slurm_run_free(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     if (run->submit) {
@@ -1704,8 +1709,9 @@ static void slurm_run_free(struct slurm_run *run) {
     ex->base.live--;
 }
 
-/* A controller that was killed forgets what it had accepted last, and gives the same numbers out again. Whoever had
- * the number before has no job: it is looked for by its token, and nobody is signalled in its place. */
+/* A controller that was killed forgets the last jobs it accepted, and reuses their numbers. The
+ * previous run with that number has no job: it is searched by its token, and no other job is
+ * signaled instead. */
 static void slurm_lose_job(struct slurm *ex, uint64_t job, const struct slurm_run *to) {
     for (size_t i = 1; i < ex->runs.count; i++) {
         struct slurm_run *run = slurm_at(ex, i);
@@ -1723,17 +1729,17 @@ static void slurm_lose_job(struct slurm *ex, uint64_t job, const struct slurm_ru
     }
     for (size_t i = 0; to && i < ex->unwanted_count; i++)
         if (ex->unwanted[i] == job)
-            ex->unwanted[i] = 0; /* somebody needs it now */
+            ex->unwanted[i] = 0; /* it is needed now */
 }
 
-/* From now on the number is the run's, and nobody else's. */
+/* From now on the number belongs to this run only. */
 static void slurm_set_job(struct slurm_run *run, uint64_t job) {
     slurm_lose_job(run->ex, job, run);
     run->job = job;
     slurm_folder_write_job(run);
 }
 
-/* `end` is set: it is told in the next round. */
+/* `end` is set and is reported in the next round. */
 static void slurm_set_over(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     if (run->state == SLURM_QUEUED)
@@ -1745,7 +1751,7 @@ static void slurm_set_over(struct slurm_run *run) {
     loop_timer_set(ex->loop, ex->over_timer, loop_now_steady(ex->loop));
 }
 
-/* Adopted runs, once: what their folders say is told from the loop. */
+/* Reports the state in the directories of adopted runs, once, from the loop. */
 static void look_due(void *ctx) {
     struct slurm *ex = ctx;
     for (size_t i = 1; i < ex->runs.count; i++)
@@ -1765,8 +1771,8 @@ static int slurm_start(struct executor *base, struct run_key key, const char *fo
     if (slurm_find_token(ex, token))
         return error_set(err, -EEXIST, "a run with the token '%s' is already there", token);
     struct run_spec full = *spec;
-    full.cgroup = NULL;  /* that of Slurm stays */
-    full.boot_id = NULL; /* of its own host, which is not ours */
+    full.cgroup = NULL;  /* Slurm's own is used */
+    full.boot_id = NULL; /* of the node, not of this host */
     full.unlocked = true;
     int r = slurm_order_make(&full, token, &order, err);
     if (r >= 0)
@@ -1779,7 +1785,7 @@ static int slurm_start(struct executor *base, struct run_key key, const char *fo
 
 static void slurm_forget(struct executor *base, const char *task) {
     struct slurm *ex = slurm_of(base);
-    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start takes it */
+    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start deletes it */
         (void)trash_throw(ex->trash, task);
 }
 
@@ -1865,7 +1871,7 @@ static const struct executor_backend slurm_backend = {
     .free = slurm_free,
 };
 
-/* On a disk of this host nothing is on its way: the record is there before the job is over. */
+/* On a local disk there is no delay: the record is visible before the job is over. */
 static bool is_shared(int root) {
     static const uint32_t own[] = {
         0xef53 /* ext4 */,      0x58465342 /* xfs */,     0x01021994 /* tmpfs */,
@@ -1881,7 +1887,8 @@ static bool is_shared(int root) {
     return true;
 }
 
-/* The path is kept as it was given: a link may lead somewhere else on the nodes, to the same folder. */
+/* The path is kept as given: a symlink may resolve differently on the nodes, to the same
+ * directory. */
 static int open_root(struct slurm *ex, const char *root, struct error *err) {
     if (mkdir(root, 0700) < 0 && errno != EEXIST)
         return error_set_errno(err, "make folder", root);
@@ -1964,12 +1971,12 @@ int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *o
     return 0;
 }
 
-/* --- slurm features ------------------------------------------------------------------------------ */
+/* --- slurm features --------------------------------------------------------------------------- */
 
-/* Which of Slurm's programs are there?
+/* Which of Slurm's programs are installed?
  *
- * Looked up as a shell would, without running any: what the controller answers is asked when there is a
- * run for it, and by the doctor. */
+ * Searched as a shell would, without running any. The controller is queried when a run needs it,
+ * and by the doctor command. */
 
 #define FIX_CLIENT                                                                                 \
     "install Slurm's commands on this host (Debian: slurm-client), or name their folder"

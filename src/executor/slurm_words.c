@@ -1,9 +1,4 @@
-/* slurm_words.c: what Slurm's programs are told, and what their words mean.
- *
- * Slurm's programs speak to people: a refusal, a controller that is away and an answer that was lost are
- * the same exit code and differ in a sentence alone. What is surely "nobody was reached" and what is surely
- * "refused" is written down here; everything else counts as unclear, and is looked for before it is tried
- * again. */
+/* unlimited. */
 #include "executor/slurm_words.h"
 
 #include <errno.h>
@@ -17,7 +12,7 @@
 #include "rundir/record.h"
 
 #define MINUTE_MS       MINUTES(1)
-#define END_MARGIN      MINUTES(1) /* for what a shim does around its command */
+#define END_MARGIN      MINUTES(1) /* for the shim's own work around its command */
 #define MEGABYTE        (1024 * 1024)
 #define BLANKS          " \t\r\n"
 #define WORD_MAX        4096
@@ -81,7 +76,7 @@ static void add_number(struct words *words, const char *option, int64_t number, 
         add_option(words, option, text);
 }
 
-/* Between blanks; there are no quotes. */
+/* Splits at blanks; there are no quotes. */
 static void add_extra(struct words *words, const char *extra) {
     for (const char *at = extra ? extra : ""; *(at += strspn(at, BLANKS));) {
         size_t length = strcspn(at, BLANKS);
@@ -90,8 +85,8 @@ static void add_extra(struct words *words, const char *extra) {
     }
 }
 
-/* Until when a run may need its job: the shim keeps the time-outs, Slurm is there for a shim that cannot.
- * 0: as long as it likes. */
+/* How long a run may need its job: the shim enforces the timeouts, Slurm covers a shim that
+ * cannot. */
 static time_ms longest(const struct run_spec *spec) {
     if (spec->place.time > 0)
         return spec->place.time;
@@ -134,7 +129,7 @@ static int check_place(const struct run_spec *spec, struct error *err) {
     return r;
 }
 
-/* What a task asks for, its own words, and last what must hold whatever those say. */
+/* The task's requirements, its own options, and last the options that must not be overridden. */
 int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,
                      struct error *err) {
     const struct run_place *place = &spec->place;
@@ -228,7 +223,8 @@ static void put_quoted(struct strbuf *out, const char *text) {
 }
 
 void slurm_script(struct strbuf *out, const char *shim, const char *folder, time_ms kill_wait) {
-    /* Of the time that Slurm leaves between TERM and KILL, some is for the shim to write down the end. */
+    /* Part of Slurm's time between SIGTERM and SIGKILL is reserved for the shim to record the
+     * end. */
     time_ms wait = kill_wait > WAIT_LONG ? kill_wait - WAIT_MARGIN : kill_wait / 2;
     strbuf_puts(out, "exec ");
     put_quoted(out, shim);
@@ -237,10 +233,10 @@ void slurm_script(struct strbuf *out, const char *shim, const char *folder, time
     strbuf_printf(out, " %" PRId64, wait > 0 ? wait : 1);
 }
 
-/* --- what sbatch answers --------------------------------------------------------------------- */
+/* --- answers of sbatch ----------------------------------------------------------------------- */
 
-/* Said before anything was sent. "Unable to contact" alone is not: it is also said when the connection broke
- * afterwards. */
+/* Printed before anything was sent. "Unable to contact" alone does not prove that: it is also
+ * printed when the connection broke afterwards. */
 static const char *const not_reached[] = {
     "(connect failure)",    "Connection refused",
     "No route to host",     "Network is unreachable",
@@ -249,7 +245,7 @@ static const char *const not_reached[] = {
     "authentication error", "authentication credential",
     "If munged is up",
 };
-/* Said when something was sent, or may have been. Many other sentences of this kind end in these words. */
+/* Printed when something was sent, or may have been. Many other messages end in these words. */
 static const char *const unclear[] = {
     "Unable to contact slurm controller",
     "timed out",
@@ -287,7 +283,7 @@ static uint64_t find_job(const char *output) {
     return 0;
 }
 
-/* One line of it without who says it. */
+/* Strips the program's prefix from one line. */
 static size_t cut_heads(const char **line, size_t length) {
     static const char *const heads[] = { "sbatch: error: ", "sbatch: fatal: ", "sbatch: ",
                                          "Batch job submission failed: " };
@@ -301,7 +297,7 @@ static size_t cut_heads(const char **line, size_t length) {
     return length;
 }
 
-/* All that it said: the first line often names the thing, the last one says what is wrong with it. */
+/* Joins all lines: the first often names the subject, the last one the problem. */
 static void find_why(const char *output, char *ret_why, size_t size) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     for (const char *at = output; *at;) {
@@ -323,7 +319,7 @@ enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret
         *ret_job = job;
         return ANSWER_ACCEPTED;
     }
-    /* A sentence that was cut off before its verb is none. */
+    /* A truncated message proves nothing. */
     if (good || !strchr(output, '\n'))
         return ANSWER_UNCLEAR;
     if (has_one_of(output, not_reached, ARRAY_SIZE(not_reached)))
@@ -333,9 +329,9 @@ enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret
     return ANSWER_REFUSED;
 }
 
-/* --- what is listed -------------------------------------------------------------------------- */
+/* --- job lists ------------------------------------------------------------------------------- */
 
-/* What Slurm calls them. */
+/* Slurm's names. */
 static const struct {
     const char *word;
     enum slurm_job_state state;
@@ -368,7 +364,7 @@ static const struct {
     { "PREEMPTED", JOB_PREEMPTED },
 };
 
-/* A state that this does not know yet is no reason to believe anything: the job is there. */
+/* For a state that is not in the table, only the existence of the job is certain. */
 enum slurm_job_state slurm_job_state_parse(const char *text) {
     size_t length = strcspn(text, " +");
     for (size_t i = 0; i < ARRAY_SIZE(state_words); i++)
@@ -378,7 +374,7 @@ enum slurm_job_state slurm_job_state_parse(const char *text) {
     return JOB_UNKNOWN;
 }
 
-/* "66:0" (accounting), or a status as wait() has it (squeue). */
+/* "66:0" (accounting), or a wait() status (squeue). */
 static void read_code(const char *text, struct slurm_job *job) {
     int code = 0, signal = 0;
     if (strchr(text, ':')) {
@@ -421,7 +417,7 @@ static bool read_line(char *line, struct slurm_job *ret, const char **ret_token)
     read_code(columns[AT_CODE], &job);
     copy(job.node, sizeof(job.node), columns[AT_NODE]);
     copy(job.reason, sizeof(job.reason), columns[AT_REASON]);
-    if (line != columns[AT_TOKEN]) /* there is one more */
+    if (line != columns[AT_TOKEN]) /* there is another column */
         (void)snprintf(job.name, sizeof(job.name), "%.*s", (int)strcspn(line, "|"), line);
     *ret = job;
     *ret_token = columns[AT_TOKEN];
@@ -448,7 +444,7 @@ bool slurm_job_is_renamed(const struct slurm_job *job, const char *comment,
     return !foreign && *name && strncmp(job->name, name, sizeof(job->name) - 1) == 0;
 }
 
-/* The value in the line "NAME = value …"; NULL: there is none. */
+/* The value in the line "NAME = value …", or NULL. */
 static const char *find_setting(const char *text, const char *name) {
     size_t length = strlen(name);
     for (const char *at = text; *at;) {

@@ -1,6 +1,6 @@
-/* slurm_words.h: what Slurm's programs are told, and what their words mean. Private to executor/.
+/* slurm_words.h: arguments for Slurm's programs, and parsing of their output. Private to executor/.
  *
- * Pure: texts in, values out. Nothing here runs anything or keeps anything. */
+ * Pure functions without state. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #define SLURM_NODE_MAX   64
 #define SLURM_REASON_MAX 64
-#define SLURM_WORDS_MAX  128 /* of one sbatch */
+#define SLURM_WORDS_MAX  128 /* per sbatch */
 #define SLURM_ORDER_MAX  (64u << 10)
 
 enum slurm_program {
@@ -28,20 +28,20 @@ const char *slurm_program_name(enum slurm_program program);
 
 /* --- to submit ------------------------------------------------------------------------------- */
 
-/* What is kept in the folder of a run, so that whoever comes later can submit it, too. */
+/* Stored in the directory of a run, so that a later daemon can submit it, too. */
 struct slurm_order {
     char *token;
-    char **words; /* options for sbatch, ends with NULL */
+    char **words; /* options for sbatch, NULL-terminated */
     time_ms grace;
 };
 void slurm_order_finish(struct slurm_order *order); /* safe on a zeroed one */
-/* -EINVAL: a name cannot be a word of sbatch, `err` says which. */
+/* -EINVAL: a name cannot be an argument of sbatch; `err` names it. */
 int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,
                      struct error *err);
-/* Of the job; "": it has none. */
+/* Name of the job, or "". */
 const char *slurm_order_name(const struct slurm_order *order);
 void slurm_order_format(const struct slurm_order *order, struct strbuf *out);
-/* -EPROTO: it stops before its end, or is none. */
+/* -EPROTO: truncated or malformed. */
 int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret);
 
 /* "exec 'SHIM' --in 'FOLDER' WAIT": the script of the job, for any folder name. */
@@ -49,22 +49,22 @@ void slurm_script(struct strbuf *out, const char *shim, const char *folder, time
 
 /* What the end of an sbatch proves. */
 enum slurm_answer {
-    ANSWER_ACCEPTED, /* there is a job */
-    ANSWER_REFUSED,  /* there is none, and asking again would change nothing */
-    ANSWER_AWAY,     /* nobody was reached: there is none */
-    ANSWER_UNCLEAR,  /* there may be one */
+    ANSWER_ACCEPTED, /* a job exists */
+    ANSWER_REFUSED,  /* no job exists, and retrying would not help */
+    ANSWER_AWAY,     /* Slurm was not reached: no job exists */
+    ANSWER_UNCLEAR,  /* a job may exist */
 };
-/* `good`: it ended by itself with code 0. `ret_why`: its own sentences without "sbatch: error:", cut. */
+/* `good`: exit status 0. `ret_why`: its messages without "sbatch: error:", truncated. */
 enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret_job, char *ret_why,
                                     size_t why_size);
 
-/* --- what is listed -------------------------------------------------------------------------- */
+/* --- job lists ------------------------------------------------------------------------------- */
 
 enum slurm_job_state {
     JOB_UNKNOWN,
     JOB_PENDING,
     JOB_RUNNING, /* also: being prepared, suspended, stopped */
-    JOB_ENDING,  /* its processes are being ended */
+    JOB_ENDING,  /* its processes are being terminated */
     /* over: */
     JOB_COMPLETED,
     JOB_FAILED,
@@ -83,25 +83,25 @@ static inline bool slurm_job_is_over(enum slurm_job_state state) {
 struct slurm_job {
     uint64_t id;
     enum slurm_job_state state;
-    int code, signal;              /* that its script ended with; 0: none */
-    int64_t cancelled_by;          /* user number; -1: not said */
+    int code, signal;              /* of its script; 0: none */
+    int64_t cancelled_by;          /* user id; -1: unknown */
     char reason[SLURM_REASON_MAX]; /* why it waits; "" */
     char node[SLURM_NODE_MAX];     /* "": none yet */
-    char name[SLURM_NODE_MAX];     /* cut; "": not listed */
+    char name[SLURM_NODE_MAX];     /* truncated; "": not listed */
 };
 
-/* The columns that slurm_job_read reads, for squeue -O and for sacct -o, which needs no names. */
+/* The columns that slurm_job_read parses, for squeue -O and for sacct -o, which needs no names. */
 #define SLURM_SQUEUE_COLUMNS "JobID:|,State:|,exit_code:|,NodeList:|,Reason:|,Comment:|,Name:|"
 #define SLURM_SACCT_COLUMNS  "JobIDRaw,State%64,ExitCode,NodeList,Reason,Comment"
-/* Takes the next line of a list apart, in place. `ret_token` points into it. false: at its end. Lines that
- * are none are skipped. */
+/* Splits the next line of a list, in place. `ret_token` points into it. false: end of the list.
+ * Malformed lines are skipped. */
 bool slurm_job_read(char **list, struct slurm_job *ret, const char **ret_token);
-/* It has the number of our job: is it ours, though its comment is another one? By its name, unless the comment is the token
- * of somebody else's run. */
+/* The job has our number but another comment: is it ours? Decided by its name, unless the comment
+ * is the token of another run. */
 bool slurm_job_is_renamed(const struct slurm_job *job, const char *comment,
                           const struct slurm_order *order);
 
-/* From `scontrol show config`; what is not there stays as it is. */
+/* From `scontrol show config`; missing values are unchanged. */
 struct slurm_config {
     char cluster[64];
     time_ms kill_wait;

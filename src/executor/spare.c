@@ -1,10 +1,10 @@
-/* spare.c: what is in `.spare` has never been used by anybody, so it needs no care over a crash: what
- * an earlier daemon left there is completed and used.
+/* spare.c: directories in `.spare` have never been used, so a crash cannot damage them: what an
+ * earlier daemon left there is completed and used.
  *
- *   .spare/7/1/    a task's folder with the folder of its first run, prepared by rundir_prepare_at. A
+ *   .spare/7/1/    a task's directory with that of its first run, prepared by rundir_prepare_at. A
  *                  first run takes both with one rename, a later one takes only the inner one
- *   .spare/tmp-7   TMPDIR of an ended run. The shim has seen that it is a folder, empty and 0700; what
- *                  is none is not called tmp any more */
+ *   .spare/tmp-7   TMPDIR of an ended run. The shim has checked that it is a directory, empty and
+ *                  0700; otherwise it was renamed and is not called tmp any more */
 #include "executor/spare.h"
 
 #include <errno.h>
@@ -23,21 +23,21 @@
 #include "rundir/rundir.h"
 
 #define SPARE_NAME ".spare"
-#define SPARES     32u /* folders of each kind */
+#define SPARES     32u /* directories of each kind */
 #define NAME_BYTES 64  /* bytes of a name below .spare */
 
 enum slot_state {
-    SLOT_EMPTY,  /* the thread's: to be made */
+    SLOT_EMPTY,  /* owned by the thread: to be created */
     SLOT_READY,  /* may be taken */
     SLOT_BUSY,   /* the loop is taking it */
-    SLOT_FAILED, /* could not be made; tried again when somebody asks */
+    SLOT_FAILED, /* could not be created; retried on demand */
 };
 
 struct spare {
     int root, folder; /* folder: .spare */
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t mutex; /* over all below */
+    pthread_mutex_t mutex; /* protects everything that follows */
     pthread_cond_t wake;
     bool stop;
     enum slot_state slots[SPARES];
@@ -61,7 +61,7 @@ static int find_tmp(const struct spare *spare, bool there) {
     return -1;
 }
 
-/* Gives the slot a kept TMPDIR. If that goes wrong, a new one is made. */
+/* Gives the slot a kept TMPDIR. On failure, a new one is created. */
 static void reuse_tmp(const struct spare *spare, unsigned slot, unsigned tmp) {
     char from[NAME_BYTES], to[NAME_BYTES];
     (void)snprintf(from, sizeof(from), "tmp-%u", tmp);
@@ -105,7 +105,7 @@ static void *make_slots(void *ctx) {
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-/* The slot has changed hands: what is missing in it is made again, when it is worth waking up for. */
+/* Returns the slot; the thread refills it when there is enough work to wake it up. */
 static void give_back(struct spare *spare, unsigned slot, enum slot_state state) {
     pthread_mutex_lock(&spare->mutex);
     spare->slots[slot] = state;
@@ -117,7 +117,7 @@ static void give_back(struct spare *spare, unsigned slot, enum slot_state state)
     pthread_mutex_unlock(&spare->mutex);
 }
 
-/* One to be taken; -1: none is ready. Those that could not be made are tried again. */
+/* Takes a ready slot; -1: none. Slots that could not be created are retried. */
 static int borrow(struct spare *spare) {
     pthread_mutex_lock(&spare->mutex);
     int slot = find_slot(spare, SLOT_READY);
@@ -183,7 +183,7 @@ struct spare *spare_new(int root) {
         (void)snprintf(name, sizeof(name), "tmp-%u", i);
         spare->tmps[i] = faccessat(spare->folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     }
-    /* Without it, or without the folder, none is ever ready, and each start makes its own. */
+    /* Without the thread or the directory none is ever ready, and each start creates its own. */
     spare->has_thread = spare->folder >= 0 && thread_start(&spare->thread, make_slots, spare) == 0;
     return spare;
 }

@@ -14,8 +14,8 @@
 #include "os/files.h"
 #include "os/worker.h"
 
-/* What the list of actions overwrites must not be needed later in it: a low descriptor is copied first. `ret_made` is to be
- * closed afterwards. */
+/* An action must not overwrite a descriptor that a later action needs: low descriptors are
+ * duplicated first. The caller closes `ret_made` afterwards. */
 static int add_file(posix_spawn_file_actions_t *actions, int fd, int place, int *ret_made) {
     *ret_made = -1;
     if (fd == SPAWN_NULL)
@@ -87,7 +87,7 @@ int spawn_process(const struct spawn *spawn, pid_t *ret_pid) {
 }
 struct spawner_job {
     struct worker_job base;
-    struct spawn order; /* its texts are in `texts` */
+    struct spawn order; /* its strings are in `texts` */
     const char **words; /* of argv and env */
     char *texts;
     size_t text_size;
@@ -150,7 +150,7 @@ static void job_free(struct spawner_job *job) {
     free(job);
 }
 
-/* The descriptors are closed at once: a lock among them must be the new process's alone. */
+/* The descriptors are closed at once: only the new process may hold a lock among them. */
 static void carry_out(void *ctx, struct worker_job *base) {
     struct spawner_job *job = (struct spawner_job *)base;
     (void)ctx;
@@ -164,7 +164,7 @@ static void is_done(void *ctx, struct worker_job *base, bool was_run) {
     struct spawner_job *job = (struct spawner_job *)base;
     (void)was_run;
     spawner->pending--;
-    if (spawner->worker) /* else this is the end */
+    if (spawner->worker) /* else the spawner is being freed */
         job->done(job->ctx, job->pid, job->error);
     job_free(job);
 }
@@ -175,7 +175,7 @@ void spawner_start(struct spawner *spawner, const struct spawn *order, spawner_d
     job->done = done;
     job->ctx = ctx;
     spawner->pending++;
-    (void)worker_submit(spawner->worker, &job->base); /* it has started */
+    (void)worker_submit(spawner->worker, &job->base); /* the worker has started */
 }
 
 size_t spawner_pending(const struct spawner *spawner) {

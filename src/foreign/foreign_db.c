@@ -118,7 +118,7 @@ static int read_table(const char *path, sqlite3 *db, const char *table, json_t *
     return r == SQLITE_DONE || r == SQLITE_ROW ? 0 : refuse(path, db, err);
 }
 
-/* Virtual tables would run code of a module; views and triggers are of another type. */
+/* No virtual tables, because they run module code. Views and triggers have other types. */
 static const char tables[] =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%'"
     " ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%'";

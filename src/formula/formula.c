@@ -1,8 +1,8 @@
-/* formula.c: a file becomes variables and steps, and these become tasks.
+/* formula.c: parses a file into variables and steps, and expands these into tasks.
  *
- * The steps are read by the reader of task files, so that a formula may have whatever a task file
- * may have, with the same error messages. Values are put in after the tree was parsed, so a value
- * cannot change what the file means: quotes, colons and newlines in it are only text. */
+ * The task file reader reads the steps, so a formula accepts whatever a task file does, with the
+ * same error messages. Values are inserted after parsing, so quotes, colons and newlines in a value
+ * cannot change the structure. */
 #include "formula/formula.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@
 struct formula {
     char *file; /* for messages */
     char *name;
-    const char *description; /* in the tree */
+    const char *description; /* borrowed from the tree */
     struct yaml yaml;
     struct formula_var *vars;
     size_t var_count;
@@ -44,7 +44,7 @@ _printf_(4, 5) static int fail(const struct formula *f, unsigned line, struct er
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    for (char *c = text; *c; c++) /* it may quote the file */
+    for (char *c = text; *c; c++) /* the message may quote the file */
         if (iscntrl((unsigned char)*c))
             *c = '?';
     return error_set(err, -EINVAL, "%.160s:%u: %s", f->file, line, text);
@@ -144,7 +144,7 @@ static int read_vars(struct formula *f, const struct yaml_node *value, struct er
     return r;
 }
 
-/* --- the file -------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 struct head {
     const struct yaml_node *name, *description, *vars, *defaults, *steps;
@@ -189,7 +189,7 @@ static int read_text_key(const struct formula *f, const struct yaml_node *value,
     return 0;
 }
 
-/* "formulas/release.yaml" is named release. */
+/* "formulas/release.yaml" gives "release". */
 static char *name_of_file(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
@@ -289,14 +289,14 @@ struct expansion {
     const struct formula *f;
     const struct formula_value *values;
     size_t count;
-    bool only_check; /* variables without a value are no error */
+    bool only_check; /* variables may lack a value */
     unsigned line;   /* of the current member */
     struct error *err;
 };
 
 static const struct formula_value *find_value(const struct expansion *x, const char *name,
                                               size_t length) {
-    for (size_t i = x->count; i-- > 0;) /* the last one wins */
+    for (size_t i = x->count; i-- > 0;) /* the last value wins */
         if (strlen(x->values[i].name) == length && memcmp(x->values[i].name, name, length) == 0)
             return &x->values[i];
     return NULL;
@@ -336,7 +336,7 @@ static int put_value(const struct expansion *x, const char *name, size_t length,
     return 0;
 }
 
-/* `text` behind the opening braces; *ret_end is behind the closing ones. */
+/* `text` starts after the opening braces; *ret_end is after the closing ones. */
 static int put_reference(const struct expansion *x, const char *text, const char **ret_end,
                          struct strbuf *out) {
     const char *name = text + strspn(text, " ");
@@ -423,7 +423,7 @@ static int expand_value(const struct expansion *x, json_t *value, json_t **ret_v
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* Names link the steps and have no variables. */
+/* These members link steps and are not expanded. */
 static bool is_name(const char *member) {
     return strcmp(member, "name") == 0 || strcmp(member, "depends_on") == 0
            || strcmp(member, "parent") == 0;
@@ -502,7 +502,7 @@ static int check_values(const struct expansion *x) {
     return 0;
 }
 
-/* Also those that no step uses. */
+/* Includes variables that no step uses. */
 static int check_required(const struct expansion *x) {
     for (size_t i = 0; i < x->f->var_count; i++) {
         const struct formula_var *var = &x->f->vars[i];

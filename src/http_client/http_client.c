@@ -1,4 +1,4 @@
-/* http_client.c: one POST, and its answer, or why there is none. */
+/* http_client.c: sends one POST and reads its answer. */
 #include "http_client/http_client.h"
 
 #include <ctype.h>
@@ -17,13 +17,13 @@
 #include "os/clock.h"
 
 #define DRAIN_MAX  ((size_t)64 * 1024)
-#define DRAIN_FOR  500 /* ms for the rest of an answer that is not needed */
+#define DRAIN_FOR  500 /* ms to read the rest of an answer */
 #define PROXY_PORT "1080"
 #define DATE_SIZE  29u /* Sun, 06 Nov 1994 08:49:37 GMT */
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-/* Only what can be sent unchanged: nothing is decoded and nothing guessed. */
+/* Accepts only what can be sent unchanged: nothing is decoded or guessed. */
 
 void http_url_finish(struct http_url *url) {
     free(url->socket);
@@ -127,10 +127,10 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err) {
 
 /* --- proxies ---------------------------------------------------------------------------------- */
 
-/* Is the host this name, or below it? */
+/* Is the host this name, or a subdomain? */
 static bool is_named(const char *host, const char *name, size_t size) {
     size_t length = strlen(host);
-    if (size > 0 && *name == '.') { /* ".example.org" is the same as "example.org" */
+    if (size > 0 && *name == '.') { /* ".example.org" equals "example.org" */
         name++;
         size--;
     }
@@ -179,7 +179,7 @@ static void add_base64(struct strbuf *out, const char *bytes, size_t size) {
     }
 }
 
-/* %XX is a byte. */
+/* Decodes %XX. */
 static void add_decoded(struct strbuf *out, const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
         unsigned code = 0;
@@ -210,8 +210,8 @@ static int parse_proxy(const char *proxy, struct http_url *ret, struct strbuf *w
     return r < 0 ? error_prefix(err, "the proxy for https") : 0;
 }
 
-/* Afterwards the wire leads to the host and port of the URL. Proxies are spoken to in plain HTTP:
- * what goes through is encrypted. */
+/* Afterwards the wire is connected to the host and port of the URL. The proxy protocol is plain
+ * HTTP: the tunneled data is encrypted. */
 static int connect_through(struct http_wire *wire, const char *text, const struct http_url *url,
                            time_ms deadline, struct error *err) {
     _cleanup_(http_url_finish) struct http_url proxy = { 0 };
@@ -245,10 +245,10 @@ static int connect_through(struct http_wire *wire, const char *text, const struc
 
 /* --- Retry-After ------------------------------------------------------------------------------ */
 
-/* Seconds, or a date as servers write it today; its two older forms are not read. The server may be
- * anything, so the answer is bounded, and what cannot be read counts as nothing. */
+/* Seconds, or a date in the current format; its two obsolete forms are not parsed. The result is
+ * bounded, and an invalid value is ignored. */
 
-/* `size` digits; -1: they are none. */
+/* `size` digits; -1: invalid. */
 static int digits(const char *text, size_t size) {
     int number = 0;
     for (size_t i = 0; i < size; i++) {
@@ -267,7 +267,7 @@ static int month_of(const char *text) {
     return -1;
 }
 
-/* A point in time; -1: it is none. */
+/* A point in time; -1: invalid. */
 static time_ms read_date(const char *text) {
     static const char form[] = "..., .. ... .... ..:..:.. GMT";
     _Static_assert(sizeof(form) - 1 == DATE_SIZE, "the form is not as long as a date");
@@ -300,7 +300,7 @@ time_ms http_retry_after(const char *value, size_t size, time_ms now) {
     size_t count = 0;
     while (count < size && digits(value + count, 1) >= 0)
         count++;
-    if (size > 0 && count == size) /* more than six digits is longer than anybody waits */
+    if (size > 0 && count == size) /* more than six digits exceed any maximum */
         span = size > 6 ? HTTP_RETRY_AFTER_MAX : SECONDS(digits(value, size));
     else if (size == DATE_SIZE)
         span = read_date(value) - now;
@@ -353,7 +353,7 @@ static int send_request(struct http_wire *wire, const struct http_url *url,
     strbuf_printf(&out, "Content-Length: %zu\r\nConnection: close\r\n\r\n", post->size);
     strbuf_add(&out, post->body, post->size);
     int r = http_wire_send(wire, out.text, out.length, deadline);
-    return r == -EPIPE ? 0 : r; /* perhaps it has answered */
+    return r == -EPIPE ? 0 : r; /* it may have answered */
 }
 
 static int keep_text(void *ctx, const char *bytes, size_t size) {
@@ -362,7 +362,7 @@ static int keep_text(void *ctx, const char *bytes, size_t size) {
     return text->length >= DRAIN_MAX;
 }
 
-/* A server that still writes its answer should come to its end. */
+/* Lets a server finish writing its answer. */
 static void read_body(struct http_wire *wire, time_ms deadline, struct http_answer *ret) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     time_ms until = time_min(deadline, clock_read_steady() + DRAIN_FOR);

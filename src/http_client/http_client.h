@@ -1,11 +1,11 @@
-/* http_client.h: one POST to another program's server, over TCP, TLS or a Unix socket.
+/* http_client.h: one POST to a server, over TCP, TLS or a Unix socket.
  *
- * Waits: call it from a worker, never from the loop. One deadline covers everything but the lookup
- * of the name, which the C library does in its own time; to end it earlier, make `cancel` readable.
- * One connection per request, no redirects.
+ * Blocks: call it from a worker, never from the loop. One deadline covers everything except the
+ * name lookup, which only the C library controls; to end it earlier, make `cancel` readable. One
+ * connection per request, no redirects.
  *
- * Answers are read as strictly as requests (http_wire.h). Only a complete head is an answer; a
- * connection that ends before is an error, whatever its first bytes looked like. */
+ * Answers are parsed as strictly as requests (http_wire.h). Only a complete head is an answer; a
+ * connection that closes before is an error. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,36 +33,34 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err);
 void http_url_finish(struct http_url *url); /* safe on a zeroed one; usable with _cleanup_ */
 
 struct http_post {
-    /* "Name: value"; ends with NULL. Host, Content-Length and Connection are added. */
+    /* "Name: value"; NULL-terminated. Host, Content-Length and Connection are added. */
     const char *const *headers;
     const char *body;
     size_t size;
-    time_ms timeout;        /* span */
+    time_ms timeout;        /* duration */
     int cancel;             /* -ECANCELED when it becomes readable; -1: none */
-    const char *ca;         /* file of certificates that https trusts; NULL: the system's */
-    const char *ca_setting; /* that names such a file, for messages */
+    const char *ca;         /* file of trusted certificates for https; NULL: the system's */
+    const char *ca_setting; /* setting that names the file, for messages */
     const char *proxy;      /* "http://[USER:PASSWORD@]HOST:PORT", for https only; NULL: none */
 };
 
 struct http_answer {
     int status;                            /* 200 to 599 */
-    time_ms retry_after;                   /* span that the server asks for; 0: it does not */
-    char text[HTTP_CLIENT_ANSWER_MAX + 1]; /* how its body begins; printable, on one line */
+    time_ms retry_after;                   /* duration requested by the server; 0: none */
+    char text[HTTP_CLIENT_ANSWER_MAX + 1]; /* start of its body; printable, on one line */
 };
 
-/* 0: there was an answer, whatever it says. -ETIMEDOUT, -ECANCELED, -EPROTO (not HTTP), -ECONNRESET
- * (ended without an answer), -EACCES (its certificate is not trusted) or what the connection failed
- * with. */
+/* 0: there was an answer, with any status. -ETIMEDOUT, -ECANCELED, -EPROTO (not HTTP), -ECONNRESET
+ * (closed without an answer), -EACCES (untrusted certificate) or the error of the connection. */
 int http_client_post(const struct http_url *url, const struct http_post *post,
                      struct http_answer *ret, struct error *err);
 
-/* The proxy for this URL, as the environment of the daemon has it: https_proxy, else all_proxy,
- * unless no_proxy names the host; each in small letters first, then in capitals. Borrowed; NULL:
- * none. */
+/* The proxy for this URL from the daemon's environment: https_proxy, else all_proxy, unless
+ * no_proxy matches the host; each in lower case first, then in upper case. Borrowed; NULL: none. */
 const char *http_proxy_find(const struct http_url *url,
                             const char *(*variable)(const void *ctx, const char *name),
                             const void *ctx);
 
-/* What Retry-After says, seconds or a date, as a span of at most HTTP_RETRY_AFTER_MAX; 0: nothing,
- * or now. */
+/* Parses Retry-After, seconds or a date, as a duration of at most HTTP_RETRY_AFTER_MAX; 0: none, or
+ * now. */
 time_ms http_retry_after(const char *value, size_t size, time_ms now);

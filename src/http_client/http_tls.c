@@ -1,8 +1,8 @@
 /* http_tls.c: see http_tls.h.
  *
- * OpenSSL is loaded when it is needed and not linked: loading it takes longer than most commands
- * do, and nearly all of them talk to a Unix socket. What is called is named once, in CALLS, with
- * the types of its own header. */
+ * OpenSSL is loaded on demand and not linked: loading it takes longer than most commands run, and
+ * nearly all of them use a Unix socket. CALLS lists the functions once, with the types of its own
+ * header. */
 #include "http_client/http_tls.h"
 
 #include <dlfcn.h>
@@ -115,7 +115,7 @@ static int distrust(struct http_tls *tls, const struct http_tls_peer *peer, stru
                      why ? why : "it closed the connection");
 }
 
-/* What came of a call that returned `r`: 0: it waits; <0: it is over. */
+/* The result of a call that returned `r`: 0: would block; <0: failed. */
 static int take_error(struct http_tls *tls, int r) {
     switch (ssl.SSL_get_error_(tls->connection, r)) {
     case SSL_ERROR_WANT_READ:
@@ -187,7 +187,7 @@ ssize_t http_tls_write(struct http_tls *tls, const void *bytes, size_t size) {
     ssize_t n = finish(tls, ssl.SSL_write_(tls->connection, bytes, (int)size));
     if (n != 0)
         return n;
-    errno = EPIPE; /* the other side has said good-bye */
+    errno = EPIPE; /* the peer has closed the session */
     return -1;
 }
 

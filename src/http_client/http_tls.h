@@ -1,7 +1,7 @@
-/* http_tls.h: one connection to a server, encrypted.
+/* http_tls.h: one encrypted connection to a server.
  *
- * The certificate of the server must be trusted and be that of the host that was asked for; there
- * is no switch that turns this off. OpenSSL is loaded with the first connection. */
+ * The certificate of the server must be trusted and match the requested host; this cannot be
+ * disabled. OpenSSL is loaded with the first connection. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,18 +13,18 @@ struct http_tls;
 struct http_tls_peer {
     const char *address; /* for messages */
     const char *host;    /* a name, or an address without brackets */
-    const char *ca;      /* file of certificates that are trusted; NULL: the system's */
-    const char *setting; /* that names such a file, for messages */
+    const char *ca;      /* file of trusted certificates; NULL: the system's */
+    const char *setting; /* setting that names the file, for messages */
 };
 
-/* The descriptor does not block, is connected, and stays the caller's. */
+/* The descriptor is non-blocking and connected; the caller keeps it. */
 int http_tls_new(int fd, const struct http_tls_peer *peer, struct http_tls **ret_tls,
                  struct error *err);
-/* 1: done; 0: it waits for http_tls_waits_for; -EACCES: not trusted; -EPROTO. */
+/* 1: done; 0: wait for http_tls_waits_for; -EACCES: not trusted; -EPROTO. */
 int http_tls_shake_hands(struct http_tls *tls, const struct http_tls_peer *peer, struct error *err);
 struct http_tls *http_tls_free(struct http_tls *tls); /* accepts NULL, returns NULL */
 
-/* As recv and send of a socket that does not block. */
+/* As recv and send on a non-blocking socket. */
 ssize_t http_tls_read(struct http_tls *tls, void *bytes, size_t size);
 ssize_t http_tls_write(struct http_tls *tls, const void *bytes, size_t size);
 /* After EAGAIN: POLLIN or POLLOUT. */

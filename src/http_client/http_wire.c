@@ -20,7 +20,7 @@
 #define HANDSHAKE_MAX SECONDS(5)
 #define SEND_MAX      ((size_t)16 * 1024) /* TLS must get the same bytes again */
 
-/* 0: one of `events` is there. */
+/* 0: one of `events` is ready. */
 static int wait_for(const struct http_wire *wire, short events, int reader, time_ms deadline) {
     struct pollfd pollers[] = { { .fd = wire->fd, .events = events },
                                 { .fd = wire->cancel, .events = POLLIN },
@@ -87,14 +87,14 @@ static int connect_unix(struct http_wire *wire, const char *path, time_ms deadli
     return connect_to(wire, (const struct sockaddr *)&address, sizeof(address), deadline);
 }
 
-/* An address that swallows everything must not hide a good one. */
+/* An address that drops packets must not hide a working one. */
 static int connect_tcp(struct http_wire *wire, const struct http_url *url, time_ms deadline,
                        const char **ret_why) {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
     struct addrinfo *list = NULL;
     int64_t count = 0;
     int found = getaddrinfo(url->host, url->port, &hints, &list);
-    if (found == EAI_ADDRFAMILY || found == EAI_NONAME) { /* a machine with nothing but loopback */
+    if (found == EAI_ADDRFAMILY || found == EAI_NONAME) { /* a machine with only loopback */
         hints.ai_flags = 0;
         found = getaddrinfo(url->host, url->port, &hints, &list);
     }
@@ -154,9 +154,9 @@ static void take(struct http_wire *wire, size_t size) {
         wire->in.length = wire->in_taken = 0;
 }
 
-/* What is there now: how much; 0: the end; -EAGAIN, -EINTR, -ECONNRESET. */
+/* Reads what is available: the size; 0: end; -EAGAIN, -EINTR, -ECONNRESET. */
 static int read_some(struct http_wire *wire) {
-    char buffer[16 * 1024]; /* no smaller: a record of TLS fits, so poll sees all that is left */
+    char buffer[16 * 1024]; /* at least one TLS record, so that poll sees all that is left */
     ssize_t n = wire->tls ? http_tls_read(wire->tls, buffer, sizeof(buffer))
                           : recv(wire->fd, buffer, sizeof(buffer), 0);
     if (n > 0)
@@ -183,7 +183,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* "HTTP/1.1 200" and then a blank or the end of the line. */
+/* "HTTP/1.1 200" followed by a blank or the end of the line. */
 static int read_status(const char *line, size_t size, int *ret_status) {
     static const char begin[] = "HTTP/1.";
     const size_t at = strlen(begin) + 2;
@@ -200,7 +200,7 @@ static int read_status(const char *line, size_t size, int *ret_status) {
     return 0;
 }
 
-/* What has come may still become one. */
+/* Can these bytes still become a head? */
 static bool may_begin(const char *bytes, size_t size) {
     static const char begin[] = "HTTP/1.";
     size_t known = size < strlen(begin) ? size : strlen(begin);
@@ -275,10 +275,10 @@ static int parse_framing(struct http_wire *wire) {
     return 0;
 }
 
-/* `wire->head` holds a head that was checked. */
+/* `wire->head` has a head that was checked. */
 static int parse_head(struct http_wire *wire) {
     wire->header_count = 0;
-    char *line = strstr(wire->head.text, "\r\n") + 2; /* behind the status */
+    char *line = strstr(wire->head.text, "\r\n") + 2; /* after the status line */
     for (char *end; (end = strstr(line, "\r\n")) != line; line = end + 2) {
         char *colon = strchr(line, ':');
         if (wire->header_count == HTTP_HEADERS_MAX)
@@ -292,7 +292,7 @@ static int parse_head(struct http_wire *wire) {
     return parse_framing(wire);
 }
 
-/* 1: the final head was there, and is taken. Answers that only say "go on" are left out. */
+/* 1: consumed the final head. Skips interim (1xx) answers. */
 static int take_head(struct http_wire *wire) {
     for (;;) {
         const char *begin = strbuf_text(&wire->in) + wire->in_taken;
@@ -322,7 +322,7 @@ int http_wire_read_head(struct http_wire *wire, time_ms deadline) {
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-/* A server that refuses a request may answer before it has read all of it, and read no more. 1: it
+/* A server that refuses a request may answer before it has read all of it, and stop reading. 1: it
  * has answered, or closed. */
 static int look_for_answer(struct http_wire *wire) {
     int status = 0, r = read_some(wire);
@@ -357,7 +357,7 @@ int http_wire_send(struct http_wire *wire, const char *bytes, size_t size, time_
 
 /* --- the body --------------------------------------------------------------------------------- */
 
-/* A complete size line. 1: taken. */
+/* A complete size line. 1: consumed. */
 static int take_chunk_size(struct http_wire *wire) {
     const char *begin = wire->in.text + wire->in_taken;
     const char *end = memmem(begin, unread(wire), "\r\n", 2);
@@ -402,7 +402,7 @@ static int take_data(struct http_wire *wire, http_sink sink, void *ctx) {
 
 int http_wire_take_body(struct http_wire *wire, http_sink sink, void *ctx) {
     for (;;) {
-        int r = 0; /* 0: needs more; 1: go on */
+        int r = 0; /* 0: needs more; 1: continue */
         if (wire->body == BODY_LENGTH && wire->left == 0)
             wire->body = BODY_DONE;
         switch (wire->body) {

@@ -1,11 +1,12 @@
-/* mcp.c: JSON-RPC in and out, open requests, versions and methods.
+/* mcp.c: JSON-RPC, open requests, versions and methods.
  *
- * An invalid message gets an error and changes nothing; a request that cannot be started is answered at once. Batches exist only
- * where the version of the client has them (until 2025-03-26).
+ * An invalid message gets an error and changes nothing; a request that cannot be started is
+ * answered at once. Batches exist only in versions up to 2025-03-26.
  *
- * A request whose `_meta` names a version stands for itself and is modern. Over HTTP the header may name it too, and then a missing
- * `_meta` is an error, not an older client. Everything else is the older way, which needs no session here: nothing that a
- * client agreed on changes what it may ask for. */
+ * A request whose `_meta` names a version is self-contained and modern. Over HTTP the header may
+ * name it, too, and then a missing `_meta` is an error, not an older client. Everything else is the
+ * older protocol, which needs no session here: what a client negotiated does not change what it may
+ * ask for. */
 #include "mcp/mcp.h"
 
 #include <errno.h>
@@ -42,10 +43,10 @@ const struct mcp_param *mcp_param_find(const struct mcp_param *params, const cha
     return NULL;
 }
 
-/* --- messages out ----------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
-/* Every text that leaves here is one line of valid UTF-8: a log or a title may hold any bytes, and a client that reads lines must
- * never see a second one. */
+/* Every message is one line of valid UTF-8: a log or title may contain any bytes, and a client that
+ * reads lines must never see a second one. */
 
 static json_t *message_result(const json_t *id, json_t *result) {
     return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
@@ -62,11 +63,11 @@ static json_t *message_error(const json_t *id, int code, const char *text, json_
 }
 
 void message_send(struct mcp *mcp, enum mcp_kind kind, json_t *message) {
-    /* 15 digits: 0.1 as it was, and not 0.10000000000000001 */
+    /* 15 digits: 0.1 stays 0.1 instead of 0.10000000000000001 */
     char *text = json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(message);
     if (!text)
-        return; /* only what was packed here is dumped: it cannot fail */
+        return; /* cannot fail: only values packed here are dumped */
     mcp->backend.send(mcp->backend.ctx, kind, text, strlen(text));
     free(text);
 }
@@ -129,8 +130,8 @@ struct message_quoted message_quote(const char *text) {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* A request is in the list of its client until it is answered or given up. The questions it has asked are dropped with it, so that
- * no answer ever finds a request that was freed. */
+/* A request is in its client's list until it is answered or given up. Its questions are dropped
+ * with it, so no answer ever finds a freed request. */
 
 static struct mcp_request *request_new(struct mcp *mcp, const json_t *id, json_t *params,
                                        struct mcp_batch *batch) {
@@ -170,7 +171,7 @@ static void drop_asks(struct mcp_request *request) {
     }
 }
 
-/* Out of the list; nothing is sent. */
+/* Removes it from the list; sends nothing. */
 static void release(struct mcp_request *request) {
     struct mcp *mcp = request->mcp;
     drop_asks(request);
@@ -205,7 +206,7 @@ static struct mcp_request *request_find(const struct mcp *mcp, const json_t *id)
     return NULL;
 }
 
-/* Takes the message. The request is freed before anything is sent: the receiver may free the client. */
+/* Takes the message. Frees the request before sending: the receiver may free the client. */
 static void answer(struct mcp_request *request, json_t *message) {
     struct mcp *mcp = request->mcp;
     struct mcp_batch *batch = request->batch;
@@ -235,8 +236,8 @@ void request_cacheable(struct mcp_request *request, json_t *result, json_int_t t
     request_result(request, result);
 }
 
-/* What is wrong with the request as such has a status of its own. Older clients look for errors in the
- * body alone, and so does everybody once the method has begun. */
+/* A malformed request gets its own HTTP status. Older clients look for other errors only in the
+ * body, and so do all clients once the method has begun. */
 static int status_of(const struct mcp_request *request, int code) {
     if (code == RPC_HEADERS || code == RPC_VERSION || code == RPC_CAPABILITY || code == RPC_REQUEST)
         return 400;
@@ -295,9 +296,9 @@ void request_watch(struct mcp *mcp) {
     mcp->backend.watch(mcp->backend.ctx, wanted);
 }
 
-/* --- do the headers of a request match its body? ---------------------------------------------- */
+/* --- HTTP headers must match the body --------------------------------------------------------- */
 
-/* A proxy between client and server may have looked at the headers alone; acting on a body that differs would let a client bypass it. */
+/* A proxy may have inspected only the headers; a different body would bypass it. */
 
 static int base64_digit(char c) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -305,7 +306,7 @@ static int base64_digit(char c) {
     return at ? (int)(at - digits) : -1;
 }
 
-/* False: it is none. Padding must be there, as the clients write it. */
+/* False if invalid. Padding is required. */
 static bool decode_base64(const char *text, size_t size, struct strbuf *out) {
     if (size % 4 != 0)
         return false;
@@ -325,7 +326,6 @@ static bool decode_base64(const char *text, size_t size, struct strbuf *out) {
     return true;
 }
 
-/* The value as it was meant. False: it cannot be read. */
 static bool decode_value(const char *value, struct strbuf *out) {
     size_t length = strlen(value), begin = strlen(ENCODED_BEGIN), end = strlen(ENCODED_END);
     bool encoded = length >= begin + end && strncmp(value, ENCODED_BEGIN, begin) == 0
@@ -336,7 +336,7 @@ static bool decode_value(const char *value, struct strbuf *out) {
     return true;
 }
 
-/* What Mcp-Name must say; NULL: nothing is asked for. */
+/* The expected value of Mcp-Name; NULL: none. */
 static const char *named_by(const struct mcp_request *request) {
     static const struct {
         const char *method, *member;
@@ -406,9 +406,9 @@ static json_t *server_info(void) {
                      SLUICE_VERSION);
 }
 
-/* --- the methods that are about the protocol -------------------------------------------------- */
+/* --- protocol methods ------------------------------------------------------------------------- */
 
-/* The version that was asked for, or ours: the client decides whether it can live with it. */
+/* Answers with the requested version, or ours: the client decides whether to continue. */
 static void initialize(struct mcp_request *request) {
     const json_t *asked = json_object_get(request->params, "protocolVersion");
     if (!json_is_string(asked)) {
@@ -417,7 +417,7 @@ static void initialize(struct mcp_request *request) {
     }
     const char *version = method_version(json_string_value(asked));
     if (!version || strcmp(version, MCP_MODERN) == 0)
-        version = MCP_LATEST; /* the modern one has no initialize */
+        version = MCP_LATEST; /* modern clients do not send initialize */
     request->mcp->version = version;
     json_t *result =
         json_pack("{s:s, s:{s:{}, s:{s:b}}, s:o, s:s}", "protocolVersion", version, "capabilities",
@@ -472,7 +472,7 @@ static bool method_is_modern_only(const char *name) {
     return method && method->eras == MODERN;
 }
 
-/* --- eras ------------------------------------------------------------------------------------ */
+/* --- modern and older requests --------------------------------------------------------------- */
 
 static void refuse_version(struct mcp_request *request, const char *asked) {
     json_t *data = json_pack("{s:o, s:o}", "supported", method_versions(), "requested",
@@ -481,7 +481,7 @@ static void refuse_version(struct mcp_request *request, const char *asked) {
                  message_quote(asked).text);
 }
 
-/* False: it was answered. */
+/* False: already answered. */
 static bool meta_holds(struct mcp_request *request, const json_t *meta) {
     const json_t *version = json_object_get(meta, META_VERSION);
     const json_t *client = json_object_get(meta, META_CLIENT);
@@ -510,7 +510,7 @@ static bool modern_holds(struct mcp_request *request, const json_t *meta) {
                      "the header MCP-Protocol-Version and _meta do not name the same version");
         return false;
     }
-    if (strcmp(version, MCP_MODERN) != 0) { /* the others begin with initialize */
+    if (strcmp(version, MCP_MODERN) != 0) { /* older versions start with initialize */
         refuse_version(request, version);
         return false;
     }
@@ -531,7 +531,6 @@ static bool older_holds(struct mcp_request *request) {
     return true;
 }
 
-/* Does the request speak the modern way, well or badly? */
 static bool wants_modern(const struct mcp_request *request, const json_t *meta) {
     const char *header = request->mcp->header_version;
     return json_object_get(meta, META_VERSION) || (header && strcmp(header, MCP_MODERN) == 0)
@@ -559,7 +558,7 @@ static char *copy(const char *text) {
     return text ? xstrdup(text) : NULL;
 }
 
-/* "web-17.2": the task, and the attempt behind the last point. */
+/* "web-17.2": the task, and the attempt after the last dot. */
 static void take_run(struct mcp *mcp, const char *run) {
     const char *point = run ? strrchr(run, '.') : NULL;
     if (!point || number_parse_int(point + 1, &mcp->attempt, NULL) < 0 || mcp->attempt < 1)
@@ -586,7 +585,7 @@ struct mcp *mcp_free(struct mcp *mcp) {
     if (!mcp)
         return NULL;
     for (struct mcp_request *request = mcp->requests; request; request = request->next)
-        if (request->batch) /* half a batch is not sent */
+        if (request->batch) /* do not send a partial batch */
             json_array_clear(request->batch->answers);
     subscription_free(mcp->subscribed);
     mcp->subscribed = NULL;
@@ -609,13 +608,13 @@ int mcp_status(const struct mcp *mcp) {
     return mcp->status;
 }
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- receiving ------------------------------------------------------------------------------- */
 
 static bool is_id(const json_t *id) {
     return json_is_string(id) || json_is_integer(id);
 }
 
-/* There is no request to be answered. */
+/* For an error without a request. */
 static void refuse(struct mcp *mcp, struct mcp_batch *batch, const json_t *id, int code,
                    const char *text) {
     json_t *message = message_error(is_id(id) ? id : NULL, code, text, NULL);
@@ -630,7 +629,7 @@ void mcp_refuse_long(struct mcp *mcp) {
     refuse(mcp, NULL, NULL, RPC_REQUEST, "a message has more than 1 MiB");
 }
 
-/* Over HTTP the client goes away instead. */
+/* Over HTTP, the client disconnects instead. */
 static void take_notification(struct mcp *mcp, const char *method, const json_t *params) {
     if (strcmp(method, "notifications/cancelled") != 0)
         return;
@@ -658,7 +657,7 @@ static void take_request(struct mcp *mcp, const json_t *message, struct mcp_batc
     }
 }
 
-/* One without a method: what a client answers. Nothing is ever asked of it. */
+/* A message without a method is a response, but we never send requests. */
 static void take_other(struct mcp *mcp, const json_t *message, struct mcp_batch *batch) {
     bool answers = json_object_get(message, "result") || json_object_get(message, "error");
     bool modern = mcp->header_version && strcmp(mcp->header_version, MCP_MODERN) == 0;
@@ -730,7 +729,7 @@ void mcp_receive(struct mcp *mcp, const char *bytes, size_t size, time_ms now) {
 
 /* --- events and time ------------------------------------------------------------------------- */
 
-/* A call may answer and free its own request, and no other. */
+/* A call may answer and free its own request, but no other. */
 void mcp_event(struct mcp *mcp, const char *task, time_ms now) {
     mcp->now = now;
     for (struct mcp_request *r = mcp->requests, *next; r; r = next) {

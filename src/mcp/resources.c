@@ -1,18 +1,19 @@
-/* resources.c: what can be read by an address, and notifications when it has changed.
+/* resources.c: reads resources by URI, and notifies subscribers of changes.
  *
  *   sluice://status                   sluice://tasks
  *   sluice://task/web-17              sluice://task/web-17/why
  *   sluice://task/web-17/log          sluice://task/web-17/log/2
  *
- * Each is an operation under another name; only the addresses are decided here.
+ * Each resource is an operation under a URI.
  *
- * To be notified, a modern client sends subscriptions/listen, a request that stays open and tags what it causes. An older one sends
- * resources/subscribe for each address, once, and is notified until it disconnects: on stdio alone, because over HTTP there is no
- * channel between two requests.
+ * To be notified, a modern client sends subscriptions/listen, a request that stays open and tags
+ * its notifications. An older client sends resources/subscribe once per URI and is notified until
+ * it disconnects, on stdio only: over HTTP there is no channel between requests.
  *
- * Tools, prompts and the list of resources never change while the program runs, so of what a client may subscribe to only resources
- * are honoured, and the acknowledgement has only those. A busy queue changes many times a second: each resource is
- * reported at most once a second, and once more for what came after. */
+ * Tools, prompts and the list of resources never change while the program runs, so only
+ * subscriptions to resources are honored and acknowledged. A busy queue changes many times a
+ * second: each resource is reported at most once a second, with a final notification for later
+ * changes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,17 +36,17 @@ enum resource_kind { RESOURCE_STATUS, RESOURCE_TASKS, RESOURCE_TASK, RESOURCE_WH
 
 struct resource {
     enum resource_kind kind;
-    struct strbuf task; /* of the last three */
-    int64_t attempt;    /* RESOURCE_LOG; 0: the last */
+    struct strbuf task; /* of task resources */
+    int64_t attempt;    /* RESOURCE_LOG; 0: the latest */
 };
 
-/* --- addresses ------------------------------------------------------------------------------- */
+/* --- URIs ------------------------------------------------------------------------------------ */
 
 static void resource_finish(struct resource *resource) {
     strbuf_finish(&resource->task);
 }
 
-/* A part of a path, %XX taken back. */
+/* Percent-decodes a path segment. */
 static int decode(const char *text, size_t size, struct strbuf *out) {
     for (size_t i = 0; i < size; i++) {
         int high, low;
@@ -85,7 +86,7 @@ static int parse_part(const char *part, struct resource *ret) {
     return r < 0 || ret->attempt < 1 || ret->attempt > UINT32_MAX ? -EINVAL : 0;
 }
 
-/* -EINVAL: nothing here has this address. */
+/* -EINVAL: unknown URI. */
 static int resource_parse(const char *uri, struct resource *ret) {
     static const char task[] = SCHEME "task/";
     *ret = (struct resource){ .kind = RESOURCE_STATUS };
@@ -106,7 +107,7 @@ static int resource_parse(const char *uri, struct resource *ret) {
     return r;
 }
 
-/* "web-17" and "17" are the same task: no other has this number. One that is gone is called "#17". */
+/* "web-17" and "17" are the same task: numbers are unique. A deleted one is called "#17". */
 static const char *number_of(const char *id) {
     const char *end = id + strlen(id);
     while (end > id && end[-1] != '-' && end[-1] != '#')
@@ -225,9 +226,9 @@ void resources_read(struct mcp_request *request) {
 /* --- subscriptions ---------------------------------------------------------------------------- */
 
 struct watched {
-    char *uri, *task; /* task NULL: everything that happens */
+    char *uri, *task; /* task NULL: any event */
     bool dirty;
-    time_ms due_at; /* no notification before */
+    time_ms due_at; /* earliest next notification */
 };
 
 struct mcp_subscription {
@@ -256,7 +257,7 @@ static struct mcp_subscription *subscription_new(size_t most) {
     return subscription;
 }
 
-/* Only addresses that exist here are kept. False: this is none. */
+/* False: unknown URI, not added. */
 static bool take_uri(struct mcp_subscription *subscription, const char *uri) {
     struct resource resource;
     if (resource_parse(uri, &resource) < 0)
@@ -269,9 +270,9 @@ static bool take_uri(struct mcp_subscription *subscription, const char *uri) {
     return true;
 }
 
-/* --- what has changed -------------------------------------------------------------------------- */
+/* --- notifications ---------------------------------------------------------------------------- */
 
-/* `request`: the one that listens; or NULL. */
+/* `request`: the listening request; or NULL. */
 static void notify_due(struct mcp *mcp, struct mcp_subscription *subscription,
                        const struct mcp_request *request) {
     for (size_t i = 0; i < subscription->count; i++) {
@@ -301,7 +302,7 @@ static time_ms next_of(const struct mcp_subscription *subscription) {
     return next;
 }
 
-/* --- subscriptions/listen ---------------------------------------------------------------------- */
+/* --- subscriptions/listen --------------------------------------------------------------------- */
 
 void subscription_begin(struct mcp_request *request) {
     const json_t *wanted = json_object_get(request->params, "notifications");
@@ -348,7 +349,7 @@ void subscription_stop(struct mcp_request *request) {
     request_result(request, tagged(request));
 }
 
-/* --- resources/subscribe ----------------------------------------------------------------------- */
+/* --- resources/subscribe ---------------------------------------------------------------------- */
 
 static struct watched *find_uri(const struct mcp_subscription *subscription, const char *uri) {
     for (size_t i = 0; subscription && i < subscription->count; i++)
@@ -357,7 +358,7 @@ static struct watched *find_uri(const struct mcp_subscription *subscription, con
     return NULL;
 }
 
-/* The address of the request; NULL: it was answered. */
+/* The URI of the request; NULL: already answered. */
 static const char *wanted_uri(struct mcp_request *request) {
     const char *uri = json_string_value(json_object_get(request->params, "uri"));
     if (request->mcp->http) {
@@ -388,7 +389,7 @@ void subscribe_begin(struct mcp_request *request) {
             return;
         }
     }
-    request_result(request, json_object()); /* looks for whether events are needed */
+    request_result(request, json_object()); /* also updates the need for events */
 }
 
 void unsubscribe_begin(struct mcp_request *request) {

@@ -1,11 +1,11 @@
-/* tools.c: which tools there are, what each one takes, and one call of a tool.
+/* tools.c: the table of tools, their schemas, and tool calls.
  *
- * A tool is an operation, offered to an agent. Names, parameters, ranges and texts come from the operation; what is written
- * here is only what an agent should not have to know (that a task is added as a list of one) or must be told otherwise. The order
- * is that of the table, so a client's cache of the list stays valid.
+ * A tool exposes an operation to an agent. Names, parameters, ranges and texts come from the
+ * operation; only what should differ for agents is defined here (for example, adding one task needs
+ * no list). The order is that of the table, so clients can cache the list.
  *
- * A failure inside a tool is a result that describes it: the model that called it reads the message and can do better. Errors of the
- * protocol are for the program around it: no such tool, no arguments at all. */
+ * A failure inside a tool is a result that describes it: the model reads the message and can
+ * correct itself. Protocol errors are for the client program: unknown tool, no arguments. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static bool tool_hides(const struct mcp_tool *tool, const char *name) {
 
 /* --- schemas --------------------------------------------------------------------------------- */
 
-/* What is in the path is called `id` by the operations; for a tool it is the task. */
+/* The path parameter `id` of an operation is called `task` in a tool. */
 static const char *shown_name(const struct mcp_param *param) {
     return strcmp(param->name, "id") == 0 && strcmp(param->place, "path") == 0 ? "task"
                                                                                : param->name;
@@ -70,7 +70,7 @@ static void describe_children(const struct mcp_tool *tool, json_t *properties, j
     (void)json_array_append_new(required, json_string("children"));
 }
 
-/* The own task is meant when none is named. */
+/* The default is the caller's own task. */
 static void describe_own(const struct mcp_tool *tool, json_t *properties, json_t *required) {
     json_t *all = json_array();
     add_params(tool, mcp_op_find(tool->op)->params, properties, all);
@@ -94,7 +94,7 @@ static void describe_post(const struct mcp_tool *tool, json_t *properties, json_
         json_pack("{s:s, s:s}", "type", "string", "description", "a project instead of a task"));
 }
 
-/* --- from arguments to parameters ------------------------------------------------------------ */
+/* --- arguments to parameters ----------------------------------------------------------------- */
 
 static void move(json_t *from, const char *name, json_t *to, const char *new_name) {
     json_t *value = json_object_get(from, name);
@@ -132,7 +132,7 @@ static int take_child(const struct mcp_tool *tool, json_t *child, const json_t *
     return 0;
 }
 
-/* Children of a task that runs may start at once: that is what they are for. */
+/* Children of a running task may start at once; that is their purpose. */
 static int prepare_children(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
                             const char **op, struct error *err) {
     (void)op;
@@ -175,7 +175,7 @@ static int prepare_post(const struct mcp *mcp, const struct mcp_tool *tool, json
     return 0;
 }
 
-/* The attempt goes with the own task, so that a process that was left behind reports nothing. */
+/* Sends the attempt, too, so that an orphaned process cannot report for a newer one. */
 static int prepare_report(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
                           const char **op, struct error *err) {
     (void)op;
@@ -243,7 +243,7 @@ const struct mcp_tool mcp_tools[] = {
 
 /* --- listing --------------------------------------------------------------------------------- */
 
-/* The texts of the operations begin in lower case and have no full stop at their end. */
+/* Operation texts begin in lower case and have no full stop. */
 static json_t *description(const struct mcp_tool *tool) {
     const struct mcp_op *op = mcp_op_find(tool->op);
     if (tool->text)
@@ -311,7 +311,7 @@ static const struct mcp_tool *find(const char *name) {
     return NULL;
 }
 
-/* `text` and `structured` are taken; `structured` may be NULL. */
+/* Takes `text` and `structured`, which may be NULL. */
 static void finish(struct mcp_request *request, json_t *text, json_t *structured, bool failed) {
     json_t *result = json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", text,
                                "isError", failed);
@@ -362,8 +362,8 @@ static int refuse_unknown(const struct mcp_tool *tool, const json_t *properties,
     return error_set(err, -EINVAL, "%s has no argument '%s'", tool->name, message_quote(name).text);
 }
 
-/* Only what the schema offers. Types and ranges are the operation's business: it says the same to
- * everybody. */
+/* Accepts only names in the schema. The operation checks types and ranges, with the same messages
+ * for every client. */
 static int check_names(const struct mcp_tool *tool, const json_t *arguments, struct error *err) {
     json_t *properties = json_object(), *required = json_array();
     tool_describe(tool, properties, required);
@@ -385,7 +385,7 @@ static int check_names(const struct mcp_tool *tool, const json_t *arguments, str
     return r;
 }
 
-/* A copy without what is null: models write it for "not given". */
+/* A copy without nulls: models write null for "not given". */
 static json_t *given(const json_t *arguments) {
     json_t *copy = json_object();
     const char *name;
@@ -397,7 +397,7 @@ static json_t *given(const json_t *arguments) {
     return copy;
 }
 
-/* What the operation calls `id`. */
+/* Renames `task` to the operation's `id`. */
 static void name_task(const struct mcp_op *op, json_t *params) {
     json_t *task = json_object_get(params, "task");
     if (!task || !mcp_param_find(op->params, "id") || mcp_param_find(op->params, "task"))

@@ -1,11 +1,11 @@
-/* wait.c: task_wait: until tasks have ended, or the time is over.
+/* wait.c: the tool task_wait waits until tasks have ended or a timeout passes.
  *
- * Nothing is looked at from time to time: each task is asked for once, and again when an event says that
- * something happened to it. One question per task is under way at most; what happens meanwhile makes it
- * ask once more. A daemon that is away is asked again every second, because the work goes on without it.
+ * There is no polling: each task is read once, and again when an event reports a change. Each task
+ * has at most one open question; a change meanwhile makes it ask again. An unreachable daemon is
+ * retried every second, because work goes on without it.
  *
- * Inside a run the operation task.wait is asked beside that: as long as it is open the run lends its
- * slots to what it waits for, and gets them back with the answer. */
+ * Inside a run, the operation task.wait is called as well: while it is open, the run lends its
+ * slots to the tasks that it waits for, and gets them back with the answer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +17,25 @@
 #define TASKS_MAX      64
 #define TIMEOUT        50.0 /* s; many clients give up after a minute */
 #define TIMEOUT_MAX    3600.0
-#define PROGRESS_EVERY SECONDS(10) /* a sign of life for clients that count the silence */
+#define PROGRESS_EVERY SECONDS(10) /* keep-alive for clients with an inactivity timeout */
 #define ASK_AGAIN      SECONDS(1)
 
 struct waited {
     char *task;
-    json_t *shown; /* what task.show answered last; NULL: nothing yet */
+    json_t *shown; /* last answer of task.show; NULL: none yet */
     bool asking;
-    bool again; /* something happened since the question */
+    bool again; /* changed since the question was sent */
     bool ended, needs_person;
-    time_ms retry; /* no answer came: ask again then; TIME_NEVER: no need */
+    time_ms retry; /* when to retry after no answer; TIME_NEVER: not needed */
 };
 
 struct mcp_wait {
     struct waited *items;
     size_t count;
     bool any;
-    bool lending;    /* task.wait is asked, and its answer has not come */
-    time_ms lend_at; /* ask it then; TIME_NEVER: no need */
-    bool owed;       /* the time is over, but a task was never seen: its answer ends it */
+    bool lending;    /* task.wait is open */
+    time_ms lend_at; /* when to call it; TIME_NEVER: not needed */
+    bool owed;       /* timed out before every task was read: the missing answer ends the wait */
     time_ms began, deadline, progress_at;
     double progress; /* the last one reported */
 };
@@ -129,7 +129,7 @@ static bool has_ended(const struct mcp_wait *wait) {
     return wait->any ? ended > 0 : ended == wait->count;
 }
 
-/* Ended, or nothing more happens before a person does something. */
+/* Ended, or stuck until a person acts. */
 static bool is_settled(const struct mcp_wait *wait) {
     size_t settled = 0;
     for (size_t i = 0; i < wait->count; i++)
@@ -171,7 +171,7 @@ static void print_states(const struct mcp_wait *wait, struct strbuf *out) {
     }
 }
 
-/* Numbers must rise, whatever the clock says. */
+/* Values must increase, whatever the clock does. */
 static void report_progress(struct mcp_request *request) {
     struct mcp_wait *wait = request->wait;
     const json_t *meta = json_object_get(request->params, "_meta");
@@ -189,7 +189,7 @@ static void report_progress(struct mcp_request *request) {
                              "message", message_text(strbuf_text(&text), text.length)));
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- reading tasks --------------------------------------------------------------------------- */
 
 static void answered(struct mcp_request *request, size_t index, const struct mcp_reply *reply);
 
@@ -205,7 +205,7 @@ static void look(struct mcp_request *request, size_t index) {
     request_ask(request, "task.show", json_pack("{s:s}", "id", item->task), index, answered);
 }
 
-/* Every task was looked at once. */
+/* Every task was read once. */
 static bool is_known(const struct mcp_wait *wait) {
     for (size_t i = 0; i < wait->count; i++)
         if (!wait->items[i].shown)
@@ -213,11 +213,11 @@ static bool is_known(const struct mcp_wait *wait) {
     return true;
 }
 
-/* True: the wait is over, and the request is freed. */
+/* True: the wait has ended, and the request is freed. */
 static bool settle(struct mcp_request *request) {
     struct mcp_wait *wait = request->wait;
     bool late = request->mcp->now >= wait->deadline;
-    /* A wait of 0 s still needs its answers, unless the daemon does not give any. */
+    /* Even a wait of 0 s needs one answer per task, unless the daemon does not answer. */
     wait->owed = false;
     for (size_t i = 0; late && i < wait->count; i++)
         wait->owed |= !wait->items[i].shown && wait->items[i].asking;
@@ -257,8 +257,8 @@ static void answered(struct mcp_request *request, size_t index, const struct mcp
 
 /* --- lending --------------------------------------------------------------------------------- */
 
-/* The time is over, or it is settled: what the looks say counts. Nobody is there: ask again, the wait goes
- * on. Refused: it is not for this run to lend. */
+/* Timed out or settled: the tasks' states decide. No daemon: retry, the wait goes on. Refused: this
+ * run may not lend. */
 static void lent(struct mcp_request *request, size_t index, const struct mcp_reply *reply) {
     struct mcp_wait *wait = request->wait;
     (void)index;
@@ -283,7 +283,7 @@ static void lend(struct mcp_request *request) {
                 0, lent);
 }
 
-/* Each look may be answered at once and end the request, which is then not touched any more. */
+/* Each read may be answered at once and end the request, which must not be used afterwards. */
 void wait_event(struct mcp_request *request, const char *task) {
     const struct mcp *mcp = request->mcp;
     uint64_t ended = mcp->ended;
@@ -303,12 +303,12 @@ void wait_tick(struct mcp_request *request) {
         report_progress(request);
     if (wait->lend_at <= now && now < wait->deadline) {
         lend(request);
-        return; /* it may be freed */
+        return; /* may be freed */
     }
     for (size_t i = 0; i < wait->count; i++)
         if (wait->items[i].retry <= now) {
             look(request, i);
-            return; /* it may be freed; the others are due at once */
+            return; /* may be freed; the others are due at once */
         }
 }
 
@@ -325,7 +325,7 @@ void wait_stop(struct mcp_request *request) {
     finish(request);
 }
 
-/* --- beginning ------------------------------------------------------------------------------- */
+/* --- start ----------------------------------------------------------------------------------- */
 
 static int read_arguments(const json_t *arguments, struct mcp_wait *wait, double *ret_seconds,
                           struct error *err) {
@@ -355,7 +355,7 @@ static int read_arguments(const json_t *arguments, struct mcp_wait *wait, double
     return 0;
 }
 
-/* Watches before it looks, so that no event between the two is missed. */
+/* Subscribes before reading, so that no event between the two is missed. */
 void wait_begin(struct mcp_request *request, json_t *arguments) {
     struct mcp_wait *wait = xcalloc(1, sizeof(*wait));
     struct mcp *mcp = request->mcp;

@@ -5,8 +5,7 @@
 
 /* Wall-clock time: milliseconds since the epoch. */
 time_ms clock_read(void);
-/* Milliseconds since some moment; never goes back, and goes on while the machine sleeps. For
- * spans. */
+/* Monotonic milliseconds; includes time in suspend. For durations. */
 time_ms clock_read_steady(void);
-/* The same in microseconds. */
+/* Same in microseconds. */
 int64_t clock_read_steady_us(void);

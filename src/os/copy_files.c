@@ -1,8 +1,8 @@
 /* copy_files.c: see copy_files.h.
  *
- * A run may have written in both folders, and may do so meanwhile. So every part of a path is
- * opened relative to the folder before it and without following links, and what was opened is what
- * is looked at. */
+ * A run may have written in both directories, and may do so concurrently. So every path component
+ * is opened relative to its parent and without following links, and only the opened file is
+ * examined. */
 #include "os/copy_files.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include "base/strbuf.h"
 #include "os/files.h"
 
-#define NAMES_MAX 100000u /* looked at in one folder */
+#define NAMES_MAX 100000u /* examined per directory */
 #define PART_MAX  256u
 #define CHUNK     65536u
 
@@ -24,8 +24,8 @@
 
 struct copying {
     const struct copy_files *what;
-    int to;             /* the folder that files are copied into */
-    struct strbuf path; /* of what is looked at, below the folder */
+    int to;             /* target directory */
+    struct strbuf path; /* of the current file, relative to the source */
     size_t files, bytes;
     struct error *err;
 };
@@ -41,7 +41,7 @@ static int refuse_errno(struct copying *c) {
 
 /* --- into the target -------------------------------------------------------------------------- */
 
-/* Opens the folder of this name, or makes it. Closes `dir`. */
+/* Opens or creates the directory. Closes `dir`. */
 static int enter(int dir, const char *name, size_t length) {
     char part[PART_MAX];
     if (length >= sizeof(part))
@@ -59,7 +59,7 @@ static int enter(int dir, const char *name, size_t length) {
     return next;
 }
 
-/* The folder that the last part of the path is in; *ret_name: that part. */
+/* Opens the parent of the last path component; *ret_name: that component. */
 static int open_parent(int root, const char *path, const char **ret_name) {
     int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
     const char *slash;
@@ -77,7 +77,7 @@ static int refuse_target(struct copying *c) {
         link ? "a part of its path is a file or a symbolic link there" : strerror(errno));
 }
 
-/* At most what was allowed: the file may grow meanwhile. */
+/* At most the allowed size: the file may grow meanwhile. */
 static int copy_bytes(struct copying *c, int from, int to) {
     char chunk[CHUNK];
     size_t copied = 0;
@@ -123,7 +123,7 @@ static int copy_open_file(struct copying *c, int from, mode_t mode) {
 
 /* --- from the source -------------------------------------------------------------------------- */
 
-/* `matched`: a wildcard has found it, so it need not exist any more, and a folder is not meant. */
+/* `matched`: found by a wildcard, so it may disappear, and a directory is skipped. */
 static int copy_file(struct copying *c, int dir, const char *name, bool matched) {
     struct stat st;
     _cleanup_(fd_closep) int from =
@@ -143,7 +143,7 @@ static int copy_file(struct copying *c, int dir, const char *name, bool matched)
 
 static int copy_below(struct copying *c, int dir, const char *pattern, bool matched);
 
-/* One name that the first part of the pattern stands for; `rest`: the other parts, or NULL. */
+/* One match of the first component of the pattern; `rest`: the others, or NULL. */
 static int copy_name(struct copying *c, int dir, const char *name, const char *rest, bool matched) {
     size_t before = c->path.length;
     int r = 0;
@@ -172,7 +172,7 @@ static bool is_special(const char *name) {
 }
 
 static int copy_matches(struct copying *c, int dir, const char *part, const char *rest) {
-    int fd = openat(dir, ".", FOLDER_FLAGS | O_CLOEXEC); /* a stream has an offset of its own */
+    int fd = openat(dir, ".", FOLDER_FLAGS | O_CLOEXEC); /* a stream needs its own offset */
     DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
     if (!names) {
         if (fd >= 0)
@@ -202,7 +202,7 @@ static int copy_below(struct copying *c, int dir, const char *pattern, bool matc
                                 : copy_name(c, dir, part, rest, matched);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- entry point ------------------------------------------------------------------------------ */
 
 bool copy_pattern_is_valid(const char *pattern) {
     if (!*pattern || strlen(pattern) > 1000)
@@ -218,7 +218,7 @@ bool copy_pattern_is_valid(const char *pattern) {
     }
 }
 
-/* `to` with its subfolder, whose parts the target may not have yet. */
+/* `to` with its subdirectory, parts of which may not exist yet. */
 static int open_target(const struct copy_files *what, struct error *err) {
     struct strbuf path = STRBUF_INIT;
     const char *name;

@@ -1,13 +1,13 @@
-/* copy_files.h: copies a few small files from one folder into another, never through a link.
+/* copy_files.h: copies a few small files between directories, never through a link.
  *
- * Files are named by patterns: paths relative to the folder, whose parts may have the wildcards of
- * a shell (*, ? and [...]; a leading dot must be written). A path without wildcards must exist; a
- * pattern may match nothing. Only regular files are copied: a symbolic link, anywhere in the path
- * and on either side, is an error. A file that exists in the target stays as it is. Folders are
- * made as needed; `.git` is left out.
+ * Files are selected by patterns: paths relative to the directory, whose components may have shell
+ * wildcards (*, ? and [...]; a leading dot must be explicit). A path without wildcards must exist;
+ * a pattern may match nothing. Only regular files are copied: a symlink, anywhere in the path and
+ * on either side, is an error. An existing file in the target is kept. Directories are created as
+ * needed; `.git` is skipped.
  *
- * It runs in the event loop, so what it copies is bounded: COPY_FILE_MAX bytes a file,
- * COPY_TOTAL_MAX in all, COPY_COUNT_MAX files. */
+ * It runs in the event loop, so its work is bounded: COPY_FILE_MAX bytes per file, COPY_TOTAL_MAX
+ * in all, COPY_COUNT_MAX files. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,15 +20,15 @@
 #define COPY_COUNT_MAX 500u
 
 struct copy_files {
-    const char *from, *to; /* folders; links in their own paths count */
-    const char *to_subdir; /* where in `to`, which may not exist yet; "": at its top */
+    const char *from, *to; /* directories; links in their own paths are followed */
+    const char *to_subdir; /* subdirectory of `to`, which may not exist yet; "": none */
     const char *const *patterns;
     size_t count;
 };
 
-/* How many were copied. <0: one could not be, and the message names it; those before it are
- * there. */
+/* Returns the number copied. <0: the message names the file that failed; those before it were
+ * copied. */
 int copy_files(const struct copy_files *what, struct error *err);
 
-/* May it be a pattern? Relative, without empty parts, `.`, `..` and `.git`. */
+/* Is it a valid pattern? Relative, without empty components, `.`, `..` and `.git`. */
 bool copy_pattern_is_valid(const char *pattern);

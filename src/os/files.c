@@ -40,7 +40,7 @@ char *file_resolve(const char *path) {
     return strbuf_take(&out);
 }
 
-/* A mode of 0: the path names nothing yet. */
+/* 0: the path does not exist. */
 static mode_t mode_of(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? st.st_mode : 0;
@@ -59,7 +59,7 @@ int file_write(const char *path, const void *bytes, size_t size, struct error *e
     return write_regular(path, mode, bytes, size, err);
 }
 
-/* --- what the user of a command names --------------------------------------------------------- */
+/* --- files named by the user ------------------------------------------------------------------ */
 
 int file_read_any(const char *path, size_t max, struct strbuf *out, struct error *err) {
     char chunk[BUFSIZ];
@@ -136,7 +136,7 @@ int folders_make(const char *path, size_t known, struct error *err) {
 
 /* --- file systems ----------------------------------------------------------------------------- */
 
-/* Those that <linux/magic.h> does not have, from their own documentation. */
+/* Not in <linux/magic.h>; from their documentation. */
 #define LUSTRE_MAGIC 0x0bd00bd0ul
 #define GPFS_MAGIC   0x47504653ul
 #define GFS2_MAGIC   0x01161970ul

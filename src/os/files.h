@@ -1,4 +1,4 @@
-/* files.h: reads and writes complete files: the owner's and the kernel's. Files that a run can
+/* files.h: reads and writes complete files of the owner and the kernel. For files that a run can
  * write: os/outside.h. */
 #pragma once
 
@@ -8,40 +8,40 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-/* The file's bytes behind what `out` holds already. -EFBIG if there are more than `max`, with `out`
- * as it was. Links are followed; anything but a regular file is refused, and nothing is waited for.
- * Errors name the path. */
+/* Appends the file's bytes to `out`. -EFBIG if there are more than `max`, with `out` unchanged.
+ * Links are followed; anything but a regular file is refused, and it never blocks. Errors name the
+ * path. */
 int file_read(const char *path, size_t max, struct strbuf *out, struct error *err);
 
-/* After a crash there is the old file or the new one, never a part. A link stays a link: the file
- * that it leads to is replaced, and keeps its mode. Anything but a regular file is refused. */
+/* Atomic: after a crash there is the old file or the new one. A symlink is kept: its target is
+ * replaced, and keeps its mode. Anything but a regular file is refused. */
 int file_write(const char *path, const void *bytes, size_t size, struct error *err);
 
-/* The path without links, for an open that follows none; of one that does not exist yet its folder
- * is resolved. The caller frees. */
+/* The path without links, for an open that follows none; if it does not exist, its parent is
+ * resolved. The caller frees it. */
 char *file_resolve(const char *path);
 
-/* Makes all folders of an absolute path that are missing, for their owner alone. The first `known`
- * bytes of it are a folder that is there. */
+/* Creates all missing directories of an absolute path, mode 0700. The first `known` bytes of it are
+ * an existing directory. */
 int folders_make(const char *path, size_t known, struct error *err);
 
 /* For _cleanup_: closes it unless it is negative. */
 void fd_closep(const int *fd);
 
-/* The name of a file system (f_type of statfs) that several hosts may share: locks and fsync of one
- * host need not be visible to the others. NULL: it is local. */
+/* The name of a network file system (f_type of statfs): locks and fsync of one host may be
+ * invisible to others. NULL: local. */
 const char *file_system_shared(unsigned long magic);
-/* The same of the one that `path` is on; NULL also if it is unknown. */
+/* Same for the file system of `path`; NULL also if unknown. */
 const char *file_system_of(const char *path);
 
 /* --- what the user of a command names ---------------------------------------------------------
  *
- * A pipe, /dev/stdin and /dev/stdout are as good as a file, and the command waits for them. Not for the daemon
+ * A pipe, /dev/stdin and /dev/stdout are accepted like a file and may block. Not for the daemon
  * (scripts/check-opens). */
 
 int file_read_any(const char *path, size_t max, struct strbuf *out, struct error *err);
 int file_write_any(const char *path, const void *bytes, size_t size, struct error *err);
 
-/* For reading; "-" is the standard input. Errors name the path. End with file_close. */
+/* For reading; "-" is standard input. Errors name the path. End with file_close. */
 int file_open(const char *path, FILE **ret_file, struct error *err);
-void file_close(FILE *file); /* leaves the standard input open */
+void file_close(FILE *file); /* leaves standard input open */

@@ -1,5 +1,5 @@
-/* folder.c: reads folders with the kernel's own list. readdir would take and give back 32 kB for
- * each, which is most of the time when there are a hundred thousand of them. */
+/* folder.c: reads directories with getdents64. readdir would allocate and free 32 kB for each,
+ * which dominates with a hundred thousand of them. */
 #include "os/folder.h"
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As the kernel fills it. */
+/* Kernel ABI. */
 struct entry {
     uint64_t inode;
     int64_t offset;

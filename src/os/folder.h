@@ -1,6 +1,6 @@
-/* folder.h: the names in a folder, one after the other.
+/* folder.h: iterates over the names in a directory.
  *
- * Life: folder_use → folder_next … → folder_close. No heap: a start of the daemon looks at a folder
+ * Life: folder_use → folder_next … → folder_close. No heap: at start the daemon reads a directory
  * per task. */
 #pragma once
 
@@ -14,9 +14,9 @@ struct folder {
     _Alignas(16) char list[FOLDER_LIST];
 };
 
-/* Takes a descriptor of a folder, or the negative errno of an attempt to open one, which is
- * returned. The folder may be used in both cases: it is empty then. */
+/* Takes a directory descriptor, or the negative errno of a failed open, which is returned. The
+ * folder is usable in both cases: it is then empty. */
 int folder_use(struct folder *folder, int fd);
-/* Borrowed until the next call; "." and ".." are left out. NULL: that was all. */
+/* Borrowed until the next call; skips "." and "..". NULL: no more. */
 const char *folder_next(struct folder *folder);
 void folder_close(struct folder *folder);

@@ -1,7 +1,7 @@
-/* home.c: where the files of this user's Sluice are.
+/* home.c: paths of this user's Sluice files.
  *
- * Command line, daemon and runs must come to the same answer from the same environment, so all of
- * them ask here. */
+ * Command line, daemon and runs must derive the same paths from the same environment, so all of
+ * them use this. */
 #include "os/home.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static char *join(const char *folder, const char *name) {
     return strbuf_take(&path);
 }
 
-/* Without slashes at the end, and from the root. */
+/* Makes it absolute, without trailing slashes. */
 static char *absolute(const char *path, struct error *err) {
     struct strbuf whole = STRBUF_INIT;
     if (*path != '/') {
@@ -47,7 +47,7 @@ static char *absolute(const char *path, struct error *err) {
     return strbuf_take(&whole);
 }
 
-/* The variable if it says anything; NULL: not set, empty, or not from the root. */
+/* The value of the variable; NULL: not set, empty, or relative. */
 static const char *xdg(const char *variable) {
     const char *value = getenv(variable);
     return value && *value == '/' ? value : NULL;
@@ -65,7 +65,7 @@ char *home_user_name(uid_t user) {
     return strbuf_take(&text);
 }
 
-/* The user's own folder; without a variable (a service, cron) as the system knows it. */
+/* The user's home; without the variable (a service, cron) from the password database. */
 static char *user_folder(struct error *err) {
     const char *home = xdg("HOME");
     if (home)
@@ -79,7 +79,7 @@ static char *user_folder(struct error *err) {
     return NULL;
 }
 
-/* `variable`, or `below` in the user's folder; and in it ours. */
+/* `variable`, or `below` in the user's home; then our subdirectory. */
 static int find_xdg(const char *variable, const char *below, char **ret_path, struct error *err) {
     const char *value = xdg(variable);
     _cleanup_(freep) char *folder = NULL;
@@ -95,7 +95,7 @@ static int find_xdg(const char *variable, const char *below, char **ret_path, st
     return 0;
 }
 
-/* Is it a folder, ours alone? 0: it is not there. */
+/* Is it a directory that only we can access? 0: it does not exist. */
 static int check_private(const char *folder, struct error *err) {
     struct stat st;
     if (lstat(folder, &st) < 0)
@@ -115,7 +115,7 @@ static void short_folder(struct strbuf *out) {
     strbuf_printf(out, "%s/sluice-%lu", home_short_base, (unsigned long)geteuid());
 }
 
-/* The path itself if it fits into an address. */
+/* Keeps the path if it fits into a socket address. */
 static int shorten(char **socket, struct error *err) {
     if (strlen(*socket) <= SOCKET_MAX)
         return 0;
@@ -128,7 +128,7 @@ static int shorten(char **socket, struct error *err) {
     return r < 0 ? r : 0;
 }
 
-/* Beside the owner's; never longer than it, but in the short folder. */
+/* Beside the owner's socket; never longer, except in the short directory. */
 static char *run_socket_of(const char *socket) {
     struct strbuf path = STRBUF_INIT;
     size_t folder = (size_t)(strrchr(socket, '/') + 1 - socket);
@@ -146,7 +146,7 @@ void home_shared_socket(const char *run_socket, struct strbuf *out) {
     strbuf_puts(out, usual ? "/sock" : ".d/sock");
 }
 
-/* Under another name first: a run that connects finds the old one or the new one. */
+/* Under a temporary name first: a run that connects finds the old one or the new one. */
 int home_share_socket(const char *run_socket, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, other = STRBUF_INIT;
     home_shared_socket(run_socket, &path);
@@ -217,7 +217,7 @@ void home_finish(struct home *home) {
     *home = (struct home){ 0 };
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- creating --------------------------------------------------------------------------------- */
 
 static int check_folder(const char *folder, struct error *err) {
     struct stat st;
@@ -246,7 +246,7 @@ static int make_folder_of(const char *file, struct error *err) {
     return *folder ? make_folder(folder, err) : 0;
 }
 
-/* The short folder is in a place where everybody may write: it is ours alone, or nothing. */
+/* The short directory is in a world-writable directory: refused unless only we can access it. */
 static int make_socket_folder(const struct home *home, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     short_folder(&folder);

@@ -1,7 +1,7 @@
 /* log.c: one line, one write, so that lines of two processes never mix.
  *
- * A reader that does not read (a pager, a log collector that hangs) must not stop the scheduler: a
- * line that would have to wait is dropped, and the next one says how many were. */
+ * A reader that hangs (a pager, a log collector) must not block the scheduler: a line that would
+ * block is dropped, and the next one reports the number dropped. */
 #include "os/log.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* log.h: the daemon's log.
  *
- * One JSON object per line on the standard error: {"at":"2026-01-02T03:04:05.678Z","level":"info",
- * "text":"…"}. Text from outside is escaped by that, so lines cannot be forged. */
+ * One JSON object per line on standard error: {"at":"2026-01-02T03:04:05.678Z","level":"info",
+ * "text":"…"}. External text is escaped, so lines cannot be forged. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@ enum log_level {
     LOG_LEVEL_MAX
 };
 
-/* Lines behind this level are not written; at the beginning: info. */
+/* Less severe lines are not written; initially: info. */
 void log_set_level(enum log_level level);
 bool log_is_on(enum log_level level);
 
-void log_error(const char *format, ...) _printf_(1, 2);   /* it does not do what it should */
-void log_warning(const char *format, ...) _printf_(1, 2); /* it does, but a person should know */
+void log_error(const char *format, ...) _printf_(1, 2);   /* malfunction */
+void log_warning(const char *format, ...) _printf_(1, 2); /* works, but a user should know */
 void log_info(const char *format, ...) _printf_(1, 2);    /* start, stop, what was found */
-void log_debug(const char *format, ...) _printf_(1, 2);   /* each decision */
+void log_debug(const char *format, ...) _printf_(1, 2);   /* individual decisions */

@@ -1,11 +1,10 @@
 /* loop.c: epoll, one signal descriptor, one heap of timers.
  *
- * Why not a library: the daemon needs exactly one round shape (everything that is ready, then one
- * turn), one reading of the clock per round, and a proof that nothing wakes it while it is idle.
- * That is a page of epoll.
+ * Why not a library: the daemon needs exactly one shape of round (everything that is ready, then
+ * one turn), one clock reading per round, and certainty that nothing wakes it while it is idle.
  *
- * A watch that is removed may still have an event in the list that was just fetched, so removed
- * watches and timers are freed only at the end of the round. */
+ * A removed watch may still have an event in the fetched list, so removed watches and timers are
+ * freed only at the end of the round. */
 #include "os/loop.h"
 
 #include <assert.h>
@@ -53,7 +52,7 @@ struct loop {
     struct loop_timer **timers; /* by handle; [0] unused */
     size_t timer_count, timer_capacity;
     struct timer_heap heap;
-    uint64_t rank; /* of two timers for the same moment the one set first comes first */
+    uint64_t rank; /* orders timers for the same time by when they were set */
 
     struct loop_watch *removed;
     loop_due round;
@@ -140,7 +139,7 @@ void loop_watch_change(struct loop *loop, struct loop_watch *watch, unsigned eve
     watch->events = events;
     struct epoll_event event = { .events = to_epoll(events), .data.ptr = watch };
     int r = epoll_ctl(loop->epoll, EPOLL_CTL_MOD, watch->fd, &event);
-    assert(r == 0); /* it was added, and its descriptor lives as long as the watch */
+    assert(r == 0); /* it was added, and its descriptor outlives the watch */
     (void)r;
 }
 
@@ -274,7 +273,7 @@ static int time_to_sleep(struct loop *loop) {
 }
 
 static void run_due(struct loop *loop) {
-    /* Timers that are set meanwhile for a moment that has passed wait for the next round. */
+    /* Timers set meanwhile for a past time wait for the next round. */
     uint64_t last = loop->rank;
     while (loop->heap.count > 0 && loop->heap.entries[1].at <= loop->steady
            && loop->heap.entries[1].rank <= last) {

@@ -1,11 +1,11 @@
-/* loop.h: one thread that waits for everything at once.
+/* loop.h: the event loop, one thread.
  *
  * Life:     loop_new → loop_watch, loop_timer, loop_signal → loop_run → loop_free
  * A round:  sleep until something is ready or a timer is due; read the clock once; call the
- *           callbacks; call the round's end (loop_set_round), where the engine makes its turn.
- * Idle:     without a timer the thread sleeps until a descriptor speaks. Nothing polls.
- * Safe:     a callback may add and remove any watch or timer, its own included.
- * Time:     timers are in the steady clock's milliseconds, so a changed wall clock moves none. */
+ *           callbacks; call the end of the round (loop_set_round), where the engine takes its turn.
+ * Idle:     without a timer the thread sleeps until a descriptor is ready. Nothing polls.
+ * Safe:     a callback may add and remove any watch or timer, including its own.
+ * Time:     timers use the steady clock, so a changed wall clock does not affect them. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "base/time_ms.h"
 
 struct loop;
-struct loop_watch; /* a descriptor that is watched */
+struct loop_watch; /* a watched descriptor */
 struct loop_timer;
 
 enum { LOOP_READ = 1u << 0, LOOP_WRITE = 1u << 1, LOOP_URGENT = 1u << 2 /* POLLPRI */ };
@@ -29,7 +29,7 @@ typedef void (*loop_signaled)(void *ctx, int signal);
 int loop_new(struct loop **ret_loop, struct error *err);
 struct loop *loop_free(struct loop *loop); /* accepts NULL, returns NULL */
 
-/* The descriptor stays the caller's; it must live as long as the watch. 0 or a negative errno. */
+/* The caller keeps the descriptor, which must outlive the watch. 0 or a negative errno. */
 int loop_watch(struct loop *loop, int fd, unsigned events, loop_ready ready, void *ctx,
                struct loop_watch **ret_watch);
 void loop_watch_change(struct loop *loop, struct loop_watch *watch, unsigned events);
@@ -41,30 +41,30 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, time_ms steady_
 void loop_timer_clear(struct loop *loop, struct loop_timer *timer);
 void loop_timer_free(struct loop *loop, struct loop_timer *timer); /* accepts NULL */
 
-/* From now on the signal comes here instead of interrupting. */
+/* Delivers the signal through the loop from now on. */
 int loop_signal(struct loop *loop, int signal, loop_signaled signaled, void *ctx,
                 struct error *err);
 
 /* Called at the end of every round, and once before the first sleep. */
 void loop_set_round(struct loop *loop, loop_due round, void *ctx);
-/* Asks for one more round without sleeping. */
+/* Requests one more round without sleeping. */
 void loop_again(struct loop *loop);
 
-/* The two clocks as they were when this round began. */
+/* The two clocks at the beginning of this round. */
 time_ms loop_now(const struct loop *loop);
 time_ms loop_now_steady(const struct loop *loop);
 
 int loop_run(struct loop *loop, struct error *err); /* until loop_stop */
 void loop_stop(struct loop *loop);
-uint64_t loop_wakeups(const struct loop *loop); /* rounds that slept before */
+uint64_t loop_wakeups(const struct loop *loop); /* rounds after a sleep */
 
 /* --- inotify ---------------------------------------------------------------------------------- */
 
-/* A non-blocking inotify descriptor, for inotify_add_watch; `ready` is called when there are
- * events. Or a negative errno: nothing is open. Close it after loop_unwatch. */
+/* A non-blocking inotify descriptor, for inotify_add_watch; `ready` is called for events. Or a
+ * negative errno. Close it after loop_unwatch. */
 int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_watch **ret_watch);
 
-/* All events that are there, in order. The event lives as long as the call of `heard`, which must
- * not close the descriptor. A negative descriptor has none. */
+/* Reads all pending events, in order. An event is valid during the call of `heard`, which must not
+ * close the descriptor. A negative descriptor has none. */
 typedef void (*inotify_handler)(void *ctx, const struct inotify_event *event);
 void inotify_read(int fd, inotify_handler heard, void *ctx);

@@ -1,4 +1,4 @@
-/* moment.c: spans and moments, read exactly. Only the calendar is the C library's. */
+/* moment.c: parses durations and times exactly. Only the calendar is the C library's. */
 #include "os/moment.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 
-/* A number alone could be anything: the unit is written. */
+/* The unit is required, because a plain number is ambiguous. */
 int moment_parse_span(const char *text, time_ms *ret_span, struct error *err) {
     size_t length = strlen(text);
     if (length < 2 || !isalpha((unsigned char)text[length - 1]))
@@ -36,7 +36,7 @@ static bool take_letter(const char **at, char letter) {
     return true;
 }
 
-/* HH:MM or HH:MM:SS up to the end. */
+/* HH:MM or HH:MM:SS, complete. */
 static bool parse_clock(const char *at, struct tm *tm) {
     tm->tm_sec = 0;
     return take_digits(&at, 2, &tm->tm_hour) && take_letter(&at, ':')
@@ -45,7 +45,7 @@ static bool parse_clock(const char *at, struct tm *tm) {
            && tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 60;
 }
 
-/* YYYY-MM-DD, then nothing or T or a blank and a clock. */
+/* YYYY-MM-DD, optionally followed by T or a blank and a time. */
 static bool parse_day(const char *at, struct tm *tm) {
     int year, month;
     tm->tm_hour = tm->tm_min = tm->tm_sec = 0;
@@ -70,7 +70,7 @@ int moment_parse(const char *text, time_ms now, time_ms *ret_at, struct error *e
     time_t seconds = now / 1000;
     struct tm tm;
     (void)localtime_r(&seconds, &tm);
-    tm.tm_isdst = -1; /* the calendar knows */
+    tm.tm_isdst = -1; /* let mktime decide */
     bool of_day = parse_clock(text, &tm);
     if (!of_day && !parse_day(text, &tm))
         return error_set(err, -EINVAL,
@@ -82,7 +82,7 @@ int moment_parse(const char *text, time_ms now, time_ms *ret_at, struct error *e
     if (!of_day && tm.tm_mday != day)
         return error_set(err, -EINVAL, "there is no such day: '%.100s'", text);
     if (of_day && at <= now) {
-        tm.tm_mday++; /* one day by the calendar, which is not always 24 hours */
+        tm.tm_mday++; /* one calendar day, which is not always 24 hours */
         tm.tm_isdst = -1;
         at = SECONDS(mktime(&tm));
     }

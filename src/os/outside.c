@@ -1,8 +1,7 @@
 /* outside.c: see outside.h.
  *
- * O_NONBLOCK keeps the open from waiting for the other end of a FIFO, for a device, and for the
- * holder of a lease. It has no effect on the regular file that is returned. openat2 lets the kernel
- * reject links in one call. */
+ * O_NONBLOCK keeps the open from blocking on a FIFO, a device, or a lease. It has no effect on the
+ * regular file that is returned. openat2 lets the kernel reject links in one call. */
 #include "os/outside.h"
 
 #include <errno.h>
@@ -29,7 +28,7 @@
 
 /* --- trusted folders -------------------------------------------------------------------------- */
 
-/* A list that only grows: the data folder, rarely a second one in tests. */
+/* A list that only grows: the data directory, in tests rarely a second one. */
 struct trusted {
     const struct trusted *next;
     char *given, *real;
@@ -52,7 +51,7 @@ void outside_trust(const char *folder) {
     all_trusted = new;
 }
 
-/* The path without the links that are trusted; `path` itself if there are none. */
+/* Resolves trusted links; `path` itself if there are none. */
 static const char *without_trusted(const char *path, struct strbuf *buffer) {
     for (const struct trusted *t = all_trusted; t; t = t->next)
         if (strncmp(path, t->given, t->length) == 0
@@ -65,10 +64,10 @@ static const char *without_trusted(const char *path, struct strbuf *buffer) {
 
 /* --- without links ---------------------------------------------------------------------------- */
 
-/* One byte more than a name can have: the kernel rejects what was cut off. */
+/* One byte more than a name can have: the kernel rejects truncated names. */
 #define PART_MAX (NAME_MAX + 2)
 
-/* The next part of the path, as a text of its own. False: it was the last one. */
+/* The next path component. False: it was the last one. */
 static bool next_part(const char **path, char part[PART_MAX]) {
     const char *at = *path + strspn(*path, "/");
     size_t length = strcspn(at, "/");
@@ -78,7 +77,7 @@ static bool next_part(const char **path, char part[PART_MAX]) {
     return **path != '\0';
 }
 
-/* A link in the place of a folder is ENOTDIR to openat, and ELOOP to openat2. */
+/* A link instead of a directory is ENOTDIR in openat, and ELOOP in openat2. */
 static int open_part(int at, const char *part, int flags, mode_t mode) {
     struct stat st;
     int fd = openat(at, *part ? part : ".", flags | O_NOFOLLOW, mode);
@@ -109,7 +108,7 @@ int outside_open_by_steps(int dir, const char *path, int flags, mode_t mode) {
     return at;
 }
 
-/* One call where the kernel has it. */
+/* One call if the kernel supports it. */
 static int open_without_links(int dir, const char *path, int flags, mode_t mode) {
     static atomic_bool is_missing;
     _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
@@ -138,7 +137,7 @@ static int open_raw(int dir, const char *path, int flags) {
     return fd < 0 ? -errno : fd;
 }
 
-/* --- what is there instead -------------------------------------------------------------------- */
+/* --- error messages --------------------------------------------------------------------------- */
 
 static const char *kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
@@ -160,7 +159,7 @@ int outside_refuse(const char *path, mode_t mode, struct error *err) {
     return error_set(err, code, "'%s' is %s, not a regular file", path, kind_of(mode));
 }
 
-/* Names what the open failed on, where errno alone would leave the reader guessing. */
+/* Names what was found, if errno alone would be unclear. */
 static int refuse(int dir, const char *path, int flags, int error, struct error *err) {
     struct stat st;
     bool is_there = fstatat(dir, path, &st, flags & OUTSIDE_LINKS ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
@@ -213,7 +212,7 @@ int outside_folder(struct folder *folder, int dir, const char *path) {
     return folder_use(folder, outside_open(dir, path, O_RDONLY | O_DIRECTORY, NULL, NULL));
 }
 
-/* The folder of the path, and its last part. */
+/* The parent of the path, and its last component. */
 static int open_parent(int dir, const char *path, const char **ret_name) {
     const char *slash = strrchr(path, '/');
     *ret_name = slash ? slash + 1 : path;
@@ -223,7 +222,7 @@ static int open_parent(int dir, const char *path, const char **ret_name) {
     return open_without_links(dir, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-/* In its own folder, which may have another name meanwhile. */
+/* In its own directory, which may have been renamed. */
 static int remove_old(int dir, const char *path, struct error *err) {
     const char *name;
     _cleanup_(fd_closep) int parent = open_parent(dir, path, &name);
@@ -240,7 +239,7 @@ int outside_create(int dir, const char *path, struct error *err) {
     for (int tries = 0;; tries++) {
         int fd = open_raw(dir, path, flags);
         if (fd >= 0)
-            return fd; /* a new one: a regular file without a look */
+            return fd; /* created: always a regular file */
         if (fd != -EEXIST || tries == TEMP_TRIES)
             return refuse(dir, path, 0, -fd, err);
         int r = remove_old(dir, path, err);
@@ -255,7 +254,7 @@ static int too_large(const char *path, size_t max, struct error *err) {
     return error_set(err, -EFBIG, "file '%s' is larger than %zu bytes", path, max);
 }
 
-/* The kernel's own files have no size, and others grow: what counts is what was read. */
+/* The kernel's files have no size, and others grow: only the bytes read count. */
 int outside_read(int dir, const char *path, int flags, size_t max, struct strbuf *out,
                  struct error *err) {
     off_t size = 0;
@@ -301,8 +300,8 @@ static int write_all(int fd, const char *bytes, size_t size) {
     return 0;
 }
 
-/* A new file in the folder; its name begins with a dot, so that it is not taken for a task or a
- * run. */
+/* Creates a file in the directory; its name begins with a dot, so that it is not taken for a task
+ * or run. */
 static int make_temporary(int parent, const char *name, mode_t mode, struct strbuf *ret_name) {
     for (int tries = 0;; tries++) {
         uint64_t number;
@@ -335,8 +334,7 @@ int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
         (void)unlinkat(parent, strbuf_text(&temporary), 0);
         return r;
     }
-    (void)fsync(
-        parent); /* the rename must survive a power cut; not every file system can sync folders */
+    (void)fsync(parent); /* makes the rename durable; not every file system can sync directories */
     return 0;
 }
 

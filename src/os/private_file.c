@@ -1,5 +1,5 @@
-/* private_file.c: see private_file.h. Everything is done relative to the opened folder: a path
- * whose parts are replaced meanwhile leads nowhere else. */
+/* private_file.c: see private_file.h. All operations are relative to the opened directory, so that
+ * concurrent changes of the path have no effect. */
 #include "os/private_file.h"
 
 #include <dirent.h>

@@ -1,19 +1,19 @@
-/* private_file.h: small files that no other user can read, in a folder of their own. */
+/* private_file.h: small files that no other user can read, in their own directory. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* Makes the file, mode 0600. The folder is made if it is missing, mode 0700. Refused: a folder that
- * is a link, another user's or open to others (-EPERM), and a name that is taken (-EEXIST). A
- * failure leaves no file. */
+/* Creates the file, mode 0600, and its directory if missing, mode 0700. Refused: a directory that
+ * is a link, another user's or open to others (-EPERM), and an existing name (-EEXIST). A failure
+ * leaves no file. */
 int private_file_make(const char *folder, const char *name, const void *bytes, size_t size,
                       struct error *err);
-/* Makes an empty file with mode 0600, or takes away what others may do with the one that is there.
- * What is no regular file stays as it is. */
+/* Creates an empty file with mode 0600, or removes the permissions of others from an existing one.
+ * Anything but a regular file is unchanged. */
 int private_file_prepare(const char *path, struct error *err);
-/* Missing: nothing happens. */
+/* A missing file is not an error. */
 void private_file_remove(const char *folder, const char *name);
-/* Removes the files in it, and leaves folders alone. */
+/* Deletes the files in it, not directories. */
 void private_folder_clear(const char *folder);

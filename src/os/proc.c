@@ -1,7 +1,7 @@
-/* proc.c: reads /proc without heap and without stdio: it is part of the shim, too.
+/* proc.c: reads /proc without heap and stdio, because the shim uses it, too.
  *
- * Children hang on the thread that made them, so all threads of a process are asked. A kernel
- * without the file `children` gets a search through all processes instead. */
+ * Children belong to the thread that created them, so all threads of a process are read. Without
+ * the kernel's file `children` all processes are searched instead. */
 #include "os/proc.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static uint64_t take_number(const char **at) {
     return number;
 }
 
-/* "17 (name) S 1 17 17 …": the name may hold anything, parentheses too. */
+/* "17 (name) S 1 17 17 …": the name may contain anything, including parentheses. */
 static bool parse_stat(const char *text, struct proc_stat *ret) {
     const char *name = strchr(text, '('), *state = strrchr(text, ')');
     const char *parent = state && state[1] == ' ' ? skip_fields(state + 2, 1) : NULL;
@@ -113,7 +113,7 @@ int64_t proc_memory(pid_t pid) {
     return pages > common ? (int64_t)((pages - common) * PAGE_BYTES) : 0;
 }
 
-/* "17 18 20 ": read in pieces; a number may be cut at the end of one. */
+/* "17 18 20 ": read in chunks; a number may be split at the end of one. */
 static bool visit_list(const char *path, pid_t parent, proc_visit visit, void *ctx,
                        unsigned depth) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -134,13 +134,13 @@ static bool visit_list(const char *path, pid_t parent, proc_visit visit, void *c
         kept = size - at;
         memmove(text, text + at, kept);
         if (kept == sizeof(text))
-            break; /* no list of numbers */
+            break; /* not a list of numbers */
     }
     close(fd);
     return true;
 }
 
-/* Calls `each` for every entry of a folder whose name is a number. */
+/* Calls `each` for every numeric name in a directory. */
 static void each_number(const char *path, void (*each)(void *ctx, pid_t number), void *ctx) {
     struct folder folder;
     (void)folder_use(&folder, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));

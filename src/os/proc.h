@@ -1,8 +1,7 @@
-/* proc.h: other processes, as /proc shows them.
+/* proc.h: other processes, as shown by /proc.
  *
- * A number is another process's as soon as its own has ended and was reaped. So what is signalled
- * is held by a pidfd that was opened before the process was looked at, or is known by number and
- * start. */
+ * A pid may be reused as soon as its process was reaped. So a process to be signaled is held by a
+ * pidfd that was opened before it was examined, or is identified by pid and start time. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,18 +10,18 @@
 
 /* One line of /proc/PID/stat. */
 struct proc_stat {
-    char name[16]; /* as the kernel cuts it: 15 bytes */
-    char state;    /* 'R' 'S' 'D' 'T' …; 'Z': it has ended, and has not been reaped yet */
-    pid_t parent;  /* 0: it is in another pid namespace, as that of `docker exec` is */
+    char name[16]; /* truncated by the kernel to 15 bytes */
+    char state;    /* 'R' 'S' 'D' 'T' …; 'Z': a zombie that has not been reaped yet */
+    pid_t parent;  /* 0: in another pid namespace, as for `docker exec` */
     pid_t session;
-    uint64_t start; /* clock ticks since boot: together with the pid no other process has it */
+    uint64_t start; /* clock ticks since boot; unique together with the pid */
 };
 
-/* `proc` is "/proc", but for tests. 0 or -errno; -EPROTO: not such a line. */
+/* `proc` is "/proc", except in tests. 0 or -errno; -EPROTO: malformed. */
 int proc_read(const char *proc, pid_t pid, struct proc_stat *ret);
-/* It does not exist, or is a zombie. False when that cannot be known. */
+/* It does not exist, or is a zombie. False if unknown. */
 bool proc_has_ended(pid_t pid);
-int64_t proc_memory(pid_t pid); /* bytes that it shares with no other; 0: unknown */
+int64_t proc_memory(pid_t pid); /* private bytes; 0: unknown */
 
 /* Calls `visit` for every child of every thread of `parent`. `visit` may recurse into this. */
 typedef void (*proc_visit)(void *ctx, pid_t parent, pid_t pid, unsigned depth);
@@ -31,22 +30,22 @@ void proc_children(pid_t parent, proc_visit visit, void *ctx, unsigned depth);
 int proc_open(pid_t pid); /* a pidfd, or -1 */
 int proc_signal(int pidfd, int signal);
 
-/* A small file, complete; -1: cannot read. `out` ends in NUL. */
+/* A small file, complete; -1: cannot read. `out` is NUL-terminated. */
 ssize_t proc_file(int dir, const char *path, char *out, size_t size);
 
 /* --- proc_sweep.c: all processes; with heap, not for the shim --------------------------------- */
 
-/* Is this one of the texts in /proc/PID/environ or cmdline, and is `first`, unless NULL, the first
- * of them? False also for a process of another user. */
+/* Is this one of the strings in /proc/PID/environ or cmdline, and is `first`, unless NULL, the
+ * first of them? False also for a process of another user. */
 bool proc_has_text(pid_t pid, const char *file, const char *text, const char *first);
 
-/* What a sweep has signalled: pidfds, of as many as fit. */
+/* The signaled processes: pidfds, as many as fit. */
 struct proc_swept {
     int *fds;
     unsigned max, count;
 };
 
-/* Signals every process that is wanted, except this one and the first. How many there were. `ret`
- * may be NULL. */
+/* Signals every wanted process, except this one and pid 1. Returns their number. `ret` may be
+ * NULL. */
 unsigned proc_sweep(bool (*wanted)(void *ctx, pid_t pid), void *ctx, int signal,
                     struct proc_swept *ret);

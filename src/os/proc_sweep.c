@@ -1,4 +1,4 @@
-/* proc_sweep.c: signals for processes that are known by what /proc says of them. */
+/* proc_sweep.c: signals processes selected by their /proc entries. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

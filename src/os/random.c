@@ -1,5 +1,5 @@
 /* random.c: see random.h. A kernel without getrandom, or one that refuses it, ends the program: a
- * token that could be guessed would be worse than none. */
+ * guessable token would be worse than none. */
 #include "os/random.h"
 
 #include <errno.h>

@@ -3,6 +3,5 @@
 
 #include <stddef.h>
 
-/* Always fills all of it. Waits only in the first seconds of a machine that has nothing to draw
- * from. */
+/* Always fills the buffer. Blocks only shortly after boot, until the kernel has entropy. */
 void random_bytes(void *ret_bytes, size_t size);

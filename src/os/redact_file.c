@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How many bytes before and behind others may belong to a value that touches them. */
+/* Bytes before and after a range that may belong to a value that touches it. */
 static size_t margin_of(const struct redact_index *index) {
     assert(index->longest <= REDACT_FILE_LONGEST);
     return index->longest > 0 ? index->longest - 1 : 0;
 }
 
-/* As many bytes as there are; short only at the end of the file. */
+/* Reads `size` bytes; short only at the end of the file. */
 static ssize_t read_all(int fd, char *out, size_t size, off_t offset) {
     size_t length = 0;
     while (length < size) {
@@ -37,7 +37,7 @@ ssize_t redact_pread(const struct redact_index *index, int fd, const struct reda
         return -1;
     size_t length = (size_t)got;
     bool at_end = length < back + size + margin;
-    /* Where what is open begins must be known before anything is replaced. */
+    /* The start of an incomplete value must be known before anything is replaced. */
     size_t end = range->grows && at_end ? redact_open(index, space, length) : length;
     if (range->once && length - end < REDACT_LEAST / 2)
         end = length;
@@ -64,8 +64,8 @@ static int write_hit(int fd, const struct redact_hit *hit, off_t offset) {
     return 0;
 }
 
-/* The stretch from `begin` to `end`, where there is no hole. The bytes in `space` stay as they were
- * in the file: what is replaced may be part of a value that goes on behind them. */
+/* The range from `begin` to `end`, without holes. The bytes in `space` stay as in the file: a
+ * replaced part may belong to a value that continues after it. */
 static int redact_stretch(const struct redact_index *index, int fd, off_t begin, off_t end,
                           char *space, size_t size) {
     size_t margin = margin_of(index), kept = 0;
@@ -77,7 +77,7 @@ static int redact_stretch(const struct redact_index *index, int fd, off_t begin,
         if (got < 0)
             return -errno;
         if (got == 0)
-            return 0; /* it has become shorter */
+            return 0; /* truncated meanwhile */
         struct redact_hit hit;
         size_t length = kept + (size_t)got;
         for (size_t at = 0; redact_find(index, space, length, at, &hit); at = hit.end) {
@@ -99,7 +99,7 @@ int redact_file(const struct redact_index *index, int fd, char *space, size_t si
     for (;;) {
         off_t begin = lseek(fd, at, SEEK_DATA);
         if (begin < 0)
-            return errno == ENXIO ? 0 : -errno; /* nothing but a hole is left */
+            return errno == ENXIO ? 0 : -errno; /* only a hole is left */
         off_t end = lseek(fd, begin, SEEK_HOLE);
         if (end < 0)
             return -errno;

@@ -121,7 +121,7 @@ int tcp_peer(int fd, struct tcp_address *ret) {
     return 0;
 }
 
-/* As the table writes it: words in the byte order of the machine. */
+/* In the table's format: words in host byte order. */
 static void print_row(const struct tcp_address *address, char buf[48]) {
     uint32_t words[4] = { 0 };
     bool v4 = address->any.sa_family == AF_INET;
@@ -135,7 +135,7 @@ static void print_row(const struct tcp_address *address, char buf[48]) {
     (void)snprintf(buf + length, 48 - length, ":%04X", tcp_port(address));
 }
 
-/* A listener for IPv6 takes IPv4 as well; the client's own socket is in the table of IPv4 then. */
+/* An IPv6 listener also accepts IPv4; the client's own socket is then in the IPv4 table. */
 static void unmap(struct tcp_address *address) {
     if (address->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr))
         return;
@@ -154,7 +154,7 @@ int tcp_peer_end(int fd, struct tcp_end *ret) {
         return -ENOENT;
     unmap(&here);
     unmap(&there);
-    print_row(&there, from); /* seen from the other end */
+    print_row(&there, from); /* as seen from the other end */
     print_row(&here, to);
     (void)snprintf(wanted, sizeof(wanted), " %s %s ", from, to);
     FILE *table = fopen(there.any.sa_family == AF_INET ? "/proc/thread-self/net/tcp"
@@ -175,7 +175,7 @@ int tcp_peer_end(int fd, struct tcp_end *ret) {
     return r;
 }
 
-/* --- who has it ------------------------------------------------------------------------------- */
+/* --- holder of a socket ----------------------------------------------------------------------- */
 
 enum held { HELD_NO, HELD_YES, HELD_HIDDEN };
 
@@ -233,7 +233,7 @@ enum socket_holder socket_holder(uint64_t inode, uid_t user, bool (*belongs)(voi
         if (held != HELD_HIDDEN)
             continue;
         hidden = true;
-        /* One that ends meanwhile was not the holder: the connection is still there. */
+        /* A process that ends meanwhile was not the holder: the connection still exists. */
         suspect = suspect || (belongs(ctx, pid) && !proc_has_ended(pid));
     }
     folder_close(&s.proc);

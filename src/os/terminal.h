@@ -9,7 +9,7 @@ bool terminal_is(FILE *file);
 unsigned terminal_width(FILE *file);
 /* Lines; LINES wins, 24 if unknown. */
 unsigned terminal_height(FILE *file);
-/* A terminal that is not "dumb", and no NO_COLOR in the environment. */
+/* A terminal that is not "dumb", and NO_COLOR is not set. */
 bool terminal_has_colour(FILE *file);
-/* Does the environment (LC_ALL, LC_CTYPE, LANG) say that texts are UTF-8? */
+/* Does the environment (LC_ALL, LC_CTYPE, LANG) select UTF-8? */
 bool terminal_is_utf8(void);

@@ -1,11 +1,10 @@
 /* worker.c: two queues under one mutex: jobs to run, and jobs to hand back.
  *
  * The thread sleeps on a condition while the first is empty; an eventfd wakes the loop for the
- * second. It is rung only when that queue becomes non-empty, so a burst costs one wake-up.
+ * second. It is written only when that queue becomes non-empty, so a burst costs one wake-up.
  *
  * The thread and the loop each hold a reference, because worker_free may leave a thread behind that
- * cannot be interrupted (a name lookup). Such a thread touches nothing but the worker and its
- * job. */
+ * cannot be interrupted (a name lookup). Such a thread accesses only the worker and its job. */
 #include "os/worker.h"
 
 #include <errno.h>
@@ -28,14 +27,14 @@ struct worker {
     const struct worker_calls *calls;
     void *ctx;
     int done_fd, cancel_fd; /* eventfds */
-    bool has_thread;        /* the loop's */
+    bool has_thread;        /* owned by the loop */
     pthread_t thread;
-    QUEUE(struct worker_job) ran; /* the thread's: run, and not settled yet */
+    QUEUE(struct worker_job) ran; /* owned by the thread: run, not settled yet */
     unsigned ran_count;
 
-    pthread_mutex_t mutex; /* of what follows */
-    pthread_cond_t wake;   /* of the thread: there is a job, or the end */
-    pthread_cond_t rest;   /* of worker_await: nothing is left to run */
+    pthread_mutex_t mutex; /* protects everything that follows */
+    pthread_cond_t wake;   /* for the thread: a job is queued, or shutdown */
+    pthread_cond_t rest;   /* for worker_await: the queue is empty */
     QUEUE(struct worker_job) todo, done;
     unsigned references;
     bool is_busy;   /* a job was taken, and is not settled or gathered yet */
@@ -44,7 +43,7 @@ struct worker {
     bool is_left; /* worker_free did not wait for it */
 };
 
-/* A new thread inherits the signal mask, so all signals are blocked for a moment. */
+/* A new thread inherits the signal mask, so all signals are blocked briefly. */
 int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx) {
     sigset_t all, before;
     sigfillset(&all);
@@ -88,7 +87,7 @@ void worker_settle(struct worker *w) {
     w->ran_count = 0;
 }
 
-/* NULL: the end. */
+/* NULL: shutdown. */
 static struct worker_job *next_job(struct worker *w) {
     pthread_mutex_lock(&w->mutex);
     w->is_busy = false;
@@ -125,7 +124,7 @@ static void *run_jobs(void *ctx) {
         if (!is_left && !has_more && w->calls->idle)
             w->calls->idle(w->ctx);
     }
-    worker_settle(w); /* those behind them were dropped */
+    worker_settle(w); /* the jobs after them were dropped */
     unref(w);
     return NULL;
 }
@@ -172,7 +171,7 @@ int worker_start(struct worker *w) {
     int r = w->done_fd < 0 || w->cancel_fd < 0 ? -errno : 0;
     if (r == 0 && !w->watch)
         r = loop_watch(w->loop, w->done_fd, LOOP_READ, done_came, w, &w->watch);
-    w->references = 2; /* the thread's, too; it does not exist yet */
+    w->references = 2; /* one for the thread, which does not exist yet */
     if (r == 0)
         r = thread_start(&w->thread, run_jobs, w);
     w->has_thread = r == 0;
@@ -208,7 +207,7 @@ static void join(struct worker *w, time_ms patience) {
         return;
     if (patience > 0) {
         pthread_mutex_lock(&w->mutex);
-        is_left = w->is_left = w->is_in_run; /* else it has only its end before it */
+        is_left = w->is_left = w->is_in_run; /* else it only has to exit */
         pthread_mutex_unlock(&w->mutex);
     }
     if (is_left)
@@ -232,7 +231,7 @@ struct worker *worker_free(struct worker *w, enum worker_end end, time_ms patien
         ring(w->cancel_fd);
     join(w, patience);
     pthread_mutex_lock(&w->mutex);
-    QUEUE_MOVE(&dropped, &w->todo); /* those behind a job that was left */
+    QUEUE_MOVE(&dropped, &w->todo); /* those after an abandoned job */
     pthread_mutex_unlock(&w->mutex);
     hand_back(w);
     for (struct worker_job *job; (job = QUEUE_TAKE(&dropped));)

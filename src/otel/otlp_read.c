@@ -1,10 +1,10 @@
-/* otlp_read.c: from bodies of OTLP/HTTP to the usage of one run.
+/* otlp_read.c: reads OTLP/HTTP bodies into the usage of one run.
  *
- * A counter is known by its name and all its attributes: agents add some (who asked, which tool) that make two
- * series of what would look like one. Only the sum over all of them is of interest here.
+ * A series is identified by its name and all its attributes, because agents add attributes (who
+ * asked, which tool) that distinguish series. Only the sum over all series matters here.
  *
- * A run may be killed between two bodies, and clients repeat one whose answer they did not see, so a delta
- * is recognised by its time, and an event by its time, number and contents. */
+ * A run may be killed between two bodies, and clients resend a body whose answer they missed. So
+ * deltas are deduplicated by time, and events by time, number and contents. */
 #include "otel/otlp_read.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@
 #include "base/hash.h"
 #include "base/macros.h"
 
-#define VALUE_MAX       1e15 /* of one number: more is a mistake of the client */
+#define VALUE_MAX       1e15 /* per number; more is a client error */
 #define NUMBER_TEXT_MAX 64u
 #define COST_METRIC     "claude_code.cost.usage"
-#define ATTRIBUTES_MAX  128u /* more are ignored */
+#define ATTRIBUTES_MAX  128u /* the rest is ignored */
 
 enum quantity { INPUT, CACHE_READ, CACHE_WRITE, OUTPUT, COST, QUANTITY_MAX };
 static const struct {
-    const char *type;      /* of the counter of tokens */
+    const char *type;      /* attribute value of the token counter */
     const char *attribute; /* of an event */
 } quantities[] = {
     [INPUT] = { "input", "input_tokens" },
@@ -41,13 +41,12 @@ struct amounts {
     bool is_reported[QUANTITY_MAX];
 };
 
-/* One counter. */
 struct series {
     uint64_t key;
     enum quantity quantity;
     bool is_cumulative;
-    uint64_t start, time; /* of its newest point */
-    double value;         /* cumulative: its newest value since `start` */
+    uint64_t start, time; /* of the latest point */
+    double value;         /* cumulative: latest value since `start` */
 };
 
 struct otlp_meter {
@@ -57,8 +56,8 @@ struct otlp_meter {
     struct series *series;
     size_t series_count, series_capacity;
     struct amounts events; /* since `before` */
-    uint64_t *seen;        /* hashes of events, a ring */
-    size_t seen_count;     /* ever */
+    uint64_t *seen;        /* ring of event hashes */
+    size_t seen_count;     /* total ever added */
 };
 
 /* --- values: invalid ones count as missing ---------------------------------------------------- */
@@ -66,7 +65,7 @@ struct otlp_meter {
 static bool parse_text(const char *text, double *ret_number) {
     size_t length = strlen(text);
     char *end = NULL;
-    /* Neither blanks nor the words and hexadecimal numbers that strtod would take. */
+    /* Rejects blanks, words and hexadecimal numbers, which strtod accepts. */
     if (length == 0 || length > NUMBER_TEXT_MAX || strspn(text, "0123456789+-.eE") != length)
         return false;
     double number = strtod(text, &end);
@@ -116,7 +115,7 @@ static const char *attribute_text(const json_t *attributes, const char *name) {
     return json_string_value(json_object_get(attribute_find(attributes, name), "stringValue"));
 }
 
-/* The member that holds the value, whichever it is. */
+/* The member that holds the value. */
 static const json_t *plain_value(const json_t *value) {
     static const char *const members[] = { "stringValue", "intValue", "doubleValue", "boolValue" };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -159,7 +158,7 @@ static bool is_sane(double value) {
     return value >= 0 && value <= VALUE_MAX;
 }
 
-/* QUANTITY_MAX: not one that is counted here. */
+/* QUANTITY_MAX: not counted. */
 static enum quantity quantity_of(const char *metric, const json_t *attributes) {
     const char *type = attribute_text(attributes, "type");
     enum quantity quantity = 0;
@@ -170,7 +169,7 @@ static enum quantity quantity_of(const char *metric, const json_t *attributes) {
     return quantity < COST ? quantity : QUANTITY_MAX;
 }
 
-/* NULL: there are too many. */
+/* NULL: the table is full. */
 static struct series *find_series(struct otlp_meter *m, uint64_t key, enum quantity quantity,
                                   bool is_cumulative) {
     for (size_t i = 0; i < m->series_count; i++)
@@ -186,7 +185,7 @@ static struct series *find_series(struct otlp_meter *m, uint64_t key, enum quant
 
 static void take_delta(struct otlp_meter *m, struct series *s, uint64_t time, double value) {
     if (time != 0 && time <= s->time)
-        return; /* it came before */
+        return; /* a repeat */
     s->time = time;
     add(&m->deltas, s->quantity, value);
 }
@@ -194,7 +193,7 @@ static void take_delta(struct otlp_meter *m, struct series *s, uint64_t time, do
 static void take_cumulative(struct otlp_meter *m, struct series *s, uint64_t start, uint64_t time,
                             double value) {
     if (time < s->time)
-        return; /* an old one that was late */
+        return; /* arrived late */
     if (start != s->start || value < s->value)
         add(&m->settled, s->quantity, s->value);
     s->start = start;
@@ -223,7 +222,7 @@ static void read_point(struct otlp_meter *m, const char *metric, const json_t *p
         take_delta(m, s, time, value);
 }
 
-/* 1: delta, 2: cumulative, by number or by name; 0: it is no sum that can be added up. */
+/* 1: delta, 2: cumulative, by number or by name; 0: not a sum that can be added up. */
 static int temporality_of(const json_t *sum) {
     const json_t *value = json_object_get(sum, "aggregationTemporality");
     const char *name = json_string_value(value);
@@ -259,7 +258,7 @@ static bool is_request(const json_t *record, const json_t *attributes) {
            && (strcmp(name, "api_request") == 0 || strcmp(name, "claude_code.api_request") == 0);
 }
 
-/* True: it came before. One that has neither time nor number cannot be recognised. */
+/* True if it was seen before. Events without time and number cannot be recognized. */
 static bool is_repeated(struct otlp_meter *m, const json_t *record, const json_t *attributes) {
     uint64_t time = u64_of(json_object_get(record, "timeUnixNano"));
     if (time == 0 && !attribute_find(attributes, "event.sequence"))
@@ -289,7 +288,7 @@ static void read_record(struct otlp_meter *m, const json_t *record) {
 
 /* --- bodies ---------------------------------------------------------------------------------- */
 
-/* The names of the three levels of lists. */
+/* Names of the three nested lists. */
 struct levels {
     const char *resources, *scopes, *items;
     void (*read)(struct otlp_meter *meter, const json_t *item);
@@ -330,9 +329,10 @@ int otlp_meter_read(struct otlp_meter *m, enum otlp_signal signal, const char *b
     return r;
 }
 
-/* --- the sum --------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------ */
 
-/* Tokens, or millionths of a dollar, over a set of quantities (bit 1 << enum quantity); -1: none was reported. */
+/* Tokens, or millionths of a dollar, over some quantities (bit 1 << enum quantity); -1: not
+ * reported. */
 static int64_t sum_of(const struct amounts *amounts, unsigned which) {
     double sum = 0;
     bool is_reported = false;
@@ -350,7 +350,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* `before` comes from outside and may be any number: the sum saturates. */
+/* Saturates: `before` comes from outside and may be any number. */
 static int64_t plus(int64_t before, int64_t more) {
     int64_t sum;
     if (more < 0)
@@ -363,7 +363,7 @@ static int64_t total(const struct otlp_meter *m, const struct amounts *cumulativ
     int64_t by_deltas = plus(before, sum_of(&m->deltas, which));
     int64_t by_totals = sum_of(cumulative, which);
     int64_t by_events = plus(before, sum_of(&m->events, which));
-    /* A client changes its temporality only with its process: then both are parts of the sum. */
+    /* A client changes its temporality only when it restarts, so both are parts of the sum. */
     int64_t by_counters =
         by_deltas > before ? plus(by_deltas, by_totals) : larger(by_deltas, by_totals);
     return larger(by_counters, by_events);

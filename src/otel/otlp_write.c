@@ -1,4 +1,4 @@
-/* otlp_write.c: runs as spans and counters, in the JSON of OTLP/HTTP. See otlp_write.h. */
+/* otlp_write.c: runs as spans and counters, as OTLP/HTTP JSON. See otlp_write.h. */
 #include "otel/otlp_write.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #define CONVENTIONS   "https://opentelemetry.io/schemas/1.42.0"
 #define KIND_INTERNAL 1
 #define STATUS_ERROR  2
-#define CUMULATIVE    2 /* an aggregationTemporality */
+#define CUMULATIVE    2 /* aggregationTemporality */
 
 /* --- values ---------------------------------------------------------------------------------- */
 
@@ -89,8 +89,8 @@ static void body_end(struct json_writer *w) {
 
 /* --- spans ----------------------------------------------------------------------------------- */
 
-/* The ids are derived from the run, not drawn at random: the agent learns them before it starts, the daemon may
- * restart meanwhile, and a span that is sent twice is the same one. */
+/* The ids are derived from the run, not random: the agent gets them before it starts, the daemon
+ * may restart meanwhile, and a span that is sent twice must be the same span. */
 struct otlp_ids otlp_ids_make(const char *where, const char *run, time_ms ordered_at) {
     struct otlp_ids ids;
     struct sha256 hash;
@@ -102,7 +102,7 @@ struct otlp_ids otlp_ids_make(const char *where, const char *run, time_ms ordere
     sha256_end(&hash, digest);
     memcpy(ids.trace, digest, sizeof(ids.trace));
     memcpy(ids.span, digest + sizeof(ids.trace), sizeof(ids.span));
-    ids.trace[0] |= 1; /* all zeros would mean: none */
+    ids.trace[0] |= 1; /* an all-zero id is invalid */
     ids.span[0] |= 1;
     return ids;
 }
@@ -186,16 +186,16 @@ void otlp_write_spans(const struct otlp_source *source, const struct otlp_run *c
 
 /* --- totals ---------------------------------------------------------------------------------- */
 
-/* Agent names come from the configuration, but model names from agent output: made-up names must not grow the
- * daemon, nor the number of series that a collector stores. So their number is bounded, and the rest is
- * counted together. */
+/* Agent names come from the configuration, but model names from agent output. Made-up names must
+ * not grow the daemon, nor the number of series in a collector. So their number is bounded, and the
+ * rest is counted together. */
 
-/* As the conventions have them, in seconds. */
+/* Bucket bounds of the semantic conventions, in seconds. */
 static const double bounds[] = { 0.1,  0.2,  0.4,  0.8,   1.6,   3.2,  6.4,
                                  12.8, 25.6, 51.2, 102.4, 204.8, 409.6 };
 #define BOUNDS ARRAY_SIZE(bounds)
 
-/* The tokens that are counted, in the order of struct total.tokens. */
+/* In the order of struct total.tokens. */
 static const struct counter {
     const char *name, *text;
 } counters[] = {
@@ -208,9 +208,9 @@ static const struct counter {
 };
 #define COUNTERS ARRAY_SIZE(counters)
 
-/* Of one agent, provider, model and error type. */
+/* One combination of agent, provider, model and error type. */
 struct total {
-    /* NULL: unknown; of the overflow all are NULL. */
+    /* NULL: unknown; all NULL in the overflow entry. */
     char *agent, *provider, *model, *error_type;
     int64_t tokens[COUNTERS]; /* -1: never reported */
     uint64_t runs;
@@ -308,7 +308,7 @@ static void point_begin(struct json_writer *w, const struct otlp_totals *totals,
     put_text(w, "error.type", t->error_type);
 }
 
-/* Left out if no agent has reported it. */
+/* Omitted if no agent has reported it. */
 static void put_counter(struct json_writer *w, const struct otlp_totals *totals, size_t counter,
                         time_ms now) {
     bool has_points = false;

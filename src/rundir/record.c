@@ -1,7 +1,7 @@
-/* record.c: how the files between daemon and shim are spelled.
+/* record.c: encoding of the files between daemon and shim.
  *
- * No printf: the shim is a few dozen kilobytes because nothing of stdio is in it, and what it writes is
- * read by another program, byte for byte. */
+ * No printf: without stdio the shim is a few dozen kilobytes, and its output is parsed byte for
+ * byte. */
 #include "rundir/record.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* remove.c: a tree is deleted by descriptors, without heap and without trusting any name twice.
+/* remove.c: deletes a tree through descriptors, without heap and without resolving a name twice.
  *
- * Recursion has a fixed depth; what lies deeper is first moved up to the top of the tree, so a chain
- * of ten thousand nested folders costs one rename each instead of a stack. The folder is read again
- * from its beginning until a whole pass deletes nothing: readers may skip entries while others
- * vanish. */
+ * Recursion has a fixed depth; deeper directories are first moved up to the top of the tree, so ten
+ * thousand nested directories cost one rename each instead of a deep stack. A directory is read
+ * again until a complete pass deletes nothing: readdir may skip entries while others are
+ * deleted. */
 #include "rundir/remove.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define LIST_BYTES 1024
 #define NAME_BYTES 64
 
-/* As the kernel fills it. */
+/* Kernel ABI. */
 struct entry {
     uint64_t inode;
     int64_t offset;
@@ -33,11 +33,11 @@ struct entry {
 };
 
 struct removal {
-    int top; /* of the tree; -1: not opened yet */
+    int top; /* top of the tree; -1: not open */
     dev_t device;
     unsigned *budget;
-    bool deleted; /* something, in this pass */
-    int error;    /* the first; 0: none */
+    bool deleted; /* in this pass */
+    int error;    /* the first one; 0: none */
 };
 
 static void note_error(struct removal *removal, int error) {
@@ -49,10 +49,10 @@ static bool is_dot(const char *name) {
     return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-/* A folder of the same file system, or -1. */
+/* Opens a directory on the same file system, or -1. */
 static int open_folder(int parent, const char *name, struct removal *removal) {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == EACCES) { /* the owner's rights are missing; never so for root */
+    if (fd < 0 && errno == EACCES) { /* permissions are missing; never for root */
         (void)fchmodat(parent, name, 0700, 0);
         fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
@@ -72,7 +72,7 @@ static int open_folder(int parent, const char *name, struct removal *removal) {
     return fd;
 }
 
-/* Too deep: up to the top under a name that no other has. */
+/* Too deep: moves it to the top under a unique name. */
 static void move_up(int parent, const char *name, uint64_t inode, struct removal *removal) {
     char above[NAME_BYTES];
     struct record_out out = { .text = above, .size = sizeof(above) - 1 };
@@ -87,7 +87,7 @@ static void move_up(int parent, const char *name, uint64_t inode, struct removal
 
 static void remove_inside(int dir, unsigned depth, struct removal *removal);
 
-/* true: gone */
+/* true: deleted */
 static bool remove_entry(int dir, const char *name, uint64_t inode, unsigned depth,
                          struct removal *removal) {
     int flags = 0;
@@ -143,7 +143,7 @@ static void remove_inside(int dir, unsigned depth, struct removal *removal) {
     }
 }
 
-/* Passes until one of them deletes nothing. 0: the folder is empty. */
+/* Passes until one deletes nothing. 0: the directory is empty. */
 static int empty_folder(struct removal *removal) {
     do {
         removal->deleted = false;
@@ -159,7 +159,7 @@ int remove_tree_at(int parent, const char *name, unsigned *budget) {
     struct removal removal = { .top = -1, .budget = budget };
     if (*budget == 0)
         return 1;
-    /* The usual case: an empty folder. */
+    /* Common case: an empty directory. */
     if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
     if (errno == ENOTDIR)

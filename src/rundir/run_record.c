@@ -1,7 +1,7 @@
-/* run_record.c: what a shim says of itself (started) and of its run (end).
+/* run_record.c: formats and parses the records of a shim: `started` and `end`.
  *
- * The end is JSON, because people and other programs read it too; it is one line, so that it can also
- * travel through the pipe to the daemon when no disk takes it. */
+ * The end is JSON, because users and other programs read it too. It is one line, so that it can be
+ * sent through the pipe to the daemon if no disk accepts it. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -98,13 +98,13 @@ size_t run_end_format(const struct run_end *end, const struct tag_key *key, char
     return text.length;
 }
 
-/* --- who began a run ---------------------------------------------------------------------------- */
+/* --- who began a run -------------------------------------------------------------------------- */
 
-/* Who has a run: the shim that began it, or the daemon that gave it up?
+/* Which process owns a run: the shim that began it, or the daemon that gave it up?
  *
- * Where a lock cannot be asked (the shim is on another host), both make the same symbolic link, and the
- * file system says who was first: making one is a single step that fails when the name is there, on
- * network file systems too, and what it points to tells by whom it was made. */
+ * If a lock cannot be examined (the shim is on another host), both create the same symlink.
+ * Creating it is atomic and fails if the name exists, on network file systems too. Its target names
+ * the creator. */
 
 #define BEGIN_NAME "begin"
 
@@ -114,7 +114,7 @@ int rundir_begin_at(int dir, const char *who) {
         return 0;
     if (errno != EEXIST)
         return -errno;
-    /* A server that is asked twice, because its answer was lost, refuses the second time. */
+    /* A server that gets the request twice, because its answer was lost, refuses the second one. */
     int r = rundir_read_begin_at(dir, there);
     if (r < 0)
         return r;
@@ -131,25 +131,25 @@ int rundir_read_begin_at(int dir, char ret_who[RUN_BEGIN_MAX]) {
     return 0;
 }
 
-/* --- reading a spec ----------------------------------------------------------------------------- */
+/* --- reading a spec --------------------------------------------------------------------------- */
 
-/* Takes a spec apart, in place, without heap.
+/* Parses a spec in place, without heap.
  *
- * The daemon that wrote it may be of another version: names that are not known are skipped, but a
- * version outside of what this reader knows, a file that stops in the middle (no record `done` at its
- * end) and a number that is none are refused: a run must never start half understood. */
+ * The daemon that wrote it may have another version: unknown names are skipped. An unsupported
+ * version, a truncated file (no record `done` at its end) and an invalid number are refused: a run
+ * must never start from a partly understood spec. */
 
 struct parser {
     struct run_spec *spec;
     struct run_spec_words *words;
     size_t args, envs, check_words, wraps, wrap_envs, prepare_words;
     int64_t version;
-    const char *text; /* all of it */
+    const char *text; /* complete text */
     const struct tag_key *key;
     bool tagged, done;
 };
 
-/* Numbers that stand for themselves: name, where they go, bounds. */
+/* Plain numbers: name, target, bounds. */
 struct number_field {
     const char *name;
     size_t offset;
@@ -201,7 +201,7 @@ static int too_many(const char *what, unsigned most, struct error *err) {
     return error_set(err, -E2BIG, "more than %u %s", most, what);
 }
 
-/* 1: it was one of these */
+/* 1: handled */
 static int take_number(struct parser *p, const char *name, const char *value, struct error *err) {
     for (size_t i = 0; i < ARRAY_SIZE(number_fields); i++) {
         const struct number_field *field = &number_fields[i];
@@ -217,7 +217,7 @@ static int take_number(struct parser *p, const char *name, const char *value, st
         else
             memcpy(target, &number, sizeof(number));
         if (field->offset == offsetof(struct run_spec, prompt_size))
-            p->spec->prompt = ""; /* its text is in the file beside */
+            p->spec->prompt = ""; /* its text is in a separate file */
         return 1;
     }
     return 0;
@@ -234,7 +234,7 @@ static int take_text(struct parser *p, const char *name, const char *value) {
     return 0;
 }
 
-/* "check" with its time-out begins one, "check_arg" adds a word to the last. */
+/* "check" with its timeout begins a check, "check_arg" adds a word to the last one. */
 static int take_check(struct parser *p, const char *name, const char *value, struct error *err) {
     struct run_spec_words *words = p->words;
     if (strcmp(name, "check") == 0) {
@@ -255,7 +255,7 @@ static int take_check(struct parser *p, const char *name, const char *value, str
         return 0;
     if (p->spec->check_count == 0)
         return bad_value(name, value, err);
-    /* A place stays for the NULL behind each check. */
+    /* Reserves room for the NULL after each check. */
     if (p->check_words - (p->spec->check_count - 1) == RUN_ARGS_MAX)
         return too_many("words in the checks", RUN_ARGS_MAX, err);
     words->check_argv[p->check_words++] = value;
@@ -288,7 +288,7 @@ static int take_word(struct parser *p, const char *name, const char *value, stru
     return take_check(p, name, value, err);
 }
 
-/* With a key, nothing but the end may follow the tag: it would be of somebody else. */
+/* With a key, only the end may follow the tag: anything else is forged. */
 static int take_tag(struct parser *p, const char *name, const char *value, struct error *err) {
     bool is_tag = strcmp(name, TAG_NAME) == 0;
     if (!p->tagged && !is_tag)
@@ -372,7 +372,7 @@ int run_spec_parse(const char *text, size_t size, const struct tag_key *key,
     return 0;
 }
 
-/* --- tags --------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 static const char *const tag_kind_names[] = {
     [TAG_SPEC] = "spec",

@@ -1,7 +1,7 @@
-/* rundir.c: makes and locks the folder of a run.
+/* rundir.c: creates and locks the directory of a run.
  *
- * Making it twice is refused: a folder that is already there belongs to a run that was started, and
- * an attempt is started at most once, whatever the caller believes. */
+ * Creating it twice is refused: an existing directory belongs to a run that was started, and an
+ * attempt is started at most once. */
 #include "rundir/rundir.h"
 
 #include <errno.h>
@@ -22,13 +22,13 @@
 #include "os/outside.h"
 #include "rundir/record.h"
 
-#define FOLDER_MAX 512 /* bytes of a folder's name below the root */
+#define FOLDER_MAX 512 /* bytes of a path below the root */
 
 void rundir_name(struct strbuf *out, const char *task, uint32_t attempt) {
     strbuf_printf(out, "%s/%u", task, attempt);
 }
 
-/* Names come from the daemon, but a folder is never looked for outside of the root. */
+/* Names come from the daemon, but must never escape the root. */
 static int check_folder(const char *folder, struct error *err) {
     const char *at = folder;
     while (*at != '\0') {
@@ -62,7 +62,7 @@ static int write_file(int dir, const char *name, const char *bytes, size_t size,
     return fd < 0 ? fd : write_whole(fd, name, bytes, size, err);
 }
 
-/* Of outside_open: something else has the name. That is as good as gone. */
+/* Result of outside_open: the name was replaced. Treated as missing. */
 static bool is_replaced(int error) {
     return error == -EINVAL || error == -EISDIR || error == -ELOOP;
 }
@@ -77,7 +77,7 @@ static int open_lock(int dir, int *ret_fd, struct error *err) {
     return 0;
 }
 
-/* Locked before anything is in it. The room before the spec is written too: it must be there when the
+/* Locked while still empty. The space before the spec is written too: it must be allocated when the
  * disk is full. */
 static int write_lock(int dir, const struct run_spec *spec, int *ret_lock, struct error *err) {
     static const char room[RUN_LOCK_SPEC];
@@ -124,7 +124,7 @@ static int check_secrets(const struct run_spec *spec, size_t envs, struct error 
     return 0;
 }
 
-/* A limit that the reader has is told by the writer, who can still refuse the start. */
+/* The writer checks the reader's limits, because it can still refuse the start. */
 static int check_spec(const struct run_spec *spec, size_t size, struct error *err) {
     size_t args = 0, envs = 0, words = 0, wraps = 0, prepares = 0;
     while (spec->command.argv[args])
@@ -153,7 +153,7 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
     return check_secrets(spec, envs, err);
 }
 
-/* What could not be made whole is not left as a part. */
+/* Removes an incomplete directory. */
 static void unmake(int root, const char *folder, int dir) {
     const char *const files[] = { "prompt", "lock", "out.log", "err.log" };
     for (size_t i = 0; i < ARRAY_SIZE(files); i++)
@@ -263,7 +263,7 @@ int rundir_is_locked_at(int dir) {
     if (fd < 0)
         return fd == -ENOENT || is_replaced(fd) ? 0 : fd;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return 0; /* closing gives it back */
+        return 0; /* closing releases it */
     return errno == EWOULDBLOCK ? 1 : -errno;
 }
 
@@ -332,22 +332,22 @@ int rundir_read_spec(const char *root, const char *folder, const struct tag_key 
     return r < 0 ? r : rundir_read_spec_at(dir, key, ret, err);
 }
 
-/* --- reading what a shim left ------------------------------------------------------------------- */
+/* --- reading a shim's records ----------------------------------------------------------------- */
 
-/* What a shim left in its folder, read by somebody who does not trust it.
+/* Reads a shim's records without trusting them.
  *
- * The command runs as the same user and can write here, a disk can be full, an old shim knows less: each
- * file is bounded, opened without following links, and what does not read as a record is -EPROTO with
- * a sentence, never a guess. */
+ * The command runs as the same user and can write here, a disk can be full, an old shim knows less:
+ * each file is bounded and opened without following links. A malformed record is -EPROTO with a
+ * message. */
 
 #define LOCK_MAX 8192
 
-/* At most `size` bytes of the file, from `at` on. */
+/* At most `size` bytes of the file, starting at `at`. */
 static ssize_t read_part(int dir, const char *name, off_t at, char *out, size_t size,
                          struct error *err) {
     struct error why = { 0 };
     _cleanup_(fd_closep) int fd = outside_open(dir, name, O_RDONLY, NULL, &why);
-    if (fd < 0) /* something else in its place is no record */
+    if (fd < 0) /* anything else there is not a record */
         return error_set(err, fd == -EINVAL || fd == -EISDIR ? -EPROTO : fd, "%s", why.text);
     size_t length = 0;
     while (length < size) {
@@ -435,7 +435,7 @@ int rundir_read_spec_at(int dir, const struct tag_key *key, struct run_spec_read
     _cleanup_(run_spec_read_free) struct run_spec_read *read = xcalloc(1, sizeof(*read));
     read->text = xmalloc(RUN_SPEC_MAX);
     ssize_t size = read_part(dir, "lock", RUN_LOCK_SPEC, read->text, RUN_SPEC_MAX, err);
-    if (size == 0) /* version 1, or nobody has written it yet */
+    if (size == 0) /* version 1, or not written yet */
         size = read_file(dir, "spec", read->text, RUN_SPEC_MAX, err);
     if (size < 0)
         return (int)size;
@@ -452,7 +452,7 @@ static void json_freep(json_t **json) {
     json_decref(*json);
 }
 
-/* All that version 1 has is always there: a missing code must not read as 0. */
+/* All members of version 1 are required: a missing code must not read as 0. */
 static int64_t member(const json_t *json, const char *name, int64_t min, int64_t max, bool *good) {
     const json_t *value = json_object_get(json, name);
     int64_t number = json_integer_value(value);
@@ -486,13 +486,13 @@ static bool find_kind(const json_t *json, enum run_end_kind *ret_kind) {
     return false;
 }
 
-/* A shim of an earlier version writes none. */
+/* Older shims write none. */
 static enum launch_cause find_cause(const json_t *json) {
     enum launch_cause cause = launch_cause_find(json_string_value(json_object_get(json, "cause")));
     return cause < LAUNCH_CAUSE_MAX ? cause : LAUNCH_PROGRAM;
 }
 
-/* {…,"tag":"0123…"}: of all that is before its comma. A line that came by the pipe has lost its newline. */
+/* {…,"tag":"0123…"}: covers everything before its comma. A line from the pipe has no newline. */
 static bool has_right_tag(const char *text, size_t size, const struct tag_key *key) {
     static const char begin[] = ",\"" TAG_NAME "\":\"", end[] = "\"}";
     const size_t before = sizeof(begin) - 1, length = SHA256_HEX_SIZE - 1, after = sizeof(end) - 1;
@@ -541,7 +541,7 @@ int run_end_parse(const char *text, size_t size, const struct tag_key *key, stru
     return 0;
 }
 
-/* The record `end` that a shim leaves in its lock file when the disk has no room for another file. */
+/* The `end` record that a shim leaves in its lock file if the disk is too full for another file. */
 static int read_end_in_lock(int dir, const struct tag_key *key, struct run_end *ret) {
     char text[LOCK_MAX];
     ssize_t size = read_file(dir, "lock", text, sizeof(text), NULL);
@@ -557,7 +557,7 @@ static int read_end_in_lock(int dir, const struct tag_key *key, struct run_end *
 int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, struct error *err) {
     char text[2 * RUN_RECORD_MAX];
     ssize_t size = read_file(dir, "end.json", text, sizeof(text), err);
-    if (size == 0) /* it was killed before it could tell */
+    if (size == 0) /* killed before it could record it */
         size = error_set(err, -ENOENT, "'end.json' is empty");
     int r = size < 0 ? (int)size : run_end_parse(text, (size_t)size, key, ret, err);
     if (r < 0 && read_end_in_lock(dir, key, ret) == 0)
@@ -565,9 +565,9 @@ int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, 
     return r;
 }
 
-/* --- writing a spec ----------------------------------------------------------------------------- */
+/* --- writing a spec --------------------------------------------------------------------------- */
 
-/* Writes what run_spec_parse reads. Only the daemon does, so it may use the heap. */
+/* Writes what run_spec_parse reads. Only the daemon does, so it may allocate. */
 
 static void add(struct strbuf *out, const char *name, const char *value) {
     strbuf_add(out, name, strlen(name) + 1);
@@ -580,8 +580,7 @@ static void add_number(struct strbuf *out, const char *name, int64_t number) {
     strbuf_putc(out, '\0');
 }
 
-/* What is 0 has its default: short files, and an older reader never stumbles over what it need not
- * know. */
+/* 0 is the default: keeps files short, and older readers see only names that are used. */
 static void add_unless_zero(struct strbuf *out, const char *name, int64_t number) {
     if (number != 0)
         add_number(out, name, number);
@@ -604,7 +603,7 @@ static void add_names(struct strbuf *out, const char *name, const char *const *p
     strbuf_putc(out, '\0');
 }
 
-/* Of all that is before it. Behind it is the end of the spec. */
+/* Covers everything before it. Only the end of the spec follows. */
 static void add_tag(struct strbuf *out, size_t begin, const struct tag_key *key) {
     char tag[SHA256_HEX_SIZE];
     tag_print(key, TAG_SPEC, out->text + begin, out->length - begin, tag);

@@ -1,40 +1,41 @@
-/* rundir.h: the files between the daemon and a shim, one folder per run.
+/* rundir.h: the files between the daemon and a shim, one directory per run.
  *
- *   lock      locked (flock) from before the shim is spawned until it is gone: alive = lock held. Three
- *             records: `started` at 0, who the shim is and what became of the command; `end` at
- *             RUN_LOCK_END, see below; the spec at RUN_LOCK_SPEC, what to run, written by the daemon
- *             before the shim lives
- *   prompt    the command's standard input, when it has one
- *   out.log err.log   the command's output, written by the command itself; holes are punched into the
- *             middle of what is too long, so offsets stay true
+ *   lock      locked (flock) from before the shim is spawned until it exits: alive = lock held.
+ *             Three records: `started` at 0, identity of the shim and state of the command; `end`
+ *             at RUN_LOCK_END; the spec at RUN_LOCK_SPEC, written by the daemon before the shim
+ *             starts
+ *   prompt    standard input of the command, if any
+ *   out.log err.log   written by the command itself; the middle of a long log is punched out, so
+ *             offsets stay valid
  *   check.log output of the check commands
- *   prepare.log output of the command that prepares the worktree, when there is one
+ *   prepare.log output of the command that prepares the worktree, if any
  *   tmp/      TMPDIR of the command. The shim empties it at the end (tmp.left: it could not), the
  *             daemon takes it away
- *   end.json  how it ended: durable (file and folder fsynced) before anybody hears of it. The only file
- *             that outlives a reboot for certain. A part of it is no end
+ *   end.json  how it ended: durable (file and directory fsynced) before it is reported. The only
+ *             file that is certain to survive a reboot. A partial file does not count
  *
- * and of a run that was handed over to Slurm:
- *   slurm     what sbatch is told, written before it is; whose folder this is
- *   job       the number of its job, once it is known
- *   begin     a symbolic link that is made once: by the shim that begins ("job 17 …"), or by the daemon
- *             that gives the run up ("closed"). Whoever comes second does nothing
+ * For a run that was submitted to Slurm also:
+ *   slurm     arguments of sbatch, written before it is called; marks the directory as Slurm's
+ *   job       the job number, once it is known
+ *   begin     a symlink that is created once: by the shim that begins ("job 17 …"), or by the
+ *             daemon that gives the run up ("closed"). The second one does nothing
  *
- * Version 1 had the spec in a file of that name. Since version 3 the three records have a tag (tag.h) when the run has a
- * key. A reader that has the key takes a record without the right tag for none; one that has no key (NULL) takes it as
- * it is: the run began before there were keys, is in Slurm, or is not in the store.
+ * Version 1 had the spec in a separate file. Since version 3 the three records have a tag (tag.h)
+ * if the run has a key. A reader with the key ignores records without the right tag; a reader
+ * without a key (NULL) accepts them: the run began before there were keys, is in Slurm, or is not
+ * in the store.
  *
- * A shim of an older version lives while a newer daemon starts, so this is a protocol:
- *   1. add records and members, never rename or reuse one; a reader skips what it does not know
+ * A shim of an older version may be alive when a newer daemon starts, so this is a protocol:
+ *   1. add records and members, never rename or reuse one; readers skip unknown ones
  *   2. raise RUNDIR_VERSION and keep reading every version since RUNDIR_OLDEST
- *   3. add a folder of the new version to tests/fixtures/rundir/ and to the tests
+ *   3. add a directory of the new version to tests/fixtures/rundir/ and to the tests
  *
- * A record is a row of NUL-terminated texts: name, value, name, value. When end.json cannot be written
- * (full disk), the shim puts the same text into the record `end` of its lock file, whose block is
- * already there.
+ * A record is a sequence of NUL-terminated strings: name, value, name, value. If end.json cannot be
+ * written (full disk), the shim writes the same text into the record `end` of its lock file, whose
+ * block is already allocated.
  *
- * This folder is compiled twice: with the daemon, and statically with musl for the shim. It uses no
- * heap in what the shim calls (spec_parse, started_format, end_format). */
+ * This folder is compiled twice: with the daemon, and statically with musl for the shim. Functions
+ * for the shim (spec_parse, started_format, end_format) use no heap. */
 #pragma once
 
 #include <stdbool.h>
@@ -52,37 +53,38 @@
 #define RUNDIR_VERSION 3
 #define RUNDIR_OLDEST  1
 
-#define RUN_RECORD_MAX 4096 /* what run_started_format and run_end_format need at most */
-#define RUN_LOCK_END   1024 /* where in the lock file the record `end` would be */
-#define RUN_LOCK_SPEC  4096 /* where in the lock file the spec is */
+#define RUN_RECORD_MAX 4096 /* maximum output of run_started_format and run_end_format */
+#define RUN_LOCK_END   1024 /* offset of the record `end` in the lock file */
+#define RUN_LOCK_SPEC  4096 /* offset of the spec in the lock file */
 
-/* Who lives in a folder; read from its lock file. */
+/* The processes of a run directory, from its lock file. */
 struct run_started {
     uint32_t version;
     char boot_id[40];
-    pid_t shim;      /* its number is its own as long as the lock is held */
+    pid_t shim;      /* its pid is not reused while the lock is held */
     pid_t command;   /* 0: not yet, or it could not be started */
-    int exec_errno;  /* 0: it runs */
+    int exec_errno;  /* 0: running */
     time_ms at;      /* wall clock */
-    bool validating; /* the command has ended well, its checks run */
+    bool validating; /* the command succeeded, its checks run */
 };
 
 enum run_end_kind {
     RUN_END_EXIT,    /* the command ended by itself: code */
-    RUN_END_SIGNAL,  /* a signal that nobody of us sent: signal */
+    RUN_END_SIGNAL,  /* killed by a signal that we did not send: signal */
     RUN_END_TIMEOUT, /* the deadline, or no output for too long (`idle`) */
-    RUN_END_STOPPED, /* the daemon asked for it */
-    RUN_END_OUTPUT,  /* it wrote more than could be held back */
-    RUN_END_CHECK, /* the command succeeded, check number `check` failed: code or signal or timeout */
+    RUN_END_STOPPED, /* at the request of the daemon */
+    RUN_END_OUTPUT,  /* it wrote more than the limit */
+    /* the command succeeded, check number `check` failed: code or signal or timeout */
+    RUN_END_CHECK,
     RUN_END_LAUNCH, /* it never ran: cause, exec_errno, message */
-    RUN_END_LOST,   /* no end was recorded and nobody lives: never written, only concluded */
+    RUN_END_LOST,   /* no end was recorded and no process is alive: never written, only derived */
     RUN_END_KIND_MAX,
 };
 const char *run_end_kind_name(enum run_end_kind kind);
 
 struct run_end {
     enum run_end_kind kind;
-    int code;   /* exit code of the command (or the check); -1: none */
+    int code;   /* exit status of the command (or the check); -1: none */
     int signal; /* that ended it; 0: none */
     int exec_errno;
     enum launch_cause cause; /* with RUN_END_LAUNCH */
@@ -90,41 +92,42 @@ struct run_end {
     bool idle, core_dumped;
     bool durable; /* the record was fsynced */
     time_ms started_at, ended_at;
-    int64_t cpu_ms, memory_kb;     /* of the whole tree that was waited for */
-    uint64_t out_bytes, err_bytes; /* ever written */
-    uint32_t leftover;             /* processes that were still there at the end and were killed */
-    char applied
-        [256]; /* words: "cgroup memory.max …" what was really in force; src/shim/README.md */
-    char message[256]; /* one sentence, or "" */
+    int64_t cpu_ms, memory_kb;     /* of the complete tree that was waited for */
+    uint64_t out_bytes, err_bytes; /* total ever written */
+    uint32_t leftover;             /* processes that were killed at the end */
+    /* Words such as "cgroup memory.max": what was really in force; src/shim/README.md. */
+    char applied[256];
+    char message[256]; /* or "" */
 };
 
-/* --- daemon's side --------------------------------------------------------------------------- */
+/* --- daemon side ----------------------------------------------------------------------------- */
 
-/* Makes the folder (and its parents below `root`), the lock with the spec, the prompt and tmp/. `folder` is
- * relative to `root`. Nothing is fsynced: it matters only within one boot. */
+/* Creates the directory (and its parents below `root`), the lock with the spec, the prompt and
+ * tmp/. `folder` is relative to `root`. Nothing is fsynced: it matters only within one boot. */
 int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
                   struct error *err);
 
-/* 0; -ENOENT: no end there; -EPROTO: not readable as one, or not tagged with the key (the message says why). `key` may
- * be NULL, here and below. */
+/* 0; -ENOENT: no end; -EPROTO: malformed, or not tagged with the key (the message has the reason).
+ * `key` may be NULL in all these functions. */
 int rundir_read_end(const char *root, const char *folder, const struct tag_key *key,
                     struct run_end *ret, struct error *err);
 int rundir_read_started(const char *root, const char *folder, const struct tag_key *key,
                         struct run_started *ret, struct error *err);
-/* Does somebody hold the lock? <0: cannot say. */
+/* Is the lock held? <0: unknown. */
 int rundir_is_locked(const char *root, const char *folder);
-/* Opens and locks; the caller hands the descriptor to the shim. -EBUSY: somebody lives here. */
+/* Opens and locks; the caller passes the descriptor to the shim. -EBUSY: a process holds the
+ * lock. */
 int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err);
 
 int rundir_make_at(int root, const char *folder, struct error *err); /* empty; -EEXIST */
-/* The same for callers that keep the root open, and the lock: they hand it to the shim. */
+/* Same for callers that keep the root and the lock open: they pass the lock to the shim. */
 struct rundir_open {
     int dir, lock;
 };
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
                      struct rundir_open *ret, struct error *err);
-/* The same in three steps: the folder with its empty files can be made before anybody knows the run, and
- * be renamed into its place when the run is known and in order. Preparing again completes what is there. */
+/* Same in three steps: the directory with its empty files can be created in advance, and renamed
+ * into place when the run is known and valid. Preparing again completes it. */
 int rundir_prepare_at(int parent, const char *name);
 int rundir_check(const char *folder, const struct run_spec *spec, struct error *err);
 int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
@@ -135,29 +138,29 @@ int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, 
 int rundir_read_started_at(int dir, const struct tag_key *key, struct run_started *ret,
                            struct error *err);
 int rundir_is_locked_at(int dir);
-/* The text of an end.json that came by another way. */
+/* Parses the text of an end.json from another source. */
 int run_end_parse(const char *text, size_t size, const struct tag_key *key, struct run_end *ret,
                   struct error *err);
-/* "web-17/2": where the run of this task and attempt is. */
+/* "web-17/2": directory of this task and attempt. */
 void rundir_name(struct strbuf *out, const char *task, uint32_t attempt);
 
 /* --- runs on another host -------------------------------------------------------------------- */
 
 #define RUN_BEGIN_MAX    256
 #define RUN_BEGIN_CLOSED "closed" /* by a daemon: no shim begins here any more */
-/* What a shim on a node ends with when nothing was run. */
+/* Exit status of a shim on a node that ran nothing. */
 enum {
-    RUN_NODE_NO_FOLDER = 66, /* the folder of the run is not there */
-    RUN_NODE_NO_WRITE = 73,  /* nothing can be written into it */
-    RUN_NODE_BEGUN = 75,     /* it was begun before, or given up */
+    RUN_NODE_NO_FOLDER = 66, /* the run directory does not exist */
+    RUN_NODE_NO_WRITE = 73,  /* it is not writable */
+    RUN_NODE_BEGUN = 75,     /* already begun, or given up */
 };
-/* 0: it is ours, now or from before; -EEXIST: somebody else has it; another error: nobody can say. */
+/* 0: it is ours, now or since before; -EEXIST: another process has it; other errors: unknown. */
 int rundir_begin_at(int dir, const char *who);
-int rundir_read_begin_at(int dir, char ret_who[RUN_BEGIN_MAX]); /* -ENOENT: nobody has it yet */
+int rundir_read_begin_at(int dir, char ret_who[RUN_BEGIN_MAX]); /* -ENOENT: not begun */
 
 /* --- both sides ------------------------------------------------------------------------------ */
 
-/* The spec of a run that was. For the daemon only: it allocates. */
+/* The spec of a past run. For the daemon only: it allocates. */
 struct run_spec_read {
     struct run_spec spec;
     struct run_spec_words words;
@@ -169,7 +172,7 @@ int rundir_read_spec_at(int dir, const struct tag_key *key, struct run_spec_read
                         struct error *err);
 void run_spec_read_free(struct run_spec_read **read);
 
-/* Bytes written, without the NUL; never more than `size`. */
+/* Returns the bytes written, without the NUL; never more than `size`. */
 size_t run_started_format(const struct run_started *started, const struct tag_key *key, char *out,
                           size_t size);
 size_t run_end_format(const struct run_end *end, const struct tag_key *key, char *out, size_t size);

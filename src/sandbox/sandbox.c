@@ -1,4 +1,4 @@
-/* sandbox.c: the rules of a plan, and which of them change something. */
+/* sandbox.c: the rules of a plan, and the command lines of sandbox programs. */
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 
-/* One step: a rule that changes something, and what is there without it. */
+/* A rule that has an effect, and the access without it. */
 struct plan_step {
     const struct sandbox_rule *rule;
     enum sandbox_access around;
@@ -26,7 +26,7 @@ static void plan_put(struct plan_words *words, const char *word);
 static int wrap_command_words(struct sandbox_plan *plan, struct plan_words *words,
                               struct error *err);
 
-/* --- usual paths -------------------------------------------------------------------------------- */
+/* --- default paths ---------------------------------------------------------------------------- */
 
 const char *const *sandbox_private_folders(void) {
     /* /dev/shm is private with /dev. */
@@ -44,7 +44,7 @@ const char *const *sandbox_shown_in_run(void) {
     return list;
 }
 
-/* Programs, not settings: nothing with a key in it. */
+/* Programs, not settings: nothing that contains a key. */
 const char *const *sandbox_tools_at_home(void) {
     static const char *const list[] = {
         "bin",
@@ -85,7 +85,7 @@ const char *const *sandbox_tools_at_home(void) {
     return list;
 }
 
-/* A cache that runs could write and you use would bring their files into your builds. */
+/* A cache shared with the user would let runs bring files into the user's builds. */
 const char *const *sandbox_caches_at_home(void) {
     static const char *const list[] = {
         ".cache", ".npm", ".cargo/git", ".cargo/registry", "go/pkg", NULL,
@@ -93,15 +93,16 @@ const char *const *sandbox_caches_at_home(void) {
     return list;
 }
 
-/* --- bubblewrap ---------------------------------------------------------------------------------- */
+/* --- bubblewrap ------------------------------------------------------------------------------- */
 
 /* A plan as a command line of bwrap, version 0.8 (Debian 12) and later.
  *
- * Always with a user namespace and without capabilities: started by root, bwrap would use neither, and its command
- * could undo every mount. Processes, System V memory, host name and cgroup are namespaces of their own. */
+ * Always with a user namespace and without capabilities: started by root, bwrap would use neither,
+ * and its command could undo every mount. Pids, System V IPC, host name and cgroup get new
+ * namespaces. */
 
-/* Files of the kernel that user 0 may write without any capability. bwrap covers some of them, but asks for the
- * folder /proc/sys, which nobody may write, and leaves its files as they are. */
+/* Kernel files that uid 0 may write without any capability. bwrap covers some of them, but checks
+ * the directory /proc/sys, which is not writable, and leaves its files unprotected. */
 static const char *const kernel_files[] = {
     "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", NULL,
 };
@@ -115,7 +116,7 @@ static bool is_device(const char *path) {
     return strncmp(path, "/dev/", strlen("/dev/")) == 0;
 }
 
-/* Others may use /tmp, too: processes of another user that the command becomes, say, in its own namespace. */
+/* Other users may need /tmp, too: for instance other uids in the command's own namespace. */
 static bool is_for_all(const char *path) {
     return strcmp(path, "/tmp") == 0 || strcmp(path, "/var/tmp") == 0;
 }
@@ -182,7 +183,7 @@ static int bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words,
     }
     for (size_t i = 0; i < count; i++)
         put_bubblewrap_step(words, &steps[i]);
-    for (size_t i = 0; i < count; i++) /* when all that is shown in it has its place */
+    for (size_t i = 0; i < count; i++) /* after everything shown in it is mounted */
         if (steps[i].rule->access == SANDBOX_CLOSED) {
             plan_put(words, "--remount-ro");
             plan_put(words, steps[i].rule->path);
@@ -193,14 +194,15 @@ static int bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words,
     return 0;
 }
 
-/* --- podman -------------------------------------------------------------------------------------- */
+/* --- podman ----------------------------------------------------------------------------------- */
 
 /* A plan as a command line of podman.
  *
- * The system is that of an image, so rules that only read it are left to the image unless they say otherwise. Not tried
- * with a real podman yet; tests compare the words, and run them with a fake one.
+ * The system comes from an image, so rules that only read it are left to the image unless they have
+ * another source. Not tested with a real podman yet; tests compare the arguments and run a fake
+ * podman.
  *
- * Without a cgroup of its own, so that the processes stay where the shim finds and limits them. */
+ * Without a cgroup of its own, so that the shim can find and limit the processes. */
 
 static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
                       struct error *err) {
@@ -219,7 +221,7 @@ static int put_podman_step(struct plan_words *words, const struct plan_step *ste
                            struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (step->rule->access == SANDBOX_LINK)
-        return 0; /* it has no word for that */
+        return 0; /* podman has no option for that */
     if (step->rule->access != SANDBOX_EMPTY && step->rule->access != SANDBOX_CLOSED)
         return put_volume(words, step->rule, err);
     strbuf_printf(&text, "--tmpfs=%s%s", step->rule->path,
@@ -286,7 +288,7 @@ enum sandbox_kind sandbox_kind_find(const char *name) {
     return (enum sandbox_kind)kind;
 }
 
-/* --- rules ---------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 void sandbox_plan_init(struct sandbox_plan *plan, enum sandbox_kind kind) {
     *plan = (struct sandbox_plan){ .kind = kind, .network = true };
@@ -344,7 +346,7 @@ bool sandbox_is_hidden(const struct sandbox_plan *plan, const char *path) {
     return hides(sandbox_access_of(plan, path));
 }
 
-/* Below a folder comes directly behind it: '/' before every other byte. */
+/* A path sorts directly after its parent: '/' before every other byte. */
 static int compare_paths(const char *a, const char *b) {
     while (*a && *a == *b)
         a++, b++;
@@ -359,7 +361,7 @@ static int compare_rules(const void *a, const void *b) {
     return order != 0 ? order : (x->order < y->order ? -1 : 1);
 }
 
-/* The rule that holds around this path: of those so far that contain it the last is the innermost. */
+/* The innermost rule around this path: the last one so far that contains it. */
 static const struct sandbox_rule *around(const struct plan_step *steps, size_t count,
                                          const char *path) {
     while (count > 0 && !sandbox_is_inside(steps[count - 1].rule->path, path))
@@ -373,12 +375,13 @@ static bool changes_nothing(const struct sandbox_rule *rule, const struct sandbo
         return hides(access);
     if (rule->access == SANDBOX_LINK)
         return !hides(access);
-    /* Another source is another content. */
+    /* Another source has other content. */
     return rule->source == rule->path && (!outer || outer->source == outer->path)
            && rule->access == access && access != SANDBOX_EMPTY;
 }
 
-/* Sorts the rules, outer ones first, and leaves out those without effect. In the arena of the plan. */
+/* Sorts the rules, outer ones first, and drops those without effect. Allocated in the plan's
+ * arena. */
 static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps) {
     struct plan_step *steps = arena_alloc(&plan->arena, (plan->rule_count + 1) * sizeof(*steps));
     size_t count = 0;
@@ -387,7 +390,7 @@ static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps
     for (size_t i = 0; i < plan->rule_count; i++) {
         const struct sandbox_rule *rule = &plan->rules[i];
         if (i + 1 < plan->rule_count && strcmp(rule->path, rule[1].path) == 0)
-            continue; /* a later one for the same path */
+            continue; /* overridden by a later one for the same path */
         const struct sandbox_rule *outer = around(steps, count, rule->path);
         if (changes_nothing(rule, outer))
             continue;
@@ -397,7 +400,7 @@ static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps
     return count;
 }
 
-/* --- words ---------------------------------------------------------------------------------------- */
+/* --- command line ----------------------------------------------------------------------------- */
 
 static void plan_put(struct plan_words *words, const char *word) {
     strbuf_add(words->out, word, strlen(word) + 1);
@@ -424,9 +427,9 @@ int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_cou
     return r;
 }
 
-/* --- a sandbox program of the user -------------------------------------------------------------- */
+/* --- a sandbox program of the user ------------------------------------------------------------ */
 
-/* A sandbox program of the configuration, with the paths of the run in its words. */
+/* A sandbox program from the configuration, with the run's paths in its arguments. */
 
 static void put_filled(const struct sandbox_plan *plan, const char *word,
                        struct plan_words *words) {
@@ -456,13 +459,13 @@ static int wrap_command_words(struct sandbox_plan *plan, struct plan_words *word
                               struct error *err) {
     if (!plan->wrap || !plan->wrap[0])
         return error_set(err, -EINVAL, "'wrap' has no words");
-    plan_put(words, plan->program); /* looked for in the daemon's PATH, not in the task's */
+    plan_put(words, plan->program); /* searched in the daemon's PATH, not in the task's */
     for (size_t i = 1; plan->wrap[i]; i++)
         put_filled(plan, plan->wrap[i], words);
     return 0;
 }
 
-/* What loaders and the usual interpreters read before the first line of a program. */
+/* Read by loaders and common interpreters before the first line of a program. */
 bool sandbox_is_unsafe_variable(const char *pair) {
     static const char *const names[] = {
         "BASH_ENV=",

@@ -1,12 +1,12 @@
-/* command.c: from an argument list to a process that has nothing of ours.
+/* command.c: turns an argument list into a process that inherits nothing of the shim.
  *
- * The child tells through a pipe that closes by itself (CLOEXEC) what it could not do: the errno, never
- * an exit code 127 that a program could also have chosen.
+ * The child reports failures through a CLOEXEC pipe: the errno, never an exit status 127 that a
+ * program could also have chosen.
  *
- * Until its exec the child shares the memory of the shim, on a stack of its own: to copy it would cost
- * more than all the rest of a start. The shim does not sleep meanwhile, as with vfork: while exec hangs
- * on a dead file system it must still be able to give it up. Until the pipe is closed it changes
- * nothing that the child reads. */
+ * Until exec the child shares the memory of the shim, on its own stack: copying it would cost more
+ * than the rest of a start. Unlike vfork, the shim does not sleep meanwhile: while exec hangs on a
+ * dead file system it must still be able to give up. Until the pipe is closed it changes nothing
+ * that the child reads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,42 +37,39 @@ enum child_step {
     STEP_NICE,
     STEP_ENDED,
     STEP_ENTERED, /* in a sandbox; `error` has flags */
-    STEP_SANDBOX, /* the sandbox ended before anything was inside it */
+    STEP_SANDBOX, /* the sandbox ended before anything ran inside it */
 };
 
-/* What the child sends: at most one of each step. */
+/* Message from the child: at most one per step. */
 struct child_news {
     int step, error;
 };
 
-/* Flags of STEP_ENTERED. */
-#define ENTERED_SCOPED 1 /* Landlock keeps it from abstract sockets and processes outside */
+#define ENTERED_SCOPED 1 /* Landlock blocks abstract sockets and outside processes */
 
 /* Descriptors of the shim that runs inside a sandbox. */
 enum {
     FD_INSIDE_REPORT = 3, /* a socket to the shim outside */
-    FD_INSIDE_SELF,       /* this program, which need not be visible there */
-    FD_INSIDE_WORDS,      /* a file in memory: what to run */
+    FD_INSIDE_SELF,       /* this program, which need not be visible inside */
+    FD_INSIDE_WORDS,      /* a memory file: what to run */
     FD_INSIDE_END,
 };
 #define INSIDE_COUNT (FD_INSIDE_END - FD_INSIDE_REPORT)
 
 struct child {
     const struct shim *shim;
-    const char *const *argv, *const *env; /* of the program that it becomes */
+    const char *const *argv, *const *env; /* of the program to execute */
     const struct command_files *files;
     int report; /* closed by exec */
     bool join_cgroup;
-    bool enters;              /* a sandbox: it opens the standard input inside */
-    int passed[INSIDE_COUNT]; /* descriptors for FD_INSIDE_…, in that order; when it enters */
+    bool enters;              /* sandbox: standard input is opened inside */
+    int passed[INSIDE_COUNT]; /* descriptors for FD_INSIDE_…, in that order, if it enters */
 };
 
-/* --- the child, until it is the command --------------------------------------------------------- */
+/* --- the child before exec -------------------------------------------------------------------- */
 
-/* What a process of ours does until it is the command.
- *
- * It may share the memory of the shim, so it changes nothing there but errno, and allocates
- * nothing. What it could not do it tells through the pipe. */
+/* Runs in the child until exec. It may share the memory of the shim, so it changes nothing there
+ * but errno, and does not allocate. Failures are reported through the pipe. */
 
 #define RANGE_CLOEXEC (1u << 2) /* CLOSE_RANGE_CLOEXEC */
 #define LIBC_FIRST    32
@@ -92,8 +89,9 @@ static _Noreturn void child_give_up(int report, enum child_step step) {
 
 static void set_files(const struct child *child, int report) {
     const struct command_files *files = child->files;
-    int in = STDIN_FILENO;                  /* the daemon has made it /dev/null */
-    if (files->stdin_path && child->enters) /* what cannot be seen inside cannot be read either */
+    int in = STDIN_FILENO; /* /dev/null, set by the daemon */
+    /* a file that is not visible inside must not be read either */
+    if (files->stdin_path && child->enters)
         in = STDIN_FILENO;
     else if (files->stdin_path)
         in = open(files->stdin_path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -105,7 +103,7 @@ static void set_files(const struct child *child, int report) {
         child_give_up(report, STEP_STDIN);
 }
 
-/* Closes everything from `first` on at the exec. */
+/* Sets CLOEXEC on all descriptors from `first` on. */
 static void child_close_others(int first) {
     if (syscall(SYS_close_range, (unsigned)first, ~0u, RANGE_CLOEXEC) == 0)
         return;
@@ -113,10 +111,10 @@ static void child_close_others(int first) {
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* What was ignored stays so over an exec. The daemon has seen to all signals that a libc lets it touch
- * (src/executor/spawner.c); here are the few that both libcs keep for themselves, by raw calls. */
+/* Ignored signals stay ignored across exec. The daemon resets those that libc lets it touch
+ * (src/executor/spawner.c); here are the few that both libcs reserve, by raw system calls. */
 static void reset_signals(void) {
-    static const uint64_t standard[8]; /* all zero is "default" in every layout */
+    static const uint64_t standard[8]; /* all zero means "default" in every layout */
     for (int signal = LIBC_FIRST; signal <= LIBC_LAST; signal++)
         (void)syscall(SYS_rt_sigaction, signal, standard, NULL, (NSIG - 1) / 8);
     sigset_t none;
@@ -131,8 +129,8 @@ static const char *path_of(const char *const *env) {
     return STANDARD_PATH;
 }
 
-/* Gives the errno that tells most: a program that was found but may not be run is named before one that
- * was not found. */
+/* Returns the most specific errno: a program that was found but may not be executed wins over
+ * ENOENT. */
 static int child_exec(const char *const *argv, const char *const *env) {
     char *const *words = (char *const *)(uintptr_t)argv;
     char *const *variables = (char *const *)(uintptr_t)env;
@@ -148,7 +146,7 @@ static int child_exec(const char *const *argv, const char *const *env) {
         if (length + name + 2 <= sizeof(file)) {
             memcpy(file, at, length);
             file[length] = '/';
-            size_t start = length == 0; /* an empty one is the current folder */
+            size_t start = length == 0; /* an empty entry is the current directory */
             memcpy(file + length + 1, argv[0], name + 1);
             (void)execve(file + start, words, variables);
             if (errno == EACCES)
@@ -162,7 +160,7 @@ static int child_exec(const char *const *argv, const char *const *env) {
     }
 }
 
-/* They are above the numbers that they get. */
+/* They are above their target numbers. */
 static void pass_descriptors(const struct child *child, int report) {
     for (int i = 0; i < INSIDE_COUNT; i++)
         if (dup2(child->passed[i], FD_INSIDE_REPORT + i) < 0)
@@ -180,7 +178,7 @@ static void set_open_files(int64_t most) {
 static _Noreturn void child_run(const struct child *child) {
     const struct shim *s = child->shim;
     int report = child->report;
-    /* Dies with the shim; if that died before this line, nobody would notice. */
+    /* Dies with the shim; if the shim died before this call, no signal would come. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != s->self)
         _exit(127);
@@ -205,25 +203,26 @@ static _Noreturn void child_run(const struct child *child) {
     child_give_up(report, STEP_EXEC);
 }
 
-/* --- outside of the sandbox --------------------------------------------------------------------- */
+/* --- outside the sandbox ---------------------------------------------------------------------- */
 
 /* A command inside a sandbox: what the shim passes in, and what it hears from there.
  *
- * The sandbox is another program (bubblewrap), which the shim starts in place of the command. Inside runs
- * the shim again (enter_sandbox), which becomes the command. Three descriptors reach it through the sandbox program: a
- * socket to the shim, the program of the shim, and a file in memory with command and environment. The sandbox
- * program does not get that environment: LD_PRELOAD of a task would run code outside the sandbox.
+ * The shim starts the sandbox program (bubblewrap) instead of the command. Inside, the shim runs
+ * again (enter_sandbox) and becomes the command. It gets three descriptors through the sandbox
+ * program: a socket to the outer shim, the shim's executable, and a memory file with command and
+ * environment. The sandbox program does not get that environment: LD_PRELOAD of a task would run
+ * code outside the sandbox.
  *
- * The first message carries the process number as this side counts (SCM_CREDENTIALS). Its sender waits
- * until the shim has a pidfd of it, so the number cannot belong to another process by then. */
+ * The first message carries the pid as seen outside (SCM_CREDENTIALS). Its sender waits until the
+ * shim has opened a pidfd, so the pid cannot be reused before. */
 
 #define MEMORY_CLOEXEC 1u /* MFD_CLOEXEC */
-#define PARTS          64 /* texts in one write */
+#define PARTS          64 /* strings per write */
 #define WORDS_READ     1024
 
-/* --- what is passed in ------------------------------------------------------------------------- */
+/* --- input of the sandbox --------------------------------------------------------------------- */
 
-/* name NUL value NUL …, many at once. */
+/* Batches "name NUL value NUL …". */
 struct words_out {
     int fd;
     struct iovec parts[PARTS];
@@ -259,7 +258,7 @@ static int make_words(const struct shim *s, const struct child *child) {
         return -1;
     add_words(&out, "arg", child->argv);
     add_words(&out, "env", s->spec.env);
-    add_text(&out, "cwd"); /* the line of the sandbox has that of the command */
+    add_text(&out, "cwd"); /* the sandbox's arguments set the command's directory */
     add_text(&out, s->spec.cwd);
     if (child->files->stdin_path) {
         add_text(&out, "stdin");
@@ -273,7 +272,7 @@ static int make_words(const struct shim *s, const struct child *child) {
     return -1;
 }
 
-/* To a number that no dup2 of the child overwrites. */
+/* Moves it to a number that no dup2 of the child overwrites. */
 static int move_up(int fd) {
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
     if (fd >= 0)
@@ -308,7 +307,7 @@ static int open_passed(const struct shim *s, struct child *child, int *ret_repor
     return 0;
 }
 
-/* What the child runs instead of `child->argv`, and the pipe or socket that reports about it. */
+/* Sets what the child runs instead of `child->argv`, and the pipe or socket for its reports. */
 static int wrap_open(struct shim *s, struct child *child, int *ret_report) {
     static const char inside[] = "--enter";
     size_t count = 0;
@@ -335,9 +334,9 @@ static int wrap_open(struct shim *s, struct child *child, int *ret_report) {
     return 0;
 }
 
-/* --- what is heard ----------------------------------------------------------------------------- */
+/* --- messages from inside --------------------------------------------------------------------- */
 
-/* the one inside before */
+/* Forgets the previous command inside. */
 static void wrap_forget(struct shim *s) {
     if (s->inside.command > 0 && s->inside.handle >= 0)
         close(s->inside.handle);
@@ -354,10 +353,10 @@ static void take_entered(struct shim *s, int report, pid_t pid) {
     s->inside.handle = proc_open(pid);
     if (proc_read("/proc", pid, &stat) == 0 && stat.parent != s->leader && stat.parent != s->self)
         s->inside.parent = stat.parent;
-    (void)!send(report, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* it may go on */
+    (void)!send(report, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* let it continue */
 }
 
-/* The next message from inside: its size; 0: there will be none; -1. */
+/* Returns the size of the next message from inside; 0: no more; -1: error. */
 static ssize_t wrap_hear(struct shim *s, int report, struct child_news *ret) {
     union {
         struct cmsghdr head;
@@ -381,9 +380,9 @@ static ssize_t wrap_hear(struct shim *s, int report, struct child_news *ret) {
     return size;
 }
 
-/* --- why there is no sandbox ------------------------------------------------------------------- */
+/* --- why the sandbox failed ------------------------------------------------------------------- */
 
-/* The last line that the sandbox program has written behind this offset of a file. */
+/* The last line that the sandbox program wrote after this offset. */
 static void wrap_read_words(struct shim *s, int fd, off_t from) {
     char path[32] = "/proc/self/fd/", text[WORDS_READ];
     struct stat st;
@@ -392,7 +391,7 @@ static void wrap_read_words(struct shim *s, int fd, off_t from) {
         return;
     record_put_number(&name, fd);
     path[name.length] = '\0';
-    int log = open(path, O_RDONLY | O_CLOEXEC); /* ours can only be written */
+    int log = open(path, O_RDONLY | O_CLOEXEC); /* ours is write-only */
     if (st.st_size - from > (off_t)sizeof(text))
         from = st.st_size - (off_t)sizeof(text);
     ssize_t size = log < 0 ? 0 : pread(log, text, sizeof(text), from);
@@ -410,9 +409,9 @@ static void wrap_read_words(struct shim *s, int fd, off_t from) {
 }
 #define BORN_IN_CGROUP 0x200000000ull /* CLONE_INTO_CGROUP */
 #define EXEC_LOOK_MS   200
-#define STACK_BYTES    (64u << 10) /* touched: two pages of it */
+#define STACK_BYTES    (64u << 10) /* two pages of it are touched */
 
-/* As the kernel takes it; this libc has no header for it. */
+/* Kernel ABI; this libc has no header for it. */
 struct clone_arguments {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
         set_tid_size, cgroup;
@@ -425,7 +424,7 @@ _Noreturn static void enter_child(const struct child *child) {
     child_run(child);
 }
 
-/* The new process begins on its own stack, so that the two never return into each other's frames. */
+/* The child runs on its own stack, so that the two never return into each other's frames. */
 static long clone_sharing(struct clone_arguments *arguments, const struct child *child) {
     register long result __asm__("rax") = SYS_clone3;
     arguments->flags |= CLONE_VM;
@@ -453,8 +452,9 @@ static long clone_sharing(struct clone_arguments *arguments, const struct child 
 }
 #endif
 
-/* Straight into the cgroup where the kernel can; else the child joins before it does anything. Some
- * kernels (6.18 is one) kill whoever is born into a cgroup that was ever killed: then it joins, too. */
+/* Created directly in the cgroup if the kernel supports it; else the child joins first. Some
+ * kernels (6.18 is one) kill processes created in a cgroup that was ever killed: then it joins,
+ * too. */
 static pid_t start_child(const struct shim *s, struct child *child) {
     struct clone_arguments arguments = { .exit_signal = SIGCHLD };
     child->join_cgroup = s->cgroup >= 0;
@@ -471,13 +471,13 @@ static pid_t start_child(const struct shim *s, struct child *child) {
     long pid = clone_sharing(&arguments, child);
     if (pid >= 0)
         return (pid_t)pid;
-    pid = fork(); /* a kernel, or a filter of system calls, without clone3 */
+    pid = fork(); /* a kernel or seccomp filter without clone3 */
     if (pid == 0)
         child_run(child);
     return (pid_t)pid;
 }
 
-/* Is the child in the cgroup that it tried to join? Without that the kill by cgroup would miss it. */
+/* Is the child in the cgroup that it tried to join? If not, killing the cgroup would miss it. */
 static bool is_in_cgroup(const struct shim *s) {
     char text[1024];
     int fd = openat(s->cgroup, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -499,7 +499,7 @@ static void note_cgroup(struct shim *s, bool joined) {
     limits_note(s, joined ? "cgroup.procs" : "cgroup");
 }
 
-/* Must a program that does not come (a dead network disk) be given up? The reason, or 0. */
+/* Must a pending exec (a dead network disk) be given up? Returns the reason, or 0. */
 static int why_end(struct shim *s) {
     watch_signals(s);
     if (s->stop_wanted || s->kill_wanted)
@@ -517,7 +517,7 @@ static void take_news(struct shim *s, const struct child_news *news,
         *ret_failed = *news;
 }
 
-/* A sandbox program may have started others by now; without its cgroup they are found from the shim. */
+/* The sandbox program may have children by now; without its cgroup they are found from the shim. */
 static void give_up_start(struct shim *s) {
     if (s->spec.enter)
         tree_kill(s);
@@ -525,7 +525,7 @@ static void give_up_start(struct shim *s) {
         (void)kill(s->leader, SIGKILL);
 }
 
-/* Until the child runs its program or has told why not. */
+/* Waits until the child has executed its program or has reported why not. */
 static struct child_news await_exec(struct shim *s, int report) {
     struct child_news failed = { .step = STEP_NONE };
     for (;;) {
@@ -552,7 +552,7 @@ static struct child_news await_exec(struct shim *s, int report) {
 static void describe(const struct shim *s, const char *program, const struct child_news *news,
                      struct command_failure *ret) {
     const char *stdin_path = s->spec.stdin_path ? s->spec.stdin_path : "prompt";
-    /* Before somebody is inside, what could not be run is the sandbox program. */
+    /* Before anything runs inside, the failed program is the sandbox program. */
     if (s->spec.wrap && s->inside.command == 0)
         program = s->spec.wrap[0];
     *ret = (struct command_failure){ .what = "run", .subject = program, .error = news->error };
@@ -578,7 +578,7 @@ static int open_report(struct shim *s, struct child *child, int *ret_report) {
     return 0;
 }
 
-/* What the child has of its own by now. */
+/* Closes what the child has duplicated. */
 static void close_childs(struct child *child) {
     if (child->enters)
         wrap_close_passed(child);
@@ -586,11 +586,11 @@ static void close_childs(struct child *child) {
         close(child->report);
 }
 
-/* Nothing of it may be left, of a sandbox program either. */
+/* No process may remain, including those of a sandbox program. */
 static void end_start(struct shim *s, pid_t pid) {
     while (s->leader != 0 && tree_reap(s))
         (void)waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
-    uint32_t leftover = s->end.leftover; /* of the command, when this is a check */
+    uint32_t leftover = s->end.leftover; /* of the command, if this is a check */
     if (s->spec.enter)
         tree_end(s);
     s->end.leftover = leftover;
@@ -614,7 +614,7 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
     struct stat before = { 0 };
     pid_t pid = -1;
     wrap_forget(s);
-    /* A stop that came before: who was told so must not see it begin. */
+    /* A stop that came earlier: the command must not begin after the stop was acknowledged. */
     int reason = why_end(s);
     if (reason != 0) {
         news = (struct child_news){ .step = STEP_ENDED, .error = reason };
@@ -640,7 +640,8 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
     s->leader = pid;
     close_childs(&child);
     news = await_exec(s, report);
-    limits_oom_take_back(s); /* not before exec: what shares its memory has its score */
+    /* not before exec: a process that shares its memory shares its score */
+    limits_oom_take_back(s);
     close(report);
     if (news.step != STEP_NONE) {
         end_start(s, pid);
@@ -653,13 +654,14 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
     return 0;
 }
 
-/* --- inside of the sandbox ---------------------------------------------------------------------- */
+/* --- inside the sandbox ----------------------------------------------------------------------- */
 
-/* The last process inside a sandbox before the command. 
- * It is this program again, started by the sandbox program with three descriptors. It says that it is inside, waits
- * until the shim has noted it, and becomes the command. What the sandbox program cannot do is done here: a process
- * group of its own, which signals go to; a keyring of its own; and a Landlock domain, which keeps the command from
- * abstract sockets even with the network of the host. */
+/* The last process inside a sandbox before the command.
+ *
+ * It is this program again, started by the sandbox program with three descriptors. It reports that
+ * it is inside, waits until the shim has noted it, and becomes the command. It does what the
+ * sandbox program cannot: a process group, which receives signals; a keyring; and a Landlock
+ * domain, which blocks abstract sockets even with the network of the host. */
 
 #define LANDLOCK_VERSION       1u /* LANDLOCK_CREATE_RULESET_VERSION */
 #define LANDLOCK_SCOPES_SINCE  6  /* ABI */
@@ -672,7 +674,7 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
 #define SYS_landlock_restrict_self  446
 #endif
 
-/* As the kernel takes it; not every libc has a header for it. */
+/* Kernel ABI; not every libc has a header for it. */
 struct landlock_attributes {
     uint64_t files, net, scopes;
 };
@@ -680,7 +682,7 @@ struct landlock_attributes {
 static struct run_spec_words words;
 static const char *cwd, *stdin_path; /* or NULL */
 
-/* Pages of a private mapping: the texts stay in it until exec. */
+/* Private mapping: the strings stay in it until exec. */
 static void read_words(void) {
     struct stat st;
     if (fstat(FD_INSIDE_WORDS, &st) < 0)
@@ -719,7 +721,7 @@ static bool apply_scopes(void) {
     return applied;
 }
 
-/* The shim has gone when nothing comes: then nothing must run. */
+/* No answer means that the shim is dead: then nothing must run. */
 static void say_entered(bool scoped) {
     struct child_news news = { .step = STEP_ENTERED, .error = scoped ? ENTERED_SCOPED : 0 };
     char answer;

@@ -1,16 +1,18 @@
-/* guard.c: a shim above a helper process of the daemon (src/executor/aside.h).
+/* guard.c: a shim as the parent of a helper process of the daemon (src/executor/aside.h).
  *
- * Some helper processes may execute what a run wrote: checks after a merge, git in a worktree. Below a shim they
- * count as a run: the owner's socket refuses them, and they get the limits and the sandbox of the spec.
+ * Some helpers may execute what a run wrote: checks after a merge, git in a worktree. Below a shim
+ * they count as a run: the owner's socket refuses them, and the spec's limits and sandbox apply.
  *
  * sluice-shim --guard PARENT RUN [MARK]
  *   0, 1, 2   those of the command
  *   3         a memory file: the spec, replaced by the report when the command has ended
- *   6         the cgroup, as a run has it
- * PARENT is the daemon, with whose end all of this ends; 0: it goes on. RUN and MARK are for `ps` and helper_sweep.
+ *   6         the cgroup, as for a run
+ * PARENT is the daemon; the guard stops when it dies, or outlives it if 0. RUN and MARK are for
+ * `ps` and helper_sweep.
  *
- * There is no folder and no end.json: the exit status is that of the command, and a helper process whose daemon has
- * died is started again by the next one. A guard that was killed leaves no report: then the daemon kills the rest. */
+ * There is no directory and no end.json: the exit status is that of the command, and the next
+ * daemon starts the helper again. A guard that was killed leaves no report: then the daemon kills
+ * the rest. */
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,8 +28,8 @@
 #define FD_SPEC      3
 #define EXIT_NOT_RUN 127
 
-/* The stop signal of a shim comes when the daemon dies; if it has died before, no signal would come. A polite stop: a git
- * that is killed leaves locks behind. */
+/* The stop signal of a shim comes when the daemon dies; if it died earlier, no signal comes. A
+ * polite stop, because a killed git leaves locks behind. */
 static bool outlives_or_has_parent(const char *word) {
     int64_t parent = 0;
     if (!record_number(word, 0, INT32_MAX, &parent))
@@ -87,7 +89,7 @@ static int exit_code(int status) {
     (void)sigaction(number, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
     (void)kill(getpid(), number);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return 128 + number; /* one that does not end a process */
+    return 128 + number; /* a signal that does not end a process */
 }
 
 int guard_main(struct shim *s, const char *parent, char *text, size_t size) {

@@ -1,7 +1,7 @@
-/* limits.c: what this run may use, and which of it the kernel really holds back.
+/* limits.c: resource limits of this run, and which of them the kernel enforces.
  *
- * A limit that cannot be set is no reason not to run: it is watched instead where that is possible, and
- * `applied` tells the difference. The daemon has made the cgroup; only this run is ever in it. */
+ * A limit that cannot be set does not prevent the run: it is polled instead where possible, and
+ * `applied` records the difference. The daemon created the cgroup; only this run is ever in it. */
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include "rundir/record.h"
 #include "shim/shim.h"
 
-#define LOCK_TRIES        5 /* a millisecond each */
-#define SANDBOX_PROCESSES 2 /* of bubblewrap; the limit is about the command */
+#define LOCK_TRIES        5 /* 1 ms each */
+#define SANDBOX_PROCESSES 2 /* of bubblewrap, added because the limit is for the command */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;
@@ -49,7 +49,7 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
     return held;
 }
 
-/* --- who is killed when memory is short ------------------------------------------------------- */
+/* --- OOM score -------------------------------------------------------------------------------- */
 
 void limits_oom_open(struct shim *s) {
     int low = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
@@ -75,17 +75,17 @@ void limits_oom_take_back(struct shim *s) {
         (void)!pwrite(s->oom.file, s->oom.own, strlen(s->oom.own), 0);
 }
 
-/* --- the cgroup ------------------------------------------------------------------------------- */
+/* --- cgroup ----------------------------------------------------------------------------------- */
 
 void limits_open(struct shim *s) {
     struct stat st;
     if (s->spec.cgroup && fstat(FD_CGROUP, &st) == 0 && S_ISDIR(st.st_mode))
         s->cgroup = FD_CGROUP;
-    else if (s->spec.cgroup) /* of an older daemon */
+    else if (s->spec.cgroup) /* from an older daemon */
         s->cgroup = open(s->spec.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     s->cgroup_kill = s->cgroup >= 0;
     if (limit(s, "memory.max", s->spec.memory_max, &s->watch_memory)) {
-        (void)write_limit(s->cgroup, "memory.oom.group", 1); /* all of it or nothing */
+        (void)write_limit(s->cgroup, "memory.oom.group", 1); /* kill all or none */
         limits_note(s, "memory.max");
     } else if (s->watch_memory) {
         limits_note(s, "memory.watch");
@@ -99,14 +99,15 @@ void limits_open(struct shim *s) {
         limits_note(s, "pids.watch");
 }
 
-/* Up to the slash before `end`; its name from there. */
+/* The last component of `path` before `end`. */
 static const char *last_name(const char *path, const char *end) {
     while (end > path && end[-1] != '/')
         end--;
     return end;
 }
 
-/* Unless the name belongs to another directory now. rmdir refuses a cgroup that has processes. */
+/* Skipped if the name now belongs to another directory. rmdir refuses a cgroup that has
+ * processes. */
 static void remove_in(int folder, const char *name, const char *end, int fd) {
     struct stat is, named;
     char copy[NAME_MAX + 1];
@@ -120,13 +121,13 @@ static void remove_in(int folder, const char *name, const char *end, int fd) {
         (void)unlinkat(folder, copy, AT_REMOVEDIR);
 }
 
-/* Nobody reads what we say: the daemon that started us has ended. */
+/* The pipe has no reader: the daemon that started us has ended. */
 static bool daemon_is_gone(void) {
     struct pollfd daemon = { .fd = FD_DAEMON };
     return poll(&daemon, 1, 0) == 1 && (daemon.revents & POLLERR);
 }
 
-/* Others that remove something have it for a moment. A daemon that has adopted us has it for good. */
+/* Other removers hold it briefly. A daemon that has adopted us holds it permanently. */
 static bool lock_soon(int folder) {
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
         if (flock(folder, LOCK_EX | LOCK_NB) == 0)
@@ -147,7 +148,7 @@ static void remove_cgroup(const struct shim *s, int above, int top) {
 void limits_close(struct shim *s) {
     if (s->cgroup < 0)
         return;
-    /* First: a daemon that ends now looks at our lock after it has stopped to listen. */
+    /* Must come first: a daemon that exits examines our lock after it has closed the pipe. */
     (void)flock(s->cgroup, LOCK_UN);
     if (!daemon_is_gone())
         return;

@@ -1,14 +1,14 @@
-/* logs.c: output of any amount in a bounded part of the disk, without ever blocking its writer.
+/* logs.c: unlimited output in bounded disk space, without ever blocking the writer.
  *
- * The command writes straight into the file; what is between the first bytes and the last ones is
- * given back to the file system as a hole. Offsets stay true, readers see zeros where the middle was.
+ * The command writes directly to the file; the part between the head and the tail is punched out as
+ * a hole. Offsets stay valid; readers see zeros in the middle.
  *
- * How often: after a look the shim rests for as long as the log would take to grow by LOOK_BYTES at the
- * speed just seen, and never longer than LOOK_MAX, so that a sudden flood of 1 GB/s stays below 64 MB
- * too. While nothing is written nobody wakes (src/shim/watch.c).
+ * Polling: the next look is after the time in which the log would grow by LOOK_BYTES at the current
+ * rate, at most LOOK_MAX, so that a sudden flood of 1 GB/s stays below 64 MB too. Without output
+ * the shim does not wake (src/shim/watch.c).
  *
- * Where holes cannot be punched the log may grow to OVER_BYTES beyond what is kept; then the run ends:
- * to cut the file would move the offsets under the reader. */
+ * If holes are not supported the log may exceed the limit by OVER_BYTES; then the run ends:
+ * truncating would move the offsets under the reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -20,19 +20,18 @@
 #include "os/redact_file.h"
 #include "shim/shim.h"
 
-/* --- secrets ------------------------------------------------------------------------------------ */
+/* --- secrets ---------------------------------------------------------------------------------- */
 
 /* Variables of the run that are in no file.
  *
- * They come through a descriptor and stay in the memory of the shim, which no other process of the user can read.
- * What the command or a check has printed of them is replaced in the logs, before the end of the run is on
- * record: from then on they are not on the disk. While the command runs they may be; the daemon replaces them in
- * what it shows. */
+ * They come through a descriptor and stay in the memory of the shim, which no other process of the
+ * user can read. Occurrences in the logs are replaced before the end of the run is recorded. While
+ * the command runs they may be on disk; the daemon masks them in what it shows. */
 
-#define WINDOW_BYTES ((size_t)64 << 10) /* of a log, looked at in one piece */
+#define WINDOW_BYTES ((size_t)64 << 10) /* of a log, scanned at once */
 
-static char block[RUN_SECRETS_BYTES];          /* NAME=VALUE, each with a NUL behind it */
-static char json_forms[2 * RUN_SECRETS_BYTES]; /* of those values that JSON writes in another way */
+static char block[RUN_SECRETS_BYTES];          /* NAME=VALUE, each NUL-terminated */
+static char json_forms[2 * RUN_SECRETS_BYTES]; /* values that JSON escapes */
 static struct redact_value values[2 * RUN_SECRETS_MAX];
 static struct redact_index index_of_values;
 static char space[REDACT_FILE_SPACE(WINDOW_BYTES)];
@@ -74,7 +73,7 @@ static void know_value(size_t *count, const char *pair, size_t name, size_t *for
     *forms += form;
 }
 
-/* Is this the name that comes next in the list of the spec? */
+/* Is this the next name in the spec's list? */
 static bool take_name(const char **names, const char *pair, size_t name) {
     if (strncmp(*names, pair, name) != 0 || ((*names)[name] != ' ' && (*names)[name] != '\0'))
         return false;
@@ -82,7 +81,7 @@ static bool take_name(const char **names, const char *pair, size_t name) {
     return true;
 }
 
-/* Exactly those variables that the spec names. */
+/* Accepts exactly the variables that the spec names. */
 static bool take_block(struct shim *s, size_t size) {
     const char *names = s->spec.secret_names;
     size_t count = 0, forms = 0, taken = 0;
@@ -111,8 +110,8 @@ int secrets_take(struct shim *s, struct error *err) {
 
 /* --- the logs -------------------------------------------------------------------------------- */
 
-/* The command may have put another file in the place of its log, a link to one that is not its own for
- * instance: nothing is written into a file that the shim has not made. */
+/* The command may have replaced its log, for instance with a symlink to another user's file: the
+ * shim writes only to a file that it created. */
 void secrets_cover(const struct shim_log *log) {
     struct stat made, found;
     if (index_of_values.longest == 0)
@@ -129,15 +128,15 @@ void secrets_cover(const struct shim_log *log) {
 #define LOOK_BYTES    (8u << 20)
 #define LOOK_MIN      1  /* ms */
 #define LOOK_MAX      60 /* ms */
-#define LOOK_FIRST    4  /* ms, after it was quiet for LOOK_QUIET: a flood is seen early */
+#define LOOK_FIRST    4  /* ms, after LOOK_QUIET without output: detects a flood early */
 #define LOOK_QUIET    500
 #define OVER_BYTES    (64u << 20)
 #define OVER_TIME     SECONDS(10)
-#define OVER_MOST     (512u << 20) /* no matter for how short a time */
+#define OVER_MOST     (512u << 20) /* even briefly */
 #define STAT_UNIT     512u         /* of st_blocks */
 #define NOT_SUPPORTED (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == EPERM)
 
-/* A FIFO in its place would block the shim, which would enforce no deadline. */
+/* A FIFO instead would block the shim, which would then enforce no deadline. */
 static int open_regular(const char *name) {
     struct stat st;
     int fd = openat(FD_FOLDER, name,
@@ -156,12 +155,12 @@ static int open_regular(const char *name) {
 void logs_open(struct shim_log *log, const char *name) {
     *log = (struct shim_log){ .name = name };
     log->fd = open_regular(name);
-    /* Another run may have put something there before this one began. */
+    /* Another run may have created something there before this one began. */
     if (log->fd < 0 && (errno == ENXIO || errno == ELOOP) && unlinkat(FD_FOLDER, name, 0) == 0)
         log->fd = open_regular(name);
 }
 
-/* Gives back what is neither head nor tail, if it is worth it. */
+/* Punches out what is neither head nor tail, if it is worth it. */
 static void punch(struct shim *s, struct shim_log *log, uint64_t least) {
     uint64_t head = s->spec.log_head, tail = s->spec.log_tail;
     if (head + tail == 0 || s->cannot_punch || log->size <= head + tail)
@@ -182,7 +181,7 @@ static void punch(struct shim *s, struct shim_log *log, uint64_t least) {
     }
 }
 
-/* How much more of the disk it holds than it may, after it was punched. */
+/* Disk space beyond the limit, after punching. */
 static uint64_t bytes_beyond(const struct shim *s, const struct shim_log *log) {
     uint64_t kept = s->spec.log_head + s->spec.log_tail;
     struct stat st;
@@ -195,13 +194,13 @@ static uint64_t bytes_beyond(const struct shim *s, const struct shim_log *log) {
 time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count,
                   enum verdict *ret_verdict) {
     time_ms now = clock_read_steady();
-    uint64_t grown = 0, most = 0; /* most: beyond what is kept, of any of them */
+    uint64_t grown = 0, most = 0; /* most: the largest excess of any log */
     bool over = false;
     for (unsigned i = 0; i < count; i++) {
         struct stat st;
         if (fstat(logs[i].fd, &st) < 0)
             continue;
-        /* The command may have cut its own log. */
+        /* The command may have truncated its own log. */
         uint64_t size = (uint64_t)st.st_size;
         if (size < logs[i].punched)
             logs[i].punched = 0;

@@ -1,7 +1,7 @@
-/* main.c: the life of one shim, in the order in which it happens.
+/* main.c: the life of one shim, in order.
  *
- * The daemon may die at any line of this: nothing here asks it, waits for it, or fails without it. The
- * status is on disk before this program ends, and its lock tells until then that the run lives. */
+ * The daemon may die at any point: nothing here queries it, waits for it, or fails without it. The
+ * status is on disk before the shim exits, and until then its lock shows that the run is alive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 static struct shim shim;
 static char spec_text[RUN_SPEC_MAX];
 
-/* From the environment, and out of it. */
+/* Reads the key from the environment and clears it. */
 static void take_key(struct shim *s) {
     static const char name[] = TAG_VARIABLE "=";
     for (char **at = environ; *at; at++) {
@@ -29,7 +29,7 @@ static void take_key(struct shim *s) {
     }
 }
 
-/* 0, or the exit code of a shim that has nothing to run. */
+/* 0, or the exit status of a shim that has nothing to run. */
 static int prepare(struct shim *s, int argc, char **argv) {
     sigset_t all;
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* early: our environment has the key */
@@ -42,10 +42,10 @@ static int prepare(struct shim *s, int argc, char **argv) {
         if (code != 0)
             return code;
     }
-    (void)setsid();           /* the daemon has done it; not so when started by hand */
-    (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
+    (void)setsid();           /* already done by the daemon, unless started manually */
+    (void)!fchdir(FD_FOLDER); /* short names for its files, and no mount is kept busy */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called: executor_kin */
+    (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called, for executor_kin */
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     s->command_umask = umask(077);
     s->self = getpid();
@@ -89,10 +89,11 @@ int main(int argc, char **argv) {
     else
         run_all(&shim);
     report_end(&shim);
-    /* The daemon takes the empty folder for another run; what cannot be emptied it must not find. */
+    /* The daemon reuses the empty directory for another run, so one that cannot be emptied is
+     * renamed. */
     if (remove_inside_at(FD_FOLDER, "tmp") < 0)
         (void)renameat(FD_FOLDER, "tmp", FD_FOLDER, "tmp.left");
-    else if (shim.kill_wait > 0) /* no daemon knows when we are gone, so none can take it */
+    else if (shim.kill_wait > 0) /* no daemon sees our exit, so none can take it */
         (void)unlinkat(FD_FOLDER, "tmp", AT_REMOVEDIR);
     limits_close(&shim);
     return 0;

@@ -1,8 +1,8 @@
 /* node.c: begins a run on a host that the daemon cannot reach.
  *
- * Slurm starts the shim with a name instead of descriptors, and perhaps twice: a job can be requeued, and an
- * sbatch whose answer was lost may be repeated. Nothing is touched before the run's folder says that it is
- * this shim that begins (rundir_begin_at). */
+ * Slurm starts the shim with a name instead of descriptors, and perhaps twice: a job can be
+ * requeued, and an sbatch whose answer was lost may be repeated. Nothing is touched before the
+ * run's directory shows that this shim begins the run (rundir_begin_at). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* Slurm's own descriptors must not be where ours are, nor go to the command. */
+/* Slurm's descriptors must not collide with ours, and must not reach the command. */
 static void close_all(void) {
     if (syscall(SYS_close_range, FD_FOLDER, ~0u, 0) == 0)
         return;
@@ -26,7 +26,7 @@ static void close_all(void) {
         (void)close(fd);
 }
 
-/* A signal that the one who started us ignores would be ignored by the command, too. */
+/* A signal that our parent ignores would be ignored by the command, too. */
 static void reset_signals(void) {
     for (int signal = 1; signal < 32; signal++)
         (void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
@@ -47,7 +47,7 @@ static const char *env_or(const char *name, const char *otherwise) {
     return otherwise;
 }
 
-/* "job 17 n3 4711 0": number, host, process, how often Slurm had started it before. */
+/* "job 17 n3 4711 0": number, host, pid, number of earlier starts by Slurm. */
 static void name_self(char *out, size_t size) {
     struct utsname host = { .nodename = "?" };
     struct record_out text = { .text = out, .size = size - 1 };
@@ -87,7 +87,7 @@ int node_enter(struct shim *s, const char *folder, const char *kill_wait) {
     return 0;
 }
 
-/* What Slurm tells about the job, and which devices it gives to it. */
+/* Variables that describe the job and its devices. */
 static bool is_of_slurm(const char *variable, size_t name) {
     static const char ending[] = "_VISIBLE_DEVICES";
     size_t length = sizeof(ending) - 1;

@@ -1,12 +1,12 @@
-/* report.c: tells who we are, and how it ended, so that nobody can miss it.
+/* report.c: records the identity of the shim and the end of the run, so that neither is lost.
  *
- * The end is written in place, and file and folder are fsynced: nobody reads it before the lock is free,
- * and a part of it is not taken for an end, so there is nothing that a rename would protect, and it would
- * cost the disk another round. After a failed fsync the pages count as written although they are not, so
- * the next attempt is a new file that takes its place; it says durable=false. When
- * no file can be made at all (full disk) the record goes into the lock file, whose block is already there.
- * When even that fails the daemon gets it through the pipe, and the shim stays and tries again: as long
- * as it lives the lock says so, and its memory is the record. */
+ * The end is written in place, then file and directory are fsynced. It is not read before the lock
+ * is released, and a partial record is not accepted, so a rename would protect nothing and cost
+ * another disk round trip. After a failed fsync the pages count as written although they are not,
+ * so the next attempt is a new file, renamed into place, with durable=false. If no file can be
+ * created (full disk) the record goes into the lock file, whose block is already allocated. If even
+ * that fails the daemon gets it through the pipe, and the shim stays and retries: while it is alive
+ * it holds the lock, and its memory is the record. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static bool write_whole(int fd, const char *text, size_t size) {
 
 /* --- to the daemon --------------------------------------------------------------------------- */
 
-/* "HANDLE what\n", in one piece. Nobody may be there: that is no error. true: somebody was. */
+/* Writes "HANDLE what\n" atomically. A missing reader is not an error. true: delivered. */
 static bool tell_daemon(const struct shim *s, const char *what, const char *text, size_t size) {
     char line[RUN_RECORD_MAX];
     struct record_out out = { .text = line, .size = sizeof(line) };
@@ -50,7 +50,7 @@ static bool tell_daemon(const struct shim *s, const char *what, const char *text
     record_put(&out, text, size);
     if (size == 0 || text[size - 1] != '\n')
         record_puts(&out, "\n");
-    /* Never blocks: the daemon made it so. */
+    /* Never blocks: the daemon set O_NONBLOCK. */
     return !out.full && write(FD_DAEMON, line, out.length) == (ssize_t)out.length;
 }
 
@@ -67,7 +67,7 @@ void report_self(struct shim *s) {
     s->started.shim = s->self;
     if (length > 0 && length < sizeof(s->started.boot_id)) {
         memcpy(s->started.boot_id, boot_id, length + 1);
-    } else { /* a daemon of before, or a spec that cannot be read */
+    } else { /* an older daemon, or an unreadable spec */
         ssize_t size = proc_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", s->started.boot_id,
                                  sizeof(s->started.boot_id));
         s->started.boot_id[size > 0 ? strcspn(s->started.boot_id, "\n") : 0] = '\0';
@@ -102,7 +102,8 @@ static const char *temporary_name(char name[NAME_BYTES], unsigned attempt) {
     return name;
 }
 
-/* A new file with the text in it. What could not be written, or must be durable and is not, is not left. */
+/* Creates a file with the text. Removed again if it is incomplete, or not durable although
+ * required. */
 static bool write_file(const struct shim *s, const char *name, const char *text, size_t size) {
     int fd = openat(FD_FOLDER, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -116,11 +117,11 @@ static bool write_file(const struct shim *s, const char *name, const char *text,
     return false;
 }
 
-/* A record that says durable=false may be put in place although nothing was synced. */
+/* A record with durable=false may be put in place without a sync. */
 static bool write_end(const struct shim *s, const char *text, size_t size, unsigned attempt) {
     char name[NAME_BYTES];
     (void)temporary_name(name, attempt);
-    /* In place: only once, and only if the command has put nothing there. */
+    /* In place only once, and only if the command has created nothing there. */
     bool placed = attempt == 0 && write_file(s, END_NAME, text, size);
     if (!placed) {
         if (!write_file(s, name, text, size))
@@ -133,7 +134,7 @@ static bool write_end(const struct shim *s, const char *text, size_t size, unsig
     return fsync(FD_FOLDER) == 0 || !s->end.durable;
 }
 
-/* Into the block that the lock file has already. */
+/* Into the allocated block of the lock file. */
 static bool write_end_into_lock(const char *text, size_t size) {
     char record[RUN_RECORD_MAX + 16] = "";
     struct record_out out = { .text = record, .size = sizeof(record) };
@@ -143,7 +144,7 @@ static bool write_end_into_lock(const char *text, size_t size) {
     if (out.length > RUN_LOCK_SPEC - RUN_LOCK_END
         || pwrite(FD_LOCK, record, out.length, RUN_LOCK_END) != (ssize_t)out.length)
         return false;
-    (void)!fsync(FD_LOCK); /* it says durable=false */
+    (void)!fsync(FD_LOCK); /* it has durable=false */
     return true;
 }
 
@@ -152,7 +153,7 @@ static bool is_folder_gone(void) {
     return fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Until the next attempt. true: a daemon that has the record does not need the file. */
+/* Waits for the next attempt. true: a daemon that has the record does not need the file. */
 static bool wait_for_release(time_ms span) {
     sigset_t set;
     sigemptyset(&set);
@@ -163,7 +164,7 @@ static bool wait_for_release(time_ms span) {
 
 void report_end(struct shim *s) {
     char text[RUN_RECORD_MAX];
-    watch_signals(s); /* a kill that came for the command must not count as the release below */
+    watch_signals(s); /* a kill meant for the command must not count as the release */
     s->end.durable = true;
     size_t size = run_end_format(&s->end, s->key, text, sizeof(text));
     if (write_end(s, text, size, 0))

@@ -1,7 +1,7 @@
-/* run.c: what prepares the worktree, the command, then its checks; and what that makes of the end.
+/* run.c: prepare, command, checks; and the resulting end.
  *
- * Whatever ends a command, the whole tree below it is dead before the next step begins: a check never
- * competes with what the command has left behind, and the end is never told while something lives. */
+ * The complete process tree of a step is dead before the next step begins: a check never competes
+ * with leftovers of the command, and no end is reported while a process is alive. */
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 #include "rundir/record.h"
 #include "shim/shim.h"
 
-/* --- how it ended ---------------------------------------------------------------------------- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static void set_message(struct shim *s, const char *text) {
     size_t length = strlen(text);
@@ -118,7 +118,7 @@ static void set_deadline(struct shim *s, time_ms timeout) {
     s->deadline = timeout > 0 ? time_add(clock_read_steady(), timeout) : TIME_NEVER;
 }
 
-/* --- the checks ------------------------------------------------------------------------------ */
+/* --- checks ---------------------------------------------------------------------------------- */
 
 static void fail_check(struct shim *s, size_t index, enum verdict verdict) {
     take_status(s, verdict);
@@ -127,7 +127,7 @@ static void fail_check(struct shim *s, size_t index, enum verdict verdict) {
         s->end.kind = RUN_END_CHECK;
 }
 
-/* true: it passed */
+/* true: passed */
 static bool run_check(struct shim *s, size_t index, struct shim_log *log) {
     const struct run_command *check = &s->spec.checks[index];
     struct command_failure failure;
@@ -173,13 +173,13 @@ static void run_checks(struct shim *s) {
     logs_finish(s, &log, 1);
 }
 
-/* --- what prepares the worktree -------------------------------------------------------------- */
+/* --- prepare --------------------------------------------------------------------------------- */
 
 #define PREPARE_LOG   "prepare.log"
 #define PREPARE_SHOWN 100 /* bytes of the command in a message */
 #define PREPARE_HINT  "; 'sluice logs --prepare' shows its output"
 
-/* "npm ci": its words, cut when they are long. */
+/* Joins the words ("npm ci"), truncated. */
 static void print_words(struct record_out *out, const char *const *argv) {
     for (size_t i = 0; argv[i] && !out->full; i++) {
         if (i > 0)
@@ -222,7 +222,7 @@ static void refuse_prepare(struct shim *s, const struct command_failure *failure
     set_message(s, err.text);
 }
 
-/* true: it succeeded. Its folder may be another one than that of the command. */
+/* true: succeeded. Its directory may differ from that of the command. */
 static bool run_prepare(struct shim *s) {
     struct shim_log log;
     struct command_failure failure = { "write", PREPARE_LOG, 0 };
@@ -256,7 +256,7 @@ static bool run_prepare(struct shim *s) {
     return good;
 }
 
-/* --- the command ----------------------------------------------------------------------------- */
+/* --- command --------------------------------------------------------------------------------- */
 
 static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
     const struct command_files files = { .stdin_path = s->spec.stdin_path,

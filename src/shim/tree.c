@@ -1,12 +1,12 @@
-/* tree.c: everything that a command has started, found and ended.
+/* tree.c: finds and ends all descendants of a command.
  *
- * The shim is the subreaper of the tree: whoever loses its parent becomes the shim's child. So "no child
- * is left" (ECHILD) means that nothing is left, also of processes with an own session. They are killed by
- * their cgroup when there is one: that is atomic. Else by walking down from the shim, each
- * process stopped before its children are looked at, until nobody is left.
+ * The shim is the subreaper of the tree: orphans become its children. So ECHILD means that no
+ * process is left, including those with their own session. They are killed through their cgroup if
+ * there is one: that is atomic. Otherwise by walking down from the shim, stopping each process
+ * before its children are read, until none is left.
  *
- * A process number below our own children may be reused between reading and signalling it: such
- * processes are held by a pidfd whose parent is verified first. */
+ * The pid of a deeper descendant may be reused between reading and signaling: such processes are
+ * held by a pidfd whose parent is verified first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,9 +23,9 @@
 #include "shim/shim.h"
 
 #define WALK_DEPTH     24
-#define REAP_WAIT_MIN  1 /* ms between two attempts to kill what is left */
+#define REAP_WAIT_MIN  1 /* ms between two attempts to kill the rest */
 #define REAP_WAIT_MAX  200
-#define STUBBORN_AFTER 2 /* rounds in which the cgroup may do it alone */
+#define STUBBORN_AFTER 2 /* rounds in which only the cgroup is killed */
 
 bool tree_reap(struct shim *s) {
     for (;;) {
@@ -46,25 +46,25 @@ void tree_signal_group(const struct shim *s, int signal) {
     pid_t group = s->inside.command > 0 ? s->inside.command : s->leader;
     if (group <= 1)
         return;
-    /* Not our child: a number whose process has gone may be another's. The sandbox program ends then, too. */
+    /* Not our child: its pid may have been reused. The sandbox program ends with it. */
     if (s->inside.command > 0 && s->inside.handle >= 0 && proc_signal(s->inside.handle, 0) < 0)
         return;
     (void)kill(-group, signal);
-    (void)kill(-group, SIGCONT); /* a stopped process would get it too late */
+    (void)kill(-group, SIGCONT); /* a stopped process would receive it too late */
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
 
 struct walk {
     bool kill;
-    pid_t own; /* of a sandbox program: not counted; or 0 */
+    pid_t own; /* of the sandbox program: not counted; or 0 */
     struct tree_sum sum;
 };
 
 static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth);
 
-/* A number that is not of our own child is held by a pidfd while it is looked at. Without pidfds such
- * processes are left until they are our children. */
+/* A pid that is not of our own child is held by a pidfd. Without pidfds such processes are left
+ * until they become our children. */
 static void visit(void *ctx, pid_t parent, pid_t pid, unsigned depth) {
     int handle = depth > 1 ? proc_open(pid) : -1;
     struct proc_stat stat;
@@ -118,7 +118,7 @@ static bool kill_cgroup(struct shim *s) {
 
 void tree_kill(struct shim *s) {
     if (s->leader > 1)
-        (void)kill(s->leader, SIGKILL); /* our child: this number is its until it is reaped */
+        (void)kill(s->leader, SIGKILL); /* our child: its pid is not reused before it is reaped */
     if (kill_cgroup(s))
         limits_note(s, "cgroup.kill");
     else {
@@ -143,7 +143,7 @@ void tree_end(struct shim *s) {
     for (unsigned round = 0;; round++) {
         tree_kill(s);
         if (round >= STUBBORN_AFTER && s->cgroup_kill)
-            walk_and_kill(s); /* who has left the cgroup is still our descendant */
+            walk_and_kill(s); /* a process that left the cgroup is still our descendant */
         if (!tree_reap(s))
             return;
         await_child(wait);

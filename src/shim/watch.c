@@ -1,9 +1,9 @@
-/* watch.c: waits for the end of one command, and sees to it that there is one.
+/* watch.c: waits for the end of one command, and enforces its deadlines.
  *
- * Most commands that are quick at all end within FIRST_MS: until then the shim waits for signals alone,
- * with one system call. Only then it opens what else can wake it: the deadline as a timer that goes on
- * while the machine sleeps (a ppoll time-out does not), and inotify on the logs. Nothing wakes it
- * while nothing happens. */
+ * Most short commands end within FIRST_MS: until then the shim waits only for signals, with one
+ * system call. Then it opens the other wake-up sources: the deadline as a timer that runs while the
+ * machine is suspended (a ppoll timeout does not), and inotify on the logs. Without events it does
+ * not wake. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -21,8 +21,7 @@
 #define KILL_AGAIN 100 /* ms */
 #define ASK_MS     50
 #define TERM_LATE  100
-#define LIMITS_MS                                                                                  \
-    500 /* between two looks at memory and processes, where the kernel does not do it */
+#define LIMITS_MS  500 /* interval for memory and process checks that the kernel does not enforce */
 
 enum { POLL_SIGNAL, POLL_TIMER, POLL_LOGS, POLL_COUNT };
 
@@ -30,18 +29,19 @@ struct watching {
     struct shim *shim;
     const struct watch *watch;
     enum verdict verdict;
-    time_ms kill_at; /* TIME_NEVER: nobody has asked it to end */
+    time_ms kill_at; /* TIME_NEVER: no stop was requested */
     time_ms idle_since;
-    time_ms look_at; /* the logs rest until then */
+    time_ms look_at; /* no look at the logs before */
     time_ms measure_at;
-    time_ms timer_at; /* what the timer is set to */
+    time_ms timer_at; /* current timer setting */
     bool quiet;       /* wait for inotify before the next look */
     struct pollfd fds[POLL_COUNT];
 };
 
 /* --- signals --------------------------------------------------------------------------------- */
 
-/* Slurm says TERM to everybody in the job, and KILL after a while, whatever the run's own grace is. */
+/* Slurm sends SIGTERM to every process in the job, and SIGKILL later, regardless of the run's
+ * grace. */
 static void take_term(struct shim *s) {
     s->stop_wanted = true;
     if (s->kill_wait == 0)
@@ -85,7 +85,7 @@ void watch_signals(struct shim *s) {
         take_signal(s, signal);
 }
 
-/* --- ending it ------------------------------------------------------------------------------- */
+/* --- stopping -------------------------------------------------------------------------------- */
 
 static void end_politely(struct watching *w, enum verdict verdict, time_ms now) {
     if (w->verdict != VERDICT_NONE)
@@ -117,7 +117,7 @@ static time_ms idle_at(const struct watching *w) {
                                       : TIME_NEVER;
 }
 
-/* Everything whose time has come. */
+/* Handles everything that is due. */
 static void act(struct watching *w, time_ms now) {
     struct shim *s = w->shim;
     if (s->kill_wanted)
@@ -138,7 +138,7 @@ static void act(struct watching *w, time_ms now) {
     }
 }
 
-/* What the timer must wake us for; resting logs are the business of ppoll. */
+/* When the timer must wake us; ppoll handles pauses of the logs. */
 static time_ms next_act(const struct watching *w) {
     time_ms next = time_min(w->kill_at, w->measure_at);
     if (w->verdict == VERDICT_NONE)
@@ -153,10 +153,11 @@ static void open_logs(struct watching *w) {
     bool wanted = w->watch->idle_timeout > 0 || s->spec.log_head + s->spec.log_tail > 0;
     int fd = wanted ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
     w->fds[POLL_LOGS] = (struct pollfd){ .fd = fd, .events = POLLIN };
+    /* the working directory is the run's */
     for (unsigned i = 0; fd >= 0 && i < w->watch->log_count; i++)
-        (void)inotify_add_watch(fd, w->watch->logs[i].name, IN_MODIFY); /* we are in its folder */
-    /* The first look is at once: it was not watched until now. Without inotify (their number per user
-     * is limited) every look is followed by another one. */
+        (void)inotify_add_watch(fd, w->watch->logs[i].name, IN_MODIFY);
+    /* The first look is at once, because nothing watched until now. Without inotify (limited per
+     * user) every look is followed by another one. */
     w->quiet = false;
     w->look_at = wanted ? 0 : TIME_NEVER;
 }
@@ -184,7 +185,7 @@ static void set_timer(struct watching *w, time_ms at) {
     struct itimerspec when = { 0 };
     if (at != TIME_NEVER) {
         when.it_value.tv_sec = at / 1000;
-        when.it_value.tv_nsec = (at % 1000) * 1000000 + 1; /* 0, 0 would switch it off */
+        when.it_value.tv_nsec = (at % 1000) * 1000000 + 1; /* 0, 0 would disarm it */
     }
     (void)timerfd_settime(w->fds[POLL_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
@@ -199,7 +200,7 @@ static void take_signals(struct watching *w) {
 static void look_at_logs(struct watching *w, time_ms now) {
     char events[2048];
     uint64_t before = 0, after = 0;
-    /* That something was written is all they say. One read: a quick writer makes new ones meanwhile. */
+    /* The events carry no more information. One read: a fast writer creates new ones meanwhile. */
     if (w->fds[POLL_LOGS].fd >= 0)
         (void)!read(w->fds[POLL_LOGS].fd, events, sizeof(events));
     for (unsigned i = 0; i < w->watch->log_count; i++)
@@ -216,12 +217,12 @@ static void look_at_logs(struct watching *w, time_ms now) {
     w->quiet = w->fds[POLL_LOGS].fd >= 0;
 }
 
-/* For how long ppoll may sleep; what a descriptor tells needs no end of it. */
+/* Timeout for ppoll; descriptors need none. */
 static time_ms longest_sleep(const struct watching *w, time_ms now, bool resting) {
     time_ms span = TIME_NEVER;
     if (w->look_at != TIME_NEVER && (resting || !w->quiet))
         span = time_max(w->look_at - now, 0);
-    /* Without a descriptor (there are too many) it is asked now and then. */
+    /* Without a descriptor (EMFILE) it is polled. */
     if (w->fds[POLL_SIGNAL].fd < 0 || w->fds[POLL_TIMER].fd < 0)
         span = time_min(span, ASK_MS);
     return span;
@@ -264,8 +265,9 @@ static void wait_first(struct watching *w) {
     }
 }
 
-/* Slurm's TERM reaches the command and us in no order: one that it ended did not end by itself, whatever
- * it made of the signal. Unless it succeeded: then nobody need know. */
+/* Slurm's SIGTERM reaches the command and the shim in any order: a command that it ended did not
+ * end by itself, however it handled the signal. Unless it succeeded: then the signal does not
+ * matter. */
 static enum verdict settle(const struct watching *w) {
     struct shim *s = w->shim;
     if (w->verdict != VERDICT_NONE || s->kill_wait == 0

@@ -1,7 +1,7 @@
-/* task_member.c: the table of members, and the reader of their values. See task_member.h.
+/* task_member.c: the table of members and the parser of their values. See task_member.h.
  *
- * A member that is not known is refused, because a misspelt `depends_on` that is quietly left out starts a
- * task too early. Values are checked in place: a request that has numbers as numbers costs no copy. */
+ * Unknown members are refused: ignoring a misspelled `depends_on` would start a task too early.
+ * Values are checked in place, so a request with plain numbers costs no copy. */
 #include "taskfile/task_member.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@
 #define WORDS_MOST    128
 #define CHECKS_MOST   32
 #define ENV_BYTES     (32 * 1024)
-#define CHECK_TIMEOUT "timeout_s" /* of a check; read as the member of the same name */
+#define CHECK_TIMEOUT "timeout_s" /* member of a check; parsed like the task's `timeout_s` */
 
 #define NO_COMMAND  "a run names an agent that is configured, no command (capability.commands)"
 #define NOT_WHERE   "where its children work is not for a run to choose"
@@ -73,7 +73,8 @@ const struct task_kind task_kinds[] = {
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* The first letters alone: every member of a large batch is looked up, and the rows are large. */
+/* First letters in an array of their own: every member of a large batch is looked up, and a scan of
+ * the large rows would be slow. */
 static const char first_letters[] = {
 #define MEMBER(name, ...) (#name)[0],
 #include "taskfile/task_members.inc"
@@ -90,11 +91,11 @@ const struct task_member *task_member_find(const char *name) {
     return NULL;
 }
 
-/* A short, harmless quote of what was written. */
+/* Quotes the value in a message, shortened and sanitized. */
 static void put_quoted(struct strbuf *out, const char *text) {
     size_t size = strlen(text), shown = size > 60 ? 60 : size;
     while (shown < size && shown > 0 && ((unsigned char)text[shown] & 0xC0) == 0x80)
-        shown--; /* not inside a character */
+        shown--; /* do not cut inside a character */
     strbuf_putc(out, '\'');
     for (size_t i = 0; i < shown; i++)
         strbuf_putc(out, iscntrl((unsigned char)text[i]) ? '?' : text[i]);
@@ -117,7 +118,7 @@ int task_member_unknown(const char *name, struct error *err) {
                      strbuf_text(&quoted));
 }
 
-/* --- what was expected, and what there is ---------------------------------------------------- */
+/* --- expected and actual values -------------------------------------------------------------- */
 
 static void put_choices(struct strbuf *out, const struct task_member *m, const char *quote) {
     for (const char *const *c = m->choices; *c; c++)
@@ -167,7 +168,6 @@ static int refuse_as(int code, const char *expected, const json_t *value, struct
     return error_set(err, code, "expected %s, got %s", expected, strbuf_text(&got));
 }
 
-/* One of a list, or of an object. */
 static int refuse_entry(const char *what, size_t index, const json_t *value, struct error *err) {
     char expected[64];
     (void)snprintf(expected, sizeof(expected), "a text as %s %zu", what, index + 1);
@@ -240,7 +240,7 @@ static int parse_number(const struct task_member *m, const char *text, time_ms n
     return number_parse_int(text, ret_number, NULL);
 }
 
-/* As JSON has it: whole where it can be. */
+/* An integer if possible. */
 static json_t *number_json(const struct task_member *m, int64_t number) {
     int64_t scale = (int64_t)scale_of(m);
     return m->kind != MEMBER_MONEY && number % scale == 0
@@ -280,7 +280,7 @@ static bool leads_up(const char *path) {
     }
 }
 
-/* A relative path, from where it was written. */
+/* Makes a relative path absolute. */
 static json_t *below(const char *folder, const char *path) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     while (strncmp(path, "./", 2) == 0)
@@ -357,7 +357,7 @@ static bool has_name(const json_t *names, const char *name, size_t size, size_t 
     return false;
 }
 
-/* Adds the names of a text, split at commas and without the blanks around them. */
+/* Adds the names in a comma-separated text, trimmed. */
 static int add_names(const struct task_member *m, const char *text, json_t *names,
                      struct error *err) {
     for (;;) {
@@ -377,7 +377,7 @@ static int add_names(const struct task_member *m, const char *text, json_t *name
     }
 }
 
-/* Is the list already what would be made of it? */
+/* True if normalizing the list would not change it. */
 static bool names_are_clean(const struct task_member *m, const json_t *list) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
@@ -428,7 +428,7 @@ static int check_words(const json_t *value, struct error *err) {
     return 0;
 }
 
-/* A command with a time-out of its own. */
+/* A command with its own timeout. */
 static int check_object(const json_t *check, const struct task_source *source, json_t **ret_other,
                         struct error *err) {
     const char *key;
@@ -511,7 +511,7 @@ static int check_pairs(const struct task_member *m, const json_t *value, struct 
                : error_set(err, -E2BIG, "expected at most %d bytes, got %zu", ENV_BYTES, bytes);
 }
 
-/* --- one value, all values ------------------------------------------------------------------- */
+/* --- reading members ------------------------------------------------------------------------- */
 
 static int check_kind(const struct task_member *m, const char *key, const json_t *value,
                       const struct task_source *source, json_t **ret_other, struct error *err) {
@@ -557,7 +557,7 @@ int task_member_parse(const struct task_member *m, const char *key, const char *
     return r;
 }
 
-/* `changed`: what is kept instead, by its own name. */
+/* `changed` collects values that replace the originals, under canonical names. */
 static int read_one(json_t *task, const struct task_read_options *reading, const char *key,
                     json_t *value, json_t **changed, struct error *err) {
     const struct task_member *m = task_member_find(key);
@@ -606,7 +606,7 @@ int task_members_read(json_t *task, const struct task_read_options *reading, boo
     return r;
 }
 
-/* --- documents ------------------------------------------------------------------------------- */
+/* --- documentation --------------------------------------------------------------------------- */
 
 void task_member_value(const struct task_member *m, struct strbuf *out) {
     if (m->value)

@@ -1,7 +1,7 @@
-/* taskfile.c: a file of tasks, from bytes to the body of one request.
+/* taskfile.c: parses a file of tasks into a request body.
  *
- * The tree of the file is kept beside the body, so that a refusal that comes back from the daemon by
- * the task's number can still be reported with its line. */
+ * The parsed tree is kept, so that an error that the daemon reports by task index can be shown with
+ * its line. */
 #include "taskfile/taskfile.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@
 #include "yaml/yaml.h"
 
 #define STDIN_NAME  "stdin"
-#define CYCLE_SHOWN 8 /* tasks of a longer cycle that are shown */
+#define CYCLE_SHOWN 8 /* tasks of a longer cycle that are printed */
 
 static const struct yaml_limits limits = {
     .bytes = TASKFILE_BYTES_MAX,
@@ -32,11 +32,11 @@ static const struct yaml_limits limits = {
 
 struct taskfile {
     char *name;                /* for messages */
-    struct task_source source; /* its folder, and the time at which it is read */
-    json_t *here;              /* the folder */
+    struct task_source source; /* its folder, and when it is read */
+    json_t *here;              /* the folder, as JSON */
     struct yaml yaml;
-    const struct yaml_node **tasks; /* in the tree; as many as the body has */
-    json_t *body, *list;            /* list: borrowed from the body */
+    const struct yaml_node **tasks; /* borrowed from the tree; one per task in the body */
+    json_t *body, *list;            /* list: borrowed from body */
 };
 
 static bool is_null(const struct yaml_node *node) {
@@ -51,7 +51,7 @@ _printf_(4, 5) static int fail_at(const struct taskfile *file, const struct yaml
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    for (char *c = text; *c; c++) /* it may quote the file */
+    for (char *c = text; *c; c++) /* the message may quote the file */
         if (iscntrl((unsigned char)*c))
             *c = '?';
     return error_set(err, -EINVAL, "%.160s:%u:%u: %s", file->name, where->line, where->column,
@@ -69,7 +69,7 @@ static const struct yaml_node *key_of(const struct yaml_node *mapping, const cha
     return NULL;
 }
 
-/* A scalar is a text as it is written, or with `typed` what YAML says it is. */
+/* A scalar as text, or with `typed` as the YAML type. */
 static json_t *scalar_json(const struct yaml_node *node, bool typed) {
     enum yaml_type type = yaml_type(node);
     if (type == YAML_NULL)
@@ -82,7 +82,7 @@ static json_t *scalar_json(const struct yaml_node *node, bool typed) {
                                       : json_stringn(node->text, node->length);
 }
 
-/* The depth is bounded by the reader of the YAML. */
+/* The YAML reader bounds the depth. */
 static int any_json(const struct taskfile *file, const struct yaml_node *node, bool typed,
                     json_t **ret_value, struct error *err) {
     if (node->kind == YAML_SCALAR) {
@@ -109,7 +109,7 @@ static int any_json(const struct taskfile *file, const struct yaml_node *node, b
     return r;
 }
 
-/* The value of a key, as member `m` has it. */
+/* The value of a key, parsed as member `m`. */
 static int read_value(const struct taskfile *file, const struct task_member *m,
                       const struct yaml_node *key, json_t **ret_value, struct error *err) {
     const struct yaml_node *node = key->value;
@@ -133,7 +133,7 @@ static bool is_command(const struct task_member *m) {
     return strcmp(m->name, "argv") == 0 || strcmp(m->name, "prompt") == 0;
 }
 
-/* The same member under two names, or a prompt besides a command. */
+/* Refuses the same member under two names, and a prompt together with a command. */
 static int check_twice(const struct taskfile *file, const struct yaml_node *mapping,
                        const struct yaml_node *key, const struct task_member *m,
                        struct error *err) {
@@ -172,7 +172,7 @@ static int read_member(const struct taskfile *file, const struct yaml_node *mapp
     return r;
 }
 
-/* Reads every member of a task, or of the defaults, into a new object. A key without a value becomes null. */
+/* Reads the members of a task, or of `defaults`, into a new object. Empty keys are null. */
 static int read_members(const struct taskfile *file, const struct yaml_node *mapping,
                         bool is_default, json_t **ret_object, struct error *err) {
     json_t *object = json_object();
@@ -188,11 +188,11 @@ static int read_members(const struct taskfile *file, const struct yaml_node *map
 
 /* --- names and dependencies ------------------------------------------------------------------ */
 
-/* Only names of the file count: any other may be the id of a task that exists already. */
+/* Only names in the file count: others may be ids of existing tasks. */
 struct links {
     const struct taskfile *file;
     struct symbol_table names;
-    uint32_t *owners; /* of name n: the task owners[n] */
+    uint32_t *owners; /* owners[n]: the task with name n */
     uint32_t *starts, *targets;
     size_t arrows;
 };
@@ -206,7 +206,7 @@ static const char *name_of(const struct links *l, size_t index) {
     return name ? name : "";
 }
 
-/* Where it says a member; a default has no place of its own. */
+/* The node to report errors at: the member, or the task if the value is a default. */
 static const struct yaml_node *place_of(const struct links *l, size_t index, const char *member) {
     const struct yaml_node *task = l->file->tasks[index];
     const struct yaml_node *key = key_of(task, member);
@@ -229,7 +229,7 @@ static int take_name(struct links *l, size_t index, struct error *err) {
     return 0;
 }
 
-/* The task of this name; UINT32_MAX: none of the file. */
+/* The task with this name; UINT32_MAX: not in the file. */
 static uint32_t owner_of(const struct links *l, const char *name) {
     sym symbol = symbol_find(&l->names, name, strlen(name));
     return symbol ? l->owners[symbol] : UINT32_MAX;
@@ -246,7 +246,7 @@ static int add_arrow(struct links *l, size_t index, const char *name, const char
     return 0;
 }
 
-/* All arrows of one member: depends_on, or parent. */
+/* Adds the edges of one member: depends_on or parent. */
 static int draw_arrows(struct links *l, const char *member, struct error *err) {
     l->arrows = 0;
     for (size_t i = 0; i < json_array_size(l->file->list); i++) {
@@ -296,7 +296,7 @@ static size_t most_arrows(const struct taskfile *file) {
     return most;
 }
 
-/* Unique names, no task that needs itself, no cycle. */
+/* Checks for duplicate names, self-dependencies and cycles. */
 static int check_links(const struct taskfile *file, struct error *err) {
     size_t count = json_array_size(file->list);
     struct links l = { .file = file,
@@ -325,8 +325,7 @@ static bool says(const json_t *task, const char *member) {
     return value && !json_is_null(value);
 }
 
-/* What the task does not say it takes from the defaults. A command of its own is instead of theirs,
- * whatever form it has. */
+/* Adds missing members from the defaults. A task's command, in any form, overrides theirs. */
 static void add_defaults(json_t *task, json_t *defaults) {
     bool has_command = says(task, "argv") || says(task, "prompt");
     const char *member;
@@ -337,11 +336,11 @@ static void add_defaults(json_t *task, json_t *defaults) {
         if (!own && !(is_command && has_command))
             json_object_set(task, member, value);
         else if (json_is_object(own) && strcmp(member, "meta") != 0)
-            (void)json_object_update_missing(own, value); /* null: nothing is missing */
+            (void)json_object_update_missing(own, value); /* null: nothing to merge */
     }
 }
 
-/* What was written with nothing behind it has kept the default away; that was its use. */
+/* Removes null members: they were only there to suppress the default. */
 static void drop_nothing(json_t *task) {
     const char *member;
     json_t *value;
@@ -425,7 +424,7 @@ static int take_head_key(const struct taskfile *file, const struct yaml_node *ke
                    task_member_find(key->text) ? ", and that is a member of a task" : "");
 }
 
-/* The value of a key, if it is there and says anything; or NULL. */
+/* The value of a key; NULL if missing or null. */
 static const struct yaml_node *value_of(const struct yaml_node *key) {
     return key && !is_null(key->value) ? key->value : NULL;
 }
@@ -441,7 +440,7 @@ static int read_defaults(const struct taskfile *file, const struct yaml_node *va
     return 0;
 }
 
-/* The project of the file is the default of its tasks. */
+/* The file's project is the default of its tasks. */
 static int add_project(const struct taskfile *file, const struct head *head, json_t *defaults,
                        struct error *err) {
     json_t *project = NULL;
@@ -458,7 +457,8 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
 
 static int read_head(struct taskfile *file, const struct head *head, struct error *err) {
     json_t *group = NULL, *draft = NULL;
-    const struct task_member *name = task_member_find("project"); /* a group has such a name, too */
+    /* a group is named like a project */
+    const struct task_member *name = task_member_find("project");
     int r = value_of(head->group) ? read_value(file, name, head->group, &group, err) : 0;
     if (group)
         json_object_set_new(file->body, "group", group);
@@ -585,7 +585,7 @@ static int read_all(const char *path, const char *name, struct strbuf *out, stru
     return r;
 }
 
-/* The folder of the file; of the standard input: this one. */
+/* The folder of the file; for standard input, the current directory. */
 static int find_folder(const char *path, bool is_stdin, struct strbuf *out, struct error *err) {
     const char *slash = is_stdin ? NULL : strrchr(path, '/');
     _cleanup_(freep) char *folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : NULL;
@@ -609,7 +609,7 @@ int taskfile_read(const char *path, struct taskfile **ret_file, struct error *er
                               err);
 }
 
-/* --- what is in it --------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 json_t *taskfile_body(const struct taskfile *file) {
     return json_incref(file->body);

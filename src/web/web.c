@@ -1,4 +1,4 @@
-/* web.c: which file is behind a path? See web.h. */
+/* web.c: finds the file behind a path. See web.h. */
 #include "web/web.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ const char *web_type(const char *path) {
     return "application/octet-stream";
 }
 
-/* The kernel sees to it that neither `..` nor a link leads out of the folder. */
+/* The kernel (RESOLVE_BENEATH) keeps `..` and links from leaving the folder. */
 static int open_beneath(const char *folder, const char *path) {
     struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
                             .resolve =

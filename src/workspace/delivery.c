@@ -1,4 +1,4 @@
-/* delivery.c: what became of a task's work. See delivery.h. */
+/* delivery.c: the delivery record of a task. See delivery.h. */
 #include "workspace/delivery.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int delivery_write(const char *path, const struct delivery *d, struct error *err
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* " 3 files changed, 10 insertions(+), 2 deletions(-)"; parts that are 0 are left out. */
+/* " 3 files changed, 10 insertions(+), 2 deletions(-)"; parts that are 0 are missing. */
 bool delivery_take_stat(const char *output, struct delivery_changes *ret) {
     const char *at = output;
     ret->files = ret->insertions = ret->deletions = 0;

@@ -1,7 +1,7 @@
-/* delivery.h: what became of a task's work, in a file beside the task: HOME/tasks/<id>/delivery.json.
+/* delivery.h: how a task's work was delivered: HOME/tasks/<id>/delivery.json.
  *
- * Written when a run in a worktree has ended well and when its branch is merged, and again when its worktree is
- * removed. It remains when the worktree and the branch have gone, so that it is known where the commits are. */
+ * Written when a run in a worktree succeeds, when its branch is merged, and when its worktree is
+ * removed. It outlives the worktree and the branch, so that the commits can still be found. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "base/time_ms.h"
 #include "workspace/git.h"
 
-/* Against where the branch left its base. */
+/* Relative to the merge base of the branch. */
 struct delivery_changes {
     bool known;
     int64_t commits, files, insertions, deletions;
@@ -19,23 +19,22 @@ struct delivery_changes {
 
 struct delivery {
     char *strategy; /* "none" "local" "direct" "mr" */
-    char *result;   /* "ok", or the outcome that says why it was not delivered */
+    char *result;   /* "ok", or why it was not delivered */
     char *message;
     char *repository, *branch, *base;
     char *removed;             /* "", "worktree", "worktree and branch" */
-    char commit[GIT_HASH_MAX]; /* the tip of the branch when it was delivered; "": not known */
-    bool merged;               /* the base branch has it */
+    char commit[GIT_HASH_MAX]; /* the tip of the branch at delivery; "": unknown */
+    bool merged;               /* it is in the base branch */
     time_ms at;
     struct delivery_changes changes;
 };
 
 void delivery_finish(struct delivery *delivery);
-/* <0: there is none that can be read. Object names in it are nothing but object names. */
+/* <0: missing or unreadable. Members that must be object names are validated. */
 int delivery_read(const char *path, struct delivery *ret);
-/* Texts that are NULL are written as "". */
+/* NULL strings are written as "". */
 int delivery_write(const char *path, const struct delivery *delivery, struct error *err);
 
-/* The line of `git diff --shortstat`; an empty one is no change. False: it is something else. */
+/* Parses the line of `git diff --shortstat`; an empty one means no change. False: malformed. */
 bool delivery_take_stat(const char *output, struct delivery_changes *ret);
-/* The task changed no file. */
 bool delivery_is_empty(const struct delivery_changes *changes);

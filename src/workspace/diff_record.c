@@ -1,5 +1,4 @@
-/* diff_record.c: between which two states a change lies, and which files git says are in it. See
- * diff_record.h. */
+/* diff_record.c: the two states of a change, and the list of its files. See diff_record.h. */
 #include "workspace/diff_record.h"
 
 #include <errno.h>
@@ -37,9 +36,9 @@ int diff_record_write(const char *path, const struct diff_record *record, struct
     return r;
 }
 
-/* --- what git says of a diff ------------------------------------------------------------------- */
+/* --- output of git diff ----------------------------------------------------------------------- */
 
-/* "12\t" or "-\t" of a binary file. */
+/* "12\t", or "-\t" for a binary file. */
 static const char *take_count(const char *at, const char *end, size_t *ret, bool *ret_binary) {
     size_t count = 0;
     *ret_binary = at < end && *at == '-';
@@ -51,13 +50,13 @@ static const char *take_count(const char *at, const char *end, size_t *ret, bool
     return at < end && *at == '\t' ? at + 1 : NULL;
 }
 
-/* Behind the NUL that ends it, or NULL. */
+/* Returns the byte after the terminating NUL, or NULL. */
 static const char *behind(const char *at, const char *end) {
     const char *nul = memchr(at, '\0', (size_t)(end - at));
     return nul ? nul + 1 : NULL;
 }
 
-/* "1\t2\tpath\0", or of a renamed one "1\t2\t\0old\0new\0". */
+/* "1\t2\tpath\0", or "1\t2\t\0old\0new\0" for a rename. */
 bool diff_next_file(const char **at, const char *end, struct diff_file *ret) {
     struct diff_file file = { 0 };
     bool binary;

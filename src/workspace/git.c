@@ -6,7 +6,8 @@
 
 #include "base/macros.h"
 
-/* A hook may ask, wait or refuse: those are for people. What agents call runs them as ever. */
+/* A hook may prompt, wait or refuse, which is meant for humans. Agents that call git run hooks as
+ * usual. */
 static const char *const always[] = {
     "git",
     "-c",
@@ -92,15 +93,13 @@ void git_fill(const char *word, const struct git_variable *variables, struct str
     }
 }
 
-/* --- what git answers --------------------------------------------------------------------------- */
-
-/* What git has answered. See git.h. */
+/* --- output of git ---------------------------------------------------------------------------- */
 
 static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* One line, without what a terminal would take for a command. */
+/* One line, with terminal control characters removed. */
 static void put_line(const char *line, struct strbuf *out) {
     for (; *line && *line != '\n'; line++)
         strbuf_putc(out, (unsigned char)*line < 0x20 || *line == 0x7f ? ' ' : *line);
@@ -194,7 +193,7 @@ size_t git_names(const char *output, size_t most, struct strbuf *out) {
     return count;
 }
 
-/* They stand below its sentence, each behind a tab. */
+/* Git lists them after its message, one per line, indented by a tab. */
 size_t git_blockers(const char *output, size_t most, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
     for (const char *line = output; *line; line = next_line(line))

@@ -1,4 +1,5 @@
-/* json_record.c: see json_record.h. A run can write these files: they are bounded, and links are not followed. */
+/* json_record.c: see json_record.h. A run can write these files: sizes are bounded, and links are
+ * not followed. */
 #include "workspace/json_record.h"
 
 #include <errno.h>

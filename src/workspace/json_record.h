@@ -1,4 +1,4 @@
-/* json_record.h: small files of facts about a task, each one JSON object. Private to workspace/.
+/* json_record.h: small files with facts about a task, one JSON object each. Private to workspace/.
  *
  * A record is a struct with a table of its members, in the order in which they are written. */
 #pragma once
@@ -12,7 +12,7 @@ enum json_record_type {
     JSON_RECORD_TEXT,   /* char *, owned by the record; missing: "" */
     JSON_RECORD_FLAG,   /* bool */
     JSON_RECORD_NUMBER, /* int64_t; missing or negative: 0 */
-    JSON_RECORD_HASH, /* char[GIT_HASH_MAX]; what is not a hash must not become an option of git: "" */
+    JSON_RECORD_HASH,   /* char[GIT_HASH_MAX]; "" if not a hash, which could be an option of git */
 };
 
 struct json_record_member {
@@ -21,18 +21,18 @@ struct json_record_member {
     size_t offset;
 };
 
-/* One row of a table that ends with a zeroed one. */
+/* One row of a table, which ends with a zeroed row. */
 #define JSON_RECORD(type_, record_, member_)                                                       \
     { #member_, JSON_RECORD_##type_, offsetof(struct record_, member_) }
 
-/* Frees the texts. */
+/* Frees the strings. */
 void json_record_finish(const struct json_record_member *members, void *record);
-/* Fills the members from `json`, which may be NULL. Texts that were there are not freed. */
+/* Fills the members from `json`, which may be NULL. Does not free previous strings. */
 void json_record_take(const struct json_record_member *members, const json_t *json, void *record);
-/* NULL: a text is not UTF-8. */
+/* NULL: a string is not UTF-8. */
 json_t *json_record_make(const struct json_record_member *members, const void *record);
 
 /* -EUCLEAN: not an object. */
 int json_record_read(const char *path, json_t **ret, struct error *err);
-/* Frees `json`. -EILSEQ without a message: it is NULL. */
+/* Frees `json`. -EILSEQ without a message: `json` is NULL. */
 int json_record_write(const char *path, json_t *json, struct error *err);

@@ -13,12 +13,12 @@
 #include "os/files.h"
 #include "os/outside.h"
 
-#define REF_MAX    1024u       /* bytes of the file of a branch */
+#define REF_MAX    1024u       /* bytes of a branch file */
 #define PACKED_MAX (64u << 20) /* of packed-refs */
-#define CONFIG_MAX (1u << 20)  /* of the settings */
-#define LINKS_MAX  (64u << 10) /* of the list of alternates */
-#define REFS_MAX   10000u      /* branches that are files of their own, and folders of them */
-#define DEPTH_MAX  16u         /* of such folders */
+#define CONFIG_MAX (1u << 20)  /* of config */
+#define LINKS_MAX  (64u << 10) /* of the alternates file */
+#define REFS_MAX   10000u      /* loose branches and their directories */
+#define DEPTH_MAX  16u         /* nesting of these directories */
 
 void private_git_path(const char *data, const char *task, struct strbuf *out) {
     strbuf_printf(out, "%s/worktrees/.private/%s", data, task);
@@ -56,12 +56,12 @@ void private_git_each_alternate(const char *common_dir, void (*each)(void *ctx, 
     }
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- creating --------------------------------------------------------------------------------- */
 
 struct making {
-    const char *from; /* the shared folder of the repository */
+    const char *from; /* the shared git directory of the repository */
     int to;           /* the new one */
-    unsigned left;    /* branches and folders */
+    unsigned left;    /* remaining branches and directories */
     struct error *err;
 };
 
@@ -84,7 +84,7 @@ static int put_file(int dir, const char *name, const struct strbuf *text, struct
     return 0;
 }
 
-/* A file that is not there is none. */
+/* A missing file is not an error. */
 static int copy_file(struct making *m, const char *name, size_t most) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
     strbuf_printf(&path, "%s/%s", m->from, name);
@@ -99,7 +99,8 @@ static bool ends_with(const char *text, const char *ending) {
     return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
-/* The folder `name` of refs, and all below. A branch that goes meanwhile is left out. */
+/* Copies the directory `name` of refs recursively. A branch that is deleted meanwhile is
+ * skipped. */
 static int copy_refs(struct making *m, const char *name, unsigned depth) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     _cleanup_(outside_list_close) struct outside_list list;
@@ -146,7 +147,7 @@ static int put_alternates(struct making *m, const char *shared) {
     return r;
 }
 
-/* The hash of a ref in an open git folder; "": there is none. */
+/* The hash of a ref in an open git directory, or "". */
 static void find_ref(int common, const char *name, char ret[GIT_HASH_MAX]) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, line = STRBUF_INIT;
     ret[0] = '\0';
@@ -222,7 +223,7 @@ int private_git_make(const char *folder, const char *common_dir, const char *bra
     strbuf_printf(&ref, "refs/heads/%s", branch);
     find_ref(to, strbuf_text(&ref), hash);
     strbuf_printf(&begin, "%s\n", hash);
-    return put_file(dir, "begin", &begin, err); /* last: now it is there */
+    return put_file(dir, "begin", &begin, err); /* last: marks it as complete */
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -232,14 +233,14 @@ static bool is_object_folder(const char *name) {
            && isxdigit((unsigned char)name[1]);
 }
 
-/* A name in objects that git gives to folders of objects, or anything in objects/pack. */
+/* Does `objects` have a fan-out directory, or `objects/pack` any file? */
 static bool has_objects(const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct outside_list list;
     bool found = false;
     strbuf_printf(&path, "%s/common/objects", folder);
     if (outside_list_open(&list, strbuf_text(&path), REFS_MAX) < 0)
-        return true; /* there is something else in its place */
+        return true; /* something else is there instead */
     for (const char *name; !found && (name = outside_list_next(&list));)
         found = is_object_folder(name);
     outside_list_close(&list);

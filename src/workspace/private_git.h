@@ -1,12 +1,13 @@
-/* private_git.h: a shared git folder of its own, for a run in a sandbox.
+/* private_git.h: a private copy of the shared git directory, for a run in a sandbox.
  *
- * A run commits in its worktree. What git writes then belongs to all worktrees of the repository: objects, branches,
- * logs. So the sandbox shows another folder in the place of the shared one: with the same branches and settings, with
- * the objects of the repository to read, and with room for new ones. After the run its commits are taken over
- * (engine/worktree_import.c), and the folder goes. Whatever else the run has changed in it goes with it.
+ * A run commits in its worktree. Git then writes objects, branches and logs that all worktrees of
+ * the repository share. So the sandbox shows another directory instead: with the same branches and
+ * settings, the objects of the repository read-only, and space for new ones. After the run its
+ * commits are imported (engine/worktree_import.c), and the directory is deleted, with everything
+ * else the run changed in it.
  *
  *   DATA/worktrees/.private/ID/
- *     common/   what the run sees as the shared git folder. Untrusted as soon as the run has begun
+ *     common/   what the run sees as the shared git directory. Untrusted once the run has begun
  *     shared/   where the run sees the objects of the repository; empty outside the sandbox
  *     begin     where its branch was
  *
@@ -22,22 +23,22 @@
 void private_git_path(const char *data, const char *task, struct strbuf *out);
 bool private_git_is_there(const char *folder);
 
-/* `common_dir`: of the repository. What a failure leaves is completed by the next attempt. */
+/* `common_dir`: of the repository. After a failure the next attempt completes it. */
 int private_git_make(const char *folder, const char *common_dir, const char *branch,
                      struct error *err);
 
-/* Of the shared folder, what is shown as it is; ends with NULL. */
+/* Names in the shared directory that are shown unchanged; NULL-terminated. */
 const char *const *private_git_shown(void);
-/* Folders with more objects, absolute, one after another: those that the repository itself borrows from. */
+/* Calls `each` for every object directory, absolute, that the repository itself borrows from. */
 void private_git_each_alternate(const char *common_dir, void (*each)(void *ctx, const char *path),
                                 void *ctx);
 
 /* What a run has left. */
 struct private_git_tips {
-    char begin[GIT_HASH_MAX];  /* where its branch was; "": it was not there */
-    char branch[GIT_HASH_MAX]; /* where it is; "": the run has removed it */
+    char begin[GIT_HASH_MAX];  /* where its branch was; "": did not exist */
+    char branch[GIT_HASH_MAX]; /* where it is; "": deleted by the run */
     char head[GIT_HASH_MAX];   /* what is checked out; "": nothing */
-    bool is_on_branch;         /* that is the branch */
+    bool is_on_branch;         /* head is the branch */
     bool has_objects;          /* new ones */
 };
 /* `git_dir`: of the worktree. */

@@ -1,4 +1,4 @@
-/* repository.c: what `.git` and `commondir` say. See repository.h. */
+/* repository.c: reads `.git` and `commondir`. See repository.h. */
 #include "workspace/repository.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/macros.h"
 #include "os/outside.h"
 
-#define LINE_MAX_BYTES 8192 /* of a file with one path in it */
+#define LINE_MAX_BYTES 8192 /* of a file that contains one path */
 
 int repository_read_line(const char *path, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -23,7 +23,7 @@ int repository_read_line(const char *path, struct strbuf *out) {
     return 0;
 }
 
-/* A name in a file of this folder; relative ones begin there. */
+/* Resolves a path relative to this directory. */
 static void resolve(const char *folder, const char *name, struct strbuf *out) {
     if (*name != '/')
         strbuf_printf(out, "%s/", folder);
@@ -67,7 +67,7 @@ int repository_common_dir(const char *git_dir, struct strbuf *out) {
     return 0;
 }
 
-/* As git recognizes one: a repository without a work tree is such a folder, too. */
+/* By git's own criteria: also true for a bare repository. */
 static bool is_git_dir(const char *path) {
     static const char *const parts[] = { "HEAD", "objects", "refs" };
     _cleanup_(strbuf_finish) struct strbuf part = STRBUF_INIT;
@@ -80,7 +80,7 @@ static bool is_git_dir(const char *path) {
     return true;
 }
 
-/* Is there a repository in this folder itself? */
+/* Is there a repository in this directory itself? */
 static bool look_at(const char *folder, struct repository_checkout *ret) {
     _cleanup_(strbuf_finish) struct strbuf git = STRBUF_INIT;
     strbuf_printf(&git, "%s/.git", folder);

@@ -14,7 +14,7 @@
 #include "workspace/repository.h"
 
 #define ENDING     ".json"
-#define LISTED_MAX 1000000u /* a run can make as many as it likes */
+#define LISTED_MAX 1000000u /* bound, because a run can create any number */
 
 static const struct json_record_member members[] = {
     JSON_RECORD(TEXT, worktree_record, repository),
@@ -88,7 +88,8 @@ void worktree_record_remove(const char *home, const char *task) {
     (void)unlink(strbuf_text(&path));
 }
 
-/* Git notes there where its worktree is. One that was moved has left nothing behind. */
+/* The git directory records the path of its worktree. A worktree that was moved leaves no old one
+ * behind. */
 static bool is_copy(const char *git_dir, const char *git_file) {
     _cleanup_(strbuf_finish) struct strbuf note = STRBUF_INIT, text = STRBUF_INIT;
     struct stat here, there;
@@ -113,7 +114,7 @@ int worktree_git_dir(const char *path, struct strbuf *out) {
     return 0;
 }
 
-/* The shared git folder that the worktree of a record has, as far as the record or its repository says. */
+/* The shared git directory of a record's worktree, from the record or its repository. */
 static int expected_common(const struct worktree_record *record, struct strbuf *out) {
     if (record->common_dir && *record->common_dir) {
         strbuf_puts(out, record->common_dir);
@@ -121,13 +122,13 @@ static int expected_common(const struct worktree_record *record, struct strbuf *
     }
     struct repository_checkout checkout;
     if (repository_find(record->repository, &checkout) < 0)
-        return -EUCLEAN; /* the repository is gone */
+        return -EUCLEAN; /* the repository does not exist any more */
     strbuf_puts(out, strbuf_text(&checkout.common_dir));
     repository_checkout_finish(&checkout);
     return 0;
 }
 
-/* COMMON/worktrees/NAME */
+/* Is git_dir COMMON/worktrees/NAME? */
 static bool is_below(const char *git_dir, const char *common) {
     _cleanup_(strbuf_finish) struct strbuf above = STRBUF_INIT;
     strbuf_printf(&above, "%s/../..", git_dir);
@@ -144,7 +145,7 @@ int worktree_find(const char *path, struct worktree_record *record) {
                                            shared = STRBUF_INIT, odd = STRBUF_INIT;
     int r = worktree_git_dir(path, &git_dir);
     if (r == -EUCLEAN && record->made && repository_git_file(path, &odd) == -EUCLEAN)
-        return -EPERM; /* there is something else in the place of `.git` */
+        return -EPERM; /* something else is there instead of `.git` */
     if (r == 0)
         r = expected_common(record, &common);
     if (r < 0)
@@ -226,7 +227,7 @@ void worktree_for_each(const char *home, void (*each)(void *ctx, const char *tas
         if (name[0] == '.')
             continue;
         if (length <= strlen(ENDING) || strcmp(name + length - strlen(ENDING), ENDING) != 0) {
-            strbuf_clear(&file); /* told by its file, if it has one */
+            strbuf_clear(&file); /* listed by its file, if it has one */
             worktree_record_path(home, name, &file);
             if (access(strbuf_text(&file), F_OK) != 0)
                 each(ctx, name);

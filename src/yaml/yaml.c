@@ -1,12 +1,12 @@
-/* yaml.c: a YAML text as a tree that remembers where everything stands.
+/* yaml.c: parses YAML into a tree with source positions.
  *
- * Built from the parser's events, not from its documents: nothing can be multiplied by aliases, and
- * depth and size are bounded before anything grows. libfyaml drops bytes that are not UTF-8 without
- * a word, so they are refused before it sees them.
+ * Built from the parser's events, not from its documents: aliases cannot multiply anything, and
+ * depth and size are bounded before anything grows. libfyaml silently drops bytes that are not
+ * UTF-8, so they are refused before it sees them.
  *
- * Its marks count bytes, but leave out the quotes of quoted scalars and the header of block
- * scalars, and a collection by indentation ends only where the next thing begins: all of that is
- * put right here, so that who edits a file can trust start and end. */
+ * Its marks count bytes, but exclude the quotes of quoted scalars and the header of block scalars,
+ * and a block collection ends only where the next token begins: all of that is corrected here, so
+ * that an editor can rely on start and end. */
 #include "yaml/yaml.h"
 
 #include <ctype.h>
@@ -56,20 +56,20 @@ static int fail_syntax(struct reader *r) {
         r->line = (unsigned)e->line;
     char text[100];
     (void)snprintf(text, sizeof(text), "%s", e && e->msg ? e->msg : "unknown error");
-    for (char *c = text; *c; c++) /* it may quote the file */
+    for (char *c = text; *c; c++) /* the message may quote the file */
         if (iscntrl((unsigned char)*c))
             *c = '?';
     return fail(r, "not valid YAML: %s", text);
 }
 
-/* --- where things stand ----------------------------------------------------------------------- */
+/* --- positions -------------------------------------------------------------------------------- */
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The | or > of a block scalar: between what came before it and its first line. A comment may
- * stand in between, with anything in it. */
+/* The | or > of a block scalar: between the previous token and its first line. A comment with any
+ * content may be in between. */
 static size_t block_header(const struct reader *r, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) {
         if (r->text[i] == '#' && i > 0 && is_blank(r->text[i - 1]))
@@ -81,7 +81,7 @@ static size_t block_header(const struct reader *r, size_t from, size_t to) {
     return to;
 }
 
-/* Nothing stands in the place of this value: no token, or since libfyaml 0.8 one without width. */
+/* The value is not written: no token, or since libfyaml 0.8 one without width. */
 static bool is_unwritten(const struct yaml_node *node, const struct fy_mark *start,
                          const struct fy_mark *end) {
     return node->kind == YAML_SCALAR && node->style == YAML_PLAIN
@@ -115,13 +115,13 @@ static void place(struct reader *r, struct fy_event *event, struct yaml_node *no
     } else if (node->style == YAML_BLOCK && node->kind == YAML_SCALAR) {
         node->start = block_header(r, before, node->start);
         while (node->end > node->start && is_blank(r->text[node->end - 1]))
-            node->end--; /* empty lines behind it */
+            node->end--; /* trailing empty lines */
     }
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* libfyaml 0.7.12 loses memory on two escaped quotes in a row inside single quotes. */
+/* libfyaml 0.7.12 leaks memory on two consecutive escaped quotes inside single quotes. */
 static bool is_leaky(const struct reader *r, struct fy_token *token) {
     const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
     if (fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED || !start || !end
@@ -179,8 +179,8 @@ static bool begins_node(enum fy_event_type type) {
            || type == FYET_SEQUENCE_START;
 }
 
-/* An end, of a collection or the document. That of a collection by indentation has no width, and
- * stands where the next thing begins: that is not seen yet. */
+/* The end of a collection or the document. That of a block collection has no width, and its mark is
+ * where the next token begins, which is not read yet. */
 static void take_end(struct reader *r, struct fy_event *event, size_t *ret_end) {
     struct fy_token *token = fy_event_get_token(event);
     const struct fy_mark *start = token ? fy_token_start_mark(token) : NULL;
@@ -191,7 +191,7 @@ static void take_end(struct reader *r, struct fy_event *event, size_t *ret_end) 
     *ret_end = r->seen = end->input_pos;
 }
 
-/* What comes next: a node, or NULL and *ret_type. `ret_end`: where a bracket was closed. */
+/* The next node, or NULL and *ret_type. `ret_end`: position of a closing bracket. */
 static int next_event(struct reader *r, struct yaml_node **ret_node, enum fy_event_type *ret_type,
                       size_t *ret_end) {
     struct fy_event *event = fy_parser_parse(r->parser);
@@ -212,7 +212,7 @@ static int next_event(struct reader *r, struct yaml_node **ret_node, enum fy_eve
 
 static int read_children(struct reader *r, struct yaml_node *parent);
 
-/* The next node with everything below it. NULL: the parent ends here, at *ret_end. */
+/* The next node with its descendants. NULL: the parent ends here, at *ret_end. */
 static int read_node(struct reader *r, struct yaml_node **ret_node, size_t *ret_end) {
     enum fy_event_type type = FYET_NONE;
     int result = next_event(r, ret_node, &type, ret_end);
@@ -278,7 +278,7 @@ static int read_stream(struct reader *r, struct yaml_node **ret_root) {
         result = next_event(r, &node, &type, &end);
     if (result < 0 || type == FYET_STREAM_END)
         return result;
-    if (r->seen == seen) /* it begins without a mark: the line is that of its first node */
+    if (r->seen == seen) /* no mark: the line is that of its first node */
         (void)next_event(r, &node, &type, &end);
     return fail(r, "expected one document, got a second one");
 }
@@ -362,11 +362,10 @@ void yaml_finish(struct yaml *yaml) {
     *yaml = (struct yaml){ .root = NULL };
 }
 
-/* --- what a plain scalar means ---------------------------------------------------------------- */
+/* --- types of plain scalars ------------------------------------------------------------------- */
 
-/* The core rules of YAML 1.2, a little stricter: numbers in other bases and infinities are texts
- * here, because no user of this parser needs them, and a version like 0x10 or 1.10 in quotes is
- * always safe. */
+/* The core schema of YAML 1.2, slightly stricter: numbers in other bases and infinities are strings
+ * here, because no caller needs them. */
 
 static bool is_one_of(const char *text, const char *lower, const char *title, const char *upper) {
     return strcmp(text, lower) == 0 || strcmp(text, title) == 0 || strcmp(text, upper) == 0;
@@ -433,7 +432,7 @@ struct yaml_noun yaml_noun(const struct yaml_node *node) {
     ret.text[out++] = '\'';
     for (size_t i = 0; i < length && i < 60; i++)
         ret.text[out++] = iscntrl((unsigned char)node->text[i]) ? '?' : node->text[i];
-    if (length > 60) { /* cut: not inside a character */
+    if (length > 60) { /* truncated: not inside a character */
         while (out > 1 && ((unsigned char)node->text[out - 1] & 0xc0) == 0x80)
             out--;
         memcpy(ret.text + out, "...", 3);

@@ -1,12 +1,13 @@
-/* yaml.h: a YAML text as a tree that remembers where everything stands.
+/* yaml.h: parses YAML into a tree with source positions.
  *
- * Life:      yaml_parse → look at root → yaml_finish (frees the tree)
- * JSON is YAML, so it is read, too. Refused, with the line: a second document, aliases and tags (a
- * small file could grow without end, or mean something else than it says), keys that are no text,
- * bytes that are no text, and what is beyond the limits of the caller. A key given twice is not
- * noticed here: what counts as the same is the caller's business.
+ * Life:      yaml_parse → use root → yaml_finish (frees the tree)
+ * JSON is YAML, so it is accepted. Refused, with the line: a second document, aliases and tags (a
+ * small file could expand without bound, or have a hidden meaning), keys that are not scalars,
+ * invalid characters, and input beyond the caller's limits. Duplicate keys are not detected here:
+ * the caller defines equality.
  *
- * Scalars are texts. yaml_type says what a plain one would be; quoted ones are always texts. */
+ * Scalars are strings. yaml_type returns the type of a plain one; quoted ones are always
+ * strings. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,9 +25,9 @@ enum yaml_kind {
 };
 
 enum yaml_style {
-    YAML_PLAIN,  /* without any mark */
+    YAML_PLAIN,  /* no quotes */
     YAML_QUOTED, /* '…' or "…" */
-    YAML_BLOCK,  /* text behind | or >; lists and mappings by indentation */
+    YAML_BLOCK,  /* text after | or >; block lists and mappings */
     YAML_FLOW,   /* […] and {…} */
     YAML_STYLE_MAX,
 };
@@ -34,10 +35,10 @@ enum yaml_style {
 struct yaml_node {
     enum yaml_kind kind;
     enum yaml_style style;
-    bool anchored;         /* &name stands before it */
-    unsigned line, column; /* from 1; of a scalar that is not written: where it would be */
-    /* Bytes [start, end) of the text, with quotes, brackets and the header of a block. An empty
-     * scalar that is not written has start == end, somewhere behind its key. */
+    bool anchored;         /* preceded by &name */
+    unsigned line, column; /* from 1; for an unwritten scalar: where it would be */
+    /* Bytes [start, end) of the text, with quotes, brackets and the header of a block. An unwritten
+     * scalar has start == end, somewhere after its key. */
     size_t start, end;
     const char *text; /* SCALAR; "" for the others */
     size_t length;
@@ -48,13 +49,13 @@ struct yaml_node {
 };
 
 struct yaml {
-    struct yaml_node *root; /* NULL: the text says nothing */
+    struct yaml_node *root; /* NULL: the text is empty */
     struct arena arena;
 };
 
 struct yaml_limits {
     size_t bytes;
-    unsigned levels; /* lists and mappings in one another */
+    unsigned levels; /* nesting of lists and mappings */
     size_t nodes;
 };
 
@@ -63,14 +64,13 @@ int yaml_parse(const char *name, const char *text, size_t size, const struct yam
                struct yaml *ret_yaml, struct error *err);
 void yaml_finish(struct yaml *yaml); /* safe on a zeroed one; usable with _cleanup_ */
 
-/* What a scalar is by the rules of YAML 1.2: only these words and numbers, never yes, no, on,
- * off. */
+/* The type of a scalar in YAML 1.2: only these words and numbers, never yes, no, on, off. */
 enum yaml_type {
-    YAML_NULL, /* nothing, ~ or null */
+    YAML_NULL, /* empty, ~ or null */
     YAML_TRUE,
     YAML_FALSE,
     YAML_INTEGER, /* decimal, in 64 bits */
-    YAML_REAL,    /* with a point or an exponent; not infinite */
+    YAML_REAL,    /* with a decimal point or an exponent; finite */
     YAML_TEXT,
     YAML_TYPE_MAX,
 };
@@ -78,7 +78,7 @@ enum yaml_type yaml_type(const struct yaml_node *scalar);
 int64_t yaml_integer(const struct yaml_node *scalar); /* of YAML_INTEGER */
 double yaml_real(const struct yaml_node *scalar);     /* of YAML_REAL */
 
-/* "a list", "nothing", or the text in quotes, short and harmless: for messages. */
+/* "a list", "nothing", or the quoted text, shortened and sanitized: for messages. */
 struct yaml_noun {
     char text[80];
 };

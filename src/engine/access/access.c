@@ -1,8 +1,6 @@
-/* access.c: see access.h.
- *
- * There are few tokens: they are looked up by comparing. Each is one note, `access:ID`, whose text is a line of
- * words: scope, what it is, hash, three times, name. That a token was used is written at most once in a minute for each,
- * so that a page that asks every second costs no commits. */
+/* access.c: see access.h. There are few tokens, so lookup is linear. Each is one note, `access:ID`,
+ * whose text is a line of words: scope, type, hash, three times, name. The last use is written at
+ * most once a minute per token, so that a page that polls every second costs no commits. */
 #include "engine/access.h"
 
 #include <errno.h>
@@ -25,15 +23,15 @@
 struct token {
     struct engine_access view;
     uint8_t hash[SHA256_SIZE];
-    time_ms used_stored; /* what the store has */
+    time_ms used_stored; /* as stored */
 };
 
 struct accesses {
-    struct engine_request request; /* first: it is found by that */
+    struct engine_request request; /* must be first: cast back from it */
     struct engine *engine;
     LIST(struct token) tokens;
     struct engine_tcp_listener entry;
-    bool asked; /* the request is on its way */
+    bool asked; /* the request is queued */
 };
 
 static struct accesses *all_of(const struct engine *e) {
@@ -78,7 +76,7 @@ static void access_init(struct engine *e) {
     a->request.done = used_is_written;
 }
 
-/* What came from rows */
+/* Drops what came from rows. */
 static void access_forget(struct engine *e) {
     for (size_t i = 0; i < all_of(e)->tokens.count; i++)
         free(all_of(e)->tokens.items[i].view.name);
@@ -122,7 +120,7 @@ static bool read_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
     return true;
 }
 
-/* A row that cannot be read is no token: nobody gets in by it. */
+/* An unreadable row is not a token and grants no access. */
 static void access_load(struct engine *e, const struct note_row *row) {
     char scope[16], what[16], hash[SHA256_HEX_SIZE], name[ACCESS_NAME_MAX + 1];
     const char *id = note_key(row, NOTE);
@@ -153,7 +151,7 @@ static void remove_token(struct engine *e, size_t at) {
     a->tokens.count--;
 }
 
-/* --- that it was used -------------------------------------------------------------------------- */
+/* --- last use --------------------------------------------------------------------------------- */
 
 static int write_used(struct engine *engine, struct engine_request *request) {
     struct accesses *a = (struct accesses *)request;
@@ -166,7 +164,7 @@ static int write_used(struct engine *engine, struct engine_request *request) {
 static void used_is_written(struct engine *engine, struct engine_request *request,
                             enum store_outcome outcome, const struct error *err) {
     (void)engine;
-    (void)outcome; /* after a failed commit it is what the store has */
+    (void)outcome; /* after a failed commit it is as stored */
     (void)err;
     ((struct accesses *)request)->asked = false;
 }
@@ -187,7 +185,7 @@ void engine_use_access(struct engine *e, const char *id) {
     }
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 size_t engine_access_count(const struct engine *e) {
     return all_of(e)->tokens.count;
@@ -236,7 +234,7 @@ const struct engine_access *engine_find_access(const struct engine *e, const cha
     return found;
 }
 
-/* --- making ---------------------------------------------------------------------------------- */
+/* --- creating -------------------------------------------------------------------------------- */
 
 void access_make_secret(char ret[ACCESS_SECRET_SIZE]) {
     static const char letters[] =
@@ -281,7 +279,7 @@ static void tell_event(struct engine *e, const char *kind, const struct engine_a
     engine_event(e, kind, 0, 0, strbuf_text(&data));
 }
 
-/* Those that have expired go; of sessions also the one that was not used for the longest time. */
+/* Removes expired tokens and, if there are too many sessions, the least recently used one. */
 static void make_room(struct engine *e) {
     struct accesses *a = all_of(e);
     size_t sessions = 0;
@@ -352,7 +350,7 @@ void engine_end_access(struct engine *e, const char *id, const char *by) {
     }
 }
 
-/* --- where they come in ------------------------------------------------------------------------ */
+/* --- TCP listener ----------------------------------------------------------------------------- */
 
 void engine_set_tcp_listener(struct engine *e, const struct engine_tcp_listener *entry) {
     all_of(e)->entry = *entry;

@@ -1,4 +1,3 @@
-/* page_code.c: see page_code.h. */
 #include "engine/page_code.h"
 
 #include <errno.h>
@@ -15,15 +14,15 @@
 
 struct code {
     uint8_t hash[SHA256_SIZE];
-    enum access_scope scope; /* ACCESS_NONE: nobody's */
-    time_ms until;           /* by the clock of access_now */
+    enum access_scope scope; /* ACCESS_NONE: unused */
+    time_ms until;           /* by access_now */
     char *path;              /* of its file; or NULL */
 };
 
 struct page_codes {
     struct engine *engine;
     struct code codes[CODES_MAX];
-    struct loop_timer *timer; /* set while there is a file */
+    struct loop_timer *timer; /* armed while there is a file */
 };
 
 static struct page_codes *codes_of(const struct engine *e) {
@@ -44,7 +43,7 @@ static void end_code(const struct engine *e, struct code *code) {
     *code = (struct code){ 0 };
 }
 
-/* The files of codes that have expired go; then it waits for the next. */
+/* Removes the files of expired codes and sets the timer for the next. */
 static void look(void *ctx) {
     struct page_codes *p = ctx;
     struct loop *loop = p->engine->loop;
@@ -65,7 +64,7 @@ static void page_codes_init(struct engine *e) {
     p->timer = loop_timer_new(e->loop, look, p);
 }
 
-/* Removes files that an earlier daemon left */
+/* Removes files that an earlier daemon left. */
 static void page_codes_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     folder_of(e, &folder);
@@ -95,7 +94,7 @@ time_ms engine_make_code(struct engine *e, enum access_scope scope, char ret_cod
     struct code *code = p->codes;
     look(p);
     for (struct code *other = p->codes; other < p->codes + CODES_MAX; other++)
-        if (other->until < code->until) /* one that is over, or else the oldest */
+        if (other->until < code->until) /* an expired one, or else the oldest */
             code = other;
     end_code(e, code);
     access_make_secret(ret_code);
@@ -105,7 +104,7 @@ time_ms engine_make_code(struct engine *e, enum access_scope scope, char ret_cod
     return code->until;
 }
 
-/* No script, and nothing is loaded: the browser follows the address, or a person does. */
+/* No script, and nothing is loaded: the browser follows the redirect, or a person the link. */
 static void print_page(const char *link, struct strbuf *out) {
     strbuf_printf(out,
                   "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"

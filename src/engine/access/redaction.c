@@ -1,6 +1,5 @@
-/* redaction.c: see redaction.h.
- *
- * The index over all values is built when it is next needed after a change: launches come in groups. */
+/* redaction.c: see redaction.h. The index over all values is rebuilt on first use after a change:
+ * launches come in groups. */
 #include "engine/redaction.h"
 
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "engine/access.h"
 #include "engine/engine_internal.h"
 
-#define KEPT_MAX 256u /* values that no live run has */
+#define KEPT_MAX 256u /* values without a live run */
 
 static const struct redact_shape token_shape = {
     .name = "API token",
@@ -18,17 +17,17 @@ static const struct redact_shape token_shape = {
     .size = ACCESS_TOKEN_SIZE - 1,
 };
 
-/* One value, and how it stands in JSON. */
+/* One value, and its JSON form. */
 struct known {
     char *pair; /* NAME=VALUE */
     size_t name;
-    char *json; /* NULL: as it is */
+    char *json; /* NULL: the same */
     size_t json_size;
     unsigned users; /* live runs that have it */
 };
 
 struct redaction {
-    LIST(struct known) all; /* those that were needed last are at the end */
+    LIST(struct known) all; /* most recently needed last */
     struct redact_value *values;
     struct redact_index index;
     bool is_stale;
@@ -61,7 +60,7 @@ static void redaction_free(struct engine *e) {
     free(r->values);
 }
 
-/* --- which values ---------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 static void remove_at(struct redaction *r, size_t index) {
     memmove(&r->all.items[index], &r->all.items[index + 1],

@@ -1,11 +1,11 @@
-/* agent_end.c: from the last word of an agent to the outcome of its run.
+/* agent_end.c: from the final message of an agent to the outcome of its run.
  *
- * The exit code alone never decides: real agents end with 0 when they were interrupted, and with 1 when
- * their account must only wait. What does not come from the agent itself is left as it was: who was
- * stopped on purpose is canceled, whose end nobody recorded is lost, and a DONE marker counts.
+ * The exit code alone never decides: real agents exit with 0 when interrupted, and with 1 when
+ * their account must only wait. What does not come from the agent stays: a run stopped on purpose
+ * is canceled, one without a recorded end is lost, and a DONE marker counts.
  *
- * An account is told the time that its provider has named, and a little more: providers are early by up to a
- * minute, and the tasks of one account should not all come back in the same second. */
+ * An account gets the reset time that its provider named, plus a margin: providers are early by up
+ * to a minute, and the tasks of one account should not all return in the same second. */
 #include "engine/agents/agents_internal.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 
 #define NOTE "limited."
 
-/* --- what it means --------------------------------------------------------------------------- */
+/* --- outcome --------------------------------------------------------------------------------- */
 
 static enum until until_of(const struct engine *e, task_id task) {
     struct task_view view = { .until = UNTIL_EXIT };
@@ -32,13 +32,13 @@ static enum until until_of(const struct engine *e, task_id task) {
     return view.until;
 }
 
-/* Nothing holds a task back whose agent has no account: it would start again at once. */
+/* Without an account nothing holds the task back: it would start again at once. */
 static bool has_account(const struct engine *e, task_id task) {
     struct task_spec told = { 0 };
     return core_task_spec(e->core, task, &told) && told.run_limiter != 0;
 }
 
-/* It is content: now its task says what more there must be. Checks are run after exit code 0 only. */
+/* The agent succeeded: now the task's own conditions apply. Checks run only after exit code 0. */
 static enum outcome outcome_of_ok(const struct engine *e, const struct live_run *run,
                                   const struct run_end *end, enum outcome plain) {
     if (end->kind == RUN_END_CHECK)
@@ -72,7 +72,7 @@ static enum outcome outcome_of_result(const struct engine *e, const struct live_
         return has_account(e, run->task) ? OUTCOME_CLOSED : OUTCOME_FAILED;
     case AGENT_BUDGET:
         return OUTCOME_BUDGET;
-    case AGENT_CANCELLED: /* by whom? A machine that goes down cancels no task. */
+    case AGENT_CANCELLED: /* by whom? A machine that shuts down cancels no task. */
         return end->kind == RUN_END_STOPPED ? OUTCOME_LOST : OUTCOME_CANCELED;
     case AGENT_TIMEOUT:
         return OUTCOME_TIMEOUT;
@@ -89,13 +89,13 @@ static enum outcome outcome_of_result(const struct engine *e, const struct live_
     return OUTCOME_FAILED;
 }
 
-/* Is there anything that the agent cannot know better? */
+/* Whether the outcome does not depend on the agent's report. */
 static bool is_settled(const struct engine *e, const struct live_run *run,
                        const struct run_end *end, enum outcome plain) {
     if (plain == OUTCOME_CANCELED || plain == OUTCOME_LAUNCH || end->kind == RUN_END_LOST
         || end->kind == RUN_END_OUTPUT)
         return true;
-    return plain == OUTCOME_OK && until_of(e, run->task) == UNTIL_DONE; /* its marker is there */
+    return plain == OUTCOME_OK && until_of(e, run->task) == UNTIL_DONE; /* its marker exists */
 }
 
 enum outcome agent_end_outcome(const struct engine *e, const struct live_run *run,
@@ -105,7 +105,7 @@ enum outcome agent_end_outcome(const struct engine *e, const struct live_run *ru
         return OUTCOME_NEW_SESSION;
     if (is_settled(e, run, end, plain))
         return plain;
-    /* Without a last word of its own, who has ended it knows more than the adapter. */
+    /* Without a final message, the cause of the end is known better than by the adapter. */
     bool has_word = said->result != AGENT_CRASHED && said->result != AGENT_CANCELLED
                     && said->result != AGENT_TIMEOUT;
     if (!has_word && (end->kind == RUN_END_STOPPED || end->kind == RUN_END_TIMEOUT))
@@ -113,7 +113,7 @@ enum outcome agent_end_outcome(const struct engine *e, const struct live_run *ru
     return outcome_of_result(e, run, end, said, plain);
 }
 
-/* Not inside a character. */
+/* Never inside a character. */
 static void copy_cut(char *to, size_t size, const char *text) {
     size_t length = strlen(text);
     if (length >= size) {
@@ -128,7 +128,7 @@ static void copy_cut(char *to, size_t size, const char *text) {
 void agent_end_explain(const struct agent_outcome *said, enum outcome outcome,
                        struct run_end *end) {
     _cleanup_(strbuf_finish) struct strbuf denied = STRBUF_INIT;
-    if (outcome == OUTCOME_DENIED) { /* it may have called itself done: that is not the news */
+    if (outcome == OUTCOME_DENIED) { /* it may have reported success: the denial is what matters */
         denied_message(&said->denial, &denied);
         copy_cut(end->message, sizeof(end->message), strbuf_text(&denied));
     } else if (!end->message[0]) {
@@ -138,12 +138,12 @@ void agent_end_explain(const struct agent_outcome *said, enum outcome outcome,
 
 /* --- money ----------------------------------------------------------------------------------- */
 
-/* Thousandths of a dollar for a million tokens; -1: nobody has said. */
+/* Thousandths of a dollar per million tokens; -1: not configured. */
 static int64_t price_of(const struct engine *e, const char *pattern, const char *model) {
     return config_is_set(e->config, pattern, model) ? config_number(e->config, pattern, model) : -1;
 }
 
-/* In millionths of a dollar; -1: nobody knows. */
+/* In millionths of a dollar; -1: unknown. */
 static int64_t cost_of(const struct engine *e, const char *model, const struct agent_usage *used) {
     int64_t in = price_of(e, "prices.M.in", model), out = price_of(e, "prices.M.out", model);
     int64_t cached = price_of(e, "prices.M.cached", model);
@@ -167,7 +167,7 @@ static const char *model_of(const struct engine *e, const struct live_run *run,
     return said->model[0] ? said->model : config_text(e->config, "agents.A.model", run->agent);
 }
 
-/* The conversation may be what made it fail: then another one begins. */
+/* The conversation may be the cause of the failure: then a new one begins. */
 static bool is_resumable(const struct agent_outcome *said) {
     switch (said->result) {
     case AGENT_LIMITED:
@@ -198,12 +198,12 @@ static void set_text(char **field, const char *text) {
     *field = xstrdup(text);
 }
 
-/* A session that the agent has not spoken of may never have begun; only of a lost run the log may be gone. */
+/* An unreported session may never have begun; only a lost run may have lost its log. */
 static bool can_go_on(const struct run_end *end, const struct agent_outcome *said) {
     return is_resumable(said) && (said->session[0] || end->kind == RUN_END_LOST);
 }
 
-/* By the prices of its tokens: plausible tokens may still be dear. */
+/* By the prices of its tokens: plausible tokens may still be expensive. */
 static int64_t plausible_cost(struct engine *e, const struct live_run *run, time_ms until,
                               int64_t cost) {
     struct agent_usage claim = { -1, -1, -1, cost };
@@ -218,11 +218,11 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
     const char *model = model_of(e, run, said);
     time_ms until = end->ended_at ? end->ended_at : e->now;
     if (plausible_bound(e, run, until, &own, NULL))
-        believed.session_usage = booked; /* nor is it the session's */
+        believed.session_usage = booked; /* nor does the session get it */
     if (!said->is_short)
         telemetry_yield(run, &own);
     if (run->cost_is_guessed && own.cost_micro_usd >= 0)
-        run->cost_micro_usd = -1; /* what it says itself counts */
+        run->cost_micro_usd = -1; /* its own number takes precedence */
     if (own.cost_micro_usd < 0 && *model)
         own.cost_micro_usd = plausible_cost(e, run, until, cost_of(e, model, &own));
     run->view.tokens_in = usage_larger(run->view.tokens_in, own.in);
@@ -244,8 +244,8 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
 
 struct limited_since {
     char *limiter;
-    time_ms at; /* 0: not known */
-    bool out;   /* it was closed because it was limited for too long */
+    time_ms at; /* 0: unknown */
+    bool out;   /* closed because it was limited for too long */
 };
 
 struct accounts {
@@ -272,7 +272,7 @@ static void limits_free(struct engine *e) {
     memset(&accounts_of(e)->limited, 0, sizeof(accounts_of(e)->limited));
 }
 
-/* Since when accounts are limited; over restarts. */
+/* Since when accounts are limited; across restarts. */
 static void limits_load(struct engine *e, const struct note_row *row) {
     int64_t at = 0;
     const char *limiter = note_number(row, NOTE, &at);
@@ -280,7 +280,7 @@ static void limits_load(struct engine *e, const struct note_row *row) {
         find_since(e, limiter)->at = at;
 }
 
-/* When the account was limited first, of all the times since it last worked. */
+/* When the account was first limited since it last worked. */
 static time_ms limited_since(struct engine *e, const char *limiter, bool is_first) {
     struct limited_since *since = find_since(e, limiter);
     if (since->at && !is_first)
@@ -303,7 +303,7 @@ void limits_opened(struct engine *e, const char *limiter) {
         find_since(e, limiter)->out = false;
 }
 
-/* The time that the provider has named, on the engine's clock, and a little more; 0: none. */
+/* The reset time of the provider on the engine's clock, plus a margin; 0: none. */
 static time_ms reset_of(const struct engine *e, task_id task, const struct agent_outcome *said) {
     time_ms left = said->reset_at - loop_now(e->loop);
     if (said->reset_at == 0 || left <= 0)
@@ -350,7 +350,7 @@ void agent_end_limit(struct engine *e, const struct live_run *run, const struct 
         bound_wait(e, told.run_limiter, ended, end);
 }
 
-/* --- again and again ------------------------------------------------------------------------- */
+/* --- repeated failures ----------------------------------------------------------------------- */
 
 enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, struct run_end *end,
                                 enum outcome outcome) {

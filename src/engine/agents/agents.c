@@ -1,8 +1,8 @@
-/* agents.c: which agents are there, and what is known of those at work.
+/* agents.c: which agents exist, and what is known of the running ones.
  *
- * Agents that need no configuration become known when a task first names one. From then on they are among the
- * names of the configuration with their account, so lists, gates and `limiter clear` know them; a restart
- * finds them in the rows of their tasks. */
+ * Agents that need no configuration become known when a task first names one. From then on they and
+ * their account are among the configured names, so lists, gates and `limiter clear` know them; a
+ * restart finds them in the rows of their tasks. */
 #include "engine/agents.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ int engine_check_agent(const struct engine *e, const char *agent, struct error *
         agent, agent);
 }
 
-/* --- prompts that begin with '-' --------------------------------------------------------------- */
+/* --- prompts that begin with '-' -------------------------------------------------------------- */
 
 int agents_dashes(const struct engine *e, const char *agent, const char *const *words, size_t count,
                   size_t at, struct error *err) {
@@ -116,7 +116,7 @@ int agents_dashes(const struct engine *e, const char *agent, const char *const *
                      agent, agent, agent);
 }
 
-/* The words that a first attempt has; those of a later one begin with words of our own. */
+/* The arguments of a first attempt; those of a later one begin with words of our own. */
 static int check_words(const struct engine *e, const char *agent, const char *prompt,
                        struct error *err) {
     const char *const *words = NULL;
@@ -178,15 +178,13 @@ int engine_check_roster(const struct engine *e, const char *prompt, struct error
     return r;
 }
 
-/* --- its program ---------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
-/* Which program is an agent, and is it there?
- *
- * Looked for as a shim would: in the PATH that a run of this agent gets. A path that is relative is in the folder of the
- * run, of which nobody knows yet. */
+/* Which program an agent is, and whether it is installed. Searched as a shim would: in the PATH
+ * that a run of this agent gets. A relative path is relative to the folder of the run, which is not
+ * known yet. */
 
-#define STANDARD_PATH                                                                              \
-    "/usr/local/bin:/usr/bin:/bin" /* of a run without a PATH, as its shim has it */
+#define STANDARD_PATH "/usr/local/bin:/usr/bin:/bin" /* of a run without a PATH, as in its shim */
 
 /* The value of PATH in a list of pairs, or NULL. */
 static const char *path_in(const char *const *pairs) {

@@ -1,8 +1,7 @@
-/* correct.c: see correct.h.
- *
- * A window is a row of buckets, and a run was booked into the one in which its end was told: that of its end or, when no
- * daemon lived then, a later one. What is taken back comes from the bucket of its end, then from later ones, then from
- * earlier ones, from none more than it has. */
+/* correct.c: see correct.h. A window is a list of buckets, and a run was booked into the one in
+ * which its end was applied: that of its end or, if no daemon was running then, a later one.
+ * Amounts are taken back from the bucket of its end, then from later ones, then from earlier ones,
+ * from none more than it has. */
 #include "engine/correct.h"
 
 #include <errno.h>
@@ -27,14 +26,14 @@ static int64_t tokens_of(const struct booked *b) {
 /* --- windows --------------------------------------------------------------------------------- */
 
 struct buckets {
-    LIST(struct usage_spec) list; /* the oldest first */
+    LIST(struct usage_spec) list; /* oldest first */
 };
 
 static void add_bucket(void *ctx, const struct usage_spec *bucket) {
     *LIST_ADD(&((struct buckets *)ctx)->list) = *bucket;
 }
 
-/* Takes up to `wanted` of what is there; into `ret`, as what is added. */
+/* Takes up to `wanted` of `there`; subtracts it from `ret`. */
 static int64_t take(int64_t there, int64_t wanted, int64_t *ret) {
     int64_t taken = there < wanted ? there : wanted;
     taken = known(taken);
@@ -103,7 +102,7 @@ static void correct_task(struct engine *e, const struct run_row *row, const stru
         a->by_agent = false;
     }
     allowance_write(e, a);
-    allowance_see_state(e, row->task, view->state); /* a final one gives back what it has left */
+    allowance_see_state(e, row->task, view->state); /* a final one returns the rest */
     budget_look(e, row->task);
 }
 

@@ -1,4 +1,3 @@
-/* denied.c: see denied.h. */
 #include "engine/denied.h"
 
 #include <errno.h>
@@ -39,9 +38,9 @@ void denied_message(const struct agent_denial *denial, struct strbuf *out) {
     put_denial(denial, out);
 }
 
-/* --- what a person can do -------------------------------------------------------------------- */
+/* --- fixes ----------------------------------------------------------------------------------- */
 
-/* NULL: it has no adapter, or a command of its own that no client of ours drives. */
+/* NULL: no adapter, or a command of its own that no client of ours drives. */
 static const struct agent_adapter *own_adapter(const struct engine *e, const char *agent) {
     const char *const *words = NULL;
     const struct agent_adapter *adapter = listen_adapter(e, agent);
@@ -126,7 +125,7 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
                      agent, agent, adapter ? "args" : "command");
 }
 
-/* --- people are told ------------------------------------------------------------------------- */
+/* --- alerts ---------------------------------------------------------------------------------- */
 
 void denied_see_task(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];

@@ -1,14 +1,13 @@
-/* listen.c: what do the agents of live runs print?
+/* listen.c: reads what the agents of live runs print.
  *
- * One inotify descriptor for all of them. A watch tells one change and is gone (IN_ONESHOT); it is set
- * again when the log has been read to its end and a pause has passed. So a run that prints without end costs
- * a few wake-ups in a second, and one that is silent none at all. Where there is no watch to be had, the log
- * is looked at every two seconds.
+ * One inotify descriptor for all of them. A watch fires once (IN_ONESHOT) and is set again when the
+ * log has been read to its end and a pause has passed. So a run that prints constantly costs a few
+ * wake-ups per second, and a silent one none. Without a watch, the log is polled every two seconds.
  *
- * The end of a run is withheld until everything that it has printed was read: its last word stands at the end
- * of a log of up to 17 MB. What was punched out of the middle of a log is skipped, not read.
+ * The end of a run is withheld until all its output was read: its final message is at the end of a
+ * log of up to 17 MB. Holes punched into the middle of a log are skipped.
  *
- * An agent that has said its last word and stays is asked to go after `agents.A.linger_s`. */
+ * An agent that stays after its final message is asked to exit after `agents.A.linger_s`. */
 #include "engine/agents/agents_internal.h"
 
 #include <errno.h>
@@ -30,12 +29,12 @@
 #include "os/loop.h"
 #include "os/outside.h"
 
-#define PAUSE      250         /* ms between two looks at the same log */
+#define PAUSE      250         /* ms between two reads of the same log */
 #define NO_WATCH   SECONDS(2)  /* the same without inotify */
-#define TELL_EVERY SECONDS(5)  /* tokens of a live run: each time costs a commit */
-#define SLICE      (256 << 10) /* bytes in one round, of all runs */
+#define TELL_EVERY SECONDS(5)  /* tokens of a live run: each report costs a commit */
+#define SLICE      (256 << 10) /* bytes per round, of all runs */
 #define LAST_SLICE (1 << 20)   /* at the end of a run: most logs are shorter */
-#define PIECE      (64 << 10)  /* bytes in one read */
+#define PIECE      (64 << 10)  /* bytes per read */
 
 enum { OUT, ERR, LOGS };
 static const char *const log_names[LOGS] = { "out.log", "err.log" };
@@ -48,21 +47,21 @@ struct listener {
     char *folder;                  /* absolute */
     char *agent;
     off_t at[LOGS];    /* read up to here, */
-    off_t seen[LOGS];  /* when it had this size: what may be the beginning of a secret is left */
-    int watch[LOGS];   /* -1: none is set */
+    off_t seen[LOGS];  /* at this size: what may be the beginning of a secret is left */
+    int watch[LOGS];   /* -1: not set */
     bool is_changed;   /* there may be something to read, */
-    time_ms look_at;   /* but not before; steady */
-    bool is_elsewhere; /* another host writes the logs: nobody tells us when */
+    time_ms look_at;   /* but not before; monotonic */
+    bool is_elsewhere; /* another host writes the logs: inotify does not fire */
     bool has_ended;    /* with `end`; */
     bool is_judged;    /* with `said` */
-    bool is_withheld;  /* its end was not told yet */
+    bool is_withheld;  /* its end was not applied yet */
     struct run_end end;
     struct agent_outcome said;
-    struct agent_progress live; /* as it was last seen */
+    struct agent_progress live; /* as last seen */
     struct agent_usage told;
-    time_ms tell_at; /* steady: not before */
+    time_ms tell_at; /* monotonic: not before */
     bool has_news;
-    time_ms go_by; /* steady: then it is asked to go; TIME_NEVER: not yet, or it was */
+    time_ms go_by; /* monotonic: when to ask it to exit; TIME_NEVER: not yet, or done */
 };
 
 struct listening {
@@ -70,7 +69,7 @@ struct listening {
     int fd;
     struct loop_watch *ready;
     struct loop_timer *timer;
-    size_t next; /* whose turn it is to be read first */
+    size_t next; /* who is read first */
     struct strbuf transcript;
     char piece[REDACT_FILE_SPACE(PIECE)];
 };
@@ -84,7 +83,7 @@ static struct listening *listening_of(const struct engine *e) {
 static void read_events(void *ctx, int fd, unsigned events);
 
 static void on_timer(void *ctx) {
-    (void)ctx; /* the end of the round looks */
+    (void)ctx; /* the end of the round reads */
 }
 
 static void listen_init(struct engine *e) {
@@ -159,7 +158,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     loop_again(e->loop);
 }
 
-/* The value of a variable that the run was launched with; NULL: it has none. */
+/* The value of a variable that the run was launched with, or NULL. */
 static const char *variable(const struct run_spec *spec, const char *name) {
     size_t length = strlen(name);
     for (const char *const *pair = spec->env; pair && *pair; pair++)
@@ -168,7 +167,7 @@ static const char *variable(const struct run_spec *spec, const char *name) {
     return NULL;
 }
 
-/* The configuration may be another by now: its shim was told what counts. */
+/* From the shim's spec: the configuration may have changed. */
 static void listen_again(struct engine *e, struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     const struct agent_adapter *adapter;
@@ -215,7 +214,7 @@ const char *listen_last_line(const struct engine *e, struct run_key key) {
     return line[0] ? line : NULL;
 }
 
-/* Over what was punched out. The line in front of it has lost its end. */
+/* Skips a punched hole. The line before it has lost its end. */
 static void skip_hole(struct listening *l, struct listener *one, int log, int fd, off_t size) {
     off_t data = lseek(fd, one->at[log], SEEK_DATA);
     if (data < 0 && errno == ENXIO)
@@ -226,7 +225,7 @@ static void skip_hole(struct listening *l, struct listener *one, int log, int fd
     one->at[log] = data;
 }
 
-/* True: read to its end as it is now. */
+/* True: read to its current end. */
 static bool read_log(struct engine *e, struct listener *one, int log, size_t *left) {
     off_t size = 0;
     _cleanup_(fd_closep) int fd = open_log(one, log, &size);
@@ -250,7 +249,7 @@ static bool read_log(struct engine *e, struct listener *one, int log, size_t *le
     return true;
 }
 
-/* True: nothing is left. The error output first: it is short, and the last word stands in the other. */
+/* True: nothing is left. Standard error first: it is short, and the other has the final message. */
 static bool read_both(struct engine *e, struct listener *one, size_t *left) {
     return read_log(e, one, ERR, left) && read_log(e, one, OUT, left);
 }
@@ -313,7 +312,7 @@ static void hear_overflow(struct engine *e) {
         note_change(e, listening_of(e)->all.items[i], 0);
 }
 
-/* The watch itself goes with its event; IN_IGNORED says so a second time. */
+/* The watch ends with its event; IN_IGNORED follows. */
 static void hear(void *ctx, const struct inotify_event *event) {
     struct engine *e = ctx;
     if (event->mask & IN_Q_OVERFLOW)
@@ -341,7 +340,7 @@ static int32_t utc_offset(time_ms now) {
     return localtime_r(&seconds, &local) ? (int32_t)local.tm_gmtoff : 0;
 }
 
-/* A run in a sandbox has it in the folder that its task may write, any other in its run folder. */
+/* In a sandbox it is in the folder that its task may write, otherwise in its run folder. */
 static void read_usage_file(const struct engine *e, struct listener *one) {
     const char *name = agent_usage_file_name(one->adapter);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
@@ -360,7 +359,7 @@ static void read_usage_file(const struct engine *e, struct listener *one) {
         agent_reader_usage(one->reader, strbuf_text(&text), text.length);
 }
 
-/* It was still waiting for its provider when its time was over, or when it gave up: that is no failure. */
+/* It was still waiting for its provider when it timed out or gave up: not a failure. */
 static void judge_waiting(struct listener *one) {
     bool cut_off = one->said.result == AGENT_TIMEOUT || one->said.result == AGENT_CRASHED;
     bool by_us = one->end.kind == RUN_END_STOPPED || one->end.kind == RUN_END_LOST;
@@ -371,7 +370,7 @@ static void judge_waiting(struct listener *one) {
         one->said.reset_at = one->live.reset_at;
 }
 
-/* The checks began because the agent itself had ended with 0. */
+/* The checks began because the agent itself exited with 0. */
 static void judge(struct engine *e, struct listener *one) {
     const struct run_end *end = &one->end;
     bool checked = end->kind == RUN_END_CHECK;
@@ -398,7 +397,7 @@ bool listen_end(struct engine *e, struct run_key key, const struct run_end *end)
     struct live_run *run = run_find(e, key.task);
     struct listener *one = find(e, key);
     if (!one && end->kind != RUN_END_LAUNCH && run && run->view.attempt == key.attempt) {
-        listen_again(e, run); /* of those that this daemon has launched it knows */
+        listen_again(e, run); /* known for those that this daemon has launched */
         one = find(e, key);
     }
     if (!one || one->is_judged)
@@ -421,7 +420,7 @@ const struct agent_outcome *listen_said(const struct engine *e, struct run_key k
     return one && one->is_judged ? &one->said : NULL;
 }
 
-/* --- while it lives -------------------------------------------------------------------------- */
+/* --- while it is live ------------------------------------------------------------------------ */
 
 static bool same_usage(const struct agent_usage *a, const struct agent_usage *b) {
     return a->in == b->in && a->out == b->out && a->cached == b->cached
@@ -446,7 +445,7 @@ static void look_at_live(struct engine *e, struct listener *one) {
         one->go_by = time_add(now, config_number(e->config, "agents.A.linger_s", one->agent));
 }
 
-/* The agent has ended, and its checks run; or somebody else has asked already. */
+/* The agent has ended and its checks run, or it was already asked. */
 static bool is_going(const struct engine *e, const struct listener *one) {
     const struct live_run *run = run_find(e, one->run.task);
     struct run_started started;
@@ -458,7 +457,7 @@ static bool is_going(const struct engine *e, const struct listener *one) {
            && started.validating;
 }
 
-/* Its end will say "stopped"; what counts is its last word. */
+/* Its end will be "stopped", but its final message counts. */
 static void ask_to_go(struct engine *e, struct listener *one) {
     char id[ENGINE_ID_MAX];
     if (one->go_by > loop_now_steady(e->loop) || one->has_ended)
@@ -488,7 +487,7 @@ static void tell_usage(struct engine *e, struct listener *one, struct live_run *
     (void)engine_report_usage(e, one->run.task, &usage, NULL);
 }
 
-/* In the turn: tokens of live runs */
+/* In the turn: tokens of live runs. */
 static void listen_tell(struct engine *e) {
     for (size_t i = 0; i < listening_of(e)->all.count; i++) {
         struct listener *one = listening_of(e)->all.items[i];
@@ -505,7 +504,7 @@ static void listen_tell(struct engine *e) {
 
 /* --- the round ------------------------------------------------------------------------------- */
 
-/* Its end is committed: nobody asks any more. */
+/* Its end is committed: its report is no longer needed. */
 static bool is_over(const struct engine *e, const struct listener *one) {
     const struct live_run *run = run_find(e, one->run.task);
     bool lives = run && run->view.attempt == one->run.attempt;
@@ -565,7 +564,7 @@ static void set_timer(struct engine *e) {
         loop_timer_set(e->loop, l->timer, next);
 }
 
-/* At the end of each round */
+/* At the end of each round. */
 static void listen_some(struct engine *e) {
     struct listening *l = listening_of(e);
     time_ms now = loop_now_steady(e->loop);

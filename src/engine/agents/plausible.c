@@ -1,4 +1,3 @@
-/* plausible.c: see agents_internal.h. */
 #include "engine/agents/agents_internal.h"
 
 #include <errno.h>
@@ -10,10 +9,10 @@
 #include "engine/alerts/alerts_internal.h"
 #include "engine/budget.h"
 
-#define AHEAD MINUTES(10) /* a run may begin with a burst, and be told of late */
+#define AHEAD MINUTES(10) /* a run may begin with a burst, and reports may be late */
 
 struct refusal {
-    int64_t tokens, most_tokens; /* tokens -1: they were not refused */
+    int64_t tokens, most_tokens; /* tokens -1: not refused */
     int64_t usd, most_usd;       /* in millionths; the same */
     time_ms lived;
 };
@@ -30,7 +29,7 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* What a run that has lived for so long may have booked. */
+/* The maximum that a run of this age may book. */
 static int64_t most_of(const struct engine *e, const char *cap, const char *rate, time_ms lived) {
     int64_t most = config_number(e->config, cap, NULL);
     int64_t per_minute = config_number(e->config, rate, NULL);
@@ -40,14 +39,14 @@ static int64_t most_of(const struct engine *e, const char *cap, const char *rate
     return by_now < (double)USAGE_MOST ? smaller(most, (int64_t)by_now) : most;
 }
 
-/* What just passes the budget of the run or of its task; -1: it has none. */
+/* What just exceeds the budget of the run or of its task; -1: no budget. */
 static int64_t passes(int64_t run_limit, int64_t task_limit, int64_t task_used) {
     int64_t left = task_limit == UNLIMITED ? UNLIMITED : larger(0, task_limit - task_used);
     int64_t least = smaller(run_limit, left);
     return least == UNLIMITED ? -1 : least + 1;
 }
 
-/* Instead of an implausible claim; never less than before, never more than is plausible. */
+/* Booked for an implausible claim; never less than before, never more than is plausible. */
 static int64_t booked_instead(int64_t passing, int64_t most, int64_t before) {
     int64_t instead = passing < 0 ? -1 : smaller(passing, most);
     return instead > before ? instead : -1;
@@ -83,7 +82,7 @@ static void bound_money(const struct engine *e, const struct live_run *run, stru
     claim->cost_micro_usd = booked_instead(passing, r->most_usd, before);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------------------- */
 
 static void print_key(const struct engine *e, task_id task, struct strbuf *out) {
     char id[ENGINE_ID_MAX];
@@ -168,9 +167,9 @@ bool plausible_bound(struct engine *e, const struct live_run *run, time_ms until
     return true;
 }
 
-/* --- when it is over ------------------------------------------------------------------------- */
+/* --- end of the alert ------------------------------------------------------------------------ */
 
-/* What is out of the window no longer counts. */
+/* Usage outside the window no longer counts. */
 bool plausible_alert_is_over(const struct engine *e, const struct alert *alert) {
     struct task_view view;
     return !core_task(e->core, alert->view.task, &view)

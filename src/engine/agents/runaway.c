@@ -1,5 +1,5 @@
-/* runaway.c: see agents_internal.h. The count is in the note that the store has of a task between two attempts (session.c): a
- * restart of the daemon does not begin it again. */
+/* runaway.c: see agents_internal.h. The count is in the note of the task between attempts
+ * (session.c), so a restart of the daemon does not reset it. */
 #include "engine/agents/agents_internal.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "engine/alerts/alerts_internal.h"
 #include "engine/loops.h"
 
-/* The key of the delay before the attempt that follows; NULL: none follows, or this guard is not responsible. */
+/* The key of the delay before the next attempt; NULL: none follows, or another guard applies. */
 static const char *delay_key(const struct engine *e, task_id task, enum outcome outcome) {
     const struct policy *policy = config_policy(e->config);
     struct task_view view = { .until = UNTIL_EXIT };
@@ -46,7 +46,7 @@ static const char *delay_key(const struct engine *e, task_id task, enum outcome 
     return NULL;
 }
 
-/* From the start of its command; of one that was never seen to start, from its order. */
+/* From the start of its command; if that was never seen, from its order. */
 static bool was_quick(const struct engine *e, const struct live_run *run,
                       const struct run_end *end) {
     time_ms from = end->started_at ? end->started_at : run->view.ordered_at;

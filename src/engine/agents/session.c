@@ -1,11 +1,11 @@
-/* session.c: which conversation an attempt goes on with, and what it had cost before.
+/* session.c: which conversation an attempt resumes, and its usage before.
  *
- * Some agents count for the whole conversation, over all the runs that went on with it. What a run reports
- * is then not what it has used: the difference to the end of the run before is. That number must be as
- * durable as the end itself, or a crash between the two books the same tokens twice.
+ * Some agents count the complete conversation, over all the runs that resumed it. The usage of a
+ * run is then the difference to the end of the run before. That number must be as durable as the
+ * end itself, or a crash between the two books the same tokens twice.
  *
- * The id of a new session is made from the run itself, so that it need not be stored before the launch: a
- * machine that dies with its logs in memory leaves a session that the next attempt can still name. */
+ * The id of a new session is derived from the run, so it need not be stored before the launch: if a
+ * machine dies with its logs in memory, the next attempt can still name the session. */
 #include "engine/agents/agents_internal.h"
 
 #include <fnmatch.h>
@@ -27,18 +27,18 @@
 #include "os/files.h"
 #include "os/outside.h"
 
-/* --- files of sessions ---------------------------------------------------------------------------- */
+/* --- session files ---------------------------------------------------------------------------- */
 
 #define SESSION     "{session}"
 #define SESSION_8   "{session:8}"
 #define NAMES_MAX   10000u /* of one folder */
-#define FOLDERS_MAX 1000u  /* that are looked into for one file */
+#define FOLDERS_MAX 1000u  /* searched for one file */
 #define FILES_MAX   17u    /* sessions of one run */
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
 struct search {
-    struct strbuf path; /* so far, without a '/' at its end */
+    struct strbuf path; /* so far, without a trailing '/' */
     unsigned left;      /* folders */
 };
 
@@ -75,7 +75,7 @@ static bool find_name(struct search *s, const char *name, const char *rest) {
     return false;
 }
 
-/* Goes on with the parts of `rest`; true: the path is that of a file that is there. */
+/* Continues with the parts of `rest`; true: the path is that of an existing file. */
 static bool find_below(struct search *s, const char *rest) {
     size_t length = strcspn(rest, "/");
     char *part = xstrndup(rest, length);
@@ -97,7 +97,7 @@ static bool find_below(struct search *s, const char *rest) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Its last bytes, from the beginning of a line on. */
+/* Its last bytes, from the beginning of a line. */
 static void read_end(const char *path, struct strbuf *out) {
     off_t size = 0;
     _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, &size, NULL);
@@ -180,11 +180,11 @@ void session_files_read(struct engine *e, const struct live_run *run,
     struct agent_path_context place = { home, cwd, variable_of, &read->spec };
     agent_path_resolve(adapter, file, &place, &pattern);
     if (!strstr(strbuf_text(&pattern), SESSION) && !strstr(strbuf_text(&pattern), SESSION_8))
-        return; /* a folder whose name is too long for it */
+        return; /* a folder whose name is too long */
     read_all(strbuf_text(&pattern), reader);
 }
 
-/* --- what a task remembers ------------------------------------------------------------------------ */
+/* --- memory of a task ------------------------------------------------------------------------- */
 
 #define NOTE "session."
 
@@ -194,19 +194,20 @@ void session_files_read(struct engine *e, const struct live_run *run,
 struct talk {
     char *agent, *session; /* NULL: none */
     bool resumable;
-    bool is_short;          /* its last run ended before it had reported all that it used */
-    struct agent_usage had; /* of that session in all; -1: not told */
+    bool is_short;          /* its last run ended before it had reported all its usage */
+    struct agent_usage had; /* total of that session; -1: not reported */
 };
 
 struct memory {
     task_id task;
-    LIST(struct talk) talks;     /* the last one first: others have taken over from one another */
+    /* most recent first: others may have taken over from one another */
+    LIST(struct talk) talks;
     char *text;                  /* of the last failure */
     uint32_t same;               /* how often in a row */
     char *tree;                  /* its work tree after the last iteration */
-    uint32_t still;              /* how often in a row that was so */
-    uint32_t quick;              /* runs in a row that have ended quickly */
-    struct agent_denial *denial; /* what its last run was not permitted to do; or NULL */
+    uint32_t still;              /* how many times in a row it was the same */
+    uint32_t quick;              /* quick ends in a row */
+    struct agent_denial *denial; /* what its last run was denied; or NULL */
     size_t position;             /* in sessions.all */
 };
 
@@ -265,7 +266,7 @@ static void sessions_free(struct engine *e) {
     *s = (struct sessions){ 0 };
 }
 
-/* Rows follow */
+/* Rows follow. */
 static void sessions_forget(struct engine *e) {
     sessions_free(e);
     sessions_init(e);
@@ -395,7 +396,7 @@ static struct agent_denial *load_denial(const json_t *note) {
     return denial;
 }
 
-/* One that cannot be read was not written by us: the next attempt starts afresh. */
+/* An unreadable note was not written by us: the next attempt starts a new session. */
 static void sessions_load(struct engine *e, const struct note_row *row) {
     int64_t task = 0;
     const char *key = note_key(row, NOTE);
@@ -431,7 +432,7 @@ static void set_text(char **field, const char *text) {
     *field = copy;
 }
 
-/* Of no other run of any home. In the form of a random UUID: some agents look at that. */
+/* Unique across runs and homes. In the form of a random UUID, which some agents check. */
 static void make_id(const struct engine *e, const struct live_run *run, char ret[40]) {
     const char *host = executor_host(e->executor);
     uint64_t seed = hash_mix(hash_bytes(e->data, strlen(e->data)), hash_bytes(host, strlen(host)));
@@ -446,7 +447,7 @@ static void make_id(const struct engine *e, const struct live_run *run, char ret
              (uint32_t)(low >> 48), low & UINT64_C(0xffffffffffff));
 }
 
-/* Each agent has its own: what one was told another cannot go on with. */
+/* Each agent has its own: it cannot resume the conversation of another. */
 static struct talk *talk_with(const struct memory *m, const char *agent) {
     for (size_t i = 0; m && agent && i < m->talks.count; i++)
         if (m->talks.items[i].agent && strcmp(m->talks.items[i].agent, agent) == 0)
@@ -500,7 +501,7 @@ static int64_t sum(int64_t before, int64_t more) {
     return more < 0 ? before : more <= INT64_MAX - known ? known + more : INT64_MAX;
 }
 
-/* What the session has used in all by now: never less than before, and never less than was booked for it. */
+/* The total of the session so far: never less than before, nor than what was booked for it. */
 static void add_up(struct agent_usage *had, const struct agent_usage *told,
                    const struct agent_usage *booked) {
     had->in = larger(told->in, sum(had->in, booked->in));
@@ -512,7 +513,7 @@ static void add_up(struct agent_usage *had, const struct agent_usage *told,
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* The talk with the agent of the run becomes the first. */
+/* The conversation with the agent of the run becomes the first. */
 static struct talk *talk_goes_on(struct memory *m, const char *agent) {
     struct talk *old = talk_with(m, agent), talk = { .had = { -1, -1, -1, -1 } };
     if (old) {

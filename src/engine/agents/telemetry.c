@@ -1,7 +1,5 @@
-/* telemetry.c: see telemetry.h.
- *
- * The secret is not the token: it is sent to a port on which, while no daemon lives, somebody else might
- * listen, and a token can add tasks. */
+/* telemetry.c: see telemetry.h. The secret is not the token: it is sent to a port on which another
+ * process might listen while no daemon is running, and a token can add tasks. */
 #include "engine/telemetry.h"
 
 #include <errno.h>

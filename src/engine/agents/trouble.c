@@ -1,4 +1,3 @@
-/* trouble.c: see trouble.h. */
 #include "engine/trouble.h"
 
 #include <jansson.h>
@@ -141,7 +140,7 @@ void trouble_ended(struct engine *e, const struct live_run *run, const struct ru
         launch_failed(e, run, end);
 }
 
-/* --- what people read ------------------------------------------------------------------------ */
+/* --- queries --------------------------------------------------------------------------------- */
 
 bool engine_trouble(const struct engine *e, enum trouble_kind kind, const char *name,
                     struct engine_trouble *ret) {

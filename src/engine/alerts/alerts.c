@@ -1,7 +1,6 @@
-/* alerts.c: what a person should look at, reported once per cause.
- *
- * Open alerts are notes in the store: the next daemon knows what was told, and a commit that failed takes them
- * back with everything else. */
+/* alerts.c: what needs a person's attention, reported once per cause. Open alerts are notes in the
+ * store: the next daemon knows what was reported, and a failed commit rolls them back with
+ * everything else. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -23,33 +22,33 @@
 #include "engine/trouble.h"
 #include "os/log.h"
 
-#define ALERTS_MAX 1000u /* open at once; then one more says that there are too many */
+#define ALERTS_MAX 1000u /* open at once; then one more reports that there are too many */
 
-/* Waits at a gate, since when the store says. */
+/* Waits at a gate; the store knows since when. */
 struct waiter {
     task_id task;
     time_ms since;
 };
 
-/* Memory or load: it comes and goes, so what is over must have been so for a while. */
+/* Memory and load fluctuate, so they must have recovered for a while. */
 struct floor_watch {
     bool low;
-    time_ms since; /* it is so; 0: nobody has looked */
+    time_ms since; /* of `low`; 0: not measured yet */
 };
 
 struct alerts {
     LIST(struct alert) open;
     LIST(task_id) touched; /* changed in this turn, and may be a cause */
-    LIST(task_id) heads;   /* by whom it is seen who waits where; while that is looked at */
-    size_t asked;          /* of how many of them the store was asked */
+    LIST(task_id) heads;   /* representatives of the tasks that wait at a gate, during a scan */
+    size_t asked;          /* how many of them the store was asked about */
     LIST(struct waiter) waiters;
     time_ms look_at;   /* nothing can be stuck before */
-    time_ms looked_at; /* the last look for what is stuck */
-    bool changed;      /* something has, since the last look */
-    bool overdue;      /* the last look found somebody who waits for long */
+    time_ms looked_at; /* the last scan for stuck tasks */
+    bool changed;      /* since the last scan */
+    bool overdue;      /* the last scan found a long wait */
     bool asking, answered;
     struct floor_watch memory, load;
-    time_ms stuck_after; /* alerts.stuck_s: every turn asks; 0: off */
+    time_ms stuck_after; /* alerts.stuck_s, cached because every turn needs it; 0: off */
 };
 
 static struct alerts *alerts_of(const struct engine *e) {
@@ -58,13 +57,13 @@ static struct alerts *alerts_of(const struct engine *e) {
 
 #define NOTE_PREFIX "alert:"
 
-/* After a new configuration */
+/* After a new configuration. */
 static void alerts_configure(struct engine *e) {
     alerts_of(e)->stuck_after = config_number(e->config, "alerts.stuck_s", NULL);
     alerts_of(e)->look_at = 0; /* what was too young may be old now */
 }
 
-/* The rows say what is open. */
+/* Drops what came from rows. */
 static void alerts_forget(struct engine *e) {
     struct alerts *a = alerts_of(e);
     for (size_t i = 0; i < a->open.count; i++) {
@@ -125,7 +124,7 @@ static void write_note(struct engine *e, const struct alert *alert) {
     note_put(e, NOTE_PREFIX, alert->view.key, strbuf_text(&text));
 }
 
-/* One that cannot be read was not written by us: the cause will be told again. */
+/* An unreadable note was not written by us: the cause will be reported again. */
 static void alerts_load_note(struct engine *e, const struct note_row *row) {
     const char *key = note_key(row, NOTE_PREFIX);
     if (!key)
@@ -224,12 +223,11 @@ const struct engine_part alerts_part = {
     .next_wakeup = alerts_next,
 };
 
-/* --- budgets -------------------------------------------------------------------------------------- */
+/* --- budgets ---------------------------------------------------------------------------------- */
 
-/* A task that waits for a larger budget, and a window that is used up.
- *
- * A window is told when what was reported reaches its budget, not when the estimates of live runs close its
- * gate for a moment: that comes and goes with every run. Once per closing. */
+/* A task that waits for a larger budget, and a window that is used up. A window is reported when
+ * reported usage reaches its budget, not when the estimates of live runs close its gate for a
+ * moment: that comes and goes with every run. Once per closing. */
 
 static bool alert_budget_is_held(const struct task_spec *t) {
     return t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
@@ -295,27 +293,27 @@ static void alert_budget_see_windows(struct engine *e) {
         see_window(e, project_at(e, i)->view.symbol, project_at(e, i)->view.name);
 }
 
-/* Costs the projects, and the runs of those that have a budget. */
+/* Costs a pass over the projects and the runs of those that have a budget. */
 static bool alert_window_is_over(const struct engine *e, const struct alert *alert) {
     const char *name = strchr(alert->view.key, ':');
     sym symbol = name ? symbol_find(core_symbols(e->core), name + 1, strlen(name + 1)) : 0;
     return (name && !symbol) || !core_budget_is_reached(e->core, symbol);
 }
 
-/* --- tasks that wait or run for too long ---------------------------------------------------------- */
+/* --- tasks that wait or run for too long ------------------------------------------------------ */
 
-/* Who waits, or runs, for longer than alerts.stuck_s?
+/* Which tasks wait or run for longer than alerts.stuck_s?
  *
- * One alert for each gate at which somebody does, not one for each task: a thousand tasks behind one lock have
- * one cause. Nothing is looked at before something can be stuck; then the oldest of each class,
- * which stand for all that wait at their gate (core/core.h), and the store is asked since when they are as
- * they are, some of them in each turn. One that has just come back hides those behind it until it has waited as
- * long itself: an alert may be late, by alerts.stuck_s at the most, and is not missed. What a person stopped on
- * purpose is not stuck. An alert is over when nobody waits there for half as long: a queue that moves slowly
- * is told once, not once for each of its tasks. */
+ * One alert per gate, not per task: a thousand tasks behind one lock have one cause. No scan before
+ * something can be stuck. A scan takes the oldest task of each class, which represents all that
+ * wait at its gate (core/core.h), and asks the store since when it waits, some in each turn. A task
+ * that has just come back hides those behind it until it has waited as long itself: an alert may be
+ * late, by at most alerts.stuck_s, but is not missed. What a person stopped on purpose is not
+ * stuck. An alert is over when no task there has waited for half as long, so a slowly moving queue
+ * is reported once. */
 
-#define ASKED_EACH 200u       /* tasks, in one turn */
-#define LOOK_AGAIN MINUTES(1) /* while somebody waits for long, and something has changed */
+#define ASKED_EACH 200u       /* tasks per turn */
+#define LOOK_AGAIN MINUTES(1) /* while there is a long wait and something has changed */
 
 /* 0: off. */
 static time_ms alert_stuck_after(const struct engine *e) {
@@ -326,7 +324,7 @@ static time_ms look_again(time_ms limit) {
     return time_min(LOOK_AGAIN, limit / 2);
 }
 
-/* Looks for those that wait or run for too long, when it is time to. */
+/* The next scan. */
 static time_ms alert_stuck_next(const struct engine *e) {
     const struct alerts *a = alerts_of(e);
     time_ms limit = alert_stuck_after(e);
@@ -365,14 +363,14 @@ static void look_at_runs(struct engine *e, time_ms limit) {
     }
 }
 
-/* --- those that wait ------------------------------------------------------------------------- */
+/* --- waiting tasks --------------------------------------------------------------------------- */
 
 static bool account_is_closed(const struct engine *e, sym account) {
     struct limiter_view view;
     return core_limiter(e->core, account, &view) && view.closed;
 }
 
-/* A person stopped it, or another alert says it better: one cause, one alert. */
+/* A person stopped it, or another alert covers it: one cause, one alert. */
 static bool is_meant(const struct engine *e, const struct verdict *v) {
     if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD
         || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
@@ -427,7 +425,7 @@ static void clear_stuck(struct engine *e, time_ms limit) {
     }
 }
 
-/* The store has said since when they wait. */
+/* The store has answered since when they wait. */
 static void take_answer(struct engine *e, time_ms limit) {
     struct alerts *a = alerts_of(e);
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
@@ -449,7 +447,7 @@ static void take_answer(struct engine *e, time_ms limit) {
     a->heads.count = a->waiters.count = a->asked = 0;
 }
 
-/* Of each slice. All that is asked for is here before anything is concluded. */
+/* For each slice. All answers are in before anything is concluded. */
 static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
     struct alerts *a = alerts_of(e);
@@ -462,7 +460,7 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
     turn_wake(e);
 }
 
-/* The next slice: whoever is served by the loop waits no longer than that takes. */
+/* The next slice: it bounds how long the loop is blocked. */
 static void ask_some(struct engine *e) {
     struct alerts *a = alerts_of(e);
     size_t left = a->heads.count - a->asked;
@@ -477,7 +475,7 @@ static void ask_some(struct engine *e) {
         answered(e, &(struct store_answer){ 0 }, NULL);
 }
 
-/* Those that are too young to wait for long, and those that nobody need be told of, are not asked about. */
+/* Skips tasks that are too young to wait for long, and those that need no alert. */
 static void see_head(void *ctx, task_id task) {
     struct engine *e = ctx;
     time_ms limit = alert_stuck_after(e);
@@ -510,27 +508,25 @@ static void alert_look_for_stuck(struct engine *e) {
     time_ms limit = alert_stuck_after(e);
     if (limit == 0 || a->asking)
         return;
-    if (a->changed) /* whoever comes to wait now can be stuck then */
+    if (a->changed) /* tasks that begin to wait now can be stuck then */
         sooner(e, time_add(e->now, limit));
     if (!a->answered && a->asked < a->heads.count)
         ask_some(e);
     else if (!a->answered && alert_stuck_next(e) <= e->now)
         look(e, limit);
-    if (a->answered) /* at once: what was seen is still so */
+    if (a->answered) /* at once: what was found is still true */
         take_answer(e, limit);
 }
 
-/* --- causes --------------------------------------------------------------------------------------- */
+/* --- causes ----------------------------------------------------------------------------------- */
 
-/* What are people told, and when is it over?
- *
- * Most causes are seen where they come up, in the turn that changes a task, an account, an agent or the
- * disk; whether one is over is asked of all open alerts in every turn that changed something. There are few
- * of them, and nothing walks over the tasks. */
+/* The causes, and when they are over. Most causes are detected where they arise, in the turn that
+ * changes a task, an account, an agent or the disk. All open alerts are checked in every turn that
+ * changed something. There are few of them, and nothing iterates over the tasks. */
 
 #define EXAMPLES        3u
-#define LOOK_WHILE_FULL MINUTES(1) /* nothing else would tell us that there is room again */
-#define CALM_FOR        MINUTES(1) /* memory and load must be fine for so long */
+#define LOOK_WHILE_FULL MINUTES(1) /* nothing else would wake us when there is space again */
+#define CALM_FOR        MINUTES(1) /* memory and load must be fine for this long */
 
 /* --- the causes ------------------------------------------------------------------------------ */
 
@@ -546,8 +542,7 @@ static void touch(void *ctx, task_id task) {
 }
 
 void alerts_see_task(struct engine *e, const struct task_spec *told) {
-    core_each_failed_prerequisite(e->core, told->id, touch,
-                                  e); /* it may have come to wait for them */
+    core_each_failed_prerequisite(e->core, told->id, touch, e); /* it may wait for them now */
     if (task_state_is_failure(told->state) || breaker_is_open(told) || alert_budget_is_held(told)
         || denied_is_held(told))
         touch(e, told->id);
@@ -596,7 +591,7 @@ void alerts_see_agent(struct engine *e, const struct agent_row *row) {
         row->name, row->told.launch_failures, strbuf_text(&why), row->name, row->name);
 }
 
-/* A group with a member that waits for what has failed will not finish by itself. */
+/* A group with a member that depends on a failed task will not finish by itself. */
 static void see_groups(struct engine *e, task_id failed, const task_id *users, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct task_spec told;
@@ -660,7 +655,7 @@ static void see_touched(struct engine *e) {
 }
 
 static void see_disk(struct engine *e) {
-    if (e->retries > 0) /* the store takes nothing: not this either */
+    if (e->retries > 0) /* the store refuses this too */
         return;
     int64_t floor = config_policy(e->config)->host.disk_min_mb;
     if (host_of(e)->disk_low
@@ -682,14 +677,14 @@ static void see_disk(struct engine *e) {
             (long long)(least - host_of(e)->disk_free_mb));
 }
 
-/* True: it is low, somebody waits for it, and nobody was told. */
+/* True: it is low, a task waits for it, and it was not reported. */
 static bool must_tell(struct engine *e, struct floor_watch *floor, bool low, const char *key) {
     struct core_counts counts;
     if (floor->since == 0 || floor->low != low)
         *floor = (struct floor_watch){ .low = low, .since = e->now };
     if (!low || alert_is_open(e, key))
         return false;
-    core_count(e->core, &counts); /* walks over the classes */
+    core_count(e->core, &counts); /* iterates over the classes */
     return counts.by_state[TASK_READY] > 0;
 }
 
@@ -777,13 +772,13 @@ static bool store_is_over(const struct engine *e, const struct alert *alert) {
     return !host_of(e)->full;
 }
 
-/* Who delivers to it clears them, while there is one. */
+/* The webhook's sender clears them, while it is configured. */
 static bool webhook_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
     return !*config_text(e->config, "notify.webhook", NULL);
 }
 
-/* The look for what is stuck clears those of its own. */
+/* The scan for stuck tasks clears its own. */
 static bool stuck_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
     return alert_stuck_after(e) == 0;
@@ -830,7 +825,7 @@ static const struct {
     { "usage", plausible_alert_is_over },
 };
 
-/* A kind that nobody knows any more is over. */
+/* An unknown kind is over. */
 static bool is_over(const struct engine *e, const struct alert *alert) {
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (alert_key_is(alert->view.key, kinds[i].kind))
@@ -849,7 +844,7 @@ static bool clear_what_is_over(struct engine *e) {
     return any;
 }
 
-/* A group may wait for two that have failed, and the one that was told has recovered. */
+/* A group may wait for two failed tasks, and the reported one has recovered. */
 static void see_chains_again(struct engine *e) {
     for (size_t i = 0; i < alerts_of(e)->open.count; i++) {
         struct alert alert = alerts_of(e)->open.items[i];

@@ -1,13 +1,13 @@
-/* follow.c: who has reacted to which event, and what comes next for whom?
+/* follow.c: the cursors of followers, and which event each gets next.
  *
- * A follower has a window of FOLLOW_AHEAD events behind its cursor. Fresh events are handed out as they are
- * committed, while the follower keeps up; one that is behind, after a restart or because it is slow,
- * reads them from the store, as many at a time as its window has room for. So nobody holds back the
- * engine, nor another follower, and nothing is kept in memory for the slow.
+ * A follower has a window of FOLLOW_AHEAD events after its cursor. Fresh events are handed out as
+ * they are committed while the follower keeps up. One that lags, after a restart or because it is
+ * slow, reads them from the store, as many at a time as its window has room for. So no follower
+ * holds back the engine or another follower, and nothing is kept in memory for slow ones.
  *
- * The cursor is a note of the store. An idle daemon is not woken for it: it goes along with a commit that is
- * made anyway, once some events lie behind it; it asks for a commit of its own when they are many, and
- * at the end. What a crash loses of it is handled again. */
+ * The cursor is a note. An idle daemon is not woken for it: it is written with a commit that is
+ * made anyway, once some events lie behind it; it requests its own commit when they are many, and
+ * at the end. Events after the stored cursor are handled again after a crash. */
 #include "engine/follow.h"
 
 #include <assert.h>
@@ -22,8 +22,8 @@
 #include "os/log.h"
 
 #define NOTE_PREFIX "follow."
-#define ALONG       64u   /* done since it was written: goes along with the next commit */
-#define MANY        1024u /* asks for a commit */
+#define ALONG       64u   /* done since it was written: added to the next commit */
+#define MANY        1024u /* requests a commit */
 
 struct follower {
     struct engine *engine;
@@ -32,16 +32,16 @@ struct follower {
     void *ctx;
     uint64_t cursor;  /* all up to here are done */
     uint64_t next;    /* the first that was not handed out */
-    uint64_t written; /* the cursor as the store has it */
-    uint64_t writing; /* as the batch has it, with is_writing */
-    uint64_t asked;   /* the last event there was when the store was asked */
-    bool known;       /* the store has it */
+    uint64_t written; /* the cursor as stored */
+    uint64_t writing; /* as in the batch, with is_writing */
+    uint64_t asked;   /* the last event when the store was asked */
+    bool known;       /* it is in the store */
     bool is_writing;
     bool asking;
     bool gap; /* the next ones are pruned: what was handed out must be done first */
     bool warned;
     bool rests;
-    follower_saved saved; /* to be called when `save` is written; or NULL */
+    follower_saved saved; /* called when `save` is written; or NULL */
     uint64_t save;
     bool done[FOLLOW_AHEAD]; /* by seq: those between cursor and next */
 };
@@ -76,7 +76,6 @@ static void follow_free(struct engine *e) {
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-/* A note of the store; those of others are left alone. */
 static void follow_load(struct engine *e, const struct note_row *row) {
     int64_t seq = 0;
     const char *name = note_number(row, NOTE_PREFIX, &seq);
@@ -91,7 +90,7 @@ static void follow_load(struct engine *e, const struct note_row *row) {
     }
 }
 
-/* Everything is loaded: new followers begin behind the last event. */
+/* Everything is loaded: new followers begin after the last event. */
 static void follow_loaded(struct engine *e) {
     for (size_t i = 0; !e->started && i < follow_of(e)->all.count; i++) {
         struct follower *f = follow_of(e)->all.items[i];
@@ -122,7 +121,6 @@ static void hand_out(struct follower *f, const struct event_row *event) {
     f->handle(f->ctx, event);
 }
 
-/* An event that is committed. */
 static void follow_publish(struct engine *e, const struct event_row *event) {
     for (size_t i = 0; i < follow_of(e)->all.count && !e->ending; i++) {
         struct follower *f = follow_of(e)->all.items[i];
@@ -164,8 +162,8 @@ void follower_rest(struct follower *f, bool rests) {
     f->rests = rests;
 }
 
-/* What was pruned needs nobody any more. Those before it must be done first: the window has no place
- * for a gap. False: not yet. */
+/* Pruned events need no handling, but earlier ones must be done first: the window has no gaps.
+ * False: not yet. */
 static bool skip_to(struct follower *f, uint64_t seq) {
     if (seq == f->next)
         return true;
@@ -185,7 +183,7 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
             log_warning("what '%s' shall react to cannot be read; it is tried again: %s", f->name,
                         err->text);
         f->warned = true;
-        return; /* the next event, or the next turn, asks again */
+        return; /* the next event or turn asks again */
     }
     f->warned = false;
     uint64_t before = f->next;
@@ -214,7 +212,7 @@ static void ask(struct follower *f) {
     store_ask(f->engine->store, &question, answered, f);
 }
 
-/* Hands the next ones to those that are behind. */
+/* Hands the next events to followers that lag. */
 static void follow_some(struct engine *e) {
     if (!e->started || e->broken.code || e->ending)
         return;
@@ -228,7 +226,7 @@ static void follow_some(struct engine *e) {
 
 /* --- the cursor ------------------------------------------------------------------------------ */
 
-/* Is there a cursor for which it is worth making a commit? */
+/* Whether a cursor is worth a commit of its own. */
 static bool follow_must_write(const struct engine *e) {
     for (size_t i = 0; i < follow_of(e)->all.count; i++) {
         const struct follower *f = follow_of(e)->all.items[i];
@@ -268,7 +266,7 @@ static void follow_stored(struct engine *e) {
     }
 }
 
-/* Puts the cursors that may go along into the batch; then it was stored, or not. */
+/* The cursors in the batch were not stored. */
 static void follow_undone(struct engine *e) {
     for (size_t i = 0; i < follow_of(e)->all.count; i++)
         follow_of(e)->all.items[i]->is_writing = false;

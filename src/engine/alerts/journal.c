@@ -1,9 +1,9 @@
-/* journal.c: what the scheduler says in the log while it works.
+/* journal.c: the scheduler's log lines.
  *
- * The lines of loopr (a tick, a selection, a rate limit) and of agency (the depth of the queue) with the same
- * members. A busy daemon makes hundreds of turns in a second, so ticks and selections are at the level
- * debug, which the preset loopr sets, and a tick that says what the last one said is left out. The depth is
- * told when it has changed, at most every log.depth_s, and nobody is woken to tell it twice. */
+ * The lines of loopr (a tick, a selection, a rate limit) and of agency (the depth of the queue)
+ * with the same members. A busy daemon makes hundreds of turns per second, so ticks and selections
+ * are logged at level debug, which the preset loopr sets, and a tick equal to the last one is
+ * skipped. The depth is logged on change, at most every log.depth_s; no timer repeats it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +19,18 @@ struct tick {
 
 struct journal {
     struct tick last;
-    LIST(uint32_t) hits;      /* by symbol: those that were told */
-    LIST(time_ms) told_until; /* by symbol: the pause that was told */
-    time_ms depth_at;         /* when the depth was last told, or the queue was last empty */
+    LIST(uint32_t) hits;      /* by symbol: those that were logged */
+    LIST(time_ms) told_until; /* by symbol: the pause that was logged */
+    time_ms depth_at;         /* when the depth was last logged, or the queue was last empty */
     amount depth_told;        /* all kinds together */
-    time_ms depth_every;      /* log.depth_s: every turn asks */
+    time_ms depth_every;      /* log.depth_s, cached because every turn needs it */
 };
 
 static struct journal *journal_of(const struct engine *e) {
     return e->part[PART_journal];
 }
 
-/* After a new configuration */
+/* After a new configuration. */
 static void journal_configure(struct engine *e) {
     log_set_level((enum log_level)config_number(e->config, "log.level", NULL));
     journal_of(e)->depth_every = config_number(e->config, "log.depth_s", NULL);
@@ -64,8 +64,8 @@ static void make_room(struct journal *j, sym symbol) {
         *LIST_ADD(&j->told_until) = 0;
 }
 
-/* Symbols live as long as the core; a new one after a failed commit may number others, and then a hit is told
- * twice or not at all. */
+/* Symbols are valid as long as the core; after a failed commit the new core may number them
+ * differently, and then a hit is logged twice or not at all. */
 void journal_see_limiter(struct engine *e, const struct limiter_row *row) {
     sym symbol = symbol_of(e, row->name);
     struct journal *j = journal_of(e);

@@ -1,5 +1,4 @@
-/* tally.c: see tally.h. A turn that cannot be stored tells its ends again: so they are counted when the
- * commit has them, not when they are told. */
+/* tally.c: see tally.h. Ends of a turn that failed are applied again, so count after the commit. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +7,12 @@
 #include "engine/spans.h"
 
 struct noted {
-    struct engine_tally sums; /* its names are owned */
+    struct engine_tally sums; /* owns its names */
     enum outcome outcome;
 };
 
 struct tally {
-    LIST(struct engine_tally) pairs; /* their names are owned */
+    LIST(struct engine_tally) pairs; /* own their names */
     LIST(struct noted) noted;
     uint64_t outcomes[OUTCOME_MAX];
     struct latency turns;
@@ -28,7 +27,7 @@ static void names_free(struct engine_tally *pair) {
     free((char *)(uintptr_t)pair->agent);
 }
 
-/* It is not */
+/* The commit failed. */
 static void tally_drop(struct engine *e) {
     struct tally *t = tally_of(e);
     for (size_t i = 0; i < t->noted.count; i++)
@@ -72,7 +71,7 @@ static struct engine_tally *pair_of(struct tally *t, const char *project, const 
     return pair;
 }
 
-/* It is on disk */
+/* The commit is on disk. */
 static void tally_settle(struct engine *e) {
     struct tally *t = tally_of(e);
     for (size_t i = 0; i < t->noted.count; i++) {
@@ -115,7 +114,7 @@ const struct engine_part tally_part = {
     .at = { [STEP_STORED] = tally_settle, [STEP_UNDONE] = tally_drop, [STEP_FREE] = tally_free },
 };
 
-/* --- spans ---------------------------------------------------------------------------------------- */
+/* --- spans ------------------------------------------------------------------------------------ */
 
 /* The bounds are those of Prometheus histograms: from a turn to a day. */
 

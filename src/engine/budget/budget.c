@@ -1,8 +1,6 @@
-/* budget.c: see budget.h.
- *
- * Which tasks have nothing left is kept in a short list: whoever retries or releases one of them finds it held
- * again in the same turn, before anything is decided. So no way leads around a budget, and nobody has to
- * think of it who adds one. */
+/* budget.c: see budget.h. Tasks with nothing left are kept in a short list: one that is retried or
+ * released is held again in the same turn, before the decision. So no operation, present or future,
+ * bypasses a budget. */
 #include "engine/budget.h"
 
 #include <inttypes.h>
@@ -17,12 +15,12 @@
 #include "engine/note.h"
 #include "engine/runs/runs_internal.h"
 
-/* --- what is kept of each task -------------------------------------------------------------------- */
+/* --- allowances ------------------------------------------------------------------------------- */
 
-/* A sorted list: most tasks have none, and those that have are found by search. */
+/* A sorted array: most tasks have none; lookup is a binary search. */
 
 #define NOTE   "tokens:"
-#define FORMAT "2" /* what the text of a note begins with; before: how many are left, and whose */
+#define FORMAT "2" /* first word of a note; before: tokens left, and the parent */
 
 static const struct engine_amounts none = { ALLOWANCE_NONE, ALLOWANCE_NONE };
 
@@ -34,7 +32,7 @@ static struct allowances *allowances_of(const struct engine *e) {
     return e->part[PART_allowances];
 }
 
-/* Numbers of tasks rise, but may be given late: sorted by search, not by arrival. */
+/* Task numbers rise, but entries may be created late: sorted by search, not by arrival. */
 static size_t place_of(const struct engine *e, task_id task) {
     size_t low = 0, high = allowances_of(e)->all.count;
     while (low < high) {
@@ -118,7 +116,7 @@ static struct engine_amounts read_amounts(char **at) {
     return (struct engine_amounts){ .tokens = tokens, .usd = strtoll(*at, at, 10) };
 }
 
-/* Notes come in the order of their names, which is not that of the numbers: sorted once, behind the last. */
+/* Notes arrive in the order of their names, not of the numbers: sorted once, after the last. */
 static void allowance_load(struct engine *e, const struct note_row *row) {
     const char *task = note_key(row, NOTE);
     if (!task)
@@ -153,7 +151,6 @@ static int compare_tasks(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Behind the last of them, before anybody asks */
 static void allowance_loaded(struct engine *e) {
     if (allowances_of(e)->all.count > 1)
         qsort(allowances_of(e)->all.items, allowances_of(e)->all.count,
@@ -235,7 +232,7 @@ void engine_set_limits(struct engine *e, task_id task, const struct engine_limit
     if (limits->on_budget != ON_BUDGET_AS_CONFIGURED)
         a->on_budget = limits->on_budget;
     if (limits->run.usd != ALLOWANCE_NONE || limits->task.usd != ALLOWANCE_NONE)
-        a->by_agent = false; /* what it was told to stop at is another now */
+        a->by_agent = false; /* the limit that it was asked to stop at has changed */
     allowance_write(e, a);
     budget_look(e, task);
     budget_changed(e, task);
@@ -263,7 +260,7 @@ void engine_budget(const struct engine *e, task_id task, struct engine_budget *r
 
 /* --- children -------------------------------------------------------------------------------- */
 
-/* A budget of its own comes first; else what was lent. */
+/* A budget of its own takes precedence over what was lent. */
 static int64_t left_of(int64_t limit, int64_t lent, int64_t used, int64_t handed) {
     if (limit == UNLIMITED && lent == ALLOWANCE_NONE)
         return ALLOWANCE_NONE;
@@ -295,7 +292,7 @@ void engine_hand(struct engine *e, task_id parent, task_id child, struct engine_
     bool usd = left.usd != ALLOWANCE_NONE && amounts.usd > 0;
     if (!tokens && !usd)
         return;
-    (void)allowance_get(e, child); /* the list may move: both are there before one is looked at */
+    (void)allowance_get(e, child); /* the array may move: create both before using a pointer */
     struct allowance *from = allowance_get(e, parent), *to = allowance_find(e, child);
     if (tokens) {
         from->handed.tokens += amounts.tokens;
@@ -309,7 +306,7 @@ void engine_hand(struct engine *e, task_id parent, task_id child, struct engine_
     allowance_write(e, to);
 }
 
-/* Of what it was granted, what nobody has used; a budget that a person has raised is not the parent's. */
+/* The unused part of its grant; a budget that a person raised is not the parent's. */
 static int64_t rest_of(int64_t granted, int64_t used, int64_t handed, int64_t back) {
     int64_t rest = granted == ALLOWANCE_NONE ? 0 : granted - used - handed - back;
     return rest > 0 ? rest : 0;
@@ -349,7 +346,7 @@ static int64_t smaller(int64_t a, int64_t b) {
     return b == ALLOWANCE_NONE || a < b ? a : b;
 }
 
-/* What its parent has handed to somebody else meanwhile is gone: its own budget is smaller by that. */
+/* What its parent granted to others meanwhile is lost: its own budget shrinks by that. */
 static void take_again(struct engine *e, struct allowance *a) {
     enum task_state state = TASK_ABSENT;
     struct allowance *parent = parent_of(e, a->task, &state);
@@ -391,11 +388,11 @@ const struct engine_part allowances_part = {
     .load_note = allowance_load,
 };
 
-/* --- limits, and what happens when they are reached ----------------------------------------------- */
+/* --- limits, and what happens when they are reached ------------------------------------------- */
 
 struct budget {
     LIST(task_id) spent;   /* tasks that have used up their own budget */
-    LIST(task_id) changed; /* those whose budget is another since the last decision */
+    LIST(task_id) changed; /* tasks whose budget changed since the last decision */
 };
 
 static struct budget *budget_of(const struct engine *e) {
@@ -418,7 +415,7 @@ bool budget_stops(const struct engine *e, task_id task) {
     if (a && a->on_budget != ON_BUDGET_AS_CONFIGURED)
         return a->on_budget == ON_BUDGET_STOP;
     if (a && (a->granted.tokens != ALLOWANCE_NONE || a->granted.usd != ALLOWANCE_NONE))
-        return true; /* a run has added it: what it was given is all it has */
+        return true; /* a run has added it: its grant is all it has */
     if (!core_task(e->core, task, &view))
         return false;
     return config_number(e->config, "projects.P.on_budget",
@@ -438,14 +435,14 @@ int64_t budget_for_run(const struct engine *e, task_id task) {
     return most > 0 ? most : 0;
 }
 
-/* --- which, and how much --------------------------------------------------------------------- */
+/* --- which limit, and how much --------------------------------------------------------------- */
 
 enum bound { BOUND_NONE, BOUND_RUN_TOKENS, BOUND_RUN_USD, BOUND_TOKENS, BOUND_USD };
 
 struct passed {
     enum bound bound;
     int64_t used, limit;
-    bool handed; /* a part of `used` went to children */
+    bool handed; /* part of `used` was granted to children */
 };
 
 static bool set_if_above(struct passed *ret, enum bound bound, int64_t used, int64_t limit) {
@@ -459,7 +456,7 @@ static int64_t known(int64_t told) {
     return told > 0 ? told : 0;
 }
 
-/* What a live run has passed by now. */
+/* The limit that a live run has exceeded. */
 static bool find_passed(const struct engine *e, const struct live_run *run, struct passed *ret) {
     const struct allowance *a = allowance_find(e, run->task);
     struct engine_amounts limit = allowance_limit(e, run->task);
@@ -569,7 +566,7 @@ bool budget_is_stopping(const struct engine *e, const struct live_run *run) {
     return a && a->stopping == run->view.attempt && a->stopping != 0;
 }
 
-/* The order is ours: the core goes on to think that it works, and hears its end. */
+/* The stop is ours: the core still considers the run working, and gets its end. */
 static void stop(struct engine *e, struct live_run *run, bool by_window) {
     struct task_spec told;
     if (budget_is_stopping(e, run) || !run->view.started_at || run->phase == PHASE_STOPPING
@@ -624,7 +621,7 @@ void budget_ends(struct engine *e, const struct live_run *run, struct fact *ende
     struct passed p;
     if (ended->ended.outcome != OUTCOME_BUDGET || !a || !budget_is_stopping(e, run))
         return;
-    ended->ended.reset_at = e->now; /* the gate of its window holds it back, or its own budget */
+    ended->ended.reset_at = e->now; /* the gate of its window or its own budget holds it back */
     if (a->by_window)
         strbuf_puts(&text, "stopped: the budget of the window is used up (budget_stops_runs)");
     else if (find_passed(e, run, &p)) {
@@ -636,13 +633,13 @@ void budget_ends(struct engine *e, const struct live_run *run, struct fact *ende
         snprintf(end->message, sizeof(end->message), "%s", strbuf_text(&text));
 }
 
-/* Of a plain command that says nothing and may use what it likes nothing is kept. */
+/* Nothing is kept for a plain command without reports and limits. */
 static bool is_worth_keeping(const struct engine *e, const struct live_run *run) {
     return run->agent || run_tokens(run) >= 0 || run->cost_micro_usd >= 0
            || allowance_find(e, run->task);
 }
 
-/* Our own bound, which the agent has kept by itself. */
+/* Our own limit, which the agent enforced itself. */
 static bool agent_kept_it(const struct engine *e, const struct live_run *run,
                           const struct agent_outcome *said) {
     return said && said->result == AGENT_BUDGET && budget_for_run(e, run->task) != ALLOWANCE_NONE;
@@ -670,7 +667,7 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
     budget_look(e, run->task);
 }
 
-/* --- held, and let go ------------------------------------------------------------------------ */
+/* --- hold and release ------------------------------------------------------------------------ */
 
 static void list_spent(struct engine *e, task_id task, bool is_spent) {
     size_t i = 0;
@@ -741,7 +738,7 @@ static void stop_for_windows(struct engine *e) {
             stop_runs_of(e, project_at(e, i)->view.symbol);
 }
 
-/* Whoever a person has let try again stays free, although its last run used too much. */
+/* A task that a person allowed to try again stays released, although its last run used too much. */
 static void look_if_held(struct engine *e, task_id task) {
     struct task_view view;
     bool held = core_task(e->core, task, &view) && view.state == TASK_HELD
@@ -754,7 +751,7 @@ static void look_if_held(struct engine *e, task_id task) {
 
 /* Before the decision of a turn. */
 static void budget_turn(struct engine *e) {
-    if (e->turn.configured) /* limits may be others now */
+    if (e->turn.configured) /* limits may have changed */
         for (size_t i = 0; i < allowance_count(e); i++)
             look_if_held(e, allowance_at(e, i)->task);
     for (size_t i = 0; i < budget_of(e)->changed.count; i++)
@@ -777,7 +774,7 @@ static void budgets_loaded(struct engine *e) {
             *LIST_ADD(&budget_of(e)->spent) = allowance_at(e, i)->task;
         else if (allowance_at(e, i)->handed.tokens || allowance_at(e, i)->handed.usd)
             *LIST_ADD(&budget_of(e)->changed) =
-                allowance_at(e, i)->task; /* somebody may have given back */
+                allowance_at(e, i)->task; /* a child may have returned some */
 }
 
 static void budgets_free(struct engine *e) {

@@ -1,10 +1,11 @@
-/* forecast.c: when would a waiting task start? Computed aside, by the simulation.
+/* forecast.c: when waiting tasks would start, computed in a thread by the simulation.
  *
- * A copy of the core is played forward in a thread of its own; it shares nothing with the original, so
- * neither waits for the other. At most one is computed at a time, an old one serves for ten seconds, and
- * a queue so long that its copy would be felt gets none: then only the place in the queue is said.
+ * The thread plays a copy of the core forward; the copy shares nothing with the original, so
+ * neither blocks the other. At most one is computed at a time, and a result is used for ten
+ * seconds. A queue whose copy would delay the loop gets no forecast: then only the position in the
+ * queue is shown.
  *
- * How long runs take is learned from those that ended, per project and kind; recent ones count more. */
+ * Durations are learned from ended runs, per project and kind; recent ones weigh more. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #define STEPS_MAX        400000u     /* about 0.2 s in its thread */
 #define HORIZON          DAYS(7)
 #define DEFAULT_DURATION MINUTES(5)
-#define NEW_PART         8 /* the newest run counts one eighth of the mean */
+#define NEW_PART         8 /* the newest run has a weight of one eighth */
 
 struct waiter {
     engine_forecast_ready ready;
@@ -29,25 +30,25 @@ struct waiter {
 
 /* What a forecast was made from. */
 struct moment {
-    uint64_t event; /* the last one: every change of the queue is one */
+    uint64_t event; /* the last one: every change of the queue is an event */
     const struct config *config;
-    bool paused; /* then it begins with a resume: its order counts, its times do not */
+    bool paused; /* then it begins with a resume: its order is valid, its times are not */
     bool large;
 };
 
 struct engine_forecast_state {
     struct worker_job job;
     struct forecast current;
-    time_ms made_at; /* 0: there is none */
+    time_ms made_at; /* 0: none */
     struct moment made_of;
     LIST(struct forecast_mean) means;
-    time_ms mean_of_all; /* 0: nothing has ended yet */
+    time_ms mean_of_all; /* 0: no run has ended yet */
     LIST(struct waiter) waiters;
 
     struct worker *worker;
     bool running;
 
-    /* The thread's, while `running`. */
+    /* Owned by the thread while `running`. */
     struct core *copy;
     struct moment copied;
     struct forecast_options options;
@@ -87,7 +88,7 @@ static void computed(void *ctx, struct worker_job *job, bool was_run) {
     struct engine_forecast_state *f = (struct engine_forecast_state *)job;
     (void)was_run;
     drop_copy(f);
-    if (!f->worker) /* the engine ends */
+    if (!f->worker) /* the engine is ending */
         return;
     forecast_finish(&f->current);
     f->current = f->made;
@@ -102,11 +103,11 @@ static void forecast_init(struct engine *e) {
     forecast_of(e)->worker = worker_new(e->loop, &calls, e);
 }
 
-/* Waits for its thread */
+/* Joins the thread. */
 static void forecast_free(struct engine *e) {
     struct engine_forecast_state *f = forecast_of(e);
     worker_free(TAKE_PTR(f->worker), WORKER_DROP, 0);
-    tell_waiters(f); /* nobody is left who would read it, but their memory is */
+    tell_waiters(f); /* no client is left to read it, but their memory is */
     forecast_finish(&f->made);
     forecast_finish(&f->current);
     free(f->means.items);
@@ -115,7 +116,7 @@ static void forecast_free(struct engine *e) {
 
 /* --- learning -------------------------------------------------------------------------------- */
 
-/* The core is another: what was learned is kept under numbers that mean something else in it. */
+/* The core is new, and the means are stored by symbols of the old one. */
 static void forecast_forget(struct engine *e) {
     forecast_of(e)->means.count = 0;
 }
@@ -147,7 +148,7 @@ void forecast_learn(struct engine *e, task_id task, const struct run_end *end, i
     };
 }
 
-/* What runs are expected to be like; `means` of it are a copy, to be freed. */
+/* Expected durations; `means` is a copy that the caller frees. */
 static void forecast_expect(const struct engine *e, struct forecast_options *ret) {
     const struct engine_forecast_state *f = forecast_of(e);
     struct forecast_mean *means = xcalloc(f->means.count + 1, sizeof(*means));
@@ -161,7 +162,7 @@ static void forecast_expect(const struct engine *e, struct forecast_options *ret
     };
 }
 
-/* Of its own kind; else of any of its project; else of all. */
+/* Of its kind; else of its project; else of all. */
 time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
     const struct engine_forecast_state *f = forecast_of(e);
     time_ms found = 0;
@@ -252,13 +253,13 @@ const struct engine_part forecast_part = {
             [STEP_FREE] = forecast_free },
 };
 
-/* --- with other settings -------------------------------------------------------------------------- */
+/* --- with other settings ---------------------------------------------------------------------- */
 
-/* Would it be quicker with other settings? Two copies of the core, one of them told the other
- * configuration, are played forward in a thread of their own.
+/* Compares other settings: two copies of the core, one with the other configuration applied, are
+ * played forward in a thread.
  *
- * Making the copies is the only part that the loop waits for, so a queue whose copies would be felt is
- * refused in words. What an end of the daemon interrupts is told to whoever waits, with nothing. */
+ * The loop waits only for the copies, so a queue whose copies would delay it is refused with a
+ * message. If the daemon ends first, the callback gets NULL. */
 
 #define OUTLOOK_COPY_MAX  (32u << 20) /* bytes of a core; two copies take about 10 ms */
 #define OUTLOOK_STEPS_MAX 400000u     /* of each play; about 0.2 s in its thread */
@@ -306,9 +307,9 @@ static void clear(struct engine_outlook_state *o) {
     o->options = (struct forecast_options){ 0 };
 }
 
-/* --- what it comes to ------------------------------------------------------------------------ */
+/* --- results --------------------------------------------------------------------------------- */
 
-/* At most so many points: of each equal part of the ends the last. */
+/* At most OUTLOOK_POINTS points: the last end of each equal part. */
 static void take_points(const struct forecast *made, struct outlook *ret) {
     size_t count = made->end_count < OUTLOOK_POINTS ? made->end_count : OUTLOOK_POINTS;
     for (size_t i = 0; i < count; i++) {
@@ -326,7 +327,7 @@ static int by_name(const void *a, const void *b) {
 
 static void take_projects(const struct play *play, struct outlook *ret) {
     const struct symbol_table *symbols = core_symbols(play->copy);
-    uint32_t *places = xcalloc((size_t)symbols->count + 1, sizeof(*places)); /* 0: not yet there */
+    uint32_t *places = xcalloc((size_t)symbols->count + 1, sizeof(*places)); /* 0: not seen yet */
     for (size_t i = 0; i < play->made.end_count; i++) {
         const struct forecast_end *end = &play->made.ends[i];
         if (places[end->project] == 0) {
@@ -376,12 +377,12 @@ static void outlook_computed(void *ctx, struct worker_job *job, bool was_run) {
     (void)ctx;
     (void)was_run;
     o->running = false;
-    struct play now = o->plays[0], then = o->plays[1]; /* whoever is called may ask again */
+    struct play now = o->plays[0], then = o->plays[1]; /* the callback may start another query */
     memset(o->plays, 0, sizeof(o->plays));
     clear(o);
     if (o->worker)
         o->ready(o->ctx, &now.outlook, &then.outlook);
-    else /* the engine ends */
+    else /* the engine is ending */
         o->ready(o->ctx, NULL, NULL);
     play_finish(&now);
     play_finish(&then);
@@ -392,7 +393,7 @@ static void outlook_init(struct engine *e) {
     outlook_of(e)->worker = worker_new(e->loop, &calls, NULL);
 }
 
-/* Waits for its thread */
+/* Joins the thread. */
 static void outlook_free(struct engine *e) {
     worker_free(TAKE_PTR(outlook_of(e)->worker), WORKER_DROP, 0);
 }

@@ -1,4 +1,4 @@
-/* forecast_internal.h: the queue played forward, as other parts know it. Private to engine/. */
+/* forecast_internal.h: forecasts, for other parts. Private to engine/. */
 #pragma once
 
 #include "engine/engine.h"
@@ -6,19 +6,19 @@
 #include "rundir/rundir.h"
 #include "sim/forecast.h"
 
-/* --- forecast ------------------------------------------------------------------------------------- */
+/* --- forecast --------------------------------------------------------------------------------- */
 
-/* A run has ended by itself: how long runs of its project and kind take. */
+/* Learns the duration of a run that ended by itself, for its project and kind. */
 void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);
 
 /* --- projects.c ------------------------------------------------------------------------------ */
 
-/* FACT_PROJECT as this configuration would have it, for this core. */
+/* FACT_PROJECT by this configuration, for this core. */
 void project_fact(const struct config *config, struct core *core, const struct project *project,
                   struct fact *ret);
 
 /* --- configure.c ----------------------------------------------------------------------------- */
 
-/* Tells a copy of the engine's core everything that is another with this configuration. */
+/* Applies the differences of this configuration to a copy of the engine's core. */
 int configure_copy(const struct engine *e, const struct config *config, struct core *copy,
                    struct error *err);

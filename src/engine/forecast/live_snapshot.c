@@ -1,7 +1,6 @@
-/* live_snapshot.c: see live_snapshot.h.
- *
- * The copy is all that the loop waits for: 0.1 s for a million tasks, up to 0.5 s on a busy machine. Sorting, printing and writing happen in
- * the thread, which touches nothing but the copy, the names of the ids and its file. */
+/* live_snapshot.c: see live_snapshot.h. The loop waits only for the copy: 0.1 s for a million
+ * tasks, up to 0.5 s on a busy machine. The thread sorts, prints and writes; it uses only the copy,
+ * the id prefixes and its file. */
 #include "engine/live_snapshot.h"
 
 #include <errno.h>
@@ -26,7 +25,7 @@ struct live_snapshot {
     unsigned number; /* of files so far */
     live_snapshot_ready ready;
     void *ctx;
-    /* The thread's, while it runs: */
+    /* Owned by the thread while it runs. */
     struct core *copy;
     char **prefixes; /* of ids, by the symbol of their project; NULL: none */
     size_t prefix_count;
@@ -127,12 +126,11 @@ static void live_snapshot_init(struct engine *e) {
     private_folder_clear(folder);
 }
 
-/* Of the engine. */
 static void live_snapshot_free(struct engine *e) {
     worker_free(TAKE_PTR(live_snapshot_of(e)->worker), WORKER_DROP, 0);
 }
 
-/* --- beginning ------------------------------------------------------------------------------- */
+/* --- starting -------------------------------------------------------------------------------- */
 
 static void take_prefixes(struct engine *e, struct live_snapshot *s) {
     s->prefix_count = (size_t)core_symbols(e->core)->count + 1;

@@ -1,7 +1,6 @@
-/* deliveries.c: what became of the work of a run in a worktree, for people. See deliveries.h, git_internal.h.
- *
- * How much was changed is asked of git by the trees that diff_keep has noted, so nothing of the worktree is read
- * again. Not being able to say it stops nothing. */
+/* deliveries.c: what became of the work of a run in a worktree. See deliveries.h, git_internal.h.
+ * Changes are counted from the trees that diff_keep recorded, so the worktree is not read again. A
+ * failure to count them blocks nothing. */
 #include "engine/deliveries.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ static void delivery_path(const struct engine *e, const char *id, struct strbuf 
     strbuf_printf(out, "%s/tasks/%s/delivery.json", e->data, id);
 }
 
-/* --- how much ---------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 static void stat_told(struct job *job, const struct helper_end *end) {
     job->changes.known = end->code == 0 && delivery_take_stat(end->output, &job->changes);
@@ -48,7 +47,7 @@ static void commits_told(struct job *job, const struct helper_end *end) {
     job->diff->then(job, NULL);
 }
 
-/* What was merged began at the base, and everything else where the branch has left it. */
+/* Merged work is counted from the base, everything else from where the branch left it. */
 void delivery_count(struct job *job, job_step then) {
     struct git_line line;
     if (job->is_counted || !job->changes.known || !job->diff) {
@@ -64,11 +63,11 @@ void delivery_count(struct job *job, job_step then) {
     diff_read(job, line.argv, STAT_MAX, commits_told);
 }
 
-/* --- the event --------------------------------------------------------------------------------- */
+/* --- the event -------------------------------------------------------------------------------- */
 
-/* What became of the work is an event of its own, beside the end of the run. */
+/* The result of the delivery is an event of its own, beside the end of the run. */
 struct merge_event {
-    struct engine_request request; /* first */
+    struct engine_request request; /* must be first */
     struct run_key key;
     char *data;
 };
@@ -139,7 +138,7 @@ static void write_event(struct job *job) {
     engine_request(job->e, &event->request);
 }
 
-/* --- on disk ----------------------------------------------------------------------------------- */
+/* --- on disk ---------------------------------------------------------------------------------- */
 
 static void write_file(const struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -161,7 +160,7 @@ static void write_file(const struct job *job) {
         log_warning("what became of the work of '%s' is not recorded: %s", job->id, err.text);
 }
 
-/* What was written down about an earlier run is not true any more. */
+/* A record of an earlier run is no longer true. */
 void delivery_keep(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     bool is_delivery =

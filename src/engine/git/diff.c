@@ -1,11 +1,10 @@
-/* diff.c: what did a task change in its worktree? See diff.h.
+/* diff.c: what a task changed in its worktree. See diff.h. While the worktree exists, the diff of a
+ * task is its current files against where its branch left the base: commits, uncommitted and new
+ * files alike. New files get into a diff through a copy of the index that knows their names, so
+ * only that copy is written. Without the worktree, and for past iterations, the record of the end
+ * of the run is used: two object names, if git still has them.
  *
- * While the worktree is there, all of a task is what its files are now against where its branch left the base:
- * commits, uncommitted and new files alike. New files get into a diff through a copy of the index that
- * knows their names, so nothing is written but that copy. When the worktree has gone, and of iterations that
- * are over, what was recorded at the end of its run counts: two names of objects, if git still has them.
- *
- * One at a time in each repository, and not many at once: whoever only looks must not load the machine. */
+ * One at a time per repository, and few at once: reading must not load the machine. */
 #include "engine/diff.h"
 
 #include <errno.h>
@@ -20,18 +19,17 @@
 #include "os/log.h"
 #include "os/outside.h"
 
-/* --- how git is asked ----------------------------------------------------------------------------- */
+/* --- git commands ----------------------------------------------------------------------------- */
 
-/* How git is asked for a diff. See git_internal.h.
- *
- * What is compared was written by an agent, which may have configured the repository, too. Hooks, fsmonitor
- * and programs for diffs are turned off by words of the command line. Filters (`filter.X.clean`) have names
- * of their own, so they are asked for first, and each is turned off by its name; one that comes later is run below the
- * guard, as a run. `git add --all` would look into repositories below this one, with their filters: names are
- * listed and given one by one instead. Objects that a partial clone lacks are not fetched: no transport is allowed. */
+/* How git is run for a diff. See git_internal.h. The compared files were written by an agent, which
+ * may have configured the repository, too. Hooks, fsmonitor and diff programs are disabled on the
+ * command line. Filters (`filter.X.clean`) have arbitrary names, so they are listed first and each
+ * is disabled by name; one that is added later runs under the guard, as a run. `git add --all`
+ * would descend into nested repositories with their filters, so names are listed and passed one by
+ * one instead. Objects that a partial clone lacks are not fetched: no transport is allowed. */
 
-#define SPAN        SECONDS(60) /* git.timeout_s, if that is less */
-#define FILTERS_MAX 200u        /* settings of filters; more are not believed */
+#define SPAN        SECONDS(60) /* or git.timeout_s, if that is less */
+#define FILTERS_MAX 200u        /* settings of filters; more are refused */
 #define OUTPUT_MAX  (64u << 10)
 #define INDEX_MARK  "GIT_INDEX_FILE="
 
@@ -68,7 +66,7 @@ void diff_work_finish(struct job *job) {
     job->diff = NULL;
 }
 
-/* Where a record is; iteration 0: that of the task. */
+/* The path of a record; iteration 0: that of the task. */
 static void diff_record_path(const struct engine *e, const char *id, uint32_t iteration,
                              struct strbuf *out) {
     if (iteration > 0)
@@ -83,7 +81,7 @@ bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_rec
     return diff_record_read(strbuf_text(&path), ret) == 0;
 }
 
-/* --- running git ------------------------------------------------------------------------------- */
+/* --- running git ------------------------------------------------------------------------------ */
 
 static const char *const *build_env(struct job *job) {
     const struct diff_work *work = job->diff;
@@ -101,7 +99,7 @@ static const char *const *build_env(struct job *job) {
     return env;
 }
 
-/* Of a worktree that has gone, git finds the repository. */
+/* If the worktree was removed, git finds the repository. */
 static void run(struct job *job, const char *const *argv, size_t most, job_step then) {
     time_ms span = config_number(job->e->config, "git.timeout_s", NULL);
     bool has_worktree = job->diff->cwd == job->path;
@@ -129,9 +127,9 @@ void diff_read(struct job *job, const char *const *argv, size_t most, job_step t
     run(job, argv, most, then);
 }
 
-/* --- filters, and the index -------------------------------------------------------------------- */
+/* --- filters and index ------------------------------------------------------------------------ */
 
-/* An empty command is none, and a filter that is not required may be none. */
+/* An empty command disables a filter, unless the filter is required. */
 static void turn_off(struct job *job, const struct helper_end *end) {
     const char **pairs = arena_alloc(&job->arena, (2 * FILTERS_MAX + 2) * sizeof(*pairs));
     size_t count = 0, n = 0;
@@ -166,8 +164,8 @@ static void filters_told(struct job *job, const struct helper_end *end) {
     diff_run(job, argv, work->then);
 }
 
-/* Finds the filters out, and copies the index of the worktree; `then` gets the end of the copy, or of what
- * failed before. */
+/* Lists the filters and copies the index of the worktree; `then` gets the end of the copy, or of
+ * the step that failed. */
 static void diff_copy_index(struct job *job, const char *name, job_step then) {
     struct git_line line;
     job->diff->then = then;
@@ -177,7 +175,7 @@ static void diff_copy_index(struct job *job, const char *name, job_step then) {
     diff_read(job, line.argv, OUTPUT_MAX, filters_told);
 }
 
-/* `$@` is git. A name that ends with a slash is a repository of its own. */
+/* `$@` is git. A name that ends with a slash is a nested repository. */
 static void add_names(struct job *job, const char *script, job_step then) {
     struct git_line line;
     const char *argv[GIT_WORDS_MAX + 6] = { "sh", "-c", script, job->diff->index };
@@ -194,7 +192,7 @@ static void diff_add_new(struct job *job, job_step then) {
               then);
 }
 
-/* Our index learns of the files that git was not told of: by their names, or with all that has changed. */
+/* Adds files that git does not track to our index: by name only, or with all changes. */
 static void diff_add_all(struct job *job, job_step then) {
     add_names(job,
               "\"$@\" ls-files -z --others --modified --deleted --exclude-standard "
@@ -202,7 +200,7 @@ static void diff_add_all(struct job *job, job_step then) {
               then);
 }
 
-/* HEAD, then both sides of BASE...HEAD, then "^" and where HEAD has left the base. */
+/* HEAD, then both sides of BASE...HEAD, then "^" and where HEAD left the base. */
 static bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX],
                            char ret_from[GIT_HASH_MAX]) {
     char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
@@ -213,17 +211,16 @@ static bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX],
     return true;
 }
 
-/* --- the end of a run ----------------------------------------------------------------------------- */
+/* --- the end of a run ------------------------------------------------------------------------- */
 
-/* A run in a worktree has ended: what has its iteration changed?
+/* Records what the iteration of an ended run changed. The current files become a tree, through an
+ * index of our own; the worktree is not touched. Its name is recorded beside the task, with that of
+ * the state before: the tree of the previous iteration, or where the branch left its base. This is
+ * informational, so it never fails a run: what could not be done in time, or while the disk is low,
+ * is recorded as unknown, and the end of the run continues.
  *
- * The files as they are become a tree, through an index of our own; nothing of the worktree is touched.
- * Its name is noted beside the task, with that of the state before: the tree of the iteration before, or
- * where the branch left its base. This is for people, so it never fails a run: what could not be done
- * in time, or while the disk is short, is noted as not known, and the end of the run goes on.
- *
- * After a crash the end is told again, perhaps when the base has this work already: then what was noted
- * just before the merge stays. */
+ * After a crash the end is processed again, perhaps when the base already has this work: then the
+ * record made just before the merge stays. */
 
 static void go_on(struct job *job) {
     void (*after)(struct job * job) = job->diff->after;
@@ -240,14 +237,14 @@ static void write_record(const struct job *job, uint32_t iteration,
         log_warning("what '%s' has changed is not recorded: %s", job->id, err.text);
 }
 
-/* `to` of both is known, or "". */
+/* `to` of both is set, or "". */
 static void write_both(struct job *job) {
     struct diff_work *work = job->diff;
     _cleanup_(strbuf_finish) struct strbuf next = STRBUF_INIT;
     write_record(job, 0, &work->all);
     write_record(job, work->iteration, &work->one);
     diff_record_path(job->e, job->id, work->iteration + 1, &next);
-    (void)unlink(strbuf_text(&next)); /* of an earlier life of the task */
+    (void)unlink(strbuf_text(&next)); /* left from an earlier use of this task id */
 }
 
 static void give_up(struct job *job, const struct helper_end *end, const char *what) {
@@ -260,7 +257,7 @@ static void give_up(struct job *job, const struct helper_end *end, const char *w
 }
 
 static void held(struct job *job, const struct helper_end *end) {
-    (void)end; /* git keeps the tree for a while all the same */
+    (void)end; /* git keeps the tree for a while anyway */
     write_both(job);
     go_on(job);
 }
@@ -295,7 +292,7 @@ static void copied(struct job *job, const struct helper_end *end) {
         diff_add_all(job, added);
 }
 
-/* Where this iteration began. What was noted when its base changed, or by an attempt before, counts first. */
+/* Where this iteration began. A record of a base change or of an earlier attempt comes first. */
 static void find_begin(struct job *job) {
     struct diff_work *work = job->diff;
     struct diff_record own = { 0 }, before = { 0 };
@@ -334,7 +331,7 @@ static void base_told(struct job *job, const struct helper_end *end) {
     diff_copy_index(job, "sluice-index-end", copied);
 }
 
-/* What an attempt before this one has noted is not true any more. */
+/* A record of an earlier attempt is no longer true. */
 static void forget(const struct job *job, uint32_t iteration) {
     _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT, one = STRBUF_INIT;
     diff_record_path(job->e, job->id, 0, &all);
@@ -346,7 +343,7 @@ static void forget(const struct job *job, uint32_t iteration) {
 void diff_keep(struct job *job, void (*after)(struct job *job)) {
     const struct live_run *run = run_find(job->e, job->key.task);
     struct git_line line;
-    if (job->diff || !run) { /* a delivery that is tried again has it */
+    if (job->diff || !run) { /* a retried delivery has it already */
         after(job);
         return;
     }
@@ -381,12 +378,12 @@ void diff_keep_rebase(struct job *job) {
         write_record(job, job->diff->iteration + 1, &record);
 }
 
-/* --- what did it change? -------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 #define WAITING_MAX 16u
 #define NUMSTAT_MAX (1u << 20)
 
-/* --- the answer -------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void answer(struct job *job) {
     struct diff_work *work = job->diff;
@@ -409,7 +406,7 @@ static void answer(struct job *job) {
     ready(work->ctx, job->err.code < 0 ? NULL : &diff, &job->err);
 }
 
-/* A file that ends in the middle of a line would show half of it as if it were whole. */
+/* Drops a partial last record, which would look complete. */
 static void take(struct strbuf *out, const struct helper_end *end, char separator) {
     size_t size = end->size;
     while (end->cut && size > 0 && end->output[size - 1] != separator)
@@ -419,7 +416,7 @@ static void take(struct strbuf *out, const struct helper_end *end, char separato
 
 static bool fall_back(struct job *job);
 
-/* Also of a git that was content: it may have seen a worktree that was being removed. */
+/* Also after a git that succeeded: it may have seen a worktree that was being removed. */
 static bool worked(struct job *job, const struct helper_end *end, const char *what) {
     if (fall_back(job))
         return false;
@@ -434,20 +431,20 @@ static bool worked(struct job *job, const struct helper_end *end, const char *wh
                   job->id, job->diff->cwd);
     else {
         (void)job_worked(job, end, what);
-        job->err.code = -ENOENT; /* whatever it was: there is nothing to show */
+        job->err.code = -ENOENT; /* for any cause: there is nothing to show */
         (void)error_prefix(&job->err, "what '%s' has changed cannot be told", job->id);
     }
     job_end(job);
     return false;
 }
 
-/* --- git diff ---------------------------------------------------------------------------------- */
+/* --- git diff --------------------------------------------------------------------------------- */
 
 static void ask(struct job *job, const char *how, size_t most, job_step then) {
     const struct diff_work *work = job->diff;
     struct git_line line;
     const char *to = work->is_live ? "--" : work->one.to;
-    /* Names of a patch are quoted, those of a list end in NUL. */
+    /* Names in a patch are quoted, those in a list end in NUL. */
     const char *more = strcmp(how, "--patch") == 0 ? "--abbrev=12" : "-z";
     GIT_LINE(&line, "-c", "core.quotePath=false", "-c", "core.safecrlf=false", "diff",
              "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative",
@@ -475,7 +472,7 @@ static void files_told(struct job *job, const struct helper_end *end) {
         ask(job, "--patch", DIFF_PATCH_MAX, patch_told);
 }
 
-/* --- the worktree as it is --------------------------------------------------------------------- */
+/* --- the current worktree --------------------------------------------------------------------- */
 
 static void names_added(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "git add"))
@@ -498,7 +495,7 @@ static void diff_base_told(struct job *job, const struct helper_end *end) {
         job_end(job);
         return;
     }
-    /* The base has it all: then what was merged is the change, and what came after. */
+    /* The base has it all: the change is what was merged, and what came after. */
     bool is_merged = work->question.iteration == 0 && strcmp(head, from) == 0 && work->all.from[0]
                      && strcmp(work->all.to, head) == 0;
     if (work->one.from[0] == '\0')
@@ -518,9 +515,9 @@ static void diff_begin(struct job *job) {
     diff_run(job, line.argv, diff_base_told);
 }
 
-/* --- what is compared -------------------------------------------------------------------------- */
+/* --- what is compared ------------------------------------------------------------------------- */
 
-/* A record that a run has replaced is named. */
+/* Reports a record that a run has replaced. */
 static int check_record(const struct job *job, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
@@ -543,7 +540,7 @@ static int not_recorded(const struct job *job, struct error *err) {
                      job->id);
 }
 
-/* An iteration that is not over is compared with the files as they are. */
+/* An unfinished iteration is compared with the current files. */
 static int choose_iteration(struct job *job, uint32_t now, struct error *err) {
     struct diff_work *work = job->diff;
     uint32_t n = work->question.iteration;
@@ -578,7 +575,7 @@ static int choose(struct job *job, uint32_t now, struct error *err) {
     return work->one.from[0] && work->one.to[0] ? 0 : not_recorded(job, err);
 }
 
-/* git takes a moment to remove it, and its files go first. */
+/* git takes a moment to remove it, and deletes its files first. */
 static bool is_there(struct job *job) {
     struct worktree_record now = { 0 };
     bool is_there = worktree_record_read(job->e->data, job->id, &now, NULL) == 0 && !now.removing
@@ -587,15 +584,15 @@ static bool is_there(struct job *job) {
     return is_there;
 }
 
-/* The worktree goes when its task has ended, perhaps just now: then what was noted counts. True: it is
- * asked for, or there is none and the job has ended. */
+/* The worktree is removed after its task has ended, perhaps just now: then the record is used.
+ * True: the query goes on with that, or there is none and the job has ended. */
 static bool fall_back(struct job *job) {
     struct diff_work *work = job->diff;
     if (!job->has_record || is_there(job))
         return false;
     job->has_record = false;
     work->cwd = job->record.repository;
-    work->index = NULL; /* gone with it */
+    work->index = NULL; /* removed with it */
     diff_record_finish(&work->all);
     diff_record_finish(&work->one);
     strbuf_clear(&work->numstat);

@@ -1,7 +1,6 @@
-/* job.c: a row of asides around one worktree. See git_internal.h.
- *
- * Two commands that make or remove worktrees of one repository at the same time would meet in its
- * files, and two merges would race for its branch: so each kind has a lane per repository. */
+/* job.c: a series of helper processes for one worktree. See git_internal.h. Concurrent commands
+ * that create or remove worktrees of one repository would conflict in its files, and two merges
+ * would race for its branch, so each kind has a lane per repository. */
 #include "engine/git/git_internal.h"
 
 #include <errno.h>
@@ -68,7 +67,7 @@ static void job_start(struct job *job) {
     job->begin(job);
 }
 
-/* One may end at once, and the list is another then. */
+/* A job may end at once, which changes the list. */
 static void start_next(struct engine *e, const char *lane) {
     for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (!job->running && !job->paused && job->lane && strcmp(job->lane, lane) == 0) {
@@ -128,7 +127,7 @@ void job_pause(struct job *job, time_ms span) {
         start_next(job->e, job->lane);
 }
 
-/* --- pauses, ends ---------------------------------------------------------------------------- */
+/* --- pauses and ends ------------------------------------------------------------------------- */
 
 void job_wait(struct job *job, time_ms span, loop_due due) {
     loop_timer_free(job->e->loop, job->timer);
@@ -161,18 +160,17 @@ bool job_write_record(struct job *job) {
     return false;
 }
 
-/* --- git ------------------------------------------------------------------------------------------ */
+/* --- git -------------------------------------------------------------------------------------- */
 
-/* How a job runs git, and what else it runs. See git_internal.h.
- *
- * Git is told where everything is: the git folder, what all worktrees share, the work tree. It would look for them itself
- * in files that a run can write. Two things it reads all the same, the configuration of the repository and the attributes of its
- * files, and both may name commands. These are executed below the guard. */
+/* How a job runs git and other commands. See git_internal.h. Git gets all paths explicitly: the git
+ * folder, the common folder, the work tree. It would otherwise find them through files that a run
+ * can write. It still reads the configuration of the repository and the attributes of its files;
+ * commands that these name are executed below the guard. */
 
 #define OUTPUT_MAX (32u << 10)
 #define ENV_FIXED  32 /* more variables than this file names */
 
-/* --- the environment --------------------------------------------------------------------------- */
+/* --- the environment -------------------------------------------------------------------------- */
 
 struct env {
     const char **pairs;
@@ -200,11 +198,11 @@ static void add_own(struct env *env, const struct engine *e, const char *name) {
     for (char *const *pair = e->options.environment; pair && *pair; pair++)
         if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=') {
             add(env, *pair);
-            return; /* it may be there more than once */
+            return; /* it may occur more than once */
         }
 }
 
-/* What a person would have, without what could make git ask or wait for one. */
+/* The environment of a person, without what could make git prompt or wait for one. */
 static void add_usual(struct env *env, const struct job *job, const char *const *names,
                       size_t count) {
     static const char *const always[] = {
@@ -241,7 +239,7 @@ static void add_place(struct env *env, struct job *job, const struct job_call *c
         add(env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
 }
 
-/* The mark is for the next daemon, which ends what this one has left. */
+/* The mark lets the next daemon kill what this one has left. */
 static void add_mark(struct env *env, struct job *job, bool outlives) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     helper_mark(outlives ? "" : job->e->data, &mark);
@@ -270,10 +268,10 @@ static const char *const *build_env(struct job *job, const struct job_call *call
     return env.pairs;
 }
 
-/* --- as the run -------------------------------------------------------------------------------- */
+/* --- as the run ------------------------------------------------------------------------------- */
 
-/* The key of a run leaves the store when it ends. The spec of one that has ended is read as it is: a run in a sandbox cannot
- * change it, and one without has no sandbox to lose. */
+/* The key of a run leaves the store when it ends, so the spec of an ended run is read unverified: a
+ * run in a sandbox cannot change it, and one without has no sandbox to lose. */
 int job_read_spec(struct job *job, uint32_t attempt, struct error *err) {
     const struct live_run *run = run_find(job->e, job->key.task);
     if (job->told)
@@ -285,8 +283,8 @@ int job_read_spec(struct job *job, uint32_t attempt, struct error *err) {
     return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->told, err);
 }
 
-/* Its number; 0: none has begun, or nothing is known of its task any more. Then only `git status` is asked, which does not
- * look into repositories below this one. Of a worktree that several have used, the last one counts. */
+/* Its number; 0: none has started, or its task is unknown. Then only `git status` runs, which does
+ * not descend into nested repositories. For a worktree with several users, the last one counts. */
 static uint32_t last_attempt(const struct job *job) {
     const struct live_run *run = run_find(job->e, job->key.task);
     struct task_view view;
@@ -297,7 +295,7 @@ static uint32_t last_attempt(const struct job *job) {
     return run && !run->view.started_at && !run->sandbox ? view.attempt - 1 : view.attempt;
 }
 
-/* Without that it is not known in which sandbox it was, so an error is never "in none". */
+/* Without the spec its sandbox is unknown, so an error never means "no sandbox". */
 int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err) {
     struct error why = { 0 };
     *ret = NULL;
@@ -313,12 +311,12 @@ int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err
     return 0;
 }
 
-/* --- starting ---------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static void step_ended(void *ctx, const struct helper_end *end) {
     struct job *job = ctx;
     job->aside = NULL;
-    if (turn_is_over(job->e)) /* the next daemon begins it again */
+    if (turn_is_over(job->e)) /* the next daemon starts it over */
         return;
     if (job->is_stopped) {
         job->is_stopped = false;
@@ -370,7 +368,7 @@ static void call_repository(struct job *job, const struct git_line *line, struct
                             job_step then) {
     call.argv = line->argv;
     call.cwd = job->record.repository;
-    if (job->record.common_dir && *job->record.common_dir) /* else git looks for it */
+    if (job->record.common_dir && *job->record.common_dir) /* else git searches for it */
         call.git_dir = job->record.common_dir;
     job_call(job, &call, then);
 }

@@ -1,16 +1,13 @@
 /* merge.c: merge: direct. Finished work becomes part of the base branch.
  *
- * One at a time per repository: jobs share a lane, other programs the lock file sluice-merge.lock in the
- * repository. Rebase onto the base, run the task's checks again if that changed anything, then move the
- * base to it: forwards only, and only from where it was seen. If it moved meanwhile all of this is
- * repeated, three times at most.
+ * One at a time per repository: jobs share a lane, other programs the lock file sluice-merge.lock
+ * in the repository. Rebase onto the base, run the task's checks again if that changed anything,
+ * then fast-forward the base, only from the commit that was seen. If it moved meanwhile, all of
+ * this is repeated, at most three times. Each step checks before it acts, so after a crash the same
+ * steps converge, and merged work is not merged twice.
  *
- * Each step looks before it acts, so after a crash the same row of steps ends where it should: what is
- * merged already is merged.
- *
- * A base that is checked out somewhere is moved there, by a fast-forward merge: index and files go with
- * it, and what somebody has changed there is never overwritten. If their changes are in the way that
- * is a conflict like any other. */
+ * A base that is checked out somewhere is moved there by a fast-forward merge, with index and
+ * files; local changes there are never overwritten. If they are in the way, that is a conflict. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -31,7 +28,7 @@
 #define TRIES_MAX   3
 #define LOCK_AGAIN  100 /* ms */
 #define NAMES_SHOWN 5
-#define CHECK_MAX   HOURS(24) /* of a check that has no time-out of its own */
+#define CHECK_MAX   HOURS(24) /* of a check that has no timeout of its own */
 
 #define CHECK_OUTPUT (64u << 10)
 
@@ -75,8 +72,8 @@ static void updated(struct job *job, const struct helper_end *end) {
         (void)worked(job, end, "git update-ref");
 }
 
-/* Is it still where a fast-forward can begin? Then files in that work tree were in the way, which git
- * names; if it names none, it failed. */
+/* If a fast-forward is still possible, files in that work tree were in the way, and git names them;
+ * if it names none, git failed. */
 static void refusal_asked(struct job *job, const struct helper_end *end) {
     if (end->code != 0) {
         try_again(job);
@@ -94,7 +91,7 @@ static void refusal_asked(struct job *job, const struct helper_end *end) {
             job->record.base, strbuf_text(&names), job->branch);
 }
 
-/* Whoever has it checked out may have changed to another branch at this very moment. */
+/* The checkout may have switched to another branch at this moment. */
 static void arrival_asked(struct job *job, const struct helper_end *end) {
     if (end->code == 0)
         merged(job);
@@ -119,9 +116,9 @@ static void forwarded(struct job *job, const struct helper_end *end) {
     job_git(job, &line, refusal_asked);
 }
 
-/* The checkout that git has named, if it is one of this repository: what it names comes from files that a run can
- * write. Git names the main one of some repositories (submodules) by their git folder; then it is where the
- * project is. */
+/* The checkout that git named, if it belongs to this repository: the name comes from files that a
+ * run can write. Git names the main checkout of some repositories (submodules) by their git folder;
+ * then it is where the project is. */
 static bool find_checkout(const struct job *job, const char *named,
                           struct repository_checkout *ret) {
     const char *const folders[] = { named, job->record.repository };
@@ -180,7 +177,7 @@ static void move_base(struct job *job) {
     job_git(job, &line, checkouts_asked);
 }
 
-/* --- its checks, once more -------------------------------------------------------------------- */
+/* --- checks after a rebase -------------------------------------------------------------------- */
 
 static void next_check(struct job *job);
 
@@ -197,10 +194,10 @@ static void append_log(struct job *job, const struct helper_end *end) {
     if (!engine_redact(job->e, end->output, end->size, &shown))
         strbuf_add(&shown, end->output, end->size);
     if (fd >= 0 && shown.length > 0 && write(fd, shown.text, shown.length) < 0)
-        return; /* it is told all the same */
+        return; /* it is reported anyway */
 }
 
-/* What its checks commit goes with their sandbox. */
+/* Commits of its checks are discarded with their sandbox. */
 static void not_passed(struct job *job, const struct helper_end *end) {
     (void)end;
     worktree_end_finish(job);
@@ -234,7 +231,7 @@ static void checked(struct job *job, const struct helper_end *end) {
     worktree_import_discard(job, not_passed);
 }
 
-/* That of the run; its own folder for temporary files is gone. */
+/* That of the run; its temporary folder no longer exists. */
 static const char *const *check_env(struct job *job) {
     size_t count = 0, n = 0;
     const char *const *own = secrets_add_to(job->e, job->key, &job->told->spec, &job->arena);
@@ -285,7 +282,7 @@ static void check_again(struct job *job) {
 /* --- rebase ----------------------------------------------------------------------------------- */
 
 static void given_up(struct job *job, const struct helper_end *end) {
-    if (end->code != 0) { /* begun again, it is given up again */
+    if (end->code != 0) { /* started over, it is aborted again */
         (void)worked(job, end, "git checkout");
         return;
     }
@@ -345,11 +342,10 @@ static void rebase(struct job *job) {
     worktree_as_run(job, &line, false, rebased);
 }
 
-/* --- where is it? ----------------------------------------------------------------------------- */
+/* --- current state ---------------------------------------------------------------------------- */
 
 static void looked(struct job *job, const struct helper_end *end) {
-    char fork[GIT_HASH_MAX] =
-        ""; /* where the branch has left the base; none: no commit in common */
+    char fork[GIT_HASH_MAX] = ""; /* where the branch left the base; "": no common commit */
     if (!worked(job, end, "git rev-parse"))
         return;
     (void)git_output_hash(end->output, 4, fork);
@@ -389,7 +385,7 @@ static void committed(struct job *job, const struct helper_end *end) {
     look(job);
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void try_lock(void *ctx) {
     struct job *job = ctx;
@@ -425,24 +421,23 @@ void merge_begin(struct job *job) {
         try_lock(job);
 }
 
-/* --- merges that a person asks for ---------------------------------------------------------------- */
+/* --- merges on request ------------------------------------------------------------------------ */
 
-/* A finished task's branch is merged because a person says so. See merges.h.
- *
- * Two jobs, one after the other: JOB_MAKE finds the worktree, gives up what a killed daemon has left half done in it, or
- * makes it again from the branch; JOB_MERGE does what `merge: direct` does after a run (worktree_end.c, merge.c). Meanwhile
- * no run of the task is launched and nothing is cleaned up. After a crash the person asks again, and what is merged is
- * merged once. */
+/* Merges a finished task's branch on request. See merges.h. Two jobs in sequence: JOB_MAKE finds
+ * the worktree, aborts what a killed daemon left half done in it, or creates it again from the
+ * branch; JOB_MERGE does what `merge: direct` does after a run (worktree_end.c, merge.c). Meanwhile
+ * no run of the task is launched and nothing is cleaned up. After a crash the person asks again;
+ * merging is idempotent. */
 
 #define MANUAL_NAMES_SHOWN 20
 
 struct merging {
-    merge_ready ready; /* NULL: it was called */
+    merge_ready ready; /* NULL: already called */
     void *ctx;
     char *into;     /* NULL: the branch that it came from */
-    char *old_base; /* what the record says, while another branch is merged into; or NULL */
+    char *old_base; /* the recorded base, while merging into another branch; or NULL */
     enum merge_result result;
-    bool is_known; /* `result` is */
+    bool is_known; /* `result` is set */
 };
 
 const char *merge_result_name(enum merge_result result) {
@@ -480,7 +475,7 @@ bool engine_merges_on_approval(const struct engine *e, task_id task) {
     return waits;
 }
 
-/* --- the answer --------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void answer(struct job *job) {
     struct merging *m = job->merging;
@@ -535,17 +530,17 @@ static void hand_merged(struct job *job) {
     let_go_on(job->e, job->key.task);
 }
 
-/* --- a worktree to merge from --------------------------------------------------------------------- */
+/* --- a worktree to merge from ----------------------------------------------------------------- */
 
 static void begin_merge(struct job *job) {
     job->doing = "is merged";
     worktree_deliver(job);
 }
 
-/* What was merged before has neither worktree nor branch any more. */
+/* Work that was merged before has neither worktree nor branch. */
 static void no_worktree(struct job *job) {
     struct delivery delivery = { 0 };
-    /* A branch is removed when the base has all of it, whoever has merged it. */
+    /* A branch is removed when the base has all of it, no matter who merged it. */
     if (job->err.code == -ENOENT && engine_delivery(job->e, job->key.task, &delivery)
         && (delivery.merged || strstr(delivery.removed, "branch"))) {
         conclude(job, delivery_is_empty(&delivery.changes) ? MERGE_EMPTY : MERGE_ALREADY);
@@ -584,7 +579,7 @@ static void hand_made(struct job *made) {
     job_begin(job);
 }
 
-/* --- what would happen ---------------------------------------------------------------------------- */
+/* --- dry run ---------------------------------------------------------------------------------- */
 
 static void tried(struct job *job, const struct helper_end *end) {
     const char *names = strchr(end->output, '\n');
@@ -639,9 +634,9 @@ static void trial_done(struct job *job) {
     answer(job);
 }
 
-/* --- the beginning -------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
-/* What was written down when it ran; else what the project says now. */
+/* What was recorded when it ran; else the project's current settings. */
 static void fill_record(struct engine *e, struct job *job) {
     const struct project *project = workspace_project(e, job->key.task);
     struct delivery delivery = { 0 };
@@ -689,7 +684,7 @@ static int check(const struct engine *e, const struct merge_question *q, struct 
     return 0;
 }
 
-/* A task that never ran in a worktree has nothing of this. */
+/* A task that never ran in a worktree has no branch. */
 static int check_place(const struct engine *e, const struct job *job, struct error *err) {
     const struct project *project = workspace_project(e, job->key.task);
     struct task_view view;

@@ -19,20 +19,19 @@
 #include "os/outside.h"
 #include "workspace/worktree.h"
 
-/* --- other homes ---------------------------------------------------------------------------------- */
+/* --- other homes ------------------------------------------------------------------------------ */
 
-/* A path of a pool has one run at a time, whichever home that is from.
- *
- * The places of this home are known (workspace.c). Other homes are not, and may be of other users: so a run
- * is written down where everybody who wants the path must look. In a repository that is its git folder,
- * where no status shows it; else the path itself. The file is locked while a daemon knows of the run, and
- * names the run's folder, whose own lock is held as long as the run lives: so the claim of a daemon that
- * was killed is good until its run is over, and no longer. It goes with the end of the run. */
+/* A pool path has one run at a time across all homes. This home knows its own workspaces. Other
+ * homes may belong to other users, so a run is recorded where everyone who wants the path must
+ * look: in the git folder of a repository, where no status shows it, else in the path itself. The
+ * file is locked while a daemon knows of the run, and names the run's folder, whose own lock is
+ * held while the run is live. So the claim of a killed daemon is valid exactly until its run ends.
+ * It is removed at the end of the run. */
 
 #define CLAIM_MAX 8192
-#define RACES_MAX 5 /* times that somebody else has just removed the file */
+#define RACES_MAX 5 /* retries if the file was just removed */
 
-/* 1: the git folder of the repository that `path` is in; 0: it is in none. */
+/* 1: the git folder of the repository that contains `path`; 0: none. */
 static int find_repository(const char *path, struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf at = STRBUF_INIT, git = STRBUF_INIT;
     struct stat st;
@@ -55,7 +54,7 @@ static int find_repository(const char *path, struct strbuf *out, struct error *e
     return 0;
 }
 
-/* One name for one folder, however it is written. */
+/* Resolves links: one name per folder. */
 static int find_file(const char *path, struct strbuf *out, struct error *err) {
     char real[PATH_MAX];
     struct stat st;
@@ -72,7 +71,7 @@ static int find_file(const char *path, struct strbuf *out, struct error *err) {
     return 0;
 }
 
-/* Whose claim it is: the folder of runs and the run in it. False: nobody's. */
+/* The runs folder and the run of a claim. False: unclaimed. */
 static bool read_claim(int fd, char text[CLAIM_MAX], const char **ret_root,
                        const char **ret_folder) {
     ssize_t size = pread(fd, text, CLAIM_MAX - 1, 0);
@@ -116,13 +115,13 @@ static int write_claim(int fd, const struct workspace_claim *claim, struct error
     return error_set(err, -code, "cannot claim workspace '%s': %s", claim->path, strerror(code));
 }
 
-/* Whoever may not look there cannot know that the run is over. */
+/* Without access we cannot know that the run has ended. */
 static bool is_alive(const char *root, const char *folder) {
     int r = rundir_is_locked(root, folder);
     return r > 0 || r == -EACCES;
 }
 
-/* 0: it is locked, and nobody else's. -EAGAIN: somebody has just removed it. */
+/* 0: locked, and ours. -EAGAIN: it was just removed. */
 static int take(int fd, const char *file, const struct workspace_claim *claim, struct error *err) {
     char text[CLAIM_MAX];
     const char *root = NULL, *folder = NULL;
@@ -136,7 +135,7 @@ static int take(int fd, const char *file, const struct workspace_claim *claim, s
     return is_other && is_alive(root, folder) ? refuse(claim->path, fd, err) : 0;
 }
 
-/* A file of another user can be looked at, at the most; then the path goes unclaimed. */
+/* A file of another user is at best readable; then the path stays unclaimed. */
 static int try_claim(const char *file, const struct workspace_claim *claim, int *ret_fd,
                      struct error *err) {
     struct error why = { 0 };
@@ -148,7 +147,7 @@ static int try_claim(const char *file, const struct workspace_claim *claim, int 
     if (!is_ours)
         fd = outside_open(AT_FDCWD, file, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, &why);
     if (fd == -ENOENT || fd == -EACCES) {
-        *ret_fd = -1; /* there is none, or only its owner can look at it */
+        *ret_fd = -1; /* missing, or readable by its owner only */
         return 0;
     }
     if (fd < 0)
@@ -183,14 +182,13 @@ static void workspace_unclaim(const char *path, int fd) {
     fd_closep(&fd);
 }
 
-/* --- the pool ------------------------------------------------------------------------------------- */
+/* --- the pool --------------------------------------------------------------------------------- */
 
-/* Which path of a pool a run gets.
- *
- * The core counts places and keeps wishes apart; which path a run without a wish gets is decided here, at
- * its launch, and told to the core as a lock, so that a task that wishes for that path waits. With its end
- * the path becomes the wish of its task: what it has begun lies there, and its next attempt waits for it,
- * though others are free. After a restart the run folders say where the unfinished are. */
+/* Which path of a pool a run gets. The core counts slots and keeps requests apart; the path of a
+ * run without a request is chosen here, at its launch, and applied to the core as a lock, so that
+ * tasks that request it wait. At the end the path becomes the request of its task: its unfinished
+ * work is there, so its next attempt waits for that path even if others are free. After a restart
+ * the run folders show where unfinished tasks work. */
 
 struct pool {
     const char *const *paths;
@@ -212,7 +210,7 @@ static bool pool_has(const struct pool *pool, const char *path) {
     return false;
 }
 
-/* The path of the pool that a folder is in; NULL: in none. */
+/* The path of the pool that contains a folder; NULL: none. */
 static const char *pool_find(const struct pool *pool, const char *folder) {
     const char *best = NULL;
     size_t best_length = 0;
@@ -229,7 +227,7 @@ static const char *pool_find(const struct pool *pool, const char *folder) {
     return best;
 }
 
-/* What the core keeps for the task; NULL: nothing. */
+/* The path that the core keeps for the task; NULL: none. */
 static const char *wish_of(const struct engine *e, task_id task) {
     struct task_spec told;
     if (!core_task_spec(e->core, task, &told) || !told.workspace)
@@ -237,7 +235,7 @@ static const char *wish_of(const struct engine *e, task_id task) {
     return symbol_name(core_symbols(e->core), told.workspace);
 }
 
-/* --- which one -------------------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 static bool path_is_free(const struct engine *e, const char *path) {
     for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
@@ -264,7 +262,7 @@ static void note_habit(struct engine *e, const char *path, task_id task) {
     habit->task = task;
 }
 
-/* Somebody who is not finished was there last, and will be there again. */
+/* An unfinished task used it last and will return. */
 static bool is_wanted_back(const struct engine *e, const char *path) {
     const struct habit *habit = habit_find(e, path);
     struct task_view view;
@@ -305,8 +303,8 @@ static int try_to_take(struct engine *e, const struct live_run *run, const char 
     return r;
 }
 
-/* One that nobody will want back is better. One that another home uses, or that is gone, is passed over;
- * if there is no other, that is what is said. */
+/* Prefers paths that no task wants back. Skips those that another home uses or that are missing; if
+ * none is left, that is the error. */
 static int take_any(struct engine *e, const struct live_run *run, const struct pool *pool,
                     struct error *err) {
     int r = 0;
@@ -332,9 +330,9 @@ static int pool_prepare(struct engine *e, const struct live_run *run, const char
     struct pool pool = pool_of(e, project);
     const char *wish = wish_of(e, run->task);
     if (wish && !asked && !pool_has(&pool, wish))
-        wish = NULL; /* where it was before is no more */
+        wish = NULL; /* its previous path no longer exists */
     if (pool.count == 0 && (!wish || wish[0] != '/'))
-        return 0; /* a name alone is a lock, and no folder */
+        return 0; /* a bare name is a lock, not a folder */
     if (pool.count > 0 && wish && !pool_has(&pool, wish))
         return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wish,
                          project->view.name);
@@ -346,8 +344,7 @@ static int pool_prepare(struct engine *e, const struct live_run *run, const char
     return r;
 }
 
-/* The path it was launched in, though its place may be given back: an end is told again after a commit that
- * failed. */
+/* The path it was launched in, even if released: a failed commit makes the end apply again. */
 static const char *path_of_run(const struct engine *e, const struct live_run *run,
                                const struct pool *pool) {
     const struct workspace_place *place = workspace_find(e, run->task);
@@ -368,9 +365,9 @@ sym pool_left_in(const struct engine *e, const struct live_run *run) {
     return symbol_intern(core_symbols(e->core), path, strlen(path));
 }
 
-/* --- the start -------------------------------------------------------------------------------- */
+/* --- daemon start ----------------------------------------------------------------------------- */
 
-/* It is, or was, where its shim was told to begin; its end is not told yet. */
+/* It works or worked in the folder of its spec; its end was not applied yet. */
 static void pool_adopt(struct engine *e, const struct live_run *run) {
     struct pool pool = pool_of(e, workspace_project(e, run->task));
     char id[ENGINE_ID_MAX];
@@ -389,10 +386,10 @@ static void pool_adopt(struct engine *e, const struct live_run *run) {
     note_habit(e, path, run->task);
 }
 
-/* --- before the launch and after the end ---------------------------------------------------------- */
+/* --- before the launch and after the end ------------------------------------------------------ */
 
 #define LOOK_IF_OLD    MINUTES(10)
-#define LOOK_WHILE_LOW MINUTES(10) /* somebody may have merged, or committed */
+#define LOOK_WHILE_LOW MINUTES(10) /* work may have been merged or committed */
 
 static void workspace_place_finish(struct workspace_place *place) {
     fd_closep(&place->claim);
@@ -402,7 +399,7 @@ static void workspace_place_finish(struct workspace_place *place) {
     free(place->base);
 }
 
-/* Ends what is being done; it is begun again */
+/* Stops running jobs; the next daemon starts them over. */
 static void workspaces_free(struct engine *e) {
     struct workspaces *all = workspaces_of(e);
     for (const struct job *job = all->jobs; job; job = job->next)
@@ -426,7 +423,6 @@ static void workspaces_free(struct engine *e) {
     free(all->leftovers.items);
 }
 
-/* A new core: which paths of a pool are taken by tasks that have not wished for them. */
 static bool workspaces_are_preparing(const struct engine *e) {
     for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
         if (job->kind == JOB_MAKE)
@@ -434,7 +430,7 @@ static bool workspaces_are_preparing(const struct engine *e) {
     return false;
 }
 
-/* --- places ----------------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 struct workspace_place *workspace_find(const struct engine *e, task_id task) {
     for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
@@ -483,7 +479,7 @@ const struct project *workspace_project(const struct engine *e, task_id task) {
     return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
 }
 
-/* Where a run works, from the file that its shim was given. The key of one that has ended is gone. */
+/* Where a run works, from its shim's spec. The key of an ended run is deleted. */
 char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
@@ -532,7 +528,7 @@ static const char *merge_of(const struct engine *e, const struct project *projec
     return merge ? merge : engine_project_merge(e->config, project->view.name);
 }
 
-/* The owner has said nothing about it, so what goes wrong with it is reported and fails nothing. */
+/* The owner did not configure it, so its failures are reported but fail nothing. */
 static bool merge_is_implied(const struct engine *e, const struct project *project,
                              const json_t *spec) {
     return !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
@@ -650,7 +646,7 @@ static bool is_below(const char *folder, const char *path) {
 /* The task may have had a worktree before, and this run worked elsewhere. */
 static bool ran_in(const struct engine *e, const char *id, struct run_key key, const char *path) {
     _cleanup_(freep) char *folder = workspace_of_run(e, id, key.attempt);
-    _cleanup_(freep) char *real = realpath(path, NULL); /* a run in a sandbox is told this one */
+    _cleanup_(freep) char *real = realpath(path, NULL); /* runs in a sandbox get this one */
     return folder && (is_below(path, folder) || (real && is_below(real, folder)));
 }
 
@@ -662,8 +658,8 @@ bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t befor
     return false;
 }
 
-/* Has the run done what prepares its worktree? Its shim says so at the end. Of one that was lost it is known by its
- * command, which does not start before. */
+/* Whether the run has prepared its worktree. Its shim reports that at the end. For a lost run its
+ * command shows it, which does not start before. */
 static bool has_prepared(const struct engine *e, const struct live_run *run,
                          const struct run_end *end) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
@@ -673,8 +669,8 @@ static bool has_prepared(const struct engine *e, const struct live_run *run,
            && read->spec.prepare.argv;
 }
 
-/* Did the run that ends work in this worktree? Without a sandbox it can have changed what its shim was told: then the daemon
- * that has launched it knows, and any other does not take it for one that worked elsewhere. */
+/* Whether the ending run worked in this worktree. Without a sandbox it can have changed its shim's
+ * spec: then the daemon that launched it knows, and any other assumes that it did. */
 static bool has_worked_in(const struct engine *e, const struct live_run *run, const char *id,
                           const char *path) {
     const struct workspace_place *place = workspace_find(e, run->task);
@@ -706,7 +702,8 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
         /* If this fails it is prepared once more. */
         (void)worktree_record_write(e->data, id, &job->record, NULL);
     }
-    /* What was not merged because of its spawn file must not be good later: the file could be by then. */
+    /* A result that was not merged because of its spawn file must stay failed, even if the file is
+     * valid later. */
     job->outcome = finish_outcome(e, run, &job->end, &job->is_forced);
     job->begin = worktree_end_begin;
     job->done = finished;
@@ -726,7 +723,7 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
 void workspace_stop(struct engine *e, task_id task) {
     struct job *make = job_find(e, JOB_MAKE, task);
     if (make && !make->running)
-        job_end(make); /* its launch follows, and sees that it shall stop */
+        job_end(make); /* its launch follows, and sees the stop */
     struct job *job = job_find(e, JOB_FINISH, task);
     if (!job || !job->can_stop)
         return;
@@ -755,7 +752,7 @@ static void remove_leftover(struct engine *e, const char *path) {
 static void cleaned(struct job *job) {
     if (!job->is_orphan)
         return;
-    remove_leftover(job->e, job->path); /* it may have been looked at before */
+    remove_leftover(job->e, job->path); /* it may have been reported before */
     if (job->kept.length == 0)
         return;
     *LIST_ADD(&workspaces_of(job->e)->leftovers) =
@@ -782,9 +779,9 @@ static void clean(struct engine *e, const char *id, task_id task, bool is_orphan
     worktree_path(e->data, id, &path);
     struct job *cleaning = find_cleaning(e, id);
     if (task && is_merged_by_person(e, task))
-        return; /* it is looked at after that */
+        return; /* it is checked after that */
     if (cleaning) {
-        cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: say what is kept */
+        cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: report what is kept */
         return;
     }
     bool has_record = worktree_record_read(e->data, id, &record, NULL) == 0;
@@ -825,7 +822,7 @@ static void look_at(void *ctx, const char *id) {
         clean(e, id, task, false);
 }
 
-/* Finished work whose days are over. */
+/* Finished work past its retention. */
 static void look_if_old(void *ctx, const char *id) {
     const struct engine *e = ctx;
     struct task_view view;
@@ -852,9 +849,9 @@ void workspaces_make_room(struct engine *e) {
     worktree_for_each(e->data, look_at, e);
 }
 
-/* --- the start -------------------------------------------------------------------------------- */
+/* --- daemon start ----------------------------------------------------------------------------- */
 
-/* At the start, when the runs are adopted: who lives where; then what nobody needs goes. */
+/* When the runs are adopted: finds who works where, then removes what is not needed. */
 static void workspaces_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     for (size_t i = 0; i < run_count(e); i++)
@@ -862,7 +859,7 @@ static void workspaces_start(struct engine *e) {
     strbuf_printf(&folder, "%s/worktrees", e->data);
     if (access(strbuf_text(&folder), F_OK) != 0)
         return;
-    (void)helper_sweep(e->data); /* git must not work there twice at once */
+    (void)helper_sweep(e->data); /* two gits must not work there at once */
     worktree_for_each(e->data, look_at, e);
 }
 
@@ -875,10 +872,7 @@ const struct engine_part workspaces_part = {
     .is_launching = workspaces_are_preparing,
 };
 
-/* --- for people ----------------------------------------------------------------------------------- */
-
-/* What people are told of workspaces: where a task works, what is done around its run,
- * which worktrees are left over. */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 const char *engine_run_doing(const struct engine *e, task_id task) {
     for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)

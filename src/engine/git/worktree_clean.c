@@ -1,14 +1,15 @@
-/* worktree_clean.c: worktrees that nobody needs any more.
+/* worktree_clean.c: removes worktrees that are no longer needed.
  *
- * Looked at when their task has ended or is forgotten, and all of them at the start. One goes when
- * everything in it is elsewhere: nothing uncommitted, and no commit that its base branch does not have, when
- * retention.merged_days have passed; or, when its branch was the aim of the work (merge: local, mr), nothing that is not
- * on that branch. The branch goes with it in the first case. Everything else stays for retention.worktree_days: of failed work until somebody retries it, of a task that
- * is gone until somebody looks at it.
+ * Checked when their task has ended or is deleted, and all of them at the start. A worktree is
+ * removed when nothing in it would be lost: nothing uncommitted, and no commit that its base branch
+ * lacks, after retention.merged_days; or, if its branch was the result (merge: local, mr), nothing
+ * that is not on that branch. The branch is deleted too in the first case. Everything else stays
+ * for retention.worktree_days: failed work until it is retried, work of a deleted task until a
+ * person looks at it.
  *
- * After these days, and while the disk is short, of a finished task more goes: the folder, if everything in it is committed on
- * its branch. The branch stays, and a retry makes the folder again from it. What is ignored by git in
- * there (build folders, packages) is what fills disks, and can be made again. */
+ * After these days, and while the disk is low, the folder of a finished task is removed if
+ * everything in it is committed on its branch. The branch stays, and a retry creates the folder
+ * again from it. Ignored files (build folders, packages) are what fills disks. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static void keep(struct job *job, const char *format, ...) {
 /* --- removing --------------------------------------------------------------------------------- */
 
 static void forgotten(struct job *job, const struct helper_end *end) {
-    (void)end; /* what cannot be removed is tried again when the record is */
+    (void)end; /* failures are retried together with the record */
     if (!job->is_orphan)
         delivery_keep_removed(job, job->branch_is_there ? "worktree" : "worktree and branch");
     if (!job->keeps_record)
@@ -53,7 +54,7 @@ static bool note_removing(struct job *job, bool removing) {
 
 static void removed(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git worktree remove")) {
-        if (end->code > 0) /* git has refused; one that was killed may have begun */
+        if (end->code > 0) /* git refused; a killed git may have begun */
             (void)note_removing(job, false);
         keep(job, "%s", job->err.text);
     } else if (job->branch_is_there)
@@ -62,10 +63,10 @@ static void removed(struct job *job, const struct helper_end *end) {
         drop_branch(job);
 }
 
-/* Without --force git would ask for the status once more, outside the sandbox of the run. */
+/* Without --force git would check the status once more, outside the sandbox of the run. */
 static void unlocked(struct job *job, const struct helper_end *end) {
     struct git_line line;
-    (void)end; /* if it is still locked, git says so */
+    (void)end; /* if it is still locked, git reports it */
     if (!note_removing(job, true))
         keep(job, "%s", job->err.text);
     else {
@@ -103,14 +104,14 @@ static void remove_now(struct job *job, bool with_branch) {
     job_call(job, &call, submodules_asked);
 }
 
-/* --- may it go? ------------------------------------------------------------------------------- */
+/* --- may it be removed? ----------------------------------------------------------------------- */
 
 static bool is_done(const struct job *job) {
     struct task_view view;
     return core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
 }
 
-/* What the base has goes at once, or later, as the owner likes. Of a task that is no more nothing is known. */
+/* Whether merged work is kept for now (retention.merged_days). Deleted tasks have no record. */
 static bool is_wanted(const struct job *job) {
     return !job->is_orphan && !host_of(job->e)->disk_low
            && config_number(job->e->config, "retention.merged_days", NULL) > 0
@@ -143,7 +144,7 @@ static void tip_asked(struct job *job, const struct helper_end *end) {
     remove_now(job, false);
 }
 
-/* The folder alone goes. */
+/* Removes only the folder. */
 static void squeeze(struct job *job) {
     struct git_line line;
     if (worktree_in_progress(job->record.git_dir)) {
@@ -174,7 +175,7 @@ static void counted(struct job *job, const struct helper_end *end) {
         keep_commits(job);
 }
 
-/* Its fourth line is where it has left the base. If that is where it is, the base has all of it. */
+/* Its fourth line is where it left the base. If that equals HEAD, the base has all of it. */
 static void head_asked(struct job *job, const struct helper_end *end) {
     struct git_line line;
     char from[GIT_HASH_MAX];
@@ -210,7 +211,7 @@ static void status_asked(struct job *job, const struct helper_end *end) {
     job_call(job, &call, head_asked);
 }
 
-/* --- what git has not finished, or does not know ---------------------------------------------- */
+/* --- unfinished operations, unknown worktrees ------------------------------------------------- */
 
 /* Its commits may be all that is left. */
 static void branch_counted(struct job *job, const struct helper_end *end) {
@@ -287,8 +288,8 @@ void worktree_clean_begin(struct job *job) {
     } else if (there < 0) {
         keep(job, "its repository '%s' does not know it", job->record.repository);
     } else {
-        /* Git would look into a repository below this one with the settings of that. What is not committed there is not lost:
-         * no worktree that has such a repository is removed. */
+        /* Git would read a nested repository with the settings of that. Uncommitted work there is
+         * not lost: a worktree with a nested repository is never removed. */
         GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal",
                  "--ignore-submodules=dirty");
         worktree_as_run(job, &line, false, status_asked);

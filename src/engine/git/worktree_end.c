@@ -1,11 +1,11 @@
-/* worktree_end.c: a run in a worktree has ended; its work is saved, committed, handed over.
+/* worktree_end.c: after a run in a worktree its work is saved, committed, delivered.
  *
- * The end is withheld from the core meanwhile: what depends on this task must find its work where it
- * belongs. Work that was not finished is committed as it is before anybody tries again, so nothing that
- * was written is ever lost. An iteration that goes on finds its files as it left them.
+ * The end is withheld from the core meanwhile: dependent tasks must find the work where it belongs.
+ * Unfinished work is committed as it is before another attempt, so nothing written is ever lost. An
+ * iteration that continues finds its files as it left them.
  *
- * Good work that cannot be handed over costs no second run of the agent: what failed is not its doing. The
- * delivery is tried again, from its beginning, since each step looks before it acts. */
+ * A good result that cannot be delivered costs no second run of the agent, which is not at fault.
+ * The delivery is retried from its beginning; each step checks before it acts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ void worktree_end_again(struct job *job, const char *format, ...) {
     (void)vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     unlock_merges(job);
-    if (job->merging) { /* the person decides whether it is tried again */
+    if (job->merging) { /* the person decides whether to retry */
         worktree_end_fail(job, OUTCOME_UNMERGED, "%.200s", why);
         return;
     }
@@ -109,11 +109,11 @@ void worktree_end_finish(struct job *job) {
     delivery_count(job, counted);
 }
 
-/* --- a commit of what is there ---------------------------------------------------------------- */
+/* --- committing ------------------------------------------------------------------------------- */
 
 static void try_commit(struct job *job);
 
-/* Work that was not good anyway stays in the worktree as it is. */
+/* A failed result stays in the worktree as it is. */
 static void commit_failed(struct job *job) {
     if (job->outcome == OUTCOME_OK)
         worktree_end_again(job, "%s", job->err.text);
@@ -123,7 +123,7 @@ static void commit_failed(struct job *job) {
 
 static void committed(struct job *job, const struct helper_end *end) {
     if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error) {
-        job->anonymous = true; /* git does not know who commits, perhaps */
+        job->anonymous = true; /* git may lack a committer identity */
         try_commit(job);
         return;
     }
@@ -173,12 +173,12 @@ void worktree_commit(struct job *job, const char *message, job_step after) {
     worktree_as_run(job, &line, true, all_added);
 }
 
-/* --- a rebase that was not finished ----------------------------------------------------------- */
+/* --- unfinished rebases ----------------------------------------------------------------------- */
 
-/* `git rebase --abort` would refuse to overwrite the files that the rebase itself has just written. */
+/* `git rebase --abort` would refuse to overwrite the files that the rebase itself wrote. */
 static void quitted(struct job *job, const struct helper_end *end) {
     struct git_line line;
-    (void)end; /* there was none, perhaps */
+    (void)end; /* there may have been none */
     GIT_LINE(&line, "checkout", "--quiet", "--force", job->branch);
     worktree_as_run(job, &line, false, job->after_abandon);
 }
@@ -225,7 +225,8 @@ static void hand_over(struct job *job, const struct helper_end *end) {
     struct task_view view;
     const struct project *project = NULL;
     (void)end;
-    /* What the repository names has run since the last look; the command is the owner's, and looks for git itself. */
+    /* Commands of the repository have run since the last check; the delivery command is the owner's
+     * and finds git itself. */
     if (worktree_find(job->path, &job->record) < 0) {
         worktree_end_fail(job, OUTCOME_FAILED, WORKTREE_FOREIGN ": nothing is delivered",
                           job->path);
@@ -260,9 +261,9 @@ static void hand_over(struct job *job, const struct helper_end *end) {
     job_call(job, &(struct job_call){ .argv = argv }, handed_over);
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
-/* Nobody asked for a branch of that name: what is left is committed where the agent has committed. */
+/* No branch of that name was requested: the rest is committed where the agent committed. */
 static void left_elsewhere(struct job *job, const struct helper_end *end) {
     (void)end;
     worktree_end_note(job,
@@ -327,7 +328,7 @@ static void saved(struct job *job, const struct helper_end *end) {
     worktree_end_finish(job);
 }
 
-/* The project wants every task to change something. */
+/* The project requires every task to change something. */
 static bool is_refused(const struct job *job) {
     const struct project *project = workspace_project(job->e, job->key.task);
     return delivery_is_empty(&job->changes) && strcmp(job->record.merge, "none") != 0 && project
@@ -365,7 +366,7 @@ static void abandoned(struct job *job, const struct helper_end *end) {
     diff_keep(job, measure);
 }
 
-/* Good work that cannot be delivered: why. */
+/* Why a good result cannot be delivered. */
 static void note_missing(struct job *job, int there) {
     if (there == -EPERM)
         worktree_end_explain(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
@@ -379,7 +380,7 @@ static void imported(struct job *job, bool worked) {
         worktree_end_again(job, "%s", job->err.text);
         return;
     }
-    if (!worked) { /* it is not lost: the next run of the task goes on with it */
+    if (!worked) { /* not lost: the next run of the task continues with it */
         log_warning("what '%s' has committed is not saved: %s", job->id, job->err.text);
         worktree_end_finish(job);
     } else if (job->record.rebasing)

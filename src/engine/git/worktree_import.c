@@ -1,13 +1,13 @@
-/* worktree_import.c: git in the sandbox of a run, and how its commits get out of it.
+/* worktree_import.c: git in the sandbox of a run, and the import of its commits.
  *
- * It has committed into a git folder of its own (workspace/private_git.h). What is in there was written by the run, so
- * git reads it inside the sandbox alone, and makes a pack of what is new: the commits of the branch and of what is checked
- * out, and what was added to the index. Outside, git reads that pack as it would read one from the network: each object
- * is checked, and so is that all it refers to is there. Then the branch is moved.
+ * The run has committed to a private git folder (workspace/private_git.h). Its contents are
+ * untrusted, so git reads it only inside the sandbox, and packs what is new: the commits of the
+ * branch and of HEAD, and what was added to the index. Outside, git reads that pack as one from the
+ * network: each object is checked, and so is connectivity. Then the branch is moved.
  *
- * A worktree that is on another branch is put on its commit without a branch: the other one was private.
+ * A worktree on another branch gets a detached HEAD at its commit: the other branch was private.
  *
- * Every step can be repeated: the folder goes last. */
+ * Every step can be repeated: the folder is deleted last. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "rundir/remove.h"
 
 #define PACK            "sluice.pack"
-#define UNPACKED_COUNT  100u       /* objects: fewer become files of their own, as with git fetch */
-#define UNPACKED_BYTES  (8u << 20) /* and a pack that is larger stays one */
+#define UNPACKED_COUNT  100u       /* objects: fewer are unpacked, as with git fetch */
+#define UNPACKED_BYTES  (8u << 20) /* a larger pack stays packed */
 #define PACK_HEAD_WORDS 3u
 #define REMOVED_AT_ONCE 1000u /* files */
 
@@ -45,7 +45,7 @@ static bool worked(struct job *job, const struct helper_end *end, const char *wh
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* A run can have filled it with files: then another process removes them. */
+/* A run can have filled it with files: then a helper process removes them. */
 void worktree_import_discard(struct job *job, job_step then) {
     const char *folder = folder_of(job);
     const char *const argv[] = { "rm", "-rf", "--", folder, NULL };
@@ -83,7 +83,7 @@ static void branch_moved(struct job *job, const struct helper_end *end) {
         set_head(job);
 }
 
-/* An owner who has moved it meanwhile is not overruled. */
+/* A branch that its owner moved meanwhile is not overwritten. */
 static void move_branch(struct job *job) {
     struct git_line line;
     const struct private_git_tips *tips = &job->tips;
@@ -96,7 +96,7 @@ static void move_branch(struct job *job) {
     job_git_for_others(job, &line, branch_moved);
 }
 
-/* A daemon that was killed has moved it, perhaps. */
+/* A killed daemon may have moved it. */
 static void branch_asked(struct job *job, const struct helper_end *end) {
     char now[GIT_HASH_MAX];
     if (end->code == 0 && git_output_hash(end->output, 0, now)
@@ -119,7 +119,7 @@ static void taken(struct job *job, const struct helper_end *end) {
         ask_branch(job);
 }
 
-/* How many objects are in it; <0: it is not a pack. */
+/* The number of objects in it; <0: not a pack. */
 static int look_at_pack(const char *path, uint32_t *ret_count, off_t *ret_size, struct error *err) {
     uint32_t head[PACK_HEAD_WORDS];
     _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, ret_size, err);
@@ -160,7 +160,7 @@ static void packed(struct job *job, const struct helper_end *end) {
     job_call(job, &call, taken);
 }
 
-/* As the run, in its sandbox: there the shared folder is the private one. */
+/* As the run, in its sandbox, where the common folder is the private one. */
 static void pack(struct job *job) {
     static const char script[] =
         "out=$1 names=$2; shift 2; rm -rf \"$out\"; printf '%s\\n' \"$names\" | \"$@\" >\"$out\"";
@@ -206,14 +206,15 @@ void worktree_import(struct job *job, void (*then)(struct job *job, bool worked)
         set_head(job);
 }
 
-/* --- git of the daemon in the sandbox ----------------------------------------------------------- */
+/* --- git of the daemon in the sandbox --------------------------------------------------------- */
 
-/* A sandbox that the configuration names (`wrap`) shows the repository as it is. */
+/* A configured sandbox (`wrap`) shows the real repository. */
 static bool has_private_git(const struct run_spec *run) {
     return run && run->wrap && run->enter;
 }
 
-/* The sandbox of the run shows a file that its launch has made (launch_sandbox.c). A worktree that was made again since lacks it. */
+/* The sandbox of the run needs a file that its launch created (launch_sandbox.c). A worktree that
+ * was recreated since lacks it. */
 static int make_settings(struct job *job) {
     const char *path = job_text(job, "%s/config.worktree", job->record.git_dir);
     if (access(path, F_OK) == 0)

@@ -1,12 +1,12 @@
-/* worktree_make.c: a worktree for a task, before its run.
+/* worktree_make.c: creates a task's worktree before its run.
  *
- * Made once and used by every attempt. The record says whether git has finished it: what was begun and
- * not finished has never been run in, so it is thrown away and made again; what was finished is never
- * thrown away here. A folder without a record is somebody else's, and in the way; so is a branch of that
- * name when this home has neither a record nor a run of it: ids are counted by each home, and its commits
- * would be merged as this task's.
+ * Created once and used by every attempt. The record shows whether git has finished it: an
+ * unfinished one was never used by a run, so it is discarded and created again; a finished one is
+ * never discarded here. A folder without a record is foreign, and in the way. So is a branch of
+ * that name if this home has neither a record nor a run of it: each home counts ids, and the
+ * foreign commits would be merged as this task's.
  *
- * While a run lives the worktree is locked, so that `git worktree prune` of a person leaves it alone. */
+ * The worktree is locked while a run is live, so that a manual `git worktree prune` spares it. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void fail(struct job *job) {
 }
 
 static void locked(struct job *job, const struct helper_end *end) {
-    (void)end; /* it is locked so that people leave it alone; that is no reason not to run */
+    (void)end; /* the lock only protects it from people; run without it */
     job_end(job);
 }
 
@@ -29,7 +29,7 @@ static const char *lock_reason(struct job *job) {
 
 static void lock(struct job *job) {
     struct git_line line;
-    if (worktree_is_locked(&job->record)) { /* by the attempt before, whose daemon was killed */
+    if (worktree_is_locked(&job->record)) { /* by the previous attempt, whose daemon was killed */
         job_end(job);
         return;
     }
@@ -45,8 +45,8 @@ static void made(struct job *job) {
         job_end(job);
 }
 
-/* In a new worktree only what was just copied can be untracked. Work is saved with `git add --all`, and agents do
- * the same: what git does not ignore would be committed, and merged. */
+/* In a new worktree only what was just copied can be untracked. Work is saved with `git add --all`,
+ * and agents do the same: what git does not ignore would be committed and merged. */
 static void untracked_asked(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
     if (!job_worked(job, end, "git ls-files")) {
@@ -82,7 +82,7 @@ static void copy(struct job *job) {
     }
 }
 
-/* Nothing has run in it yet: what its `.git` says now is noted. */
+/* No run has used it yet: record what its `.git` says now. */
 static void added(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git worktree add")) {
         fail(job);
@@ -102,7 +102,7 @@ static void add(struct job *job) {
     job->doing = "makes its worktree";
     if (!job_write_record(job))
         return;
-    if (job->has_record) /* the git that should have made it was killed, perhaps */
+    if (job->has_record) /* the git that created it may have been killed */
         worktree_break_locks(&job->record, job->branch);
     if (job->branch_is_there)
         GIT_LINE(&line, "worktree", "add", "--lock", "--reason", lock_reason(job), job->path,
@@ -122,7 +122,7 @@ static void no_base(struct job *job) {
     fail(job);
 }
 
-/* A name that git does not know is printed as it is, and ends the list. */
+/* An unknown name is printed unchanged, and ends the list. */
 static void branches_asked(struct job *job, const struct helper_end *end) {
     char hash[GIT_HASH_MAX];
     if (end->code < 0) {
@@ -169,7 +169,7 @@ static void reason_asked(struct job *job, const struct helper_end *end) {
     fail(job);
 }
 
-/* Git finds the repository itself, this once: the folder is the owner's, and git refuses those of other users. */
+/* Only here git finds the repository itself: the owner's folder; git refuses other users' ones. */
 static void ask_git(struct job *job, bool reads, const char *const *words, job_step then) {
     struct git_line line;
     git_line_make(&line, words);
@@ -219,10 +219,10 @@ static void ask_place(struct job *job) {
     ask_git(job, true, words, place_asked);
 }
 
-/* --- one that was not finished ---------------------------------------------------------------- */
+/* --- unfinished worktrees --------------------------------------------------------------------- */
 
 static void pruned(struct job *job, const struct helper_end *end) {
-    (void)end; /* what is wrong with the repository, the next steps will tell */
+    (void)end; /* the next steps report what is wrong with the repository */
     ask_place(job);
 }
 
@@ -234,7 +234,7 @@ static void prune(struct job *job, const struct helper_end *end) {
 }
 
 static void removed(struct job *job, const struct helper_end *end) {
-    (void)end; /* git does not know it, perhaps */
+    (void)end; /* git may not know it */
     worktree_delete(job, prune);
 }
 
@@ -245,7 +245,7 @@ static void discard(struct job *job) {
     job_git(job, &line, removed);
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void abandoned(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git checkout")) {
@@ -257,12 +257,12 @@ static void abandoned(struct job *job, const struct helper_end *end) {
         lock(job);
 }
 
-/* What an attempt before this one has left there. */
+/* Continues with what an earlier attempt left. */
 static void use(struct job *job) {
     worktree_break_locks(&job->record, job->branch);
     if (job->record.rebasing || job->record.removing) /* of the latter files may be missing */
         worktree_abandon_rebase(job, abandoned);
-    else if (job_write_record(job)) /* what is done with the work may be said anew */
+    else if (job_write_record(job)) /* the merge mode may have changed */
         lock(job);
 }
 
@@ -271,7 +271,7 @@ static void take_text(char **to, char **from) {
     *to = TAKE_PTR(*from);
 }
 
-/* The record has what is wanted now; of one that is there, what it came from counts. */
+/* The record has the current settings; for an existing worktree its origin takes precedence. */
 static void take_old(struct worktree_record *record, struct worktree_record *old) {
     take_text(&record->repository, &old->repository);
     take_text(&record->base, &old->base);
@@ -284,7 +284,7 @@ static void take_old(struct worktree_record *record, struct worktree_record *old
     record->removing = old->removing;
 }
 
-/* 0: it is not there, or was not finished. */
+/* 0: missing, or unfinished. */
 static int check_old(struct job *job, int there) {
     if (there == -EXDEV)
         return error_set(

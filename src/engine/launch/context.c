@@ -1,4 +1,4 @@
-/* context.c: see launch_internal.h. Whoever reads the joined object needs to know nothing of slinging. */
+/* context.c: see launch_internal.h. Readers of the merged object need not know about slinging. */
 #include "engine/launch/launch_internal.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ void context_apply(json_t *spec, const char *context) {
     const json_t *steps = json_object_get(said, "steps");
     if (json_is_true(steps) || json_array_size(steps) > 0)
         run_nothing(spec);
-    json_object_del(spec, "allow"); /* only a person may say that */
+    json_object_del(spec, "allow"); /* only a person may allow that */
     if (json_is_array(json_object_get(said, "allow")))
         json_object_set(spec, "allow", json_object_get(said, "allow"));
     if (json_is_object(json_object_get(said, "meta")))

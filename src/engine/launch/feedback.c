@@ -1,11 +1,11 @@
-/* feedback.c: what was wrong with an iteration, written down for the next one.
+/* feedback.c: writes what was wrong with an iteration for the next one.
  *
- * Made from what is on disk already: the end that the shim recorded, its spec and its logs. It is written
- * before the commit that begins the next iteration. A crash in between tells the same end again, and the
- * same text is written again. Not being able to write it stops nothing: the work goes on without.
+ * Made from what is on disk: the recorded end, the spec and the logs of the run. It is written
+ * before the commit that begins the next iteration; after a crash in between, the same end is
+ * applied and the same text written again. If it cannot be written, the work continues without.
  *
- * Logs can be endless and agents read what we write, so only tails are kept: 8 kB of the last iteration,
- * 500 characters of each of the five before it. */
+ * Logs can be endless and agents read this text, so only tails are kept: 8 kB of the last
+ * iteration, 500 characters of each of the five before it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* Where its last `max` bytes begin, not inside a character. */
+/* Where its last `max` bytes begin, never inside a character. */
 static const char *tail_of(const char *text, size_t size, size_t max) {
     const char *at = size > max ? text + (size - max) : text;
     while (at > text && ((unsigned char)*at & 0xC0) == 0x80)
@@ -35,7 +35,7 @@ static const char *tail_of(const char *text, size_t size, size_t max) {
     return at;
 }
 
-/* What a terminal would obey is left out. */
+/* Drops control characters. */
 static void add_clean(struct strbuf *out, const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -70,7 +70,7 @@ static void add_log(const struct engine *e, const struct live_run *run, const ch
 
 /* --- what was wrong -------------------------------------------------------------------------- */
 
-/* A line for the shell as it was written, else the words. */
+/* A shell command line as it was written, else the words. */
 static void add_command(struct strbuf *out, const char *const *argv) {
     if (strcmp(argv[0], "sh") == 0 && argv[1] && strcmp(argv[1], "-c") == 0 && argv[2]
         && !argv[3]) {
@@ -81,7 +81,7 @@ static void add_command(struct strbuf *out, const char *const *argv) {
         strbuf_printf(out, "%s%s", i ? " " : "", argv[i]);
 }
 
-/* The check's command, from the spec that its shim was given; else its number. */
+/* The check's command, from the spec of its shim; else its number. */
 static void add_check_name(const struct engine *e, const struct live_run *run, int check,
                            struct strbuf *out) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
@@ -121,7 +121,7 @@ static void add_problem(const struct engine *e, const struct live_run *run,
     strbuf_puts(out, "The run");
     add_how(out, end, end->message);
     if (end->kind == RUN_END_EXIT && end->code == 0)
-        return; /* the sentence says it all */
+        return; /* the message says it all */
     add_log(e, run, "out.log", out);
     add_log(e, run, "err.log", out);
 }
@@ -170,8 +170,7 @@ static void write_for(struct engine *e, const char *id, uint32_t iteration,
 
 /* --- when ------------------------------------------------------------------------------------ */
 
-/* Whether another iteration follows the core has decided; of one that was only not finished there is
- * nothing to say. */
+/* The core has decided whether another iteration follows; an unfinished one gets no feedback. */
 void feedback_write(struct engine *e, const struct live_run *run, const struct run_end *end,
                     const char *of_check, enum outcome outcome) {
     struct task_view view;
@@ -192,7 +191,7 @@ void engine_give_feedback(struct engine *e, task_id task, const char *reason) {
     if (!core_task(e->core, task, &view))
         return;
     engine_task_id(e, task, id);
-    if (!reason) { /* of a request whose commit failed, perhaps */
+    if (!reason) { /* perhaps of a request whose commit failed */
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         iteration_path(e, id, view.iteration, ITERATION_FEEDBACK, &path);
         (void)unlink(strbuf_text(&path));

@@ -28,7 +28,7 @@ int guard_start(struct engine *e, const struct guard_call *call, struct aside **
     guard->executor = e->executor;
     guard->slot =
         executor_slot_take(e->executor, spec.memory_max > 0 || spec.processes_max > 0, &slot);
-    spec.cgroup = slot.path; /* not that of the run, which has ended or still lives in it */
+    spec.cgroup = slot.path; /* not that of the run, which has ended or is still live in it */
     const struct helper_guard how = { .shim = e->shim_path,
                                       .spec = &spec,
                                       .cgroup = slot.folder,

@@ -1,7 +1,6 @@
-/* launch.c: what does a run get? Its command, its checks, its environment and its limits.
- *
- * It is read from the task's spec, as it was submitted: nothing of the submitter's environment is needed
- * any more. The environment is built from an allow-list, never inherited. */
+/* launch.c: what a run gets: its command, its checks, its environment and its limits. All from the
+ * task's spec as submitted; the submitter's environment is not needed. The environment is built
+ * from an allow-list, never inherited. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -24,13 +23,12 @@
 #include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 
-/* --- the client that the run calls ---------------------------------------------------------------- */
+/* --- protocol clients ------------------------------------------------------------------------- */
 
-/* An agent that speaks a protocol is run by a client of ours, which stands beside the shim.
- *
- * The client is part of the run: it is in the sandbox, outlives the daemon, and is killed with the rest. */
+/* An agent that speaks a protocol is run by our client, which is installed beside the shim. It is
+ * part of the run: it is in the sandbox, outlives the daemon, and is killed with the run. */
 
-/* In a sandbox everything may be permitted: that is what it is for. */
+/* In a sandbox everything may be permitted: that is its purpose. */
 static const char *permissions_of(const struct launch_box *box) {
     const char *set = config_text(box->e->config, "agents.A.permissions", box->run->agent);
     if (strcmp(set, "auto") != 0)
@@ -38,7 +36,7 @@ static const char *permissions_of(const struct launch_box *box) {
     return box->kind == SANDBOX_NONE ? "edits" : "allow";
 }
 
-/* Of a program on this machine that a sandbox shows as it is. */
+/* For a program on this machine that a sandbox shows as it is. */
 static int check_installed(const struct launch_box *box, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
     if (box->run->executor != EXECUTOR_LOCAL || box->kind == SANDBOX_PODMAN)
@@ -60,8 +58,8 @@ static void put_client_path(const struct launch_box *box, const struct agent_ada
     strbuf_puts(out, agent_adapter_client(adapter));
 }
 
-/* The words of the client and of the agent behind it, each ended by NUL, into `out`. `resume`: the session to go on with, or
- * NULL. An agent that is not installed is an error here: the client would only exit early. */
+/* Appends the words of the client and of its agent to `out`, each NUL-terminated. `resume`: the
+ * session, or NULL. Fails if the agent is not installed: the client would only exit early. */
 static int launch_client_words(const struct launch_box *box, const struct agent_adapter *adapter,
                                const char *resume, struct strbuf *out, size_t *ret_count,
                                struct error *err) {
@@ -85,17 +83,17 @@ static int launch_client_words(const struct launch_box *box, const struct agent_
     return 0;
 }
 
-/* --- the command that prepares a worktree --------------------------------------------------------- */
+/* --- preparing a worktree --------------------------------------------------------------------- */
 
-/* What prepares a new worktree is a part of its first run.
+/* A new worktree is prepared as part of its first run. The project configures the command. The shim
+ * runs it before the task's command, in the project's folder of the worktree. It is repeated until
+ * a run has reported its success (workspace_finish), so one that was killed halfway starts over.
  *
- * The project says what it is. The shim runs it before the command, in the project's folder of the worktree. It is
- * repeated until a run has said that it succeeded (workspace_finish), so one that was killed half way begins again.
- *
- * Its command is seen only when that is done, so the deadline of the launch is moved by as much. That is looked up when
- * the deadline passes, in the spec of the run: a daemon that was started meanwhile knows it, too. */
+ * The task's command starts only after it, so the launch deadline is extended by its timeout. That
+ * is looked up in the spec of the run when the deadline passes, so a daemon that was started
+ * meanwhile knows it, too. */
 
-/* In a new worktree: the command that prepares it. Texts live in the arena. */
+/* In a new worktree: the command that prepares it. Texts are in the arena. */
 static void launch_prepare(struct engine *e, struct live_run *run, struct arena *arena,
                            struct run_spec *spec) {
     const struct workspace_place *place = workspace_find(e, run->task);
@@ -127,23 +125,23 @@ time_ms launch_prepare_time(const struct engine *e, const struct live_run *run) 
                                           : TIME_NEVER;
 }
 
-/* --- the spec of a run ---------------------------------------------------------------------------- */
+/* --- the spec of a run ------------------------------------------------------------------------ */
 
-/* Before the whole prompt: whether the session had got it before it was cut off, nobody knows. */
+/* Before the complete prompt: it is unknown whether the session got that before it was cut off. */
 #define RESUME_PROMPT                                                                              \
     "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
 
 #define ALLOWED_PROMPT                                                                             \
     "What was not permitted before is permitted now: do it now, in the same way as before.\n"
 
-#define SESSION_WORD "{session}" /* in a command of the configuration: the id of the session */
+#define SESSION_WORD "{session}" /* in a configured command: the id of the session */
 
-/* One command while it is put together. Texts live in the arena. */
+/* One command while it is built. Texts are in the arena. */
 struct launch {
     struct engine *e;
     struct live_run *run;
     const struct project *project;
-    const struct agent_adapter *adapter; /* that has made the command; NULL: none has */
+    const struct agent_adapter *adapter; /* that made the command; NULL: none */
     json_t *json;
     struct arena arena;
     struct run_spec spec;
@@ -184,7 +182,7 @@ static char *format(struct launch *l, const char *text, ...) {
     return copy;
 }
 
-/* A later value of the same name takes the place of an earlier one. */
+/* A later value replaces an earlier one of the same name. */
 static void put_env(struct launch *l, const char *pair) {
     size_t name = strcspn(pair, "=") + 1;
     for (size_t i = 0; i < l->env.count; i++)
@@ -225,7 +223,7 @@ static void put_workspace_env(struct launch *l) {
     }
 }
 
-/* What is known of the run is with its shim, so that a daemon that is started later knows it too. */
+/* Stored with the shim, so that a later daemon knows it too. */
 static void put_agent_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_ADAPTER=%s", agent_adapter_name(l->adapter)));
     if (l->run->session)
@@ -234,7 +232,7 @@ static void put_agent_env(struct launch *l) {
         put_env(l, "SLUICE_RESUMES=1");
 }
 
-/* For programs of the run that show or keep what others read. */
+/* For programs of the run that show or store what others read. */
 static void put_secret_names(struct launch *l) {
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
     for (const char *const *pair = l->spec.secrets; pair && *pair; pair++)
@@ -275,7 +273,7 @@ static void put_own_env(struct launch *l) {
     strbuf_finish(&marker);
 }
 
-/* What the daemon itself has under this name, if it has. */
+/* Passes the daemon's own variable of this name, if any. */
 static void pass_variable(struct launch *l, const char *name) {
     size_t length = strlen(name);
     for (char *const *pair = l->e->options.environment; pair && *pair; pair++)
@@ -283,7 +281,7 @@ static void pass_variable(struct launch *l, const char *name) {
             put_env(l, *pair);
 }
 
-/* Weaker than all others. */
+/* Lowest precedence. */
 static void put_telemetry_env(struct launch *l) {
     _cleanup_(strbuf_finish) struct strbuf pairs = STRBUF_INIT;
     telemetry_variables(l->e, l->run, l->spec.run,
@@ -332,14 +330,14 @@ static int take_words(struct launch *l, const json_t *words, const char *what, s
     return 0;
 }
 
-/* Does this attempt go on with the session of the last one, if there is any? */
+/* Whether this attempt resumes the last session, if there is one. */
 static bool may_resume(const struct launch *l) {
     const char *task = text_of(l, "resume");
     const char *way = task ? task : config_text(l->e->config, "agents.A.resume", l->run->agent);
     return strcmp(way, "never") != 0;
 }
 
-/* Most that this run may cost; NULL: as much as it likes. */
+/* The maximum cost of this run; NULL: unlimited. */
 static const char *budget_text(struct launch *l) {
     int64_t micro = budget_for_run(l->e, l->run->task);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -349,7 +347,7 @@ static const char *budget_text(struct launch *l) {
     return arena_strdup(&l->arena, strbuf_text(&text));
 }
 
-/* The prompt as a word, at the place `at` of these: never as an option. */
+/* The prompt as an argument at index `at` of these: never as an option. */
 static int add_prompt(struct launch *l, const char *const *words, size_t count, size_t at,
                       const char *prompt, struct error *err) {
     const char *agent = l->run->agent ? l->run->agent : "";
@@ -379,7 +377,7 @@ static const char *const *allow_list(struct launch *l) {
     return list;
 }
 
-/* The words that its adapter knows: unattended, its output as events, the prompt where it wants it. */
+/* The adapter's arguments: unattended, output as events, the prompt where it belongs. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
     const char *model = config_text(e->config, "agents.A.model", l->run->agent);
@@ -422,7 +420,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     return 0;
 }
 
-/* The word with the id of the session in place of {session}; as it is, when there is no id. */
+/* Replaces {session} by the id of the session; unchanged without an id. */
 static const char *with_session(struct launch *l, const char *word) {
     const char *at = strstr(word, SESSION_WORD);
     if (!at || !l->run->session)
@@ -438,12 +436,12 @@ static bool names_session(const char *const *words, size_t count) {
     return false;
 }
 
-/* Of an agent with a command of its own: that, or how it goes on with the session it had. 0: it has none. */
+/* The configured command of an agent, or the one that resumes its session. 0: none. */
 static size_t choose_words(struct launch *l, const char *agent, const char *const **ret_words) {
     const char *const *again = NULL;
     size_t count = config_words(l->e->config, "agents.A.command", agent, ret_words);
     size_t more = config_words(l->e->config, "agents.A.resume_command", agent, &again);
-    if (count == 0 || !l->adapter) /* what nobody reads has no session */
+    if (count == 0 || !l->adapter) /* without a reader there is no session */
         return count;
     session_prepare(l->e, l->run, more > 0 && may_resume(l), names_session(*ret_words, count));
     if (!l->run->resumes)
@@ -452,7 +450,7 @@ static size_t choose_words(struct launch *l, const char *agent, const char *cons
     return more;
 }
 
-/* The prompt of this attempt, on the standard input. */
+/* The prompt of this attempt, on standard input. */
 static void give_prompt(struct launch *l, const char *prompt) {
     if (l->run->resumes)
         prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
@@ -460,7 +458,7 @@ static void give_prompt(struct launch *l, const char *prompt) {
     l->spec.prompt_size = strlen(prompt);
 }
 
-/* The command of the configuration, run by a client that speaks with it. */
+/* The configured command, run by a protocol client. */
 static int take_client_command(struct launch *l, const char *prompt, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
     size_t count = 0;
@@ -480,7 +478,7 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
     return 0;
 }
 
-/* The agent's own command, with the prompt where it wants it. */
+/* The agent's own command, with the prompt where it belongs. */
 static int take_agent_command(struct launch *l, const char *prompt, struct error *err) {
     const char *agent = l->run->agent ? l->run->agent : "";
     const char *const *words = NULL;
@@ -520,7 +518,7 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     return 0;
 }
 
-/* What the agent is told in this iteration. */
+/* The prompt of this iteration. */
 static int take_prompt(struct launch *l, const char **ret_prompt, struct error *err) {
     const char *prompt = text_of(l, "prompt");
     _cleanup_(strbuf_finish) struct strbuf told = STRBUF_INIT;
@@ -573,8 +571,8 @@ static int build_checks(struct launch *l, struct error *err) {
     return 0;
 }
 
-/* A span of the task. What a run has added says no more than the configuration: that may be another than when it was
- * added, and so may its agent. */
+/* A timeout of the task. A task added by a run is capped by the configuration, which may have
+ * changed since, and so may its agent. */
 static time_ms span_of(const struct launch *l, const char *member, time_ms configured) {
     time_ms span = seconds_of(l, member, configured);
     return configured != TIME_NEVER && below_is_of_run(l->e->core, l->run->task)
@@ -604,7 +602,7 @@ static void build_limits(struct launch *l) {
         number_of(l, "processes", config_number(config, "tasks.processes", NULL));
     l->spec.nice = (int)number_of(l, "nice", config_number(config, "tasks.nice", NULL));
     l->spec.open_files = l->e->options.open_files;
-    l->spec.oom_score_adj = 500; /* the kernel takes an agent before the daemon */
+    l->spec.oom_score_adj = 500; /* the kernel kills an agent before the daemon */
 }
 
 static int prepare_one(struct launch *l, struct error *err) {
@@ -663,7 +661,8 @@ static int launch_one(struct launch *l, struct error *err) {
     return r;
 }
 
-/* Starts it as its task says; `row` NULL: the store has none. 1: its workspace is being made, and then this comes again. */
+/* Starts it by its task's spec; `row` NULL: the store has none. 1: its workspace is being prepared,
+ * and this is called again. */
 static int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
                        struct error *err) {
     struct task_view view;
@@ -689,7 +688,7 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
                                  .arena = &l.arena };
     if (r == 0)
         r = secrets_prepare(e, run, l.json, err);
-    if (r == 0) /* else it cannot, or something is being made for it: then this comes again */
+    if (r == 0) /* else it cannot, or something is being prepared: then this is called again */
         r = launch_one(&l, err);
     launch_box_finish(&l.box);
     json_decref(l.json);
@@ -699,22 +698,21 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
     return r;
 }
 
-/* --- orders --------------------------------------------------------------------------------------- */
+/* --- orders ----------------------------------------------------------------------------------- */
 
-/* A start order that is on disk becomes a process; a stop order reaches it.
- *
- * A few at a time: each makes files. Between two of these rounds everything else is heard, so a round ends when its time
- * is over. A stop that comes before the launch finds no process; the launch sees that it was wished for and does not happen. */
+/* Turns committed start orders into processes, and delivers stop orders. A few at a time, since
+ * each creates files: a round has a time limit, so that everything else is served in between. A
+ * stop before the launch finds no process; the launch sees it and does nothing. */
 
-#define LAUNCHES_EACH 8    /* in one round of the loop; */
-#define LAUNCHES_US   4000 /* after so long no other begins */
+#define LAUNCHES_EACH 8    /* per round of the loop; */
+#define LAUNCHES_US   4000 /* no launch begins after this */
 
 /* --- the DONE marker ------------------------------------------------------------------------- */
 
 struct order_launch {
-    LIST(task_id) tasks; /* start orders that are on disk, */
-    size_t done;         /* of which so many are carried out */
-    size_t questions;    /* to the store, about others */
+    LIST(task_id) tasks; /* committed start orders, */
+    size_t done;         /* how many of these are carried out */
+    size_t questions;    /* pending store queries about others */
     time_ms look_at;     /* no launch is late before */
 };
 
@@ -737,8 +735,7 @@ void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out
     strbuf_printf(out, "%s/done/%s", e->data, engine_task_id(e, task, id));
 }
 
-/* No new attempt once its marker is there (marker_hold looks for something else of that name). True: it is not
- * launched. */
+/* No new attempt once its marker exists (marker_hold handles other types). True: not launched. */
 static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
     struct error err = { 0 };
     struct task_view view = { .until = UNTIL_EXIT };
@@ -752,7 +749,7 @@ static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
-/* What could not be launched is told like any other end, in the next turn. */
+/* A failed launch is applied like any other end, in the next turn. */
 static void launch_task(struct engine *e, task_id task, const struct spec_row *row) {
     struct error err = { 0 };
     struct live_run *run = run_find(e, task);
@@ -767,18 +764,18 @@ static void launch_task(struct engine *e, task_id task, const struct spec_row *r
     }
 }
 
-/* The question behind a few starts; the store answers now or later. */
+/* The query for a few starts; the store answers now or later. */
 struct launch_question {
     struct engine *e;
     size_t count;
     task_id tasks[LAUNCHES_EACH];
 };
 
-/* They are the next ones again. */
+/* Makes them the next ones again. */
 static void put_back(struct engine *e, const task_id *tasks, size_t count) {
     size_t left = launch_of(e)->tasks.count - launch_of(e)->done;
     for (size_t i = 0; i < count; i++)
-        *LIST_ADD(&launch_of(e)->tasks) = 0; /* room */
+        *LIST_ADD(&launch_of(e)->tasks) = 0; /* reserves space */
     task_id *begin = launch_of(e)->tasks.items + launch_of(e)->done;
     memmove(begin + count, begin, left * sizeof(*begin));
     memcpy(begin, tasks, count * sizeof(*begin));
@@ -855,11 +852,9 @@ void engine_stop_at_once(struct engine *e, task_id task) {
 
 /* --- deadlines ------------------------------------------------------------------------------- */
 
-/* how long may a command take to be seen?
- *
- * On this machine a shim starts at once, or something is wrong with it. Its command starts when its worktree is
- * prepared, which has a time-out of its own. In Slurm a run may wait for a place for days: its executor knows when
- * it cannot begin any more. */
+/* How long a command may take to be seen. On this machine a shim starts at once, or something is
+ * wrong. Its command starts when its worktree is prepared, which has a timeout of its own. In Slurm
+ * a run may be queued for days: its executor knows when it can no longer start. */
 void launch_set_deadline(struct engine *e, struct live_run *run) {
     if (run->executor != EXECUTOR_LOCAL)
         return;
@@ -867,7 +862,7 @@ void launch_set_deadline(struct engine *e, struct live_run *run) {
     launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
 }
 
-/* True: its worktree is being prepared, and it has more time for that. */
+/* True: its worktree is being prepared, which extends the deadline. */
 static bool move_deadline(const struct engine *e, struct live_run *run) {
     time_ms more = run->deadline_moved ? 0 : launch_prepare_time(e, run);
     if (more == 0)
@@ -877,7 +872,7 @@ static bool move_deadline(const struct engine *e, struct live_run *run) {
     return true;
 }
 
-/* Looks at the runs only when the earliest of these deadlines has passed, whosever it was. */
+/* Checks the runs only when the earliest of these deadlines has passed. */
 static void launch_check_deadlines(struct engine *e) {
     if (launch_of(e)->look_at > e->now)
         return;

@@ -1,7 +1,6 @@
-/* launch_sandbox.c: which sandbox does a run get, and which words make it?
- *
- * The task decides, then its project, its agent, `tasks` (config/run_settings.h). What `auto` means was found out when the
- * daemon started. Whatever cannot be made is an error, and the run a failed launch. */
+/* launch_sandbox.c: which sandbox a run gets, and its command line. The task decides, then its
+ * project, its agent, `tasks` (config/run_settings.h). `auto` was resolved when the daemon started.
+ * What cannot be created is an error: the launch fails. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,19 +30,19 @@
 #include "workspace/repository.h"
 #include "workspace/worktree.h"
 
-/* --- what works on this machine ------------------------------------------------------------------- */
+/* --- support on this machine ------------------------------------------------------------------ */
 
-/* The trial at the start, and what is known of live runs. */
+/* The trial at the start, and the sandboxes of live runs. */
 
 #define TRIAL_MOST       SECONDS(10)
 #define LANDLOCK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION */
 #define SCOPES_SINCE     6
 
 struct sandboxes {
-    char *home;      /* the home directory of the daemon's user */
-    bool works;      /* the trial of bubblewrap has succeeded */
-    bool is_missing; /* it is not installed */
-    char why[256];   /* it has not; "not tried" */
+    char *home;      /* of the daemon's user */
+    bool works;      /* the trial of bubblewrap succeeded */
+    bool is_missing; /* not installed */
+    char why[256];   /* why it failed; "not tried" */
 };
 
 static struct sandboxes *sandboxes_of(const struct engine *e) {
@@ -87,7 +86,7 @@ const char *sandboxes_home(const struct engine *e) {
     return sandboxes_of(e)->home;
 }
 
-/* Absolute; a name without a slash is looked for in the daemon's PATH. */
+/* Absolute; a name without a slash is searched in the daemon's PATH. */
 static bool sandboxes_find_program(const struct engine *e, const char *name, struct strbuf *out) {
     const char *path = variable(e, "PATH");
     if (strchr(name, '/')) {
@@ -97,7 +96,7 @@ static bool sandboxes_find_program(const struct engine *e, const char *name, str
     return engine_find_in_path(path ? path : "/usr/local/bin:/usr/bin:/bin", name, out);
 }
 
-/* --- the trial ------------------------------------------------------------------------------------ */
+/* --- the trial -------------------------------------------------------------------------------- */
 
 /* A run without a task: all rules that need none. */
 static int try_bubblewrap(struct engine *e, struct error *err) {
@@ -153,9 +152,9 @@ void engine_sandboxes(const struct engine *e, struct engine_sandboxes *ret) {
     };
 }
 
-/* --- live runs ------------------------------------------------------------------------------------ */
+/* --- live runs -------------------------------------------------------------------------------- */
 
-/* One that an earlier daemon has launched: its shim was told. */
+/* Launched by an earlier daemon: from the shim's spec. */
 static void read_run(const struct engine *e, struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     run->sandbox_asked = true;
@@ -207,17 +206,16 @@ const struct engine_part sandboxes_part = {
     .at = { [STEP_INIT] = sandboxes_init, [STEP_FREE] = sandboxes_free },
 };
 
-/* --- paths ---------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
-/* What does a run in a sandbox see of this machine?
- *
- * The system, read-only. Of the home directory what is listed (sandbox/usual_paths.c, the agent's own paths, the
- * settings): a list of what must be hidden would never be complete, and a socket can be used through a read-only mount.
- * Of Sluice's folders what belongs to its own task. */
+/* What a run in a sandbox sees of this machine. The system, read-only. Of the home directory only
+ * listed paths (sandbox/usual_paths.c, the agent's own paths, the settings): a deny-list would
+ * never be complete, and a socket can be used through a read-only mount. Of Sluice's folders only
+ * what belongs to its task. */
 
 #define ANCESTORS_MOST 16u
 
-/* The value of a variable of the run; NULL: it has none. */
+/* The value of a variable of the run, or NULL. */
 static const char *box_variable(const struct run_spec *spec, const char *name) {
     size_t length = strlen(name);
     for (const char *const *pair = spec->env; pair && *pair; pair++)
@@ -230,7 +228,7 @@ static const char *variable_of(void *ctx, const char *name) {
     return box_variable(ctx, name);
 }
 
-/* A rule for what is there: `path` may be a link, what is shown is what it leads to. False: it is not there. */
+/* A rule for an existing path; a link shows its target. False: it does not exist. */
 static bool box_show(struct launch_box *box, enum sandbox_access access, const char *path) {
     char full[PATH_MAX];
     if (!realpath(path, full))
@@ -239,13 +237,13 @@ static bool box_show(struct launch_box *box, enum sandbox_access access, const c
     return true;
 }
 
-/* Where `path` is in a folder that is hidden, it leads to `full`. */
+/* In a hidden folder, makes `path` a link to `full`. */
 static void box_link(struct launch_box *box, const char *path, const char *full) {
     if (strcmp(path, full) != 0)
         sandbox_add(&box->plan, SANDBOX_LINK, path, full);
 }
 
-/* What is hidden is what a link leads to; the link itself stays, where it can be seen. */
+/* Hides the target of a link; the link itself stays visible. */
 static void box_hide(struct launch_box *box, const char *path) {
     char full[PATH_MAX];
     struct stat st;
@@ -264,7 +262,7 @@ static void show_if_hidden(struct launch_box *box, const char *path) {
         (void)box_show(box, SANDBOX_READ, path);
 }
 
-/* --- the system ----------------------------------------------------------------------------------- */
+/* --- the system ------------------------------------------------------------------------------- */
 
 static void box_add_system(struct launch_box *box) {
     char full[PATH_MAX];
@@ -274,11 +272,11 @@ static void box_add_system(struct launch_box *box) {
             sandbox_add(&box->plan, SANDBOX_EMPTY, *path, NULL);
     for (const char *const *path = sandbox_shown_in_run(); *path; path++)
         (void)box_show(box, SANDBOX_READ, *path);
-    if (realpath("/etc/resolv.conf", full)) /* often a link to somewhere in /run */
+    if (realpath("/etc/resolv.conf", full)) /* often a link into /run */
         show_if_hidden(box, full);
 }
 
-/* --- the home directory --------------------------------------------------------------------------- */
+/* --- the home directory ----------------------------------------------------------------------- */
 
 static void add_home(struct launch_box *box, const char *home) {
     struct stat st;
@@ -293,8 +291,8 @@ static bool ends_with(const char *text, const char *ending) {
     return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
-/* Programs find their libraries beside their folder: of …/node-22/bin all of …/node-22 is shown; of ~/bin, ~/.local/bin and
- * what is in /tmp the folder alone. */
+/* Programs find their libraries beside their folder: for …/node-22/bin all of …/node-22 is shown;
+ * for ~/bin, ~/.local/bin and what is in /tmp only the folder. */
 static void show_program_folder(struct launch_box *box, const char *given) {
     char folder[PATH_MAX];
     if (!realpath(given, folder) || !is_hidden(box, folder))
@@ -319,7 +317,7 @@ static void show_path(struct launch_box *box, const char *path) {
     }
 }
 
-/* Its first word, and what that leads to. A package of node is one folder. */
+/* The program and its link target. A node package is one folder. */
 static void show_program(struct launch_box *box, const char *program) {
     char full[PATH_MAX];
     if (*program != '/' || !realpath(program, full))
@@ -364,7 +362,7 @@ static int box_add_caches(struct launch_box *box, struct error *err) {
          name++) {
         char *path = box_text(box, "%s/%s", box->user, *name);
         char *source = box_text(box, "%s/caches/%s/%s", box->data, box->project, *name);
-        /* Below a folder that can only be read there must be a place for it already. */
+        /* Below a read-only folder the mount point must already exist. */
         if (!is_hidden(box, path) && access(path, F_OK) < 0)
             continue;
         r = folders_make(source, 0, err);
@@ -375,7 +373,7 @@ static int box_add_caches(struct launch_box *box, struct error *err) {
     return r;
 }
 
-/* --- the agent ------------------------------------------------------------------------------------ */
+/* --- the agent -------------------------------------------------------------------------------- */
 
 static void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -392,13 +390,13 @@ static void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
         strbuf_clear(&path);
         agent_path_resolve(kin, one, &place, &path);
         const char *text = strbuf_text(&path);
-        if (one->use == AGENT_PATH_KEEP) /* one that cannot be made is gone with the run */
+        if (one->use == AGENT_PATH_KEEP) /* one that cannot be created is lost with the run */
             (void)folders_make(text, 0, NULL);
         (void)box_show(box, one->use == AGENT_PATH_READ ? SANDBOX_READ : SANDBOX_WRITE, text);
     }
 }
 
-/* --- the settings --------------------------------------------------------------------------------- */
+/* --- the settings ----------------------------------------------------------------------------- */
 
 struct listing {
     struct launch_box *box;
@@ -417,8 +415,8 @@ static void add_setting(void *ctx, const char *text) {
     while (length > 1 && path[length - 1] == '/')
         path[--length] = '\0';
     if (l->err.code < 0 || !realpath(path, full))
-        return; /* what is not there cannot be shown */
-    /* In its workspace a run may have put a link where this one looks next time. */
+        return; /* what does not exist cannot be shown */
+    /* In its workspace a run may have put a link where the next one looks. */
     if (sandbox_is_inside(box->root, path) && strcmp(full, path) != 0)
         (void)error_set(&l->err, -EPERM, "sandbox_%s: '%.120s' is a symbolic link, or behind one",
                         l->list, path);
@@ -439,7 +437,7 @@ static int box_add_settings(struct launch_box *box, struct error *err) {
     return l.err.code < 0 ? error_set(err, l.err.code, "%s", l.err.text) : 0;
 }
 
-/* --- Sluice's own folders --------------------------------------------------------------------------- */
+/* --- Sluice's own folders --------------------------------------------------------------------- */
 
 /* Of all daemons that this one knows. */
 static void hide_homes(struct launch_box *box) {
@@ -467,7 +465,7 @@ static void hide_store(struct launch_box *box) {
         box_hide(box, box_text(box, "%s%s", url, endings[i]));
 }
 
-/* What those above it have written is what it is to work with. */
+/* It works with what its ancestors have written. */
 static void add_ancestors(struct launch_box *box) {
     struct task_spec told;
     char id[ENGINE_ID_MAX];
@@ -497,12 +495,12 @@ static int add_task_folders(struct launch_box *box, struct error *err) {
     add_ancestors(box);
     sandbox_add_optional(&box->plan, SANDBOX_READ, all, NULL);
     sandbox_add_optional(&box->plan, SANDBOX_WRITE, artifacts, NULL);
-    /* The folder of all markers is its own here. */
+    /* Here the folder of all markers is the task's own. */
     sandbox_add_optional(&box->plan, SANDBOX_WRITE, box_text(box, "%s/done", box->data), own);
     return 0;
 }
 
-/* The messages of its project; that file is there with the first of them. */
+/* The messages of its project; the file is created with the first one. */
 static void add_bus(struct launch_box *box) {
     char *folder = box_text(box, "%s/bus/%s", box->data, box->project);
     char *file = box_text(box, "%s.md", folder);
@@ -549,28 +547,27 @@ static int box_add_sluice(struct launch_box *box, const struct run_spec *spec, s
     if (!box->is_trial)
         add_bus(box);
     add_sockets(box, spec);
-    /* Made with the folder of the run, just before its shim starts. */
+    /* Created with the folder of the run, just before its shim starts. */
     sandbox_add_optional(&box->plan, SANDBOX_WRITE, box_text(box, "%s/tmp", run), NULL);
     if (spec->prompt)
         sandbox_add_optional(&box->plan, SANDBOX_READ, box_text(box, "%s/prompt", run), NULL);
-    if (is_hidden(box, box->root)) /* a worktree: the rule for it was before that for its home */
+    if (is_hidden(box, box->root)) /* a worktree: its rule came before that of its home */
         sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
     return 0;
 }
 
-/* --- git ------------------------------------------------------------------------------------------ */
+/* --- git -------------------------------------------------------------------------------------- */
 
-/* What may a run in a sandbox change of a repository?
- *
- * In a worktree of its own: its index. Objects, branches and settings are a private copy, of which the commits of its
- * branch are taken over after the run (worktree_import.c).
- * In a checkout or a clone: nothing of .git. The list sandbox_write can say otherwise. */
+/* What a run in a sandbox may change of a repository. In its own worktree: its index. Objects,
+ * branches and settings are a private copy, from which the commits of its branch are imported after
+ * the run (worktree_import.c). In a checkout or a clone: nothing of .git. The list sandbox_write
+ * can override this. */
 
 #define FILE_MOST 4096u
 
 struct repository {
-    char *top;    /* the folder with .git in it */
-    char *common; /* what all its worktrees share */
+    char *top;    /* contains .git */
+    char *common; /* the common folder of its worktrees */
 };
 
 /* "gitdir: ../.git/modules/x" */
@@ -586,8 +583,8 @@ static char *read_link(struct launch_box *box, const char *top) {
                          : box_text(box, "%s/%.*s", top, length, where);
 }
 
-/* A worktree is known to its repository: that names the file which names it. A run can write such a file, but not the other
- * side of it. */
+/* The repository of a worktree has a file that points back to it. A run can write the worktree's
+ * side, but not the other. */
 static bool points_back(struct launch_box *box, const char *git, const char *top) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     char full[PATH_MAX];
@@ -597,7 +594,7 @@ static bool points_back(struct launch_box *box, const char *git, const char *top
     return realpath(path, full) && strcmp(full, box_text(box, "%s/.git", top)) == 0;
 }
 
-/* Upwards from a folder, as git looks. False: it is in none. */
+/* Upwards from a folder, as git does. False: not in a repository. */
 static bool find_repository(struct launch_box *box, const char *folder, struct repository *ret) {
     char *top = box_text(box, "%s", folder), full[PATH_MAX];
     struct stat st;
@@ -619,13 +616,13 @@ static bool find_repository(struct launch_box *box, const char *folder, struct r
     return true;
 }
 
-/* --- a checkout --------------------------------------------------------------------------------- */
+/* --- a checkout ------------------------------------------------------------------------------- */
 
 static void add_checkout(struct launch_box *box) {
     struct repository r;
     if (!find_repository(box, box->root, &r))
         return;
-    if (strcmp(r.top, box->root) != 0) /* a folder of it is the workspace */
+    if (strcmp(r.top, box->root) != 0) /* the workspace is a subfolder */
         sandbox_add(&box->plan, SANDBOX_READ, r.top, NULL);
     sandbox_add(&box->plan, SANDBOX_READ, r.common, NULL);
     sandbox_add(&box->plan, SANDBOX_READ, box_text(box, "%s/.git", r.top), NULL);
@@ -633,13 +630,13 @@ static void add_checkout(struct launch_box *box) {
         sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
 }
 
-/* --- a worktree --------------------------------------------------------------------------------- */
+/* --- a worktree ------------------------------------------------------------------------------- */
 
 static void show_alternate(void *ctx, const char *path) {
     (void)box_show(ctx, SANDBOX_READ, path);
 }
 
-/* The shared folder is a private one (workspace/private_git.h), with what is not written in it shown as it is. */
+/* Mounts a private common folder (workspace/private_git.h); the rest shows the original. */
 static int show_private(struct launch_box *box, const char *common, const char *branch,
                         struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
@@ -657,7 +654,7 @@ static int show_private(struct launch_box *box, const char *common, const char *
     return 0;
 }
 
-/* Git of the daemon reads them, outside the sandbox. A file that is not there could be made by the run. */
+/* The daemon's git reads them outside the sandbox. Create missing ones, or the run could. */
 static int close_settings(struct launch_box *box, const char *git_dir, struct error *err) {
     static const char *const names[] = { "commondir", "gitdir", "config.worktree" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -691,7 +688,6 @@ static int add_worktree(struct launch_box *box, const char *branch, struct error
     return close_settings(box, git_dir, err);
 }
 
-/* Launch_git.c */
 static int box_add_repository(struct launch_box *box, struct error *err) {
     const char *branch = NULL, *base = NULL;
     (void)workspace_path(box->e, box->run->task, &branch, &base);
@@ -701,7 +697,7 @@ static int box_add_repository(struct launch_box *box, struct error *err) {
     return 0;
 }
 
-/* --- the sandbox of a run ------------------------------------------------------------------------- */
+/* --- the sandbox of a run --------------------------------------------------------------------- */
 
 char *box_text(struct launch_box *box, const char *format, ...) {
     struct strbuf text = STRBUF_INIT;
@@ -714,7 +710,7 @@ char *box_text(struct launch_box *box, const char *format, ...) {
     return copy;
 }
 
-/* --- which -------------------------------------------------------------------------------------- */
+/* --- kind ------------------------------------------------------------------------------------- */
 
 static const char *const *words_of(struct launch_box *box, const json_t *list) {
     size_t count = json_array_size(list), used = 0, index;
@@ -756,7 +752,7 @@ int launch_box_choose(struct launch_box *box, struct error *err) {
     return 0;
 }
 
-/* --- where it works ----------------------------------------------------------------------------- */
+/* --- working folder --------------------------------------------------------------------------- */
 
 /* Without symbolic links, in the arena; NULL with errno. */
 static char *real_path(struct launch_box *box, const char *path) {
@@ -779,7 +775,7 @@ static const char *root_of(struct launch_box *box, const char *cwd) {
     return given ? given : cwd; /* outside of all that: refused */
 }
 
-/* A folder around one of these would show what a sandbox is there to hide. */
+/* A root that contains one of these would show what a sandbox must hide. */
 static int check_root(const struct launch_box *box, struct error *err) {
     const char *const *folders = sandbox_private_folders(), *own = sandboxes_home(box->e);
     const char *inside = sandbox_is_inside(box->root, box->user) ? box->user
@@ -799,7 +795,7 @@ static int check_root(const struct launch_box *box, struct error *err) {
                      is_same ? "" : "'");
 }
 
-/* A task that names no folder works in that of its artifacts: the one that it has otherwise is Sluice's own. */
+/* A task without a folder works in that of its artifacts: the default is Sluice's own. */
 static const char *folder_of(struct launch_box *box, const char *cwd) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (strcmp(cwd, box->e->data) != 0)
@@ -826,7 +822,7 @@ static int find_folders(struct launch_box *box, struct run_spec *spec, struct er
     box->user = user ? user : arena_strdup(box->arena, home);
     box->data = data ? data : box->e->data;
     box->is_inside = json_object_get(box->task, "inside") != NULL;
-    box_link(box, given, box->root); /* SLUICE_WORKSPACE names it like this */
+    box_link(box, given, box->root); /* as SLUICE_WORKSPACE names it */
     spec->cwd = cwd;
     const char *prepares = spec->prepare_cwd ? real_path(box, spec->prepare_cwd) : NULL;
     if (spec->prepare_cwd && !prepares)
@@ -835,9 +831,9 @@ static int find_folders(struct launch_box *box, struct run_spec *spec, struct er
     return check_root(box, err);
 }
 
-/* --- the daemon's socket -------------------------------------------------------------------------- */
+/* --- the daemon's socket ---------------------------------------------------------------------- */
 
-/* "unix:/a/run.sock,unix:/b/run.sock": each in its folder. Addresses of other kinds stay. */
+/* "unix:/a/run.sock,unix:/b/run.sock": each in its folder. Other addresses stay. */
 static const char *into_folders(struct launch_box *box, const char *list) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     for (const char *at = list; *at; at += *at == ',') {
@@ -868,7 +864,7 @@ const char *launch_box_peers(struct launch_box *box) {
     return peers && is_confined(box) ? into_folders(box, peers) : peers;
 }
 
-/* --- words -------------------------------------------------------------------------------------- */
+/* --- command line ----------------------------------------------------------------------------- */
 
 /* In the daemon's own PATH: that of a task would choose what runs outside the sandbox. */
 static int find_program(struct launch_box *box, struct error *err) {
@@ -885,7 +881,7 @@ static int find_program(struct launch_box *box, struct error *err) {
     return 0;
 }
 
-/* What a sandbox program of the configuration gets is the environment of the command. */
+/* A configured sandbox program gets the environment of the command. */
 static int check_environment(const struct launch_box *box, struct error *err) {
     const char *name;
     json_t *value;
@@ -914,7 +910,7 @@ static int add_rules(struct launch_box *box, const struct run_spec *spec, struct
     return r == 0 ? box_add_sluice(box, spec, err) : r;
 }
 
-/* podman needs to know its user's own folders. */
+/* podman needs its user's own folders. */
 static const char *const *own_environment(struct launch_box *box) {
     static const char *const names[] = { "PATH=", "HOME=", "XDG_RUNTIME_DIR=", "USER=", "LANG=" };
     const char **env = arena_alloc(box->arena, (ARRAY_SIZE(names) + 1) * sizeof(*env));
@@ -945,8 +941,8 @@ static void note_run(struct launch_box *box) {
     box->run->sandbox_root = box->root ? xstrdup(box->root) : NULL;
 }
 
-/* An agent is not closed for a folder that cannot be in a sandbox: tasks in other folders go on. One for which there is no
- * sandbox program at all is. */
+/* A folder that cannot be sandboxed does not close the agent: tasks in other folders continue. A
+ * missing sandbox program does. */
 int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
     const struct config *config = box->e->config;

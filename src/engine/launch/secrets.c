@@ -1,4 +1,3 @@
-/* secrets.c: see launch_internal.h. */
 #include "engine/launch/launch_internal.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 #define SOURCE_MAX ((size_t)64 << 10) /* bytes of one source */
 
-/* In this order: what comes later is stronger. */
+/* In this order: later ones take precedence. */
 enum step {
     AGENT_FILE,
     AGENT_COMMAND,
@@ -34,19 +33,18 @@ static const char *const patterns[STEPS] = {
     [PROJECT_CREDENTIAL] = "projects.P.env_credential",
 };
 
-/* Of one run. */
 struct secrets {
     struct secrets *next;
     struct engine *e;
     struct run_key key;
-    char *agent, *project; /* whose; agent NULL: not its agent's */
+    char *agent, *project; /* owners; agent NULL: without the agent's */
     unsigned step;         /* the next */
-    struct aside *aside;   /* the command that is run; or NULL */
-    bool is_adopted;       /* it runs already: they are read to be recognized */
-    char *names;           /* with is_adopted: those it has, between blanks */
+    struct aside *aside;   /* the running command; or NULL */
+    bool is_adopted;       /* already running: read only for redaction */
+    char *names;           /* with is_adopted: its names, separated by blanks */
     struct error err;      /* code 0: none */
     LIST(char *) pairs;    /* NAME=VALUE */
-    char *token;           /* the same; NULL: not known */
+    char *token;           /* the same; NULL: unknown */
 };
 
 struct all_secrets {
@@ -138,7 +136,7 @@ static int fail(struct secrets *s, enum step step) {
                         owner_of(s, step), strrchr(pattern, '.'));
 }
 
-/* Is this pair one of those whose names are given, between blanks? */
+/* Whether the name of this pair is in the blank-separated list. */
 static bool is_named(const char *names, const char *pair) {
     size_t length = strcspn(pair, "=");
     for (const char *at = names; at && *at; at += *at == ' ') {
@@ -160,7 +158,7 @@ static int check_pair(const char *pair, size_t name, struct error *err) {
     return 0;
 }
 
-/* A later one of the same name takes the place of an earlier one. */
+/* A later one replaces an earlier one of the same name. */
 static int put_pair(struct secrets *s, const char *pair) {
     size_t name = strcspn(pair, "="), at = 0;
     int r = check_pair(pair, name, &s->err);
@@ -212,7 +210,7 @@ static const char *variable_of(const struct engine *e, const char *name) {
     return NULL;
 }
 
-/* `word`: NAME=CREDENTIAL. The file is the value, without the newline at its end. */
+/* `word`: NAME=CREDENTIAL. The value is the file without its final newline. */
 static int read_credential(struct secrets *s, const char *folder, const char *word) {
     const char *credential = strchr(word, '=') + 1;
     struct strbuf path = STRBUF_INIT, pair = STRBUF_INIT;
@@ -248,7 +246,7 @@ static int read_credentials(struct secrets *s, enum step step) {
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-/* What it printed is not shown: it may be a part of a secret. */
+/* Its output is not shown: it may be part of a secret. */
 static int check_end(struct secrets *s, const struct helper_end *end) {
     if (end->error)
         return error_set(&s->err, -end->error, "it cannot be run: %s", strerror(end->error));
@@ -275,8 +273,8 @@ static void command_ended(void *ctx, const struct helper_end *end) {
     go_on(s);
 }
 
-/* That of the daemon: programs that know secrets find what they need there. And our mark, so that the next daemon ends
- * what this one has left behind. */
+/* The daemon's environment, which secret tools need, and our mark, so that the next daemon kills
+ * what this one has left. */
 static const char *const *command_env(const struct engine *e, struct arena *arena) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     size_t count = 0;
@@ -333,7 +331,7 @@ static int take_step(struct secrets *s, enum step step) {
     return r < 0 ? fail(s, step) : 0;
 }
 
-/* Up to the end, the first failure, or a command that must be waited for. */
+/* Until the end, the first failure, or a command that must be waited for. */
 static void take_steps(struct secrets *s) {
     while (s->err.code == 0 && !s->aside && s->step < STEPS)
         (void)take_step(s, (enum step)s->step++);
@@ -373,7 +371,7 @@ static bool has_source(const struct secrets *s) {
     return false;
 }
 
-/* A command that the task brings may come from a run, which could choose an agent for its secrets. */
+/* A task's own command may come from a run, which could choose an agent for its secrets. */
 static struct secrets *begin(struct engine *e, const struct live_run *run, const json_t *task) {
     struct secrets *s = secrets_new(e, run);
     if (json_object_get(task, "argv")) {
@@ -405,7 +403,7 @@ int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, 
     return s->err.code;
 }
 
-/* --- who gets them ---------------------------------------------------------------------------- */
+/* --- recipients ------------------------------------------------------------------------------- */
 
 static bool is_set_by(const json_t *task, const char *pair) {
     char name[256];
@@ -463,7 +461,7 @@ const char *const *secrets_add_to(const struct engine *e, struct run_key key,
     return env;
 }
 
-/* --- others ask ------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 static bool secrets_are_being_read(const struct engine *e) {
     for (const struct secrets *s = secrets_of(e)->first; s; s = s->next)
@@ -489,7 +487,7 @@ void secrets_stop(struct engine *e, task_id task) {
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-/* What its shim was given says what it has. */
+/* Reads the secrets of an adopted run again, by its shim's spec. */
 static void adopt(struct engine *e, const struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     static const char token[] = "SLUICE_TOKEN=";
@@ -521,7 +519,7 @@ static bool has_command(const struct config *config) {
 
 static void secrets_start(struct engine *e) {
     if (has_command(e->config))
-        (void)helper_sweep(e->data); /* those that a daemon before has left behind */
+        (void)helper_sweep(e->data); /* those that an earlier daemon has left */
     for (size_t i = 0; i < run_count(e); i++)
         adopt(e, run_live_at(e, i));
 }

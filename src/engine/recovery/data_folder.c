@@ -1,9 +1,9 @@
-/* data_folder.c: may runs, markers, messages and worktrees be in this folder?
+/* data_folder.c: whether runs, markers, messages and worktrees may be stored in this directory.
  *
- * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
- * run, and two stores in one folder would sweep each other's. Therefore one that is named in the
- * configuration must be empty at first; then it gets a mark with the name of the store (recovery_internal.h), and
- * the mark is what is asked for later. The home is ours by its place. */
+ * What no row knows is swept out of it, so a directory with other contents would lose what looks
+ * like a run, and two stores in one directory would sweep each other's. A configured one must
+ * therefore be empty at first; then it is marked with the name of the store (recovery_internal.h),
+ * and later starts check the mark. The home is ours by its location. */
 #include "engine/data_folder.h"
 
 #include <errno.h>
@@ -26,22 +26,21 @@
 #include "os/random.h"
 #include "rundir/rundir.h"
 
-/* --- the name of the store ------------------------------------------------------------------------ */
+/* --- the name of the store -------------------------------------------------------------------- */
 
-/* *
- * The first commit behind a load writes it, so nothing outside is named before the rows have the name. One whose commit has
- * failed is kept, and written with the next: it is as good as any. */
+/* The first commit after a load writes it, so nothing outside is named before the rows have the
+ * name. If that commit fails, the name is kept and written with the next. */
 
-/* Where it is; what comes later counts more. There were two names once, each in its note: one on the mark of the data
- * folder, one in the tokens of jobs. A store that has both goes on with that of its jobs, which cannot be changed, and
- * knows its folder by the other. The old notes stay where they are. */
+/* Notes that may have it; later ones take precedence. Older versions had two names, one on the mark
+ * of the data folder, one in the tokens of jobs. A store that has both continues with that of its
+ * jobs, which cannot be changed, and accepts the other on its folder. The old notes stay. */
 #define NOTE_OF_FOLDER "data.store"
 static const char *const notes[] = { NOTE_OF_FOLDER, "slurm.store", "store.name" };
 
 struct store_name {
-    char text[STORE_NAME_SIZE];   /* "": the rows were never read */
-    char folder[STORE_NAME_SIZE]; /* what the data folder may say instead, or "" */
-    unsigned rank;                /* which note it is from; 0: none */
+    char text[STORE_NAME_SIZE];   /* "": rows not read yet */
+    char folder[STORE_NAME_SIZE]; /* alternative name on the data folder, or "" */
+    unsigned rank;                /* index of its note; 0: none */
 };
 
 static struct store_name *store_name_of(const struct engine *e) {
@@ -56,7 +55,7 @@ static bool same(const char *known, const char *name, size_t length) {
     return length > 0 && strlen(known) == length && memcmp(known, name, length) == 0;
 }
 
-/* Is it called so, or was it? */
+/* Whether this is its name or its former one. */
 static bool store_name_is(const struct engine *e, const char *name, size_t length) {
     return same(store_name_of(e)->text, name, length)
            || same(store_name_of(e)->folder, name, length);
@@ -98,16 +97,15 @@ const struct engine_part store_name_part = {
     .load_note = store_name_load,
 };
 
-/* --- where the runs are --------------------------------------------------------------------------- */
+/* --- location of the runs --------------------------------------------------------------------- */
 
-/* Are the runs that have not ended where this daemon looks for them?
- *
- * A folder that is not there is taken for a run that was never begun, or is lost, and its work is done again. But it can
- * be elsewhere: two daemons of one machine, or of one cluster, share a store and not the folder of the runs; or
- * the file system of that folder is not mounted. So the store has a note for each host, which folder its daemon has used
- * last, and a daemon that misses a run which must be somewhere else does not start. A local run can be looked for
- * there, as that is the same machine; of one in Slurm the path alone must do. A folder that was moved is no longer
- * there. */
+/* Whether unfinished runs are where this daemon looks for them. A missing folder means that a run
+ * was never started or is lost, and its work is done again. But the folder may be elsewhere: two
+ * daemons of one machine or cluster share a store but not the runs folder, or its file system is
+ * not mounted. So the store has a note per host with the folder that its daemon last used, and a
+ * daemon that misses a run which must be elsewhere does not start. A local run can be looked up
+ * there, since it is the same machine; for one in Slurm only the path is compared. A moved folder
+ * is no longer there. */
 
 #define NOTE "data.runs:"
 
@@ -177,14 +175,14 @@ static bool is_same(const char *one, const char *other) {
                && a.st_ino == b.st_ino);
 }
 
-/* It is in the folder that the daemon which has started it had. */
+/* It is in the folder of the daemon that started it. */
 static bool is_elsewhere(const struct live_run *run, const char *here) {
     const char *there = run->place, *folder = run->view.folder;
     if (!there || is_same(there, here))
         return false;
     if (run->executor == EXECUTOR_SLURM && !has_folder(here, folder))
         return true;
-    /* With a copy of it here it matters whether it lives. */
+    /* If there is a copy here, it matters whether the run is live. */
     return has_folder(there, folder)
            && (!has_folder(here, folder) || rundir_is_locked(there, folder) > 0);
 }
@@ -201,7 +199,7 @@ int data_place_check(const struct engine *e, struct error *err) {
     return 0;
 }
 
-/* One that has not ended, was started with this very folder, and is not in it; NULL: there is none. */
+/* An unfinished run that was started in this folder and is not there; NULL: none. */
 static const char *data_place_missing(const struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
@@ -220,7 +218,7 @@ const struct engine_part data_place_part = {
     .load_note = data_place_load,
 };
 
-/* --- the folder itself ---------------------------------------------------------------------------- */
+/* --- the folder itself ------------------------------------------------------------------------ */
 
 #define MARK       ".sluice-data"
 #define LOCK_TRIED ".sluice-lock"
@@ -235,7 +233,7 @@ const char *engine_runs_folder(const struct engine *e) {
 }
 
 struct data_folder {
-    bool mark_is_due; /* the folder is new: it is marked as ours after the next commit */
+    bool mark_is_due; /* the folder is new: mark it as ours after the next commit */
 };
 
 static struct data_folder *data_folder_of(const struct engine *e) {
@@ -280,7 +278,7 @@ static int is_empty(const char *path, struct error *err) {
     return empty;
 }
 
-/* Which store it belongs to is asked when that is loaded: data_folder_start. */
+/* data_folder_start checks the store's name, once that is loaded. */
 static int check_mark(const char *path, int dir, struct error *err) {
     if (faccessat(dir, MARK, F_OK, 0) == 0)
         return 0;
@@ -299,7 +297,7 @@ static int check_mark(const char *path, int dir, struct error *err) {
     return fsync(fd) < 0 || fsync(dir) < 0 ? error_set_errno(err, "write a file into", path) : 0;
 }
 
-/* Whether a run lives is known by its lock. A second descriptor must be kept out. */
+/* Locks show whether a run is live. A second descriptor must be refused. */
 static int check_locks(const char *path, int dir, struct error *err) {
     _cleanup_(fd_closep) int first = outside_open(dir, LOCK_TRIED, O_RDWR | O_CREAT, NULL, err);
     _cleanup_(fd_closep) int second =
@@ -320,7 +318,7 @@ static int check_locks(const char *path, int dir, struct error *err) {
     return 0;
 }
 
-/* The home, or what is above it, would be swept. */
+/* The home, or a parent of it, would be swept. */
 static int check_place(const char *path, const char *home, struct error *err) {
     _cleanup_(freep) char *real = realpath(path, NULL), *real_home = realpath(home, NULL);
     size_t length = real ? strlen(real) : 0;
@@ -331,12 +329,12 @@ static int check_place(const char *path, const char *home, struct error *err) {
     return 0;
 }
 
-/* The home needs no mark, however it is written. */
+/* The home needs no mark, however it is spelled. */
 static bool is_named(const char *path, const char *home) {
     return strcmp(path, home) != 0;
 }
 
-/* The owner may have put it, or one of the folders in it, elsewhere with a link. */
+/* The owner may have moved it, or one of its folders, with a symlink. */
 static void trust(const char *path) {
     static const char *const folders[] = { "", "/runs", "/tasks", "/done", "/bus", "/worktrees" };
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
@@ -366,7 +364,7 @@ int data_folder_check(const struct config *config, const char *home, struct erro
     return r == 0 ? check_mark(path, dir, err) : r;
 }
 
-/* --- whose it is ----------------------------------------------------------------------------- */
+/* --- owner ----------------------------------------------------------------------------------- */
 
 int data_folder_start(struct engine *e, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
@@ -394,7 +392,7 @@ int data_folder_start(struct engine *e, struct error *err) {
     return 0;
 }
 
-/* Not before: a mark whose name no row has would be another store's. */
+/* Not earlier: a mark with a name that no row has would look like another store's. */
 static void data_folder_stored(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
     struct error err = { 0 };

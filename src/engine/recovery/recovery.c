@@ -1,11 +1,11 @@
-/* recovery.c: the daemon was away; what became of the runs?
+/* recovery.c: finds out after a restart what became of the runs.
  *
- * For every run of this host that the rows call live, its folder decides: somebody holds the lock → it goes on and
- * is watched; its end is recorded → that is what happened; neither → lost. A live task without a run
- * row cannot be (both are in one commit), but if it is, it is lost too: nothing stays live by mistake.
- * Folders that no row knows are from after a backup that was restored. Those of a task that is not
- * finished are its runs. Of the others, what lives keeps its place as external until it ends,
- * what is dead is removed. */
+ * For every run of this host that is live in the rows, its folder decides: its lock is held → it
+ * continues and is watched; its end is recorded → that is applied; neither → lost. A live task
+ * without a run row is impossible (both are in one commit), but would be lost too: nothing stays
+ * live by mistake. Folders without a row were created after a backup that was restored. Those of an
+ * unfinished task are its runs. Of the others, live ones keep their slot as external until they
+ * end, dead ones are removed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +21,21 @@
 #include "engine/runs/runs_internal.h"
 #include "os/clock.h"
 
-/* A live run of a task that is finished, or that is not known. */
+/* A live run of a finished or unknown task. */
 struct external {
     char *id;     /* of its task; owned */
-    task_id task; /* 0: it is not known */
+    task_id task; /* 0: unknown */
     uint32_t attempt;
 };
 
-/* A run folder of a task that is known and not finished, with an attempt that is not. */
+/* A run folder of a known, unfinished task, with an unknown attempt. */
 struct claim {
     task_id task;
     uint32_t attempt;
     enum executor_kind executor;
     enum adopted what;
     struct run_started who;
-    bool counts; /* in the present core it is the run of its task; then: */
+    bool counts; /* in the current core it is the run of its task; then: */
     enum task_state state_before;
     uint32_t attempt_before;
 };
@@ -50,20 +50,18 @@ static struct recovery *recovery_of(const struct engine *e) {
     return e->part[PART_recovery];
 }
 
-/* --- runs that the rows do not know --------------------------------------------------------------- */
+/* --- runs without a row ----------------------------------------------------------------------- */
 
-/* Life: claim_note for each (the sweep of the start) → claims_settle → load_core, which calls claim_task
- * and claims_write. They stay noted: once their rows are on disk they change nothing more, and until
- * then every core that is built anew must know of them. */
+/* Life: claim_note for each (the sweep at start) → claims_settle → load_core, which calls
+ * claim_task and claims_write. They are kept: until their rows are on disk, every rebuilt core
+ * needs them; after that they have no effect. */
 
-/* The backup does not know this run. Whose is it?
- *
- * After a restore, tasks are as they were and their run folders are not. An attempt that the rows do not
- * have was started by a daemon that knew more than they do: were its task left in the queue, the same
- * work would be done twice, perhaps beside itself. So the newest such attempt becomes the run of its
- * task, as if its start had just been committed, and everything after that is the usual way: it is
- * watched if it lives, its end is recorded if it has one, else it is lost. Attempts before it are put on
- * record only. How often the task has failed is what the rows say. */
+/* After a restore, tasks are as in the backup but their run folders are newer. An attempt without a
+ * row was started by a daemon that knew more than the rows do: if its task stayed in the queue, the
+ * same work would be done twice, perhaps concurrently. So the newest such attempt becomes the run
+ * of its task, as if its start had just been committed. Then the usual rules apply: it is watched
+ * if live, its end is recorded if it has one, else it is lost. Earlier attempts are only recorded.
+ * The failure count stays as in the rows. */
 
 static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
     struct strbuf folder = STRBUF_INIT;
@@ -72,20 +70,20 @@ static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
     return strbuf_take(&folder);
 }
 
-/* It is adopted at once: the sweep spares what the executor watches. */
+/* Adopted at once: the sweep spares what the executor watches. */
 static void claim_note(struct engine *e, task_id task, uint32_t attempt) {
     _cleanup_(freep) char *folder = folder_of(e, task, attempt);
     struct claim *claim = LIST_ADD(&recovery_of(e)->claims);
     *claim = (struct claim){ .task = task, .attempt = attempt };
     claim->executor = executors_of(e)->sweeping;
     /* Rows that do not know a run do not have its key. */
-    (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else none */
+    (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else unknown */
     struct run_key key = { .task = task, .attempt = attempt };
     struct executor_known known = { .boot_id = claim->who.boot_id };
     claim->what = executors_adopt(e, claim->executor, key, folder, &known);
 }
 
-/* The last one of a task is its run: who lives, else who came last. */
+/* The last one of a task is its run: the live one, else the newest. */
 static int by_task(const void *a, const void *b) {
     const struct claim *x = a, *y = b;
     if (x->task != y->task)
@@ -104,7 +102,7 @@ static void claims_settle(struct engine *e) {
 }
 
 static struct claim *find_last(const struct engine *e, task_id task) {
-    size_t low = 0, high = recovery_of(e)->claims.count; /* the first that is behind this task */
+    size_t low = 0, high = recovery_of(e)->claims.count; /* the first after this task */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (recovery_of(e)->claims.items[middle].task > task)
@@ -134,7 +132,7 @@ void claim_task(struct engine *e, struct task_spec *spec) {
     spec->stop = STOP_NONE;
     spec->started_at = claim->who.at;
     spec->not_before = spec->ready_since = spec->ready_clock = 0;
-    spec->run_agent = spec->run_limiter = 0; /* nobody knows: those of its task */
+    spec->run_agent = spec->run_limiter = 0; /* unknown: those of its task */
     spec->run_unlimited = false;
     spec->lender = 0;
     spec->borrowed = 0;
@@ -142,7 +140,7 @@ void claim_task(struct engine *e, struct task_spec *spec) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* The rows do not know its token; its folder does, with the rest of its environment. */
+/* The rows do not have its token; its folder does, in its environment. */
 static void take_token(const struct engine *e, struct live_run *run) {
     static const char name[] = "SLUICE_TOKEN=";
     struct run_spec_read *spec = NULL;
@@ -154,7 +152,7 @@ static void take_token(const struct engine *e, struct live_run *run) {
     run_spec_read_free(&spec);
 }
 
-/* With no more than its folder says. */
+/* With only what its folder provides. */
 static struct live_run *add_run(struct engine *e, const struct claim *claim) {
     struct task_spec told;
     struct live_run *run = run_add(e, claim->task, claim->attempt);
@@ -171,7 +169,7 @@ static struct live_run *add_run(struct engine *e, const struct claim *claim) {
     return run;
 }
 
-/* It is over, since another has followed. */
+/* It has ended, since another has followed. */
 static void record_end(struct engine *e, struct live_run *run) {
     struct run_end end = { 0 };
     if (rundir_read_end(e->runs_folder, run->view.folder, run_proof_key(&run->proof), &end, NULL)
@@ -203,7 +201,7 @@ static void write_found(struct engine *e, const struct claim *claim) {
 
 static void write_claim(struct engine *e, const struct claim *claim) {
     struct live_run *run = run_find(e, claim->task);
-    if (run) /* the rows call an earlier one live */
+    if (run) /* the rows have an earlier live one */
         record_end(e, run);
     for (const struct claim *other = claim;
          other-- > recovery_of(e)->claims.items && other->task == claim->task;)
@@ -217,16 +215,16 @@ static void write_claim(struct engine *e, const struct claim *claim) {
     rows_write_task(e, claim->task);
 }
 
-/* Their runs are live from now on, and this turn writes down what the rows lack. */
+/* Their runs are live from now on, and this turn writes the missing rows. */
 static void claims_write(struct engine *e) {
     for (size_t i = 0; i < recovery_of(e)->claims.count; i++)
         if (recovery_of(e)->claims.items[i].counts)
             write_claim(e, &recovery_of(e)->claims.items[i]);
 }
 
-/* --- the start ------------------------------------------------------------------------------------ */
+/* --- the start -------------------------------------------------------------------------------- */
 
-/* Live tasks must have a run. Draining ones have none any more. */
+/* Live tasks must have a run, except draining ones. */
 static void add_missing_run(void *ctx, task_id task) {
     struct engine *e = ctx;
     struct task_view view;
@@ -243,8 +241,7 @@ static void add_missing_run(void *ctx, task_id task) {
     run->executor = engine_executor_kind(e, task);
 }
 
-/* The stop was ordered and may never have been sent: the daemon could die between the two. A second
- * one does no harm. */
+/* The stop was ordered but perhaps not sent before the daemon died. A second one is harmless. */
 static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
     struct task_spec told;
     bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
@@ -292,19 +289,19 @@ struct external_count {
 
 static void tell_external(struct engine *e, sym project, struct external_count count) {
     struct fact fact = { .kind = FACT_EXTERNAL };
-    fact.external.project = project; /* 0: of none that is known */
+    fact.external.project = project; /* 0: unknown */
     fact.external.running = count.running;
     fact.external.roots = count.roots;
     (void)core_apply(e->core, &fact, NULL);
 }
 
-/* A run folder does not name the parent: what the rows do not know counts as a root. */
+/* A run folder does not name the parent: unknown tasks count as roots. */
 static bool is_root(const struct engine *e, const struct external *external) {
     struct task_view view;
     return !external->task || !core_task(e->core, external->task, &view) || view.parent == 0;
 }
 
-/* They are counted by their ids, which outlive a core and its projects. */
+/* Counted by id, because ids outlive a core and its projects. */
 static void recover_tell_externals(struct engine *e) {
     struct external_count *counts = xcalloc(project_count(e) + 1, sizeof(*counts));
     for (size_t i = 0; i < recovery_of(e)->externals.count; i++) {
@@ -366,15 +363,15 @@ static void external_ended(void *ctx, const char *task, uint32_t attempt) {
         break;
     }
     recover_tell_externals(e);
-    e->start_pending = true; /* there is a place more */
+    e->start_pending = true; /* a slot is free */
     turn_wake(e);
 }
 
 /* --- folders --------------------------------------------------------------------------------- */
 
-#define NUMBER_MAX ((int64_t)1 << 40) /* what is behind it was not made by a daemon */
+#define NUMBER_MAX ((int64_t)1 << 40) /* larger numbers were not made by a daemon */
 
-/* Two tasks never had the same number, whether the rows remember them or not. */
+/* Task numbers are never reused, even if the rows have forgotten the task. */
 static void note_number(struct engine *e, const char *task) {
     const char *dash = strrchr(task, '-');
     int64_t number = 0;
@@ -383,7 +380,7 @@ static void note_number(struct engine *e, const char *task) {
         recovery_of(e)->last_folder = (task_id)number;
 }
 
-/* No number is given that a run folder has. */
+/* Never assigns a number that a run folder has. */
 static void recover_raise_numbers(struct engine *e) {
     if (recovery_of(e)->last_folder <= e->last_task)
         return;
@@ -391,8 +388,8 @@ static void recover_raise_numbers(struct engine *e) {
     store_take_numbers(e->turn.batch, e->last_task);
 }
 
-/* What of a run folder the rows know. A younger attempt is the run of its task, unless that is
- * finished, or has one that lives: then it is not ours. */
+/* Whether the rows know a run folder. A newer attempt is the run of its task, unless that is
+ * finished or has a live run: then it is not ours. */
 static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     struct engine *e = ctx;
     struct task_view view;
@@ -403,7 +400,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     if (attempt <= view.attempt)
         return true;
     if (engine_executor_kind(e, id) != executors_of(e)->sweeping)
-        return true; /* the executor that has it asks, too */
+        return true; /* the executor that has it is asked, too */
     const struct live_run *run = run_find(e, id);
     if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
         return false;
@@ -411,10 +408,10 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     return true;
 }
 
-/* The core is built again, with what was found. */
+/* Rebuilds the core with what was found. */
 static int load_claimed(struct engine *e, struct error *err) {
     claims_settle(e);
-    store_batch_clear(e->turn.batch); /* all that is in it comes from loading */
+    store_batch_clear(e->turn.batch); /* everything in it comes from loading */
     int r = load_core(e, err);
     for (size_t i = 0; r == 0 && i < recovery_of(e)->claims.count; i++) {
         const struct claim *claim = &recovery_of(e)->claims.items[i];

@@ -8,40 +8,38 @@
 #include "engine/away.h"
 #include "engine/engine_internal.h"
 
-/* --- recover -------------------------------------------------------------------------------------- */
+/* --- recover ---------------------------------------------------------------------------------- */
 
 /* The event of the start, with what it found. */
 void recover_write_report(struct engine *e);
-/* A row, before the core is told: the next attempt at a finished task is not the one that lives. */
+/* Before a row is applied: the next attempt of a finished task must not be that of a live run. */
 void recover_skip_attempts(const struct engine *e, struct task_spec *spec);
 
-/* A row, before the core is told: what it would say if it were as young as its run. */
+/* Adjusts a row before it is applied, as if it were as new as its claimed run. */
 void claim_task(struct engine *e, struct task_spec *spec);
 
-/* --- away ----------------------------------------------------------------------------------------- */
+/* --- unreachable hosts ------------------------------------------------------------------------ */
 
-/* A run of the store: is it ours to look after? */
+/* Decides whether a stored run is ours to watch. */
 void away_load_run(struct engine *e, struct live_run *run, const struct run_row *row);
-/* People are told once of each host. */
+/* One alert per host. */
 void away_see_alerts(struct engine *e);
 bool away_alert_is_over(const struct engine *e, const char *host);
 
-/* --- data place ----------------------------------------------------------------------------------- */
+/* --- data place ------------------------------------------------------------------------------- */
 
-/* Does this daemon look for runs where they are? */
+/* Notes where the run was stored. */
 
 void data_place_load_run(struct engine *engine, struct live_run *run, const struct run_row *row);
 
-/* -EINVAL: one that has not ended is in the folder of another daemon, and not in ours. */
+/* -EINVAL: an unfinished run is in the folder of another daemon, and not in ours. */
 int data_place_check(const struct engine *engine, struct error *err);
 
-/* --- store name ----------------------------------------------------------------------------------- */
+/* --- store name ------------------------------------------------------------------------------- */
 
-/* What is this store called?
- *
- * Sixteen digits that no other store has, made when it is loaded for the first time and kept in its rows for ever; its
- * backups and copies have the same. The tokens of jobs in Slurm begin with it, and a `data.folder` is marked with it: what
- * outlives a daemon and its host says whose it is. */
+/* The name of this store. Sixteen unique digits, created at the first load and stored permanently;
+ * backups and copies have the same. Tokens of Slurm jobs begin with it, and a `data.folder` is
+ * marked with it, so that what outlives a daemon and its host shows its owner. */
 
 #define STORE_NAME_SIZE 17 /* with the NUL */
 

@@ -1,11 +1,11 @@
-/* unreachable_hosts.c: a run lives, or not, on a host that cannot be asked. What now?
+/* unreachable_hosts.c: runs on hosts that cannot be asked.
  *
- * Nothing, is the answer: what cannot be seen may still be working, and the same work twice at once is
- * worse than work that waits. So its row stays as it is, and a person decides.
+ * They are left alone: they may still be working, and duplicate concurrent work is worse than
+ * waiting. Their rows stay, and a person decides.
  *
- * Of each such host there is one note, `host:NAME`, until its own daemon is the active one again: since when it is
- * away, who has forgotten it, and which runs. Those are looked for when it is back: whoever forgot them may
- * have been wrong, and their tasks may run a second time by then. */
+ * Each such host has one note, `host:NAME`, until its own daemon is active again: since when it is
+ * unreachable, who has forgotten it, and which runs. Those are looked for when it is back:
+ * forgetting them may have been wrong, and their tasks may run a second time by then. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct away_host {
     char *name;
     time_ms since, forgotten_at;
     char *forgotten_by;
-    LIST(struct run_key) forgotten; /* they may still live there */
+    LIST(struct run_key) forgotten; /* may still be live there */
 };
 
 struct unreachable_hosts {
@@ -91,7 +91,6 @@ static void write_note(struct engine *e, const struct away_host *host) {
     turn_wrote(e);
 }
 
-/* A note of the store; others are left alone. */
 static void away_load(struct engine *e, const struct note_row *row) {
     const char *name = note_key(row, NOTE);
     if (!name)
@@ -126,7 +125,7 @@ static void drop_ours(struct engine *e) {
     *host = hosts_of(e)->away.items[--hosts_of(e)->away.count];
 }
 
-/* All rows are there: hosts that are away for the first time are noted, ours is back. */
+/* After all rows: newly unreachable hosts are noted, and our own is back. */
 static void away_loaded(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
@@ -146,13 +145,13 @@ static void away_loaded(struct engine *e) {
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-/* Told to nobody: its end is on record, and it has no run row that lives. */
+/* Not reported: its end is recorded, and it has no live run row. */
 static bool kill_forgotten(struct engine *e, struct run_key key) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
     struct task_view view;
     if (!core_task(e->core, key.task, &view))
-        return false; /* the sweep has found it: nobody knows it */
+        return false; /* the sweep has found it, as unknown */
     rundir_name(&folder, engine_task_id(e, key.task, id), key.attempt);
     struct executor_known known = { 0 };
     if (rundir_is_locked(e->runs_folder, strbuf_text(&folder)) <= 0
@@ -164,7 +163,7 @@ static bool kill_forgotten(struct engine *e, struct run_key key) {
     return true;
 }
 
-/* What was forgotten while this host was away must not go on beside what took its place. */
+/* What was forgotten while this host was unreachable must not run beside its replacement. */
 static void away_start(struct engine *e) {
     struct away_host *host = find(e, ours(e));
     if (!host)
@@ -179,7 +178,7 @@ static void away_started(struct engine *e) {
     e->report.away = engine_unreachable_count(e);
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 size_t engine_host_count(const struct engine *e) {
     return 1 + hosts_of(e)->away.count;
@@ -228,7 +227,7 @@ static bool needs_resource(const struct engine *e, task_id task, sym resource) {
     return false;
 }
 
-/* Does the run of this task hold a place of the key? As docs/rules.md §2 has it. */
+/* Whether the run of this task holds a slot of the key, by docs/rules.md §2. */
 static bool holds(const struct engine *e, task_id task, const struct verdict *v) {
     struct task_spec told;
     if (!core_task_spec(e->core, task, &told))
@@ -316,7 +315,7 @@ static void write_event(struct engine *e, const struct away_host *host, uint32_t
     engine_event(e, "host.forgotten", 0, 0, strbuf_text(&data));
 }
 
-/* Its session may be in use there: the next attempt begins afresh. */
+/* Its session may be in use there: the next attempt starts a new one. */
 static void lose(struct engine *e, struct live_run *run, struct away_host *host) {
     struct run_end end = { .kind = RUN_END_LOST, .code = -1, .ended_at = e->now };
     struct strbuf why = STRBUF_INIT;
@@ -349,7 +348,7 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
     free(host->forgotten_by);
     host->forgotten_by = copy;
     host->forgotten_at = e->now;
-    for (size_t i = run_count(e); i-- > 0;) { /* the last one takes the place of one that ends */
+    for (size_t i = run_count(e); i-- > 0;) { /* removal moves the last one here */
         struct live_run *run = run_live_at(e, i);
         if (run->is_away && strcmp(run->host, name) == 0)
             lose(e, run, host);

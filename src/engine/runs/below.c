@@ -1,4 +1,4 @@
-/* below.c: see below.h. In the turn that cancels the parent: so one that was added just before never starts. */
+/* below.c: see below.h. In the turn that cancels the parent, so that new children never start. */
 #include "engine/below.h"
 
 #include <stdlib.h>

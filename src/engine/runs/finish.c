@@ -1,8 +1,6 @@
-/* finish.c: what the executor tells becomes facts.
- *
- * The executor's calls are only noted down; the next turn tells them, and they are kept until a commit
- * has them. How an attempt ended is decided here from what was recorded, never from a guess: a run
- * without a record is lost, and lost is not success. */
+/* finish.c: turns reports of the executor into facts. Reports are queued; the next turn applies
+ * them, and they are kept until committed. The outcome of an attempt is decided here from its
+ * record, never from a guess: a run without a record is lost, and lost is not success. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,8 +23,8 @@
 #include "engine/trouble.h"
 #include "os/outside.h"
 
-#define SIGN_OF_LIFE   SECONDS(2)  /* an attempt that lived so long was launched well */
-#define LIMIT_PATIENCE MINUTES(10) /* agents try a few times before they give up */
+#define SIGN_OF_LIFE   SECONDS(2)  /* an attempt that ran this long was launched successfully */
+#define LIMIT_PATIENCE MINUTES(10) /* agents retry a few times before they give up */
 
 static struct happening *note(struct engine *e, enum happening_kind kind, struct run_key run) {
     struct happening *h = LIST_ADD(&e->happened);
@@ -35,7 +33,7 @@ static struct happening *note(struct engine *e, enum happening_kind kind, struct
     return h;
 }
 
-/* Before the turn that tells it: somebody may wait for it. */
+/* Before the turn that applies it: a cancel may wait for it. */
 static void hear(struct engine *e, struct run_key key) {
     struct live_run *run = run_find(e, key.task);
     if (run && run->view.attempt == key.attempt)
@@ -54,7 +52,7 @@ static void on_validating(void *ctx, struct run_key run) {
 static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
                                const struct run_end *end);
 
-/* Which file of tasks it should have written must be known before its work goes anywhere. */
+/* The spawn file must be known before its work is delivered. */
 void finish_take_end(struct engine *e, struct run_key key, const struct run_end *end) {
     struct live_run *run = run_find(e, key.task);
     struct happening fresh = { .kind = HAPPENED_ENDED, .run = key, .end = *end, .is_fresh = true };
@@ -70,7 +68,7 @@ void finish_hear_end(struct engine *e, struct run_key run, const struct run_end 
         finish_take_end(e, run, end);
 }
 
-/* Slurm may tell that a job is over, and not when its command began; that was told while it ran. */
+/* Slurm may report the end of a job without its start; that was reported while it ran. */
 static void complete_end(const struct engine *e, struct run_key key, struct run_end *end) {
     const struct live_run *run = run_find(e, key.task);
     if (run && run->view.attempt == key.attempt && run->executor == EXECUTOR_SLURM
@@ -78,7 +76,7 @@ static void complete_end(const struct engine *e, struct run_key key, struct run_
         end->started_at = run->view.started_at;
 }
 
-/* Its last word may still be unread. */
+/* Its final message may still be unread. */
 static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
     struct run_end whole = *end;
     complete_end(ctx, run, &whole);
@@ -128,8 +126,8 @@ static const struct agent_outcome *said_by(const struct engine *e, const struct 
     return listen_said(e, key);
 }
 
-/* An agent that ends at once and silently was not launched, whatever its exit code. A plain command
- * may well have nothing to say. */
+/* An agent that exits at once and silently was not launched, whatever its exit code. A plain
+ * command may have nothing to print. */
 static bool died_at_once(const struct engine *e, const struct live_run *run,
                          const struct run_end *end) {
     if (!run->agent || showed_life(end))
@@ -139,9 +137,9 @@ static bool died_at_once(const struct engine *e, const struct live_run *run,
                && strcmp(config_text(e->config, "agents.A.adapter", run->agent), "plain") != 0);
 }
 
-/* It was stopped. If the core wished it, it knows what follows. A stop that nobody on record wished for
- * comes from the deadline of the launch, when the command never ran; else from outside, as at the
- * shutdown of the machine: then the work is not finished, and nobody said that it should not be. */
+/* It was stopped. If the core requested it, the core knows what follows. A stop without a recorded
+ * request comes from the launch deadline if the command never ran; else from outside, such as a
+ * shutdown of the machine: then the work is unfinished and was not canceled. */
 static enum outcome outcome_of_stop(const struct engine *e, const struct live_run *run,
                                     const struct run_end *end) {
     struct task_spec told;
@@ -150,14 +148,14 @@ static enum outcome outcome_of_stop(const struct engine *e, const struct live_ru
     return end->started_at ? OUTCOME_LOST : OUTCOME_LAUNCH;
 }
 
-/* A marker and checks that passed say more than silence does. */
+/* A marker and checks that passed outweigh silence. */
 static enum outcome outcome_of_exit(const struct engine *e, const struct live_run *run,
                                     const struct run_end *end) {
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, run->task, &view);
     enum marker marker = view.until == UNTIL_DONE ? marker_look(e, run->task) : MARKER_NONE;
     if (marker == MARKER_FILE || (end->code == 0 && view.until == UNTIL_VALIDATE))
-        return OUTCOME_OK; /* an agent may well stumble after it has said that it is done */
+        return OUTCOME_OK; /* an agent may fail after it has reported success */
     if (died_at_once(e, run, end))
         return OUTCOME_LAUNCH;
     if (end->code != 0)
@@ -198,15 +196,15 @@ static enum outcome outcome_of_end(const struct engine *e, const struct live_run
     return OUTCOME_LOST;
 }
 
-/* It was told to wait, and did not go on for long after that. One that did has failed for another reason: else
- * nothing would ever count its attempts. */
+/* It was asked to wait, and ended soon after. One that continued has failed for another reason:
+ * else its attempts would never be counted. */
 static bool gave_up_for_limit(const struct engine *e, const struct live_run *run,
                               const struct run_end *end) {
     time_ms ended_at = end->ended_at ? end->ended_at : e->now;
     return run->limited_until > 0 && ended_at <= time_add(run->limited_until, LIMIT_PATIENCE);
 }
 
-/* A run that was told to wait and gives up has not failed: it costs no retry. */
+/* A run that was asked to wait and gives up has not failed: it costs no retry. */
 static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
                                const struct run_end *end) {
     enum outcome outcome = outcome_of_end(e, run, end);
@@ -260,7 +258,7 @@ static void write_end_event(struct engine *e, const struct live_run *run, const 
 static void tell_started(struct engine *e, struct live_run *run, time_ms at) {
     bool learned = run_proof_learn(e, run);
     if (run->view.started_at) {
-        if (learned) /* adopted, and no daemon before has stored it */
+        if (learned) /* adopted, and not stored by an earlier daemon */
             rows_write_run(e, run);
         return;
     }
@@ -270,7 +268,7 @@ static void tell_started(struct engine *e, struct live_run *run, time_ms at) {
                          .task = run->task,
                          .attempt = run->view.attempt };
     (void)engine_apply(e, &fact, NULL);
-    char restart[48]; /* the first launch is no restart: that is number 0 */
+    char restart[48]; /* the first launch is number 0 */
     snprintf(restart, sizeof(restart), "{\"restart\":%" PRIu32 "}", run->view.attempt - 1);
     engine_event(e, "run.started", run->task, run->view.attempt, restart);
     rows_write_run(e, run);
@@ -286,7 +284,7 @@ static void tell_validating(struct engine *e, struct live_run *run) {
     rows_write_run(e, run);
 }
 
-/* Nobody said it while it happened. */
+/* For a stop that was not explained when it happened. */
 static void explain_stop(struct run_end *end, enum outcome outcome) {
     if (end->kind != RUN_END_STOPPED || end->message[0]
         || (outcome != OUTCOME_LOST && outcome != OUTCOME_LAUNCH))
@@ -296,7 +294,7 @@ static void explain_stop(struct run_end *end, enum outcome outcome) {
                                      : "its command was not seen to start in time");
 }
 
-/* The marker is a file. Something else of its name is an error, and is said. */
+/* The marker must be a regular file. Anything else of its name is reported. */
 static void explain_marker(const struct engine *e, const struct live_run *run, struct run_end *end,
                            enum outcome outcome) {
     struct task_view view = { .until = UNTIL_EXIT };
@@ -310,7 +308,7 @@ static void explain_marker(const struct engine *e, const struct live_run *run, s
     snprintf(end->message, sizeof(end->message), "%.250s", err.text);
 }
 
-/* Before its message, of which as much stays as there is room for. */
+/* Prepends to its message, which is truncated if necessary. */
 static void put_before(struct run_end *end, const char *text) {
     size_t added = strlen(text), left = strlen(end->message);
     if (added + left >= sizeof(end->message)) {
@@ -323,8 +321,8 @@ static void put_before(struct run_end *end, const char *text) {
     end->message[added + left] = '\0';
 }
 
-/* The agent's own words come first. What became of the work is said when it has none, and that nothing was
- * changed always: words such as "committed" must not hide that. */
+/* The agent's own message comes first. The delivery is reported if there is none; that nothing
+ * changed is always reported: a message such as "committed" must not hide it. */
 static void explain_delivery(struct happening *h, enum outcome outcome) {
     if (outcome != OUTCOME_OK)
         return;
@@ -340,7 +338,7 @@ static void tidy_if_final(struct engine *e, const struct live_run *run) {
         iteration_tidy(e, run->task, run->iteration);
 }
 
-/* What its agent has said goes with the end. */
+/* Books what its agent has reported. */
 static void book_agent(struct engine *e, struct live_run *run, struct happening *h,
                        struct fact *ended) {
     const struct agent_outcome *said = said_by(e, run);
@@ -358,17 +356,16 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     ended->ended.money = run->cost_micro_usd;
 }
 
-/* Whatever belongs to the task or its project does not close the agent, which would keep it from other projects. */
+/* Causes in the task or its project do not close the agent, which other projects use too. */
 static bool ended_before_agent(const struct engine *e, const struct live_run *run,
                                const struct run_end *end) {
     if (end->kind != RUN_END_LAUNCH)
-        return run->own_command; /* it ended at once without output */
-    if (end->cause
-        == LAUNCH_HOST) /* all would fail: one closed agent keeps the others in the queue */
+        return run->own_command;   /* it ended at once without output */
+    if (end->cause == LAUNCH_HOST) /* all would fail: one closed agent keeps the others queued */
         return false;
     if (end->cause != LAUNCH_PROGRAM)
         return true;
-    /* A shim of an earlier version names no cause. */
+    /* Shims of earlier versions report no cause. */
     return !strstr(end->applied, "prepared") && launch_prepare_time(e, run) > 0;
 }
 
@@ -399,8 +396,8 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     explain_stop(&h->end, outcome);
     explain_marker(e, run, &h->end, outcome);
     if (h->end.started_at && h->end.kind != RUN_END_LAUNCH)
-        tell_started(e, run, h->end.started_at); /* it ended before its start was told */
-    const struct run_end own = h->end;           /* without what its agent has said */
+        tell_started(e, run, h->end.started_at); /* it ended before its start was reported */
+    const struct run_end own = h->end;           /* without what its agent has reported */
     outcome = tell_end(e, run, h, outcome);
     explain_delivery(h, outcome);
     feedback_write(e, run, &h->end, own.message, outcome);
@@ -440,7 +437,7 @@ void finish_tell_happened(struct engine *e) {
         struct happening *h = &e->happened.items[i];
         struct live_run *run = run_find(e, h->run.task);
         if (!run || run->view.attempt != h->run.attempt)
-            continue; /* told before, or replaced */
+            continue; /* already applied, or replaced */
         switch (h->kind) {
         case HAPPENED_STARTED:
             tell_started(e, run, h->at);
@@ -469,8 +466,8 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     return 0;
 }
 
-/* Tokens are stored as read and written. A total that is not told apart is stored as written: the part that
- * is known to be read is subtracted, whichever report comes first. */
+/* Tokens are stored as input and output. A total that is not split is stored as output: the known
+ * input is subtracted, whichever report comes first. */
 static void divide_total(const struct live_run *run, const struct engine_usage *usage,
                          struct agent_usage *claim) {
     int64_t in = usage_larger(run->view.tokens_in, claim->in);
@@ -482,8 +479,8 @@ static int64_t rest_of(int64_t total, int64_t in) {
     return total > in ? total - (in > 0 ? in : 0) : 0;
 }
 
-/* What is stored as written before this claim. Where that is the rest of a total, a claim of what was read divides the
- * total again. */
+/* The stored output before this claim. If it is the rest of a total, a claim of input splits that
+ * again. */
 static int64_t written_of_total(const struct live_run *run, const struct agent_usage *claim) {
     int64_t in = run->view.tokens_in, out = run->view.tokens_out;
     if (run->tokens_total > 0 && out == rest_of(run->tokens_total, in))

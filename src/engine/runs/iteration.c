@@ -1,8 +1,8 @@
-/* iteration.c: the folders of an iteration, and the prompt that it is told.
+/* iteration.c: the folders of an iteration, and its prompt.
  *
- * Attempts have their run folders; what belongs to the work itself is kept by iteration, because a
- * retry goes on with the same work and the next iteration begins it anew. Nothing here is fsynced but the
- * feedback: a prompt is written again with each launch, and artifacts are the run's own. */
+ * Attempts have run folders; what belongs to the work itself is kept by iteration, because a retry
+ * continues the same work and the next iteration starts over. Only the feedback is fsynced: a
+ * prompt is written again with each launch, and artifacts are the run's own. */
 #include "engine/runs/runs_internal.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "rundir/rundir.h"
 
 #define FEEDBACK_MAX (64u * 1024u)
-#define FORGET_MAX   10000u /* entries that are deleted here, where they cannot be moved */
+#define FORGET_MAX   10000u /* entries deleted here, if they cannot be moved */
 
 struct iterations {
     uint32_t spares; /* bit N: tasks/.spare/N exists */
@@ -53,17 +53,17 @@ void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iter
         strbuf_printf(out, "%s/tasks/%s/iterations", e->data, id);
 }
 
-/* --- folders that are used again ---------------------------------------------------------------- */
+/* --- reused folders --------------------------------------------------------------------------- */
 
-/* Most commands leave nothing. The folders of such a one are as good as new: the next task gets them by
- * one rename, instead of four that are made and four that are deleted for each. */
+/* Most commands leave nothing. Their folders are as good as new: the next task gets them by one
+ * rename, instead of creating four and deleting four for each. */
 #define SPARES 32u
 
 static void spare_path(const struct engine *e, unsigned number, struct strbuf *out) {
     strbuf_printf(out, "%s/tasks/.spare/%u", e->data, number);
 }
 
-/* Looks for those that are kept */
+/* Finds the existing spares. */
 static void iterations_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     for (unsigned i = 0; i < SPARES; i++) {
@@ -90,7 +90,7 @@ static bool take_spare(struct engine *e, const char *id) {
     return true;
 }
 
-/* Is this the only thing in the folder? NULL: is it empty? */
+/* Whether this is the only entry of the folder; NULL: whether it is empty. */
 static bool has_only(const char *path, const char *only) {
     struct outside_list folder;
     struct stat st;
@@ -133,7 +133,7 @@ static bool keep_spare(struct engine *e, const char *id) {
     return true;
 }
 
-/* --- the folders of a task ---------------------------------------------------------------------- */
+/* --- the folders of a task -------------------------------------------------------------------- */
 
 int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -164,12 +164,12 @@ static int add_feedback(const struct engine *e, const char *id, uint32_t iterati
     return outside_read(AT_FDCWD, strbuf_text(&path), 0, FEEDBACK_MAX, out, err);
 }
 
-/* As it is, without a sync: the next launch would write the same. */
+/* Without a sync: the next launch would write the same. */
 static int write_plainly(const char *path, const struct strbuf *text, struct error *err) {
     _cleanup_(fd_closep) int fd = outside_create(AT_FDCWD, path, err);
     if (fd < 0)
         return fd;
-    errno = ENOSPC; /* of a write that took only a part */
+    errno = ENOSPC; /* for a short write */
     if (write(fd, strbuf_text(text), text->length) != (ssize_t)text->length)
         return error_set_errno(err, "write", path);
     return 0;
@@ -183,7 +183,7 @@ static void add_done_line(const struct engine *e, const struct live_run *run, st
         strbuf_printf(out, "\n\n%s\n", line);
 }
 
-/* Who takes over in the same folder must not take what is there for the state at the beginning. */
+/* An agent that takes over in the same folder must not mistake its state for the initial one. */
 static void add_predecessor(const struct engine *e, const struct live_run *run,
                             struct strbuf *out) {
     struct agent_state agents[FAILOVER_MAX + 1];
@@ -231,14 +231,14 @@ void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
     if (iteration == 1 && core_task_children(e->core, task, &child, 1) == 0 && keep_spare(e, id))
         return;
     strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN, e->data, id);
-    (void)rmdir(strbuf_text(&path)); /* empty in most cases */
+    (void)rmdir(strbuf_text(&path)); /* usually empty */
     strbuf_clear(&path);
     iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
     for (int level = 0; level < 4 && rmdir(strbuf_text(&path)) == 0; level++)
         *strrchr(path.text, '/') = '\0';
 }
 
-/* Into its run folder, which is thrown away whole. Most have none when they never ran. */
+/* Into its run folder, which is deleted as one. Tasks that never ran usually have none. */
 void iteration_forget(const struct engine *e, const char *id) {
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
     task_folder(e, id, &from);
@@ -258,16 +258,15 @@ const struct engine_part iterations_part = {
     .at = { [STEP_START] = iterations_start },
 };
 
-/* --- what is kept --------------------------------------------------------------------------------- */
+/* --- retention -------------------------------------------------------------------------------- */
 
-/* How many folders may a loop leave that goes on for weeks?
- *
- * The first run and the newest retention.iterations keep their folders, and so do the iterations. The others
- * go when a run of the task ends, a few each time: usually there is one, more of them only when the setting
- * was lowered. The newest attempt stays, so the numbers that a start reads from the folders are right. */
+/* Bounds how many folders a loop leaves that runs for weeks. The first run and the newest
+ * retention.iterations keep their folders, and so do the iterations. The others are deleted when a
+ * run of the task ends, a few each time: usually one, more only after the setting was lowered. The
+ * newest attempt stays, because a start reads numbers from the folders. */
 
 #define EACH_END    16u
-#define ENTRIES_MAX 10000u /* deleted here, where they cannot be moved */
+#define ENTRIES_MAX 10000u /* deleted here, if they cannot be moved */
 
 static bool is_there(const struct engine *e, const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -284,7 +283,7 @@ static bool drop_run(struct engine *e, const char *id, uint32_t attempt) {
     return true;
 }
 
-/* Among the run folders first: those are thrown away little by little, beside the loop. */
+/* Moved among the run folders first, which are deleted gradually, beside the loop. */
 static bool drop_iteration(struct engine *e, const char *id, uint32_t iteration) {
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT, name = STRBUF_INIT;
     iteration_path(e, id, iteration, NULL, &from);

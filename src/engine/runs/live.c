@@ -1,9 +1,9 @@
-/* live.c: what does a run do right now, as one line?
+/* live.c: what a run is doing right now, as one line.
  *
- * The listener reads what agents print and knows their last line. Of other runs the end of the log is read on demand;
- * nothing is kept and nothing follows the file. A command of the user's own may print the events of an agent, too: the
- * text in one of the last of them is the line. The line is what the run has printed: front ends must make it
- * harmless. */
+ * The listener reads what agents print and knows their last line. For other runs the end of the log
+ * is read on demand; nothing is cached or followed. A user's own command may print the events of an
+ * agent, too: then the text in one of the last events is the line. The line is raw output of the
+ * run: front ends must sanitize it. */
 #include "engine/live.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) 
     return true;
 }
 
-/* The shim was told it; the configuration may be another by now. */
+/* From the shim's spec; the configuration may have changed. */
 const char *engine_run_adapter(const struct engine *e, task_id task, uint32_t attempt) {
     static const char variable[] = "SLUICE_ADAPTER=";
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
@@ -53,7 +53,7 @@ const char *engine_run_adapter(const struct engine *e, task_id task, uint32_t at
 
 static const char *text_in(const json_t *value, unsigned depth);
 
-/* What people would read, before what programs would. */
+/* Text for people before text for programs. */
 static const char *text_of_object(const json_t *object, unsigned depth) {
     static const char *const told[] = { "text", "command", "result", "content", "message" };
     for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
@@ -91,7 +91,7 @@ static const char *text_in(const json_t *value, unsigned depth) {
 
 /* --- the last line --------------------------------------------------------------------------- */
 
-/* The last line of a text that says anything, and no more of it than people read. */
+/* The last non-empty line of a text, truncated for display. */
 static bool put_last(const char *text, size_t size, struct strbuf *out) {
     while (size > 0 && (unsigned char)text[size - 1] <= ' ')
         size--;
@@ -114,7 +114,7 @@ static bool put_event(const char *line, size_t size, struct strbuf *out) {
     return found;
 }
 
-/* Upwards through events that say nothing; any other line is told as it is. */
+/* Backwards over events without text; any other line is returned as it is. */
 static bool put_line(const char *tail, size_t size, struct strbuf *out) {
     size_t end = size;
     while (end > 0) {
@@ -142,7 +142,7 @@ static bool read_end(const struct engine *e, const char *path, struct strbuf *ou
     ssize_t n = engine_read_log(e, fd, &range, space, &tail);
     if (n <= 0)
         return false;
-    size_t begin = 0; /* behind the line that was cut, if another follows */
+    size_t begin = 0; /* after the truncated line, if another follows */
     const char *newline = from > 0 ? memchr(tail, '\n', (size_t)n - 1) : NULL;
     if (newline)
         begin = (size_t)(newline - tail) + 1;
@@ -169,14 +169,13 @@ bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) 
     return false;
 }
 
-/* --- folders that two agents share ---------------------------------------------------------------- */
+/* --- shared folders --------------------------------------------------------------------------- */
 
-/* Do agents work in the same folder at the same time?
- *
- * Each would find half-done changes of the other. A worktree, a pool, or a task that wants its folder alone
- * (`workspace`) keeps them apart; then there is nothing to tell. */
+/* Detects agents that work in the same folder at the same time. Each would find half-done changes
+ * of the other. A worktree, a pool, or a task that wants its folder alone (`workspace`) keeps them
+ * apart; then there is nothing to report. */
 
-#define LOOKED_MAX 200u /* runs, of which each is compared with as many */
+#define LOOKED_MAX 200u /* runs; each is compared with all others */
 
 const char *engine_task_folder(const struct engine *e, const char *project, const char *agent,
                                const char *cwd) {
@@ -189,7 +188,7 @@ const char *engine_task_folder(const struct engine *e, const char *project, cons
     return folder;
 }
 
-/* One that waits for its own children does not touch anything. */
+/* A run that waits for its children changes nothing. */
 static bool works(const struct engine *e, const struct live_run *run) {
     struct task_view view;
     return run->agent && run->cwd && core_task(e->core, run->task, &view)

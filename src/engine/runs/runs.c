@@ -1,4 +1,4 @@
-/* runs.c: the runs that have not ended. There are few of them; each is found by its task. */
+/* runs.c: the runs that have not ended. There are few; each is found by its task. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,7 +153,7 @@ const struct engine_part runs_part = {
             [STEP_FREE] = runs_free },
 };
 
-/* --- proofs --------------------------------------------------------------------------------------- */
+/* --- proofs ----------------------------------------------------------------------------------- */
 
 void run_proof_make(struct run_proof *proof) {
     random_bytes(proof->key.bytes, sizeof(proof->key.bytes));
@@ -208,11 +208,9 @@ void run_proof_write(const struct run_proof *proof, char hex[SHA256_HEX_SIZE],
     row->cgroup = proof->shim.cgroup;
 }
 
-/* --- tokens --------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
-/* *
- * Hashes are compared in a time that does not depend on where they differ; a token that is no token is
- * refused before. Live runs are few, so nothing is looked up but by comparing. */
+/* Hashes are compared in constant time, after malformed tokens are refused. Live runs are few. */
 
 static const char digits[] = "0123456789abcdef";
 
@@ -281,7 +279,7 @@ bool engine_run_folder_of(const struct engine *e, task_id task, struct strbuf *r
     struct run_spec_read *spec = NULL;
     if (run && run->cwd)
         strbuf_puts(ret_folder, run->cwd);
-    else if (run && run_read_spec(e, run, &spec, NULL) == 0) /* a daemon before has started it */
+    else if (run && run_read_spec(e, run, &spec, NULL) == 0) /* an earlier daemon started it */
         strbuf_puts(ret_folder, spec->spec.cwd);
     run_spec_read_free(&spec);
     return ret_folder->length > 0;

@@ -1,10 +1,10 @@
-/* spawning.c: a run that ended well has written down which tasks shall follow.
+/* spawning.c: adds the tasks that a successful run has written to its spawn file.
  *
- * They become children of its task in the turn that tells its end, so one commit holds both: after a
- * crash there are all of them or none, and none twice. Work in a worktree is merged between the two: the
- * file is checked before, so nothing bad is merged, and read once more when its children are added.
- * Which file that is says the task as it was submitted. Its launch knew; a daemon that was started
- * since asks the store, and the end waits for the answer before anything is done with its work. */
+ * They become children of its task in the turn that applies its end, so one commit holds both:
+ * after a crash there are all of them or none, and none twice. Work in a worktree is merged in
+ * between: the file is checked before, so nothing bad is merged, and read once more when its
+ * children are added. The submitted task names the file. Its launch knew it; a later daemon asks
+ * the store, and the end waits for the answer before anything is done with its work. */
 #include "engine/runs/runs_internal.h"
 
 #include <errno.h>
@@ -32,8 +32,7 @@ static bool same_run(struct run_key a, struct run_key b) {
     return a.task == b.task && a.attempt == b.attempt;
 }
 
-/* The end that has waited for the answer goes on where it was: its work is looked at, or, when that was
- * done, it is told in the next turn. */
+/* Continues the end that waited for the answer: examines its work, or applies it next turn. */
 static void tell_late_end(struct engine *e, struct run_key run) {
     for (size_t i = 0; i < e->late_ends.count; i++) {
         if (!same_run(e->late_ends.items[i].run, run))
@@ -108,7 +107,7 @@ static int spawn(struct engine *e, const struct live_run *run, const char *shown
     return r < 0 ? r : 0;
 }
 
-/* What will be invalidated or orphaned has no use for children. */
+/* A task that will be invalidated or orphaned has no use for children. */
 static bool is_unwanted(const struct engine *e, task_id task) {
     struct task_spec told;
     return core_task_spec(e->core, task, &told)
@@ -126,7 +125,7 @@ static int spawn_if_asked(struct engine *e, const struct live_run *run, bool che
     return r;
 }
 
-/* What a bad file makes of a good end. */
+/* The outcome of a success with a bad file. */
 static enum outcome outcome_of_bad(const struct engine *e, task_id task) {
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, task, &view);

@@ -1,17 +1,18 @@
-/* stopping.c: who has heard that a task is canceled must not see its command begin afterwards.
+/* stopping.c: a client that knows that a task is canceled must not see its command start
+ * afterwards.
  *
- * A stop that meets a shim before it has begun its command keeps it from beginning. But in between it may
- * just be doing so, and only the shim knows. So an answer to a cancel waits until every shim that was told
- * to stop and has not yet said that its command runs has said so, or has ended: a moment. If one cannot
- * (its program is on a disk that hangs), the answer comes after PATIENCE all the same; then that
- * shim gives the command up as soon as it can. */
+ * A stop that reaches a shim before it has started its command prevents the start. But it may be
+ * starting it just then, and only the shim knows. So the answer to a cancel waits until every shim
+ * that was asked to stop before it reported a running command has reported that or has ended: a
+ * moment. If one cannot (its program is on a hung disk), the answer is sent after PATIENCE; that
+ * shim then drops the command as soon as it can. */
 #include "engine/runs/runs_internal.h"
 
 #define PATIENCE SECONDS(5)
 
 struct stopping {
     struct engine_request *held;
-    uint32_t unheard; /* live runs that are so */
+    uint32_t unheard; /* number of such live runs */
     struct loop_timer *timer;
 };
 

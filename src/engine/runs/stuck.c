@@ -1,10 +1,9 @@
-/* stuck.c: has this iteration changed anything?
+/* stuck.c: whether an iteration changed anything.
  *
- * A loop whose agent does nothing any more can go on all night. With `loop.stuck_iterations` the end of
- * each iteration is withheld while git says what its whole work tree is, as the hash of a tree: what is
- * not committed and what is new count, what is ignored does not, and neither do commits of nothing. Nothing
- * of the repository is touched: the index and the objects are put aside and thrown away. Where there is
- * no git, nobody can say, and the loop goes on. */
+ * A loop whose agent no longer does anything could run all night. With `loop.stuck_iterations` the
+ * end of each iteration is withheld while git hashes its work tree: uncommitted and new files
+ * count, ignored ones and empty commits do not. The repository is not touched: index and objects
+ * are temporary. Without git the answer is unknown, and the loop continues. */
 #include "engine/runs/runs_internal.h"
 
 #include <inttypes.h>
@@ -22,11 +21,11 @@ struct stuck {
     struct run_end end;
     struct aside *aside;
     bool is_done;
-    char tree[GIT_HASH_MAX]; /* "": nobody knows */
+    char tree[GIT_HASH_MAX]; /* "": unknown */
 };
 
 struct all_stuck {
-    LIST(struct stuck *) all; /* whose work tree is looked at */
+    LIST(struct stuck *) all; /* work trees being examined */
 };
 
 static struct all_stuck *stuck_of(const struct engine *e) {
@@ -61,7 +60,7 @@ static void looked(void *ctx, const struct helper_end *end) {
     finish_take_end(one->e, one->key, &one->end);
 }
 
-/* The work tree is wherever the run was; its repository is not known. So git finds it, below a guard. */
+/* The repository of the run's work tree is unknown, so git finds it, below a guard. */
 static bool start(struct stuck *one, const struct run_spec *run) {
     struct engine *e = one->e;
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
@@ -86,7 +85,7 @@ static bool start(struct stuck *one, const struct run_spec *run) {
     return guard_start(e, &call, &one->aside, NULL) == 0;
 }
 
-/* Only what may be followed by another iteration. */
+/* Only if another iteration may follow. */
 static bool is_asked_for(const struct engine *e, struct run_key key, const struct run_end *end) {
     struct task_view view;
     if (config_number(e->config, "loop.stuck_iterations", NULL) == 0
@@ -146,7 +145,7 @@ void stuck_drop_over(struct engine *e) {
     }
 }
 
-/* Kills what is being looked at: the end is told again */
+/* Kills running checks; the end is applied again. */
 static void stuck_free(struct engine *e) {
     for (size_t i = 0; i < stuck_of(e)->all.count; i++) {
         helper_kill(stuck_of(e)->all.items[i]->aside);

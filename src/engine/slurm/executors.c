@@ -1,7 +1,6 @@
-/* executors.c: see executors.h.
- *
- * Jobs of Slurm outlive the daemon, its host and its store: what tells them from those of others is a token that begins with the
- * name of this store (recovery_internal.h). Whether there were any is not kept: the rows of tasks and runs tell it. */
+/* executors.c: see executors.h. Slurm jobs outlive the daemon, its host and its store: ours are
+ * recognized by a token that begins with the name of this store (recovery_internal.h). Whether
+ * there were any is not stored: the rows of tasks and runs show it. */
 #include "engine/executors.h"
 
 #include <stdlib.h>
@@ -31,13 +30,13 @@ enum executor_kind executor_kind_of(const char *name) {
     return name && strcmp(name, kind_names[EXECUTOR_SLURM]) == 0 ? EXECUTOR_SLURM : EXECUTOR_LOCAL;
 }
 
-/* --- where a task runs ----------------------------------------------------------------------- */
+/* --- the executor of a task ------------------------------------------------------------------ */
 
 static bool is_slurm_key(const char *name) {
     return strncmp(name, SLURM_KEY, strlen(SLURM_KEY)) == 0;
 }
 
-/* What is behind the colon; NULL: it is not in Slurm. */
+/* The part after the colon; NULL: not in Slurm. */
 static const char *slurm_place(const struct engine *e, task_id task) {
     sym resources[RESOURCES_MAX];
     size_t count = core_task_resources(e->core, task, resources, RESOURCES_MAX);
@@ -81,7 +80,7 @@ static void executors_free(struct engine *e) {
     slurm_look_free(e);
 }
 
-/* Not a whole folder of them: whoever has but one in PATH and the others elsewhere links them. */
+/* One program, not the complete folder: users with only some of them there can add symlinks. */
 const char *executors_program(const struct engine *e, const char *name, struct strbuf *out) {
     const char *folder = config_text(e->config, "slurm.programs", NULL);
     if (!*folder)
@@ -90,7 +89,7 @@ const char *executors_program(const struct engine *e, const char *name, struct s
     return strbuf_text(out);
 }
 
-/* Not those that begin with SBATCH_ or SLURM_: they would say what the task says. */
+/* Without SBATCH_* and SLURM_*: they would override the task. */
 void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]) {
     static const char *const names[] = { "PATH", "HOME", "USER",       "LOGNAME",
                                          "LANG", "TZ",   "SLURM_CONF", "LD_LIBRARY_PATH" };
@@ -101,7 +100,7 @@ void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS
             if (strncmp(*pair, names[i], strlen(names[i])) == 0
                 && (*pair)[strlen(names[i])] == '=') {
                 ret_env[count++] = *pair;
-                break; /* it may be there more than once */
+                break; /* it may occur more than once */
             }
     ret_env[count] = NULL;
 }
@@ -161,7 +160,7 @@ const char *executors_host(const struct engine *e, enum executor_kind kind) {
 /* --- one run --------------------------------------------------------------------------------- */
 
 void executors_order(struct engine *e, struct live_run *run) {
-    struct error err = { 0 }; /* the launch says what is wrong */
+    struct error err = { 0 }; /* the launch reports the error */
     run->executor = engine_executor_kind(e, run->task);
     if (run->executor == EXECUTOR_SLURM)
         partitions_ask(e);
@@ -186,10 +185,10 @@ int executors_stop(struct engine *e, struct run_key key, enum stop_how how) {
     return ex ? executor_stop(ex, key, how) : err.code;
 }
 
-/* --- the start of the daemon ----------------------------------------------------------------- */
+/* --- daemon start ---------------------------------------------------------------------------- */
 
-/* Is there, or was there, anything in Slurm? A task that was has the key of its partition, whether the rows know its run
- * or, after a restore, not. */
+/* Whether anything is or was in Slurm. Such a task has the key of its partition, even if, after a
+ * restore, the rows do not know its run. */
 static bool has_slurm(const struct engine *e) {
     const struct symbol_table *symbols = core_symbols(e->core);
     for (size_t i = 0; i < run_count(e); i++)
@@ -218,7 +217,7 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
     int r = executor_sweep(e->executor, sweep, err);
     if (r < 0 || (!x->slurm && sweep->left == 0))
         return r;
-    /* Folders of Slurm, and no row that tells of any: the store is another one than it was. */
+    /* Folders of Slurm runs, but no rows: the store is not the one it was. */
     struct executor *slurm = executor_of(e, EXECUTOR_SLURM, err);
     x->sweeping = EXECUTOR_SLURM;
     return slurm ? executor_sweep(slurm, sweep, err) : err->code;

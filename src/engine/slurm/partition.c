@@ -1,12 +1,13 @@
-/* partition.c: how many runs has a partition room for? (slurm.follow)
+/* partition.c: how many runs a partition has room for (slurm.follow).
  *
- * Slurm takes any number of jobs and lets them wait; but what waits there has left the order of Sluice. So the key
- * of a partition can have as many places as the partition: of what sinfo says is allocated or idle, each run taking what
- * `tasks.slurm` asks for. Nodes that are down or drained do not count, nor does a partition that is not up.
+ * Slurm queues any number of jobs, but a job queued there has left Sluice's order. So the key of a
+ * partition can have as many slots as the partition: of what sinfo reports as allocated or idle,
+ * each run taking what `tasks.slurm` requests. Nodes that are down or drained do not count, nor
+ * does a partition that is not up.
  *
- * Nobody asks while nothing depends on the answer: no run is in Slurm and no partition is without a place. An answer that does
- * not come changes nothing: what was known before stays, and before the first one there is no limit. A smaller
- * partition stops nobody, as with every cap. */
+ * sinfo does not run while nothing depends on it: no run is in Slurm and no partition is without a
+ * slot. If it fails, the last values stay, and before the first answer there is no limit. A
+ * shrinking partition stops no run, as with every cap. */
 #include "engine/partition.h"
 
 #include <inttypes.h>
@@ -27,17 +28,17 @@
 
 struct partition {
     char key[sizeof(SLURM_KEY) + NAME_BYTES];
-    int64_t cpus, nodes; /* that can be used */
+    int64_t cpus, nodes; /* usable */
 };
 
 struct partitions {
     LIST(struct partition) all;
     struct aside *asking;
     struct loop_timer *timer;
-    time_ms asked_at; /* steady; 0: never */
-    time_ms heard_at; /* the same, of an answer that was one */
-    bool is_new;      /* the next turn tells it */
-    bool is_failing;  /* that was said */
+    time_ms asked_at; /* monotonic; 0: never */
+    time_ms heard_at; /* the same, of the last valid answer */
+    bool is_new;      /* the next turn applies it */
+    bool is_failing;  /* already logged */
 };
 
 static struct partitions *partitions_of(const struct engine *e) {
@@ -50,9 +51,9 @@ static enum follow follow_of(const struct config *config) {
     return (enum follow)config_number(config, "slurm.follow", NULL);
 }
 
-/* --- what sinfo says ------------------------------------------------------------------------- */
+/* --- output of sinfo ------------------------------------------------------------------------- */
 
-/* "3/5/0/8": allocated, idle, other, all of them. */
+/* "3/5/0/8": allocated, idle, other, total. */
 static bool take_usable(const char *text, int64_t *ret) {
     int64_t allocated, idle;
     if (sscanf(text, "%" SCNd64 "/%" SCNd64 "/", &allocated, &idle) != 2 || allocated < 0
@@ -129,7 +130,7 @@ static void heard(void *ctx, const struct helper_end *end) {
         p->heard_at = loop_now_steady(e->loop);
         p->is_new = true;
         p->is_failing = false;
-        e->start_pending = true; /* there may be a place more */
+        e->start_pending = true; /* there may be another slot */
         turn_wake(e);
     } else {
         say_failing(p, end);
@@ -159,7 +160,7 @@ static void ask(struct engine *e) {
     }
 }
 
-/* A partition without any place, or of which nothing is known. */
+/* A partition without slots, or of unknown size. */
 static bool has_closed(const struct partitions *p) {
     for (size_t i = 0; i < p->all.count; i++)
         if (p->all.items[i].cpus == 0 || p->all.items[i].nodes == 0)
@@ -167,7 +168,7 @@ static bool has_closed(const struct partitions *p) {
     return p->all.count == 0;
 }
 
-/* Does anything that waits or runs depend on the next answer? */
+/* Whether any waiting or live run depends on the next answer. */
 static bool matters(const struct engine *e) {
     struct core_counts counts;
     for (size_t i = 0; i < run_count(e); i++)
@@ -175,7 +176,7 @@ static bool matters(const struct engine *e) {
             return true;
     if (!has_closed(partitions_of(e)))
         return false;
-    core_count(e->core, &counts); /* walks over the classes */
+    core_count(e->core, &counts); /* iterates over the classes */
     return counts.by_state[TASK_READY] > 0;
 }
 
@@ -207,7 +208,7 @@ static int64_t cpus_of_run(const struct config *config) {
     return text && number_parse_int(text, &cpus, NULL) == 0 && cpus > 0 ? cpus : 1;
 }
 
-/* As long as anything can be used at all, one run is let in: Slurm knows better what fits. */
+/* While anything is usable, one run is allowed: Slurm knows better what fits. */
 static amount room_of(const struct config *config, const struct partition *p) {
     int64_t have = follow_of(config) == FOLLOW_NODES ? p->nodes : p->cpus;
     int64_t each = follow_of(config) == FOLLOW_NODES ? 1 : cpus_of_run(config);
@@ -248,7 +249,7 @@ static void partitions_loaded(struct engine *e) {
     partitions_tell(e, e->config, e->core);
 }
 
-/* What was heard since the last one */
+/* What was received since the last turn. */
 static void partitions_turn(struct engine *e) {
     struct partitions *p = partitions_of(e);
     if (!p->is_new)
@@ -269,7 +270,7 @@ static void partitions_configure(struct engine *e) {
     partitions_ask(e);
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 const char *engine_partition_at(const struct engine *e, size_t index) {
     const struct partitions *p = partitions_of(e);

@@ -1,8 +1,9 @@
-/* slurm_launch.c: what must Slurm know of a run?
+/* slurm_launch.c: what Slurm needs to know about a run.
  *
- * Where, and how much of it: what the task says, else what its project, its agent or `tasks` says now. The partition alone was
- * chosen when the task came. The time limit is a backstop: the shim ends a run at its time-out, tells why, and needs
- * a while for that; so Slurm gets what all of it may take, and a minute. */
+ * Resources come from the task, else from the current settings of its project, its agent or
+ * `tasks`. Only the partition was chosen when the task was added. The time limit is a backstop: the
+ * shim ends a run at its timeout, reports why, and needs a while for that. So Slurm gets the sum of
+ * all spans, and a minute. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 
 #define MARGIN MINUTES(1)
 
-/* Of one run while its place is put together. */
 struct placing {
     const struct config *config;
     const json_t *said;
@@ -33,7 +33,7 @@ static const char *place_value(const struct placing *p, const char *key) {
     return arena_strdup(p->arena, strbuf_text(&text));
 }
 
-/* 0: one of its parts may take for ever. */
+/* 0: one of its parts has no limit. */
 static time_ms time_of(const struct run_spec *spec) {
     if (spec->command.timeout == 0)
         return 0;
@@ -82,7 +82,7 @@ void launch_place(struct engine *e, const struct live_run *run, const json_t *ta
         .time = time_of(spec),
     };
     if (cpus)
-        (void)number_parse_int(cpus, &spec->place.cpus, NULL); /* it was looked at when it came */
+        (void)number_parse_int(cpus, &spec->place.cpus, NULL); /* validated on submission */
 }
 
 const char *launch_address(const struct engine *e, const struct live_run *run,
@@ -97,7 +97,7 @@ const char *launch_address(const struct engine *e, const struct live_run *run,
     return arena_strdup(arena, strbuf_text(&all));
 }
 
-/* Beside the owner's socket, which the addresses name, is that of the runs; in each home under the same name. */
+/* The runs' socket is beside the owner's, which the addresses name; same name in each home. */
 static void print_peer(const struct engine *e, const char *address, struct strbuf *out) {
     const char *own = strrchr(e->run_socket_path, '/'), *end = strrchr(address, '/');
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;

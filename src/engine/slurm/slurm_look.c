@@ -1,7 +1,6 @@
-/* slurm_look.c: see slurm_look.h.
- *
- * What only a node knows (whether it sees the folder of the runs, and the shim) cannot be looked at from here; what
- * makes it likely can: the kind of file system, and whether its clock agrees with ours. */
+/* slurm_look.c: see slurm_look.h. What only a node knows (whether it sees the runs folder and the
+ * shim) cannot be checked from here. What makes it likely can: the type of file system, and whether
+ * its clock is right. */
 #include "engine/slurm_look.h"
 
 #include <errno.h>
@@ -31,7 +30,7 @@ enum { PING, PARTITIONS, CONFIG, QUESTIONS };
 struct question {
     struct slurm_look *look;
     struct aside *aside;
-    char *answer; /* NULL: there is none */
+    char *answer; /* NULL: none */
 };
 
 struct waiter {
@@ -42,19 +41,19 @@ struct waiter {
 struct slurm_look {
     struct engine *e;
     struct question questions[QUESTIONS];
-    size_t open; /* of them */
+    size_t open; /* commands still running */
     struct slurm_finding items[FINDINGS_MAX];
     size_t count;
-    time_ms looked_at; /* steady; 0: never */
+    time_ms looked_at; /* monotonic; 0: never */
     LIST(struct waiter) waiters;
 };
 
-/* Does any task, project, agent or setting name Slurm? */
+/* Whether any task, project, agent or setting names Slurm. */
 static bool engine_uses_slurm(const struct engine *e) {
     return executors_of(e)->slurm || config_uses_slurm(e->config);
 }
 
-/* --- what was found -------------------------------------------------------------------------- */
+/* --- findings -------------------------------------------------------------------------------- */
 
 static struct slurm_finding *find(struct slurm_look *l, const char *name, bool ok,
                                   const char *fix) {
@@ -63,7 +62,7 @@ static struct slurm_finding *find(struct slurm_look *l, const char *name, bool o
     return f;
 }
 
-/* The first line of it, without its end. */
+/* Only the first line. */
 static void say(struct slurm_finding *f, const char *text) {
     (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(text, "\n"), text);
 }
@@ -117,7 +116,7 @@ static bool has_partition(const char *list, const char *name) {
     return false;
 }
 
-/* The first partition of the configuration that is none. */
+/* The first configured partition that does not exist. */
 static const char *missing_partition(const struct config *config, const char *list) {
     const char *name = config_place(config, "partition", NULL, NULL);
     if (name && !has_partition(list, name))
@@ -142,7 +141,7 @@ static void find_partitions(struct slurm_look *l) {
         find(l, "partitions", list && !missing,
              list ? "correct the 'partition=' in tasks.slurm, projects.P.slurm or agents.A.slurm"
                   : NULL);
-    f->mild = !list; /* the controller is what is wrong */
+    f->mild = !list; /* the controller is the problem */
     if (!list) {
         say(f, "not known: sinfo does not answer");
         return;
@@ -164,7 +163,7 @@ static void find_accounting(struct slurm_look *l) {
     const char *answer = l->questions[CONFIG].answer;
     const char *at = answer ? strstr(answer, key) : NULL;
     if (!at)
-        return; /* the controller is what is wrong */
+        return; /* the controller is the problem */
     at += strlen(key);
     at += strspn(at, " =");
     bool there = strncmp(at, "accounting_storage/none", strlen("accounting_storage/none")) != 0
@@ -178,7 +177,7 @@ static void find_accounting(struct slurm_look *l) {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* What the nodes of a cluster share, as far as the number of a file system tells. */
+/* Whether nodes of a cluster usually share this type of file system. */
 static const char *shared_by(const char *path, bool *ret_shared) {
     static const struct {
         uint32_t magic;
@@ -201,7 +200,7 @@ static const char *shared_by(const char *path, bool *ret_shared) {
     return "of this machine alone";
 }
 
-/* How far the clock that stamps files there is before ours; 0 when nobody can say. */
+/* How far the clock that stamps files there is ahead of ours; 0: unknown. */
 static time_ms skew_of(const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
@@ -247,7 +246,7 @@ static void find_shim(struct slurm_look *l) {
     const char *path = *set ? set : l->e->shim_path;
     bool shared = false, there = access(path, X_OK) == 0;
     (void)shared_by(path, &shared);
-    /* One that was set may well be on the nodes alone. */
+    /* A configured one may exist on the nodes only. */
     struct slurm_finding *f = find(l, "slurm-shim", there || *set,
                                    "install sluice-shim beside sluiced, or set slurm.shim");
     (void)snprintf(f->text, sizeof(f->text), "'%.200s' %s", path,
@@ -258,7 +257,7 @@ static void find_shim(struct slurm_look *l) {
                             : "is there; it must be on the nodes under the same path");
 }
 
-/* With a Unix socket alone, a run on another machine cannot report, post or add anything. */
+/* With only a Unix socket, a run on another machine cannot report, post or add anything. */
 static void find_address(struct slurm_look *l) {
     const struct config *config = l->e->config;
     const char *const *words = NULL;
@@ -349,7 +348,7 @@ bool engine_look_at_slurm(struct engine *e, engine_slurm_looked looked, void *ct
         return true;
     if (l->open == 0)
         ask(l);
-    if (l->open == 0) { /* not one command could be started */
+    if (l->open == 0) { /* no command could be started */
         find_all(l);
         return true;
     }
@@ -370,7 +369,7 @@ void slurm_look_free(struct engine *e) {
         helper_kill(l->questions[i].aside);
         free(l->questions[i].answer);
     }
-    tell_all(l); /* nobody is left who would read it, but their memory is */
+    tell_all(l); /* no client is left to read it, but their memory is */
     free(l);
     executors_of(e)->look = NULL;
 }

@@ -1,7 +1,6 @@
-/* add.c: new tasks come in, all of a batch or none.
- *
- * The caller has checked what a person can get wrong (names, cycles, limits). What the core refuses
- * after that is taken back by forgetting the tasks of the batch that it knows already. */
+/* add.c: adds new tasks, all of a batch or none. The caller has checked what a user can get wrong
+ * (names, cycles, limits). If the core refuses a task after that, the tasks of the batch that it
+ * already has are deleted again. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "engine/external_ids.h"
 #include "engine/tasks/tasks_internal.h"
 
-/* So many events are worth a statement of their own, which the store can begin with. */
+/* This many events are worth a statement of their own, which the store can start early. */
 #define AHEAD 256u
 
 static sym symbol_of(struct engine *e, const char *name) {
@@ -47,7 +46,7 @@ static int add_one(struct engine *e, const struct engine_draft *draft, task_id i
     return core_apply(e->core, &fact, err);
 }
 
-/* Newest first, so that nobody who stays names one that goes. */
+/* Newest first, so that no remaining task refers to a deleted one. */
 static void take_back(struct engine *e, task_id first, size_t count) {
     while (count-- > 0) {
         struct fact fact = { .kind = FACT_DELETE, .task = first + count };

@@ -1,8 +1,6 @@
 /* await.c: who waits for which tasks, and which runs are waiting because of that. See await.h.
- *
- * A wait is compared with the core in every turn, before it decides: a run whose wait has come to its
- * end works again from then on, so its places are not lent once more in the same breath. The answer goes
- * out after the commit, as every answer does. */
+ * Waits are checked in every turn before the decision: a run whose wait is over is working from
+ * then on, so its slots are not lent again in the same turn. Answers are sent after the commit. */
 #include "engine/await.h"
 
 #include <stdlib.h>
@@ -13,10 +11,10 @@
 struct engine_await {
     struct engine *engine;
     task_id *tasks;
-    size_t count, next; /* next: those before it were settled when they were looked at */
+    size_t count, next; /* next: those before it were settled when checked */
     bool any;
-    bool settled; /* as the last turn has found it */
-    bool late;    /* its time is over */
+    bool settled; /* as of the last turn */
+    bool late;    /* timed out */
     bool patient; /* as in its spec */
     task_id run;
     uint32_t attempt;
@@ -64,7 +62,7 @@ static bool is_settled(const struct engine_await *a, task_id task) {
 
 /* --- one wait -------------------------------------------------------------------------------- */
 
-/* One that was settled may have been taken up again: before all are believed, all are looked at. */
+/* A settled task may have been reopened: check all again before reporting success. */
 static bool look(struct engine_await *a) {
     size_t settled = 0;
     if (!a->any && a->next < a->count && !is_settled(a, a->tasks[a->next]))
@@ -82,7 +80,7 @@ static bool look(struct engine_await *a) {
 
 static void timer_due(void *ctx) {
     struct engine_await *a = ctx;
-    a->late = true; /* the end of this round tells it */
+    a->late = true; /* the end of this round reports it */
 }
 
 struct engine_await *engine_await_begin(struct engine *e, const struct engine_await_spec *spec,
@@ -121,8 +119,7 @@ void engine_await_end(struct engine *e, struct engine_await *a) {
 }
 
 static void await_free(struct engine *e) {
-    while (awaits_of(e)->all.count
-           > 0) { /* nobody is left who would read it, but their memory is */
+    while (awaits_of(e)->all.count > 0) { /* no client is left to read it, but their memory is */
         struct engine_await *a = awaits_of(e)->all.items[0];
         engine_await_over over = a->over;
         void *ctx = a->ctx;
@@ -150,7 +147,7 @@ static void tell_phase(struct engine *e, task_id task, uint32_t attempt, enum ru
                      NULL);
 }
 
-/* Does a run still wait for anything? */
+/* Whether a run still waits for anything. */
 static bool still_waits(const struct engine *e, task_id task, uint32_t attempt) {
     for (size_t i = 0; i < awaits_of(e)->all.count; i++) {
         const struct engine_await *a = awaits_of(e)->all.items[i];
@@ -170,7 +167,7 @@ static void tell_working(struct engine *e) {
     }
 }
 
-/* In the turn, before its decision */
+/* In the turn, before its decision. */
 static void await_tell(struct engine *e) {
     if (e->retry_at > e->now)
         return; /* the store refused the last commit: the same facts would be refused again */
@@ -188,7 +185,7 @@ static void await_tell(struct engine *e) {
         tell_working(e);
 }
 
-/* Has it what it waits for? Of a run: and its own places, unless it goes on waiting for others. */
+/* Whether it is satisfied and its run, if any, has its slots back or waits for other tasks. */
 static bool is_over(const struct engine_await *a) {
     const struct engine *e = a->engine;
     struct task_view view;
@@ -198,7 +195,6 @@ static bool is_over(const struct engine_await *a) {
            || view.borrower == 0 || still_waits(e, a->run, a->attempt);
 }
 
-/* A core was told its rows: which of its runs wait is not known from there. */
 static void await_some(struct engine *e) {
     if (e->committing || e->broken.code)
         return;
@@ -219,7 +215,7 @@ static void await_some(struct engine *e) {
         void *ctx = a->ctx;
         engine_await_end(e, a);
         over(ctx);
-        i = 0; /* whoever was told may have ended others */
+        i = 0; /* the callback may have ended others */
     }
 }
 

@@ -1,9 +1,9 @@
-/* blocked.c: what does a task wait for, told when that has changed?
+/* blocked.c: events for changes of what a task waits for.
  *
- * One event for every task whose set of unmet dependencies is another after the turn than before: it came
- * with some, they were changed, or one of them was finished or is to be done again. Only these cost
- * anything. Nobody but the message bus asks for them, and a queue of a million tasks would have
- * twice the events: so they are there only when the bus tells everything. */
+ * One event for every task whose set of unmet dependencies differs after the turn: it was added
+ * with some, they were changed, or one was finished or reopened. Only these cost anything. Only the
+ * message bus uses them, and a queue of a million tasks would have twice the events, so they are
+ * written only if the bus reports everything. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static struct blocked *blocked_of(const struct engine *e) {
     return e->part[PART_blocked];
 }
 
-/* Those that are not done, in the order in which they were given; in the arena of the turn. */
+/* Dependencies that are not done, in the given order; in the arena of the turn. */
 static size_t find_blockers(struct engine *e, task_id task, task_id **ret) {
     size_t count = core_task_depends(e->core, task, NULL, 0), unmet = 0;
     task_id *items = count ? arena_alloc(&e->turn.arena, count * sizeof(*items)) : NULL;
@@ -53,7 +53,7 @@ static void tell(struct engine *e, task_id task, const task_id *blockers, size_t
     strbuf_finish(&data);
 }
 
-/* Shall they be told in this turn at all? */
+/* Whether events are written in this turn. */
 static void blocked_begin(struct engine *e) {
     blocked_of(e)->is_on = strcmp(config_text(e->config, "bus.lifecycle", NULL), "all") == 0;
 }
@@ -74,7 +74,7 @@ uint64_t blocked_digest(struct engine *e, task_id task) {
     return count ? hash_bytes(blockers, count * sizeof(*blockers)) : 0;
 }
 
-/* Only what waits is blocked by anything. */
+/* Only waiting tasks are blocked. */
 static bool waits(const struct engine *e, task_id task) {
     struct task_view view;
     return core_task(e->core, task, &view)
@@ -89,7 +89,7 @@ void blocked_rewired(struct engine *e, task_id task, uint64_t before) {
     tell(e, task, blockers, count);
 }
 
-/* --- dependencies that were finished, or are no more ------------------------------------------ */
+/* --- dependencies that were finished or reopened ---------------------------------------------- */
 
 static bool flips(const struct order *o) {
     return o->kind == ORDER_CHANGE && (o->from == TASK_DONE) != (o->to == TASK_DONE);

@@ -1,12 +1,12 @@
-/* deleted.c: a task is no more; what of it is still on disk?
+/* deleted.c: removes the files of deleted tasks.
  *
- * Its run folders, those of its iterations, its marker, its worktree, and what others keep for it
- * (engine_set_forgotten). They go after the commit that has no row of it any more, so a commit that failed
- * has cost nothing. That commit holds a note with the ids as well: a daemon that dies in between leaves
- * it to the next one, which finishes the work. A later commit that is made anyway takes the note back.
+ * These are its run folders, its iterations, its marker, its worktree, and what others keep for it
+ * (engine_set_forgotten). They are removed after the commit that deletes its row, so a failed
+ * commit costs nothing. That commit also holds a note with the ids: if the daemon dies in between,
+ * the next one finishes the work. A later commit that is made anyway removes the note.
  *
- * Folders are not swept by looking for those without a row: a backup that was restored by mistake would
- * cost the work of all tasks that are younger, and what it replaced could not be put back. */
+ * Folders without a row are not swept: a backup restored by mistake would cost the work of all
+ * newer tasks, irrecoverably. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void forget(struct engine *e, const char *id) {
         deleted_of(e)->forgotten(deleted_of(e)->forgotten_ctx, project->view.name, id);
 }
 
-/* Puts their ids into the batch, or takes those out whose folders have gone since. */
+/* Puts the ids into the batch, or removes the note once their folders are removed. */
 static void gone_write(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (deleted_of(e)->ids.count == 0
@@ -70,13 +70,12 @@ static void gone_stored(struct engine *e) {
     deleted_of(e)->ids.count = 0;
 }
 
-/* It is committed: the folders go. Or it was not. */
+/* The commit failed: nothing is removed. */
 static void gone_undone(struct engine *e) {
     deleted_of(e)->is_noting = false;
     deleted_of(e)->ids.count = 0;
 }
 
-/* A note of the store; those of others are left alone. */
 static void gone_load(struct engine *e, const struct note_row *row) {
     if (e->started || strcmp(row->name, NOTE) != 0)
         return;
@@ -85,7 +84,8 @@ static void gone_load(struct engine *e, const struct note_row *row) {
     deleted_of(e)->is_noted = true;
 }
 
-/* Worktrees apart: those of nobody were looked for already (workspaces_start). */
+/* Finishes the work of the previous daemon, once the runs are known. Except worktrees:
+ * workspaces_start has checked orphans. */
 static void gone_start(struct engine *e) {
     char *rest = deleted_of(e)->before;
     for (const char *id; rest && (id = strsep(&rest, " "));)
@@ -94,7 +94,6 @@ static void gone_start(struct engine *e) {
     free(TAKE_PTR(deleted_of(e)->before));
 }
 
-/* At the start, when the runs were looked at: those of the daemon before, if it came not so far. */
 static void gone_free(struct engine *e) {
     free(deleted_of(e)->before);
     free(deleted_of(e)->ids.items);

@@ -1,4 +1,4 @@
-/* external_ids.c: see external_ids.h. Tasks with the same text are a chain, found by its first. */
+/* external_ids.c: see external_ids.h. Tasks with the same text form a chain, found by its head. */
 #include "engine/external_ids.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ void external_ids_remove(struct engine *e, task_id task) {
     slab_free(&ids->entries, handle);
 }
 
-/* --- looking ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 const char *engine_external_id(const struct engine *e, task_id task) {
     const struct external_ids *ids = external_ids_of(e);
@@ -145,7 +145,7 @@ size_t engine_external_tasks(const struct engine *e, const char *text, task_id *
     return count;
 }
 
-/* --- people's words ---------------------------------------------------------------------------- */
+/* --- user input ------------------------------------------------------------------------------- */
 
 static task_id refuse_ambiguous(const struct engine *e, const char *word, task_id own,
                                 const task_id *tasks, struct error *err) {
@@ -174,7 +174,7 @@ task_id engine_find_task(const struct engine *e, const char *word, struct error 
     }
     if (count == 1 && !own)
         return tasks[0];
-    if (own && tasks[0] == own) /* the other one is meant in the sentence */
+    if (own && tasks[0] == own) /* the message names the other one */
         tasks[0] = tasks[1];
     return refuse_ambiguous(e, word, own, tasks, err);
 }

@@ -1,8 +1,8 @@
 /* groups.c: sets of tasks that are followed together. A group tracks, it never blocks.
  *
- * It goes with the last of its tasks: their retention is its own. One that was closed without any goes at a
- * start, when it is as old as that. Its place is used again, because the core counts by places; its number in a name
- * that was made here is not, or a name would mean another group from one day to the next. */
+ * It is deleted with the last of its tasks, so their retention applies. One that was closed without
+ * any is deleted at a start, at the same age. Its index is reused, because the core counts by
+ * index; its number in a generated name is not, so that a name never means another group. */
 #include "engine/groups.h"
 
 #include <assert.h>
@@ -21,9 +21,9 @@
 struct groups {
     LIST(struct group) all; /* by id - 1 */
     struct id_map by_name;
-    LIST(uint32_t) free;  /* ids of those that are gone, */
-    size_t free_before;   /* of which so many were free before this turn */
-    uint64_t last_number; /* the highest one in a name that was generated */
+    LIST(uint32_t) free;  /* ids of deleted ones, */
+    size_t free_before;   /* of which this many were free before this turn */
+    uint64_t last_number; /* the highest one in a generated name */
 };
 
 static struct groups *groups_of(const struct engine *e) {
@@ -45,7 +45,7 @@ const struct engine_group *engine_group_at(const struct engine *e, size_t index)
     return with_counts(e, &groups_of(e)->all.items[index]);
 }
 
-/* Every sling may make a group: they are found by a hash of the name. */
+/* Every sling may create a group, so they are found by a hash of the name. */
 static uint64_t hash_name(const char *name) {
     return hash_bytes(name, strlen(name));
 }
@@ -79,7 +79,7 @@ static void write_row(struct engine *e, const struct group *group) {
     turn_wrote(e);
 }
 
-/* Ids are positions, and rows come in their order; a group that is gone leaves an empty place. */
+/* Ids are positions, and rows come in their order; a deleted group leaves an empty entry. */
 void group_from_row(struct engine *e, const struct group_row *row) {
     while (groups_of(e)->all.count < row->id) {
         struct group *group = LIST_ADD(&groups_of(e)->all);
@@ -102,15 +102,15 @@ void group_from_row(struct engine *e, const struct group_row *row) {
     id_map_add(&groups_of(e)->by_name, hash_name(view->name), row->id);
 }
 
-/* --- places and numbers ----------------------------------------------------------------------- */
+/* --- ids and numbers -------------------------------------------------------------------------- */
 
-#define NOTE "groups" /* the highest number that was part of a name */
+#define NOTE "groups" /* the highest number in a generated name */
 
 static void groups_begin(struct engine *e) {
     groups_of(e)->free_before = groups_of(e)->free.count;
 }
 
-/* Not of one that went in this turn: the core may have orders about it still. */
+/* Not of one deleted in this turn: the core may still have orders about it. */
 static uint32_t take_place(struct engine *e) {
     if (groups_of(e)->free_before == 0)
         return (uint32_t)groups_of(e)->all.count + 1;
@@ -123,7 +123,7 @@ static const char *make_name(struct engine *e, char ret_name[32]) {
     uint64_t number = groups_of(e)->last_number > groups_of(e)->all.count
                           ? groups_of(e)->last_number
                           : groups_of(e)->all.count;
-    do /* somebody may have called his own so */
+    do /* a user may have chosen this name */
         snprintf(ret_name, 32, "group-%" PRIu64, ++number);
     while (group_find(e, ret_name));
     groups_of(e)->last_number = number;
@@ -155,7 +155,7 @@ void group_left(struct engine *e, uint32_t id) {
         drop(e, id);
 }
 
-/* After the tasks and the notes: those that were closed long ago and have no task go. */
+/* After tasks and notes: deletes groups that were closed long ago and have no task. */
 static void groups_loaded(struct engine *e) {
     time_ms keep = config_number(e->config, "retention.days", NULL);
     for (uint32_t id = (uint32_t)groups_of(e)->all.count; id > 0; id--) {
@@ -167,7 +167,7 @@ static void groups_loaded(struct engine *e) {
     }
 }
 
-/* --- doing ------------------------------------------------------------------------------------ */
+/* --- changing --------------------------------------------------------------------------------- */
 
 int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *ret_id,
                       struct error *err) {

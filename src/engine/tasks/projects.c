@@ -1,7 +1,6 @@
-/* projects.c: which projects there are, and what their tasks are called.
- *
- * What a project is worth and how much it may run comes from the configuration. Its prefix is part of
- * every id that was ever printed, so it is given once, kept in the store and never changed. */
+/* projects.c: projects and the ids of their tasks. The weight and caps of a project come from the
+ * configuration. Its prefix is part of every id that was ever printed, so it is assigned once,
+ * stored and never changed. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -16,12 +15,11 @@
 #include "engine/tasks/tasks_internal.h"
 #include "os/log.h"
 
-/* --- pauses --------------------------------------------------------------------------------------- */
+/* --- pauses ----------------------------------------------------------------------------------- */
 
-/* Nothing new starts, of everything or of one project, until somebody says otherwise.
- *
- * Whoever asked for it and when is kept with it: the next person who wonders why nothing runs may be
- * another one, hours later and after a restart. A pause that is there already keeps its first author. */
+/* Nothing new starts, globally or in one project, until it is resumed. The author and the time are
+ * kept: the next person who wonders why nothing runs may be another one, hours later and after a
+ * restart. Pausing again keeps the first author. */
 
 bool engine_is_paused(const struct engine *e) {
     return e->paused;
@@ -32,7 +30,7 @@ const struct engine_pause *engine_paused(const struct engine *e) {
 }
 
 void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
-    char *copy = by ? xstrdup(by) : NULL; /* `by` may be the one that goes */
+    char *copy = by ? xstrdup(by) : NULL; /* `by` may be the one that is freed */
     free((char *)pause->by);
     *pause = (struct engine_pause){ .by = copy, .at = at };
 }
@@ -55,7 +53,7 @@ int pause_load(struct engine *e, const struct pause_row *row, struct error *err)
     return r < 0 ? r : 0;
 }
 
-/* `project` NULL: of everything; `reason` NULL: none beside who asked. */
+/* `project` NULL: global; `reason` NULL: none besides the author. */
 static void pause_write_event(struct engine *e, const char *kind, const char *project,
                               const char *by, const char *reason) {
     _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
@@ -121,17 +119,16 @@ int engine_pause_project(struct engine *e, const char *name, bool paused, const 
     return 0;
 }
 
-/* --- sections that were removed ------------------------------------------------------------------- */
+/* --- removed sections ------------------------------------------------------------------------- */
 
-/* Which projects have a section in the configuration, and what happens without it.
+/* Which projects have a section in the configuration, and what happens without it. A section holds
+ * the caps of a project. Removing it, by mistake or on purpose, must not start everything that the
+ * caps held back. So the store remembers which projects had a section: one that lost it is paused,
+ * in the same turn and after every start, until there is a section again or the project is deleted.
+ * Projects that never had one (`sluice project add NAME`) use the defaults.
  *
- * A section holds the caps of a project. Removing it, by mistake or on purpose, must not start everything
- * that the caps held back. So the store remembers which projects had a section: one that lost it is paused,
- * in the same turn and after every start, until there is a section again or the project is deleted. Projects
- * that never had one (`sluice project add NAME`) work with the defaults.
- *
- * The pause is derived from note and configuration each time the core is told, so no start can come between
- * the new configuration and the pause. */
+ * The pause is derived from note and configuration each time it is applied, so no start can come
+ * between the new configuration and the pause. */
 
 #define NOTE_PREFIX "project:"
 
@@ -153,7 +150,6 @@ static bool project_is_stopped(const struct config *config, const struct engine_
     return true;
 }
 
-/* The cause that keeps all tasks of a project from starting under this configuration. False: none. */
 static void project_set_standing(struct engine *e, struct project *project,
                                  enum project_standing standing) {
     bool is_dated = standing == PROJECT_ORPHANED || standing == PROJECT_DELETED;
@@ -166,7 +162,6 @@ static void project_set_standing(struct engine *e, struct project *project,
     turn_wrote(e);
 }
 
-/* A note of the store, after the projects; notes of other owners are ignored. */
 static void project_standing_load(struct engine *e, const struct note_row *row) {
     const char *name = note_key(row, NOTE_PREFIX);
     if (!name)
@@ -231,7 +226,7 @@ int projects_settle(struct engine *e, struct error *err) {
         else if (!has_section && standing == PROJECT_CONFIGURED)
             r = lose_section(e, project, err);
         else if (standing == PROJECT_ORPHANED || standing == PROJECT_DELETED)
-            r = project_tell(e, project, err); /* it was told before its note was read */
+            r = project_tell(e, project, err); /* it was applied before its note was read */
     }
     return r;
 }
@@ -245,7 +240,7 @@ int engine_delete_project(struct engine *e, const char *name, const char *by, st
     return project_tell(e, project, err);
 }
 
-/* --- projects ------------------------------------------------------------------------------------- */
+/* --- projects --------------------------------------------------------------------------------- */
 
 #define PREFIX_MAX     16
 #define PREFIX_USUAL   8
@@ -328,7 +323,7 @@ void project_fact(const struct config *config, struct core *core, const struct p
         ret->project.paused = true;
 }
 
-/* The symbol is that of the present core, which may be another than the last time. */
+/* The symbol belongs to the current core, which may be new. */
 int project_tell(struct engine *e, struct project *project, struct error *err) {
     struct engine_project *view = &project->view;
     struct fact fact = { .kind = FACT_PROJECT };
@@ -391,7 +386,7 @@ static bool prefix_is_valid(const char *prefix) {
     return true;
 }
 
-/* Letters and digits of the name, with a number behind them if that is taken. */
+/* Letters and digits of the name, with a number appended if that is taken. */
 static void make_prefix(const struct engine *e, const char *name, char ret[PREFIX_MAX + 1]) {
     size_t length = 0;
     for (const char *c = name; *c && length < PREFIX_USUAL; c++)
@@ -460,7 +455,7 @@ int engine_add_project(struct engine *e, const char *name, const char *prefix, s
     return 0;
 }
 
-/* The i-th project of the configuration, if it is new; and the prefix it wants, or "". */
+/* The i-th configured project, if it is new, and its configured prefix, or "". */
 static const char *new_project(const struct engine *e, size_t i, const char **ret_prefix) {
     const char *name = config_project_name(e->config, i);
     *ret_prefix = config_text(e->config, "projects.P.prefix", name);
@@ -472,7 +467,7 @@ int projects_check(const struct engine *e, struct error *err) {
     for (size_t i = 0; i < config_project_count(e->config); i++) {
         const char *name = new_project(e, i, &prefix);
         if (!name || !*prefix || project_find((struct engine *)e, name))
-            continue; /* one that was deleted has its prefix */
+            continue; /* a deleted one has its prefix */
         int r = check_prefix(e, name, prefix, err);
         if (r < 0)
             return r;
@@ -484,7 +479,7 @@ int projects_check(const struct engine *e, struct error *err) {
     return 0;
 }
 
-/* Those that want a certain prefix come first: the others take what is left. */
+/* Those with a configured prefix first: the others take what is left. */
 int projects_from_config(struct engine *e, struct error *err) {
     const char *prefix;
     int r = 0;

@@ -1,13 +1,13 @@
-/* prune.c: finished tasks, events, keys and usage do not stay for ever.
+/* prune.c: retention of finished tasks, events, keys and usage.
  *
- * A little at a time: one look an hour, and while there is more to do one small piece per turn, a second
- * apart, so that nobody waits behind it. A finished task goes when it is older than retention.days, or
- * when more than retention.tasks have finished; not while another task needs it. Its run folders go
- * with it. While the disk is short of host.disk_free_gb, retention.low_disk_days is the age, the look is at
- * once, and worktrees of finished tasks go as far as nothing is lost.
+ * One pass an hour, in small pieces: one per turn, a second apart, so that no request waits for it.
+ * A finished task is deleted when it is older than retention.days, or when more than
+ * retention.tasks have finished; not while another task needs it. Its run folders are deleted with
+ * it. While the disk is short of host.disk_free_gb, retention.low_disk_days is the age, the pass is
+ * immediate, and worktrees of finished tasks are removed if nothing is lost.
  *
- * What is old the store knows. It is asked in one turn and answers in the same one or later; what it
- * answered is done in the next turn that comes, so nothing here depends on when that is. */
+ * The store knows what is old. It answers in the same turn or later; the next turn acts on the
+ * answer, so nothing here depends on when that is. */
 #include <stdlib.h>
 
 #include "engine/git/git_internal.h"
@@ -17,19 +17,19 @@
 #define LOOK_WHILE_LOW MINUTES(1)
 #define TASKS_EACH     200u
 #define EVENTS_EACH    5000u
-#define HOURS_KEPT     DAYS(40)  /* sums of what was used, by the hour */
-#define DAYS_KEPT      DAYS(800) /* by the day */
+#define HOURS_KEPT     DAYS(40)  /* hourly sums of usage */
+#define DAYS_KEPT      DAYS(800) /* daily sums */
 
 struct pruning {
-    time_ms at; /* when to look again */
+    time_ms at; /* the next pass */
     bool asking_tasks, asking_events;
-    LIST(task_id) expired; /* finished tasks that are too old, or too many */
-    size_t asked;          /* for how many */
-    bool more_tasks;       /* there may be others behind them */
+    LIST(task_id) expired; /* finished tasks beyond their age or number */
+    size_t asked;          /* how many were requested */
+    bool more_tasks;       /* there may be more after them */
     uint64_t needed;       /* those before them that others need */
     time_ms old_before;
-    uint64_t low, middle, high; /* the first event that is not old is one of low … high */
-    uint64_t first_kept;        /* found: those before it may go */
+    uint64_t low, middle, high; /* the first event that is not old is in low … high */
+    uint64_t first_kept;        /* found: those before it may be deleted */
 };
 
 static struct pruning *pruning_of(const struct engine *e) {
@@ -73,7 +73,7 @@ static void ask_expired(struct engine *e) {
     struct store_question question = { .kind = ASK_EXPIRED, .after = p->needed };
     question.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
     p->asked = TASKS_EACH;
-    if (excess > 0) { /* the oldest, whatever their age */
+    if (excess > 0) { /* the oldest, at any age */
         question.before_time = TIME_NEVER;
         p->asked = excess < TASKS_EACH ? (size_t)excess : TASKS_EACH;
     }
@@ -88,7 +88,7 @@ static bool forget(struct engine *e, task_id task) {
     return !core_is_needed(e->core, task) && engine_apply(e, &fact, NULL) == 0;
 }
 
-/* True: there are more. Those that are needed are left out of the next question. */
+/* True: there are more. Needed tasks are excluded from the next query. */
 static bool forget_expired(struct engine *e) {
     struct pruning *p = pruning_of(e);
     bool more = p->more_tasks;
@@ -105,7 +105,7 @@ static bool forget_expired(struct engine *e) {
 
 static void ask_middle(struct engine *e);
 
-/* Numbers are dense and rise with time, so the first young one is found by halving. */
+/* Numbers are dense and rise with time: a binary search finds the first young one. */
 static void middle_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
     struct pruning *p = pruning_of(e);
@@ -142,7 +142,7 @@ static void ask_old_events(struct engine *e) {
     ask_middle(e);
 }
 
-/* True: there are more. The last event stays, so that there is always one to go on from. */
+/* True: there are more. The last event stays, so that there is always one to continue from. */
 static bool prune_events(struct engine *e) {
     int64_t most = config_number(e->config, "events.keep", NULL);
     uint64_t first = pruning_of(e)->first_kept;

@@ -1,8 +1,8 @@
-/* watch.c: inotify, the DONE markers, and the look once a minute.
+/* watch.c: inotify, the DONE markers, and polling once a minute.
  *
- * A marker that appears while its task waits ends the wait at once, whatever it waits for. While it runs
- * nobody cares: the end of the run looks. Events are read once more at the beginning of each turn, so a
- * marker that was there before a turn is known before that turn decides. */
+ * A marker that appears while its task waits ends the wait at once, whatever it waits for. While
+ * the task runs it is ignored: the end of the run checks it. Events are read again at the beginning
+ * of each turn, so a marker that existed before a turn is known before its decision. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -19,13 +19,12 @@
 #include "os/loop.h"
 #include "os/outside.h"
 
-/* --- artifacts ------------------------------------------------------------------------------------ */
+/* --- artifacts -------------------------------------------------------------------------------- */
 
-/* Who waits for which artifact, and where it would appear.
- *
- * The folder of the path is watched, or the nearest one above it that exists. What appears there under
- * the missing name is looked at again from the top, so folders may come one by one, go and come back.
- * Every placing looks once more after the watch is there: nothing can slip in between. */
+/* Which tasks wait for which artifact, and where it would appear. The folder of the path is
+ * watched, or its nearest existing parent. When the missing name appears there, the path is
+ * resolved again from the top, so folders may appear one by one, disappear and return. The path is
+ * checked once more after the watch is set, so nothing is missed in between. */
 
 #define READ_EACH  256u
 #define ITERATION  "{iteration}"
@@ -87,7 +86,7 @@ static void resolve(const struct engine *e, const char *artifact, task_id parent
     }
 }
 
-/* Below the folder of a task that is not done there is nothing that counts. */
+/* Nothing below the folder of an unfinished task counts. */
 static bool is_due(const struct engine *e, task_id parent) {
     struct task_view view;
     return parent == 0 || !core_task(e->core, parent, &view) || view.state == TASK_DONE;
@@ -199,7 +198,7 @@ static void note_found(struct watch *w, uint32_t handle) {
     x->seen = true;
 }
 
-/* The watch of a folder; 0: the kernel gives none. Two names of one folder: the second has none. */
+/* The watch of a folder; 0: the kernel has none, or the folder is watched by another name. */
 static uint32_t find_spot(struct watch *w, const char *folder) {
     int wd = w->fd < 0 ? -1 : inotify_add_watch(w->fd, folder, FOLDER_SET | IN_ONLYDIR);
     if (wd < 0)
@@ -215,7 +214,7 @@ static uint32_t find_spot(struct watch *w, const char *folder) {
     return spot;
 }
 
-/* Cuts the path off at the nearest folder that exists; what follows is the name that is missing. */
+/* Truncates the path to the nearest existing folder; returns the missing name that follows. */
 static const char *nearest_folder(char *path) {
     struct stat st;
     for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
@@ -235,7 +234,7 @@ static uint32_t hash_name(const char *name) {
 
 static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
     struct wanted *x = wanted_at(w, handle);
-    for (int tries = 0; tries < 8; tries++) { /* somebody makes one folder after the other */
+    for (int tries = 0; tries < 8; tries++) { /* folders may be created one after the other */
         if (exists(path)) {
             note_found(w, handle);
             return;
@@ -301,7 +300,7 @@ static void drop(struct watch *w, uint32_t handle) {
     w->all.items[x->position] = last;
     wanted_at(w, last)->position = x->position;
     if (w->slow.count > 0 && w->slow.items[w->slow.count - 1] == x->task)
-        w->slow.count--; /* the usual case: nobody need look for it any more */
+        w->slow.count--; /* the usual case: no longer polled */
     free(x->artifact);
     slab_free(&w->wanted, handle);
 }
@@ -312,7 +311,7 @@ void artifact_forget(struct engine *e, task_id task) {
         drop(watch_of(e), handle);
 }
 
-/* A new core: nobody waits */
+/* A new core: no task waits. */
 static void artifacts_clear(struct engine *e) {
     struct watch *w = watch_of(e);
     while (w->all.count > 0)
@@ -339,8 +338,8 @@ static void artifacts_finish(struct watch *w) {
 
 /* --- what happens ---------------------------------------------------------------------------- */
 
-/* A new file of one name only: who made it has it open, and will close it. Should that not be so, the
- * slow look finds it. */
+/* A new file with a single link: its creator has it open and will close it. Else polling finds
+ * it. */
 static bool is_being_written(const struct engine *e, const struct wanted *x) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
@@ -348,6 +347,7 @@ static bool is_being_written(const struct engine *e, const struct wanted *x) {
     return lstat(strbuf_text(&path), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
 }
 
+/* `unfinished`: just created, perhaps still being written. */
 static void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinished) {
     struct watch *w = watch_of(e);
     uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd), hash = hash_name(name);
@@ -396,13 +396,12 @@ static void artifacts_look_at_slow(struct engine *e) {
     for (size_t i = 0; i < count; i++) {
         uint32_t handle = find_wanted(w, w->slow.items[i]);
         if (handle)
-            place_again(e, handle); /* it may be put behind the others again */
+            place_again(e, handle); /* it may be moved to the end again */
     }
     memmove(w->slow.items, w->slow.items + count, (w->slow.count - count) * sizeof(task_id));
     w->slow.count -= count;
 }
 
-/* `name` appeared in a folder. `unfinished`: it was made, and may be written to still. */
 static void artifacts_parent_done(struct engine *e, task_id parent) {
     struct watch *w = watch_of(e);
     uint32_t brood;
@@ -456,10 +455,10 @@ static void artifacts_read_some(struct engine *e) {
     store_ask(e->store, &question, specs_answered, q);
 }
 
-/* --- markers, and the kernel ---------------------------------------------------------------------- */
+/* --- markers, and the kernel ------------------------------------------------------------------ */
 
 #define LOOK_EVERY  MINUTES(1)
-#define MARKERS_MAX 1000000u /* a run can make as many as it likes */
+#define MARKERS_MAX 1000000u /* a run can create any number */
 #define APPEARED    (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
 
 /* --- markers --------------------------------------------------------------------------------- */
@@ -491,7 +490,7 @@ static bool is_held_by_marker(const struct engine *e, task_id task) {
     return core_task(e->core, task, &t) && t.state == TASK_HELD && t.hold == HOLD_MARKER;
 }
 
-/* A person's hold and a verdict come first: what they let go on is looked at then. */
+/* A person's hold and a verdict take precedence: when they let it continue, it is checked then. */
 static bool may_be_held(const struct task_view *t) {
     if (t->state == TASK_HELD)
         return t->hold == HOLD_BACKOFF || t->hold == HOLD_RESTART || t->hold == HOLD_BREAKER;
@@ -520,8 +519,8 @@ bool marker_alert_is_over(const struct engine *e, const struct alert *alert) {
 
 void marker_see_fact(struct engine *e, const struct fact *fact) {
     char id[ENGINE_ID_MAX];
-    /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
-     * of a task in these states nobody asks for it. */
+    /* The marker belongs to work that is done again. Removed before the commit: a crash must not
+     * leave it, and in these states a task does not need it. */
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
         launch_remove_marker(e, engine_task_id(e, fact->task, id));
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT
@@ -579,7 +578,7 @@ static void handle(void *ctx, const struct inotify_event *event) {
     struct engine *e = ctx;
     struct watch *w = watch_of(e);
     const char *name = event->len > 0 ? event->name : "";
-    if (event->mask & IN_Q_OVERFLOW) { /* we have missed something: look at everything */
+    if (event->mask & IN_Q_OVERFLOW) { /* events were lost: check everything */
         w->scan = true;
         artifacts_look_at_all(e);
     } else if (event->wd == w->done_wd) {
@@ -633,7 +632,7 @@ static void watch_free(struct engine *e) {
 
 /* --- in the turn ----------------------------------------------------------------------------- */
 
-/* A new core is being told the rows: everything is to be looked at again. */
+/* A new core is being loaded: everything is checked again. */
 static void watch_loading(struct engine *e) {
     struct watch *w = watch_of(e);
     artifacts_clear(e);
@@ -657,7 +656,7 @@ bool watch_has_work(const struct engine *e) {
            || (!w->asking && w->read < w->unread.count);
 }
 
-/* Who could be marked: more than those whom a marker ends, but nobody when nobody waits. */
+/* Whether any task could be marked; more than those that a marker would end. */
 static bool somebody_waits(const struct engine *e) {
     struct core_counts counts;
     core_count(e->core, &counts);
@@ -665,7 +664,7 @@ static bool somebody_waits(const struct engine *e) {
            > 0;
 }
 
-/* Asked after every turn, whatever that has brought. */
+/* Called after every turn. */
 static time_ms watch_next(const struct engine *e) {
     struct watch *w = watch_of(e);
     bool needed = w->slow.count > 0 || (w->done_wd < 0 && somebody_waits(e));
@@ -697,7 +696,7 @@ static void tell_found(struct engine *e) {
     w->found.count = 0;
 }
 
-/* Tells the core what was seen. Before the requests of a turn. */
+/* Applies what was seen to the core. Before the requests of a turn. */
 static void watch_tell(struct engine *e) {
     inotify_read(watch_of(e)->fd, handle, e);
     artifacts_read_some(e);
